@@ -1,0 +1,61 @@
+//! `oneread-bench`: our numbers beside the peers', as ratios from interleaved rounds.
+//!
+//! Run it as `cargo xtask bench [subject]…`.
+
+mod machine;
+mod measure;
+mod report;
+mod subjects;
+mod workload;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+
+use measure::{Bench, Effort};
+
+/// Measures oneread beside its peers.
+#[derive(Parser)]
+#[command(name = "cargo xtask bench")]
+struct Args {
+    /// What to measure; everything if none is named.
+    subjects: Vec<String>,
+    /// A first look: fewer rounds and smaller inputs. Not for quoting.
+    #[arg(long)]
+    quick: bool,
+    /// Where the tables are written, as Markdown and as JSON.
+    #[arg(long, value_name = "DIR", default_value = "target/bench")]
+    out: PathBuf,
+    /// Lists the subjects.
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let all = subjects::all();
+    if args.list {
+        for subject in &all {
+            println!("{:10} {}", subject.name(), subject.about());
+        }
+        return Ok(());
+    }
+    for name in &args.subjects {
+        if !all.iter().any(|subject| subject.name() == name) {
+            let names: Vec<_> = all.iter().map(|subject| subject.name()).collect();
+            bail!("there is no subject `{name}`: choose among {}", names.join(", "));
+        }
+    }
+    let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
+    let machine = machine::Machine::look();
+    std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
+    for subject in all {
+        if args.subjects.is_empty() || args.subjects.iter().any(|name| name == subject.name()) {
+            let mut bench = Bench::new(effort);
+            subject.run(&mut bench)?;
+            report::publish(subject.as_ref(), &machine, effort, &bench.into_rows(), &args.out)?;
+        }
+    }
+    Ok(())
+}

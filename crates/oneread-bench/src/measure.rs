@@ -1,0 +1,177 @@
+//! Interleaved rounds and their medians.
+//!
+//! The machines are shared and noisy, so no single timing is worth anything. A contest runs all its
+//! contestants once a round, in an order that turns with the round; what is reported is the median
+//! rate, and the median of the *ratios within a round*, which share whatever disturbed that round.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+/// How long to measure.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Effort {
+    rounds: usize,
+    /// Whether inputs are cut down for a first look.
+    pub(crate) quick: bool,
+}
+
+impl Effort {
+    pub(crate) const FULL: Effort = Effort { rounds: 9, quick: false };
+    pub(crate) const QUICK: Effort = Effort { rounds: 3, quick: true };
+
+    pub(crate) fn rounds(self) -> usize {
+        self.rounds
+    }
+}
+
+/// One timing: how many operations took how long.
+pub(crate) struct Sample {
+    operations: u64,
+    elapsed: Duration,
+}
+
+/// Times `work`, which says how many operations it did.
+pub(crate) fn timed(work: impl FnOnce() -> u64) -> Sample {
+    let start = Instant::now();
+    let operations = work();
+    Sample { operations, elapsed: start.elapsed() }
+}
+
+/// Somebody's way to do a workload.
+pub(crate) struct Contestant<'a> {
+    name: String,
+    /// Facts about it that stand beside its rate: bits a key, false positives, …
+    facts: BTreeMap<&'static str, f64>,
+    round: Box<dyn FnMut() -> Sample + 'a>,
+}
+
+impl<'a> Contestant<'a> {
+    /// A contestant that prepares what it needs and then times itself, once a round.
+    pub(crate) fn new(name: impl Into<String>, round: impl FnMut() -> Sample + 'a) -> Self {
+        Self { name: name.into(), facts: BTreeMap::new(), round: Box::new(round) }
+    }
+}
+
+/// A measured row of a subject's table.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) workload: String,
+    pub(crate) name: String,
+    /// Whom the ratio compares with.
+    pub(crate) peer: String,
+    /// Median over the rounds.
+    pub(crate) million_per_second: f64,
+    /// Median over the rounds of the rate divided by the peer's in the same round.
+    pub(crate) ratio: f64,
+    /// The middle half of the rates is this wide, as a fraction of the median.
+    pub(crate) spread: f64,
+    #[serde(flatten)]
+    pub(crate) facts: BTreeMap<&'static str, f64>,
+}
+
+/// Collects the rows of one subject.
+pub(crate) struct Bench {
+    effort: Effort,
+    rows: Vec<Row>,
+    progress: ProgressBar,
+}
+
+impl Bench {
+    pub(crate) fn new(effort: Effort) -> Self {
+        let progress = ProgressBar::new_spinner();
+        progress.set_style(
+            ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}").expect("a valid template"),
+        );
+        Self { effort, rows: Vec::new(), progress }
+    }
+
+    pub(crate) fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    /// Measures all contestants at one workload; `peer` names the one whose rate is 1.
+    pub(crate) fn contest(&mut self, workload: &str, peer: &str, mut contestants: Vec<Contestant<'_>>) {
+        let peer_at = contestants
+            .iter()
+            .position(|contestant| contestant.name == peer)
+            .unwrap_or_else(|| panic!("no contestant of `{workload}` is called `{peer}`"));
+        let mut rates = vec![Vec::new(); contestants.len()];
+        for round in 0..=self.effort.rounds {
+            for turn in 0..contestants.len() {
+                let at = (turn + round) % contestants.len();
+                self.progress.set_message(format!("{workload}, round {round}: {}", contestants[at].name));
+                self.progress.tick();
+                let sample = (contestants[at].round)();
+                // Round 0 warms caches and page tables.
+                if round > 0 {
+                    rates[at].push(sample.operations as f64 / sample.elapsed.as_secs_f64() / 1e6);
+                }
+            }
+        }
+        for (contestant, own) in contestants.into_iter().zip(&rates) {
+            let ratios = own.iter().zip(&rates[peer_at]).map(|(ours, theirs)| ours / theirs).collect();
+            self.rows.push(Row {
+                workload: workload.to_owned(),
+                name: contestant.name,
+                peer: peer.to_owned(),
+                million_per_second: quantile(own.clone(), 0.5),
+                ratio: quantile(ratios, 0.5),
+                spread: (quantile(own.clone(), 0.75) - quantile(own.clone(), 0.25))
+                    / quantile(own.clone(), 0.5),
+                facts: contestant.facts,
+            });
+        }
+    }
+
+    pub(crate) fn into_rows(self) -> Vec<Row> {
+        self.progress.finish_and_clear();
+        self.rows
+    }
+}
+
+/// The value below which `fraction` of the values lie, between two of them by interpolation.
+fn quantile(mut values: Vec<f64>, fraction: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = fraction * (values.len() - 1) as f64;
+    let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
+    below + (above - below) * at.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_interpolate_between_sorted_values() {
+        assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), 2.0);
+        assert_eq!(quantile(vec![4.0, 1.0, 2.0, 3.0], 0.5), 2.5);
+        assert_eq!(quantile(vec![1.0, 2.0, 3.0, 4.0, 5.0], 0.25), 2.0);
+        assert_eq!(quantile(vec![7.0], 0.75), 7.0);
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        // Both slow down by the round, always by the same factor: the ratio stays 2 though rates vary.
+        let sample = |operations, round: &mut u64| {
+            *round += 1;
+            Sample { operations, elapsed: Duration::from_secs(*round) }
+        };
+        let (mut first, mut second) = (0, 0);
+        let mut bench = Bench::new(Effort { rounds: 7, quick: true });
+        bench.contest(
+            "test",
+            "slow",
+            vec![
+                Contestant::new("slow", move || sample(1_000_000, &mut first)),
+                Contestant::new("fast", move || sample(2_000_000, &mut second)),
+            ],
+        );
+        let rows = bench.into_rows();
+        assert!((rows[1].ratio - 2.0).abs() < 1e-12 && (rows[0].ratio - 1.0).abs() < 1e-12);
+        // Rounds 1 to 7 take 2 to 8 seconds (round 0 took 1): the median round takes 5.
+        assert!((rows[0].million_per_second - 0.2).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,22 @@
+//! What is measured: a file a subject.
+
+use anyhow::Result;
+
+use crate::measure::Bench;
+
+/// Something to be measured beside its peers.
+pub(crate) trait Subject {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it measures, in a line.
+    fn about(&self) -> &'static str;
+
+    /// Holds its contests, one after the other.
+    fn run(&self, bench: &mut Bench) -> Result<()>;
+}
+
+/// All subjects, in the order of the project.
+pub(crate) fn all() -> Vec<Box<dyn Subject>> {
+    vec![]
+}

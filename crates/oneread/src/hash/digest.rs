@@ -1,0 +1,107 @@
+//! The 128 bits that stand for a key everywhere behind the edge.
+
+use core::fmt;
+
+use super::domain::Domain;
+use super::mix::{WordSeed, digest_word, folded_multiply};
+
+/// A key's 128-bit hash under some digester and seed: computed once at the edge, used everywhere.
+///
+/// Its 128 bits tell keys apart; they are not random as they stand, and nothing uses them so. A
+/// structure asks for [words](Digest::word) of its own [`Domain`]: each is a uniform 64-bit number, and a
+/// filter, the table behind it and the directory in front of it see unrelated ones.
+///
+/// # Costs
+/// A word is one multiplication, two additions and an exclusive-or.
+///
+/// # Limits
+/// Two different byte strings have the same digest with probability about 2^-128, so among n of them
+/// some pair does with probability about n²/2^129: 1.5e-23 for n = 10^8. Two different integers of up to
+/// 64 bits never do. ([`Std`](super::Std) has only 64 bits: see there.)
+///
+/// # Example
+/// ```
+/// use oneread::hash::{Digester, Domain, Portable};
+///
+/// let digester = Portable::with_seed(42);
+/// assert_ne!(digester.digest("a"), digester.digest("b"));
+/// assert_eq!(digester.digest("a"), digester.digest(b"a"));
+///
+/// const MINE: Domain = Domain::new(0);
+/// let digest = digester.digest("a");
+/// assert_ne!(digest.word(MINE, 0), digest.word(MINE, 1));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest {
+    // `high` first, so that the derived order is that of the 128-bit number.
+    high: u64,
+    low: u64,
+}
+
+impl Digest {
+    /// A digest from its two halves.
+    #[inline(always)]
+    #[must_use]
+    pub const fn from_halves(low: u64, high: u64) -> Self {
+        Self { high, low }
+    }
+
+    /// A digest from a hash of only 64 bits: keys that share the hash share the digest, others do not.
+    #[inline]
+    #[must_use]
+    pub const fn from_hash64(hash: u64) -> Self {
+        const UNSEEDED: WordSeed = WordSeed::new(0);
+        digest_word(hash, UNSEEDED)
+    }
+
+    /// Mixes all 128 bits into the 64-bit word number `index` of a domain.
+    #[inline(always)]
+    #[must_use]
+    pub const fn word(self, domain: Domain, index: u32) -> u64 {
+        let salt = domain.salt(index);
+        // Different masks, joined differently: exchanging the halves of a digest changes its words. (With
+        // two exclusive-ors, compilers move both halves to a vector register for one of them, and
+        // back: measured, a third slower.)
+        folded_multiply(self.low ^ salt, self.high.wrapping_add(salt.rotate_left(32)))
+    }
+
+    /// The digest as sixteen bytes, least significant first.
+    #[must_use]
+    pub const fn to_le_bytes(self) -> [u8; 16] {
+        self.to_u128().to_le_bytes()
+    }
+
+    /// The digest from sixteen bytes, least significant first.
+    #[must_use]
+    pub const fn from_le_bytes(bytes: [u8; 16]) -> Self {
+        Self::from_u128(u128::from_le_bytes(bytes))
+    }
+
+    const fn to_u128(self) -> u128 {
+        (self.high as u128) << 64 | self.low as u128
+    }
+
+    const fn from_u128(bits: u128) -> Self {
+        Self { high: (bits >> 64) as u64, low: bits as u64 }
+    }
+}
+
+impl From<u128> for Digest {
+    #[inline]
+    fn from(bits: u128) -> Self {
+        Self::from_u128(bits)
+    }
+}
+
+impl From<Digest> for u128 {
+    #[inline]
+    fn from(digest: Digest) -> Self {
+        digest.to_u128()
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({:032x})", self.to_u128())
+    }
+}

@@ -1,0 +1,39 @@
+//! How keys become digests.
+
+mod from_family;
+mod ideal;
+mod keyed;
+mod portable;
+mod std_hasher;
+
+pub use from_family::FromFamily;
+pub use ideal::Ideal;
+pub use keyed::Keyed;
+pub use portable::Portable;
+pub use std_hasher::Std;
+
+use super::Digest;
+
+/// Makes the digest of a key: the one place where keys are hashed.
+///
+/// Structures have a digester as their last type parameter, with [`Portable`] as the default, the
+/// way the standard library's maps have a hasher.
+///
+/// | digester | keys | same everywhere | against an adversary | for |
+/// | --- | --- | --- | --- | --- |
+/// | [`Portable`] | [`Key`](super::Key) | yes | no | everything saved, shared or merged |
+/// | [`Keyed`] | [`Key`](super::Key) | yes | while its key is secret | keys that strangers choose |
+/// | [`Std`] | any [`Hash`](core::hash::Hash) | no | as its hasher | types of your own, in memory |
+/// | [`Ideal`] | `u64`, `u128` | yes | no | experiments: as good as truly random |
+/// | [`FromFamily`] | as the family | yes | as its theorem | experiments: only as good as the theorem says |
+pub trait Digester<Q: ?Sized> {
+    /// The digest of a key: the same for equal keys.
+    fn digest(&self, key: &Q) -> Digest;
+}
+
+impl<Q: ?Sized, D: Digester<Q> + ?Sized> Digester<Q> for &D {
+    #[inline(always)]
+    fn digest(&self, key: &Q) -> Digest {
+        (**self).digest(key)
+    }
+}

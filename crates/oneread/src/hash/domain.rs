@@ -1,0 +1,57 @@
+//! Who draws which words of a digest: one register, so that no two structures share a domain.
+
+use super::mix::{GOLDEN, spread};
+
+/// A name space of words: [`Digest::word`](super::Digest::word) gives unrelated words in different domains.
+///
+/// Two structures on one path (a directory and the table below it, a table and its summary) must
+/// never use the same bits of a digest: what the first has sorted by, the second would find all
+/// alike. Giving each its own domain makes that impossible to get wrong. The library's own
+/// domains are the constants here; [`Domain::new`] makes one for a structure of yours.
+///
+/// ```
+/// use oneread::hash::{Digester, Domain, Portable};
+///
+/// const SHARD: Domain = Domain::new(1);
+/// const SLOT: Domain = Domain::new(2);
+/// let digest = Portable::with_seed(7).digest("key");
+/// assert_ne!(digest.word(SHARD, 0), digest.word(SLOT, 0));
+/// assert_eq!(digest.word(SHARD, 0), digest.word(Domain::new(1), 0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Domain {
+    id: u32,
+    /// Where the Weyl sequence of this domain's words begins; kept so that it is a constant in the code.
+    start: u64,
+}
+
+/// The library's own domains have this bit of their number set.
+const RESERVED: u32 = 1 << 31;
+
+impl Domain {
+    /// The probe locations of a Bloom-type filter.
+    pub const FILTER: Domain = Domain::numbered(RESERVED);
+
+    /// A domain for the caller's own structures. The upper half of the numbers is the library's:
+    /// the highest bit of `id` is ignored.
+    #[must_use]
+    pub const fn new(id: u32) -> Self {
+        Self::numbered(id & !RESERVED)
+    }
+
+    /// The number that names this domain in file formats.
+    #[must_use]
+    pub const fn id(self) -> u32 {
+        self.id
+    }
+
+    const fn numbered(id: u32) -> Self {
+        Self { id, start: spread((id as u64 + 1).wrapping_mul(GOLDEN)) }
+    }
+
+    /// The constant that separates word `index` of this domain from all others.
+    #[inline(always)]
+    pub(super) const fn salt(self, index: u32) -> u64 {
+        self.start.wrapping_add((index as u64).wrapping_mul(GOLDEN))
+    }
+}

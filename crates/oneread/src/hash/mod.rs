@@ -1,0 +1,38 @@
+//! From keys to digests, and from digests to places: everything that hashes.
+//!
+//! ```text
+//!  key ──▶ Digester ──▶ Digest, 128 bits ──▶ word(domain, i) ──▶ reduce ──▶ a location
+//!          once, at the edge                 a fresh word for          └──▶ probes: k locations
+//!                                            each structure
+//! ```
+//!
+//! - A [`Digester`] turns a key into a [`Digest`], once. [`Portable`] is the default; see the table
+//!   [there](Digester) for the others.
+//! - A structure draws [words](Digest::word) from the digest, each in its own [`Domain`], so that
+//!   no two structures on one path depend on the same bits.
+//! - [`reduce`] maps a word to a location in a range of any size, and a scheme of [`probes`] maps a
+//!   digest to several.
+//! - [`family`] holds the hash families of the theory, with their theorems: for study, for strings
+//!   that roll, and wherever a guarantee has to rest on a proof rather than on tests.
+
+mod digest;
+mod digester;
+mod domain;
+pub mod family;
+mod key;
+mod mix;
+pub mod probes;
+mod range;
+
+pub use digest::Digest;
+pub use digester::{Digester, FromFamily, Ideal, Keyed, Portable, Std};
+pub use domain::Domain;
+pub use key::{Canonical, Key};
+pub use range::reduce;
+
+/// A seed nobody can foresee, from the keys that the standard library draws for its own maps.
+#[cfg(feature = "std")]
+fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish()
+}

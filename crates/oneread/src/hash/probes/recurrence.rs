@@ -1,0 +1,149 @@
+//! Locations on a polynomial in i, stepped by its differences: double hashing and all its relatives.
+//!
+//! Location i of every scheme here is a polynomial in i, of degree 1 to 3, modulo m. A polynomial is
+//! determined by its value and its forward differences at 0, and adding each difference to the one
+//! before it steps from i to i + 1 (Newton). So one loop of additions serves them all, and a scheme is
+//! no more than its differences at 0: some from the digest, plus some fixed ones.
+//!
+//! ```text
+//!                         value   1st      2nd   3rd
+//! double                  h1      h2       0     0
+//! + i²      0 1 4 9 …     h1      h2 + 1   2     0
+//! + i³      0 1 8 27 …    h1      h2 + 1   6     6
+//! enhanced  0 0 1 4 10 …  h1      h2       1     1
+//! triple                  h1      h2       h3    0
+//! quadruple               h1      h2       h3    h4
+//! ```
+
+use super::super::{Digest, Domain, reduce};
+use super::{ProbeError, Scheme, error};
+
+/// The highest degree of a scheme's polynomial.
+const DEGREE: usize = 3;
+
+/// Locations on a polynomial of degree at most three, with `WORDS` differences drawn from the digest
+/// and `FIRST`, `SECOND` and `THIRD` added to its differences at 0. Use its named forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recurrence<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> {
+    domain: Domain,
+    hashes: u32,
+    size: u64,
+    /// The fixed part of the differences, modulo the size.
+    fixed: [u64; DEGREE + 1],
+}
+
+/// h1 + i·h2: two hash functions do the work of k.
+///
+/// Some digests have h2 = 0 and then all their locations are one; the paper's analysis allows it.
+pub type Double = Recurrence<2, 0, 0, 0>;
+
+/// h1 + i·h2 + i²: the extended double hashing of less-hashing's section 4.2, with f(i) = i².
+pub type ExtendedSquare = Recurrence<2, 1, 2, 0>;
+
+/// h1 + i·h2 + i³: extended double hashing with f(i) = i³.
+pub type ExtendedCube = Recurrence<2, 1, 6, 6>;
+
+/// h1 + i·h2 + (i³ − i)/6: Dillinger and Manolios' enhanced double hashing, in which the step of
+/// double hashing itself grows by i.
+pub type Enhanced = Recurrence<2, 0, 1, 1>;
+
+/// h1 + i·h2 + i(i−1)/2·h3: a third hash function accelerates the step.
+pub type Triple = Recurrence<3, 0, 0, 0>;
+
+/// h1 + i·h2 + i(i−1)/2·h3 + i(i−1)(i−2)/6·h4: and a fourth the acceleration.
+pub type Quadruple = Recurrence<4, 0, 0, 0>;
+
+/// The locations of one digest under a [`Recurrence`].
+#[derive(Clone, Debug)]
+pub struct RecurrenceLocations<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> {
+    differences: [u64; DEGREE + 1],
+    size: u64,
+    left: u32,
+}
+
+impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> Scheme
+    for Recurrence<WORDS, FIRST, SECOND, THIRD>
+{
+    const NAME: &'static str = match (WORDS, FIRST, SECOND, THIRD) {
+        (2, 0, 0, 0) => "double",
+        (2, 1, 2, 0) => "extended-square",
+        (2, 1, 6, 6) => "extended-cube",
+        (2, 0, 1, 1) => "enhanced",
+        (3, 0, 0, 0) => "triple",
+        (4, 0, 0, 0) => "quadruple",
+        _ => "recurrence",
+    };
+    type Locations = RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>;
+
+    fn new(domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
+        const { assert!(1 <= WORDS && WORDS <= DEGREE + 1, "a polynomial of degree 3 has four differences") };
+        error::check(hashes, size)?;
+        Ok(Self { domain, hashes, size, fixed: [0, FIRST % size, SECOND % size, THIRD % size] })
+    }
+
+    fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    #[inline(always)]
+    fn locations(&self, digest: Digest) -> Self::Locations {
+        let mut differences = self.fixed;
+        for (index, difference) in differences.iter_mut().enumerate().take(WORDS) {
+            let hash = reduce(digest.word(self.domain, index as u32), self.size);
+            *difference = add_modulo(hash, *difference, self.size);
+        }
+        RecurrenceLocations { differences, size: self.size, left: self.hashes }
+    }
+}
+
+impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64>
+    RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
+{
+    /// The degree of the polynomial: differences beyond it are 0, and the loop is unrolled up to it.
+    const DEGREE: usize = match (WORDS, SECOND, THIRD) {
+        (4.., _, _) => 3,
+        (_, _, 1..) => 3,
+        (3, _, _) => 2,
+        (_, 1.., _) => 2,
+        _ => 1,
+    };
+}
+
+impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> Iterator
+    for RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
+{
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        self.left = self.left.checked_sub(1)?;
+        let location = self.differences[0];
+        for order in 0..Self::DEGREE {
+            self.differences[order] =
+                add_modulo(self.differences[order], self.differences[order + 1], self.size);
+        }
+        Some(location)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> ExactSizeIterator
+    for RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
+{
+}
+
+/// The sum modulo `size` of two numbers below it; `size` is at most 2^63, so nothing overflows.
+#[inline(always)]
+pub(super) fn add_modulo(a: u64, b: u64, size: u64) -> u64 {
+    let sum = a + b;
+    // The smaller of the two: a sum below the size wraps to a huge number when the size is taken off.
+    sum.min(sum.wrapping_sub(size))
+}

@@ -1,0 +1,6 @@
+//! Hashing with choices.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+pub mod hash;

@@ -1,0 +1,4 @@
+mod digester;
+mod family;
+mod probes;
+mod quality;

@@ -1,0 +1,227 @@
+//! Digests of hostile keys look random: to every test here, with the bound of `statistics`.
+
+use oneread::hash::{Digest, Digester, Domain, Ideal, Keyed, Portable, Std, reduce};
+
+use crate::statistics::{SIX_SIGMA, binomial_z, uniformity_z};
+
+const SEED: u64 = 0x5eed;
+const ONE: Domain = Domain::new(1);
+const TWO: Domain = Domain::new(2);
+
+/// Sets of keys with structure that weak hash functions let through; the words among them.
+fn hostile_words() -> Vec<(String, Vec<u64>)> {
+    const COUNT: u64 = 1 << 16;
+    let mut sets = vec![
+        ("counter".to_owned(), (0..COUNT).collect()),
+        ("counter from the top".to_owned(), (0..COUNT).map(|i| u64::MAX - i).collect()),
+        ("pointers".to_owned(), (0..COUNT).map(|i| 0x7f3a_5c00_0000 + 16 * i).collect()),
+        ("sparse: two bits set".to_owned(), two_bits_set()),
+        ("high 16 bits only".to_owned(), (0..COUNT).map(|i| i << 48).collect()),
+        ("squares".to_owned(), (0..COUNT).map(|i| i * i).collect()),
+    ];
+    for shift in [1, 4, 8, 12, 16, 20, 32, 40, 47] {
+        sets.push((format!("stride 2^{shift}"), (0..COUNT).map(|i| i << shift).collect()));
+    }
+    sets
+}
+
+fn two_bits_set() -> Vec<u64> {
+    (0..64).flat_map(|a| (0..a).map(move |b| 1 << a | 1 << b)).collect()
+}
+
+/// The strings among the hostile keys.
+fn hostile_strings() -> Vec<(String, Vec<String>)> {
+    let prefix = "https://example.org/a/very/long/common/prefix/that/says/nothing?id=".repeat(4);
+    vec![
+        ("decimal strings".to_owned(), (0..1 << 16).map(|i: u32| i.to_string()).collect()),
+        ("padded decimal strings".to_owned(), (0..1 << 16).map(|i| format!("{i:016}")).collect()),
+        ("long common prefix".to_owned(), (0..1 << 16).map(|i| format!("{prefix}{i}")).collect()),
+        ("runs of one letter".to_owned(), (0..1 << 12).map(|i| "a".repeat(i)).collect()),
+    ]
+}
+
+/// Everything the tests ask of one set of digests: each statistic has a name and a z-score.
+fn statistics(digests: &[Digest]) -> Vec<(&'static str, f64)> {
+    // At least 5 expected counts a cell, and a number of cells that is not a power of two.
+    let cells = (digests.len() as u64 / 8).min(1021);
+    let side = 31;
+    let spread = |location: &dyn Fn(&Digest) -> u64, cells: u64| {
+        let mut counts = vec![0; cells as usize];
+        digests.iter().for_each(|digest| counts[location(digest) as usize] += 1);
+        uniformity_z(&counts)
+    };
+    let mut found = vec![
+        ("word 0, upper bits", spread(&|digest| reduce(digest.word(ONE, 0), cells), cells)),
+        ("word 0, lower bits", spread(&|digest| digest.word(ONE, 0) % cells, cells)),
+        ("word 0, middle bits", spread(&|digest| reduce(digest.word(ONE, 0) << 24, cells), cells)),
+        ("word 7, upper bits", spread(&|digest| reduce(digest.word(ONE, 7), cells), cells)),
+        ("filter's word 0", spread(&|digest| reduce(digest.word(Domain::FILTER, 0), cells), cells)),
+    ];
+    if digests.len() as u64 >= 8 * side * side {
+        let pair = |a: u64, b: u64| reduce(a, side) * side + reduce(b, side);
+        let square = side * side;
+        found.extend([
+            ("two indexes of a domain", spread(&|d| pair(d.word(ONE, 0), d.word(ONE, 1)), square)),
+            ("two domains", spread(&|d| pair(d.word(ONE, 0), d.word(TWO, 0)), square)),
+            ("distant indexes", spread(&|d| pair(d.word(ONE, 0), d.word(ONE, 1 << 20)), square)),
+            ("upper and lower bits", spread(&|d| pair(d.word(ONE, 0), d.word(ONE, 0) << 32), square)),
+            (
+                "lower bits of two words",
+                spread(&|d| d.word(ONE, 0) % side * side + d.word(ONE, 1) % side, square),
+            ),
+            (
+                "three indexes",
+                spread(
+                    &|d| {
+                        reduce(d.word(ONE, 0), 9) * 81
+                            + reduce(d.word(ONE, 1), 9) * 9
+                            + reduce(d.word(ONE, 2), 9)
+                    },
+                    729,
+                ),
+            ),
+            // A directory on the top bits, and a table below it: within a segment, all is still even.
+            (
+                "a shard, then a slot",
+                spread(&|d| (d.word(TWO, 0) >> 59) * side + reduce(d.word(ONE, 0), side), 32 * side),
+            ),
+        ]);
+    }
+    found
+}
+
+fn assert_all_fair(digester: &str, keys: &str, digests: &[Digest]) {
+    for (statistic, z) in statistics(digests) {
+        assert!(z.abs() < SIX_SIGMA, "{digester}, {keys}: {statistic} is {z:.1} standard deviations off");
+    }
+}
+
+#[test]
+fn every_digester_spreads_hostile_words() {
+    let foldless = Std(std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default());
+    for (name, keys) in hostile_words() {
+        let digests =
+            |digester: &dyn Digester<u64>| keys.iter().map(|key| digester.digest(key)).collect::<Vec<_>>();
+        for seed in [0, 1, SEED, u64::MAX] {
+            assert_all_fair("portable", &name, &digests(&Portable::with_seed(seed)));
+        }
+        assert_all_fair("keyed", &name, &digests(&Keyed::with_secret([3; 16])));
+        assert_all_fair("ideal", &name, &digests(&Ideal::with_seed(SEED)));
+        assert_all_fair("std", &name, &digests(&foldless));
+    }
+}
+
+#[test]
+fn every_digester_spreads_hostile_strings() {
+    for (name, keys) in hostile_strings() {
+        let digests =
+            |digester: &dyn Digester<str>| keys.iter().map(|key| digester.digest(key)).collect::<Vec<_>>();
+        assert_all_fair("portable", &name, &digests(&Portable::with_seed(SEED)));
+        assert_all_fair("keyed", &name, &digests(&Keyed::with_secret([3; 16])));
+    }
+}
+
+#[test]
+fn a_weak_digester_is_caught_by_the_same_test() {
+    // Keys in one half of the digest and nothing in the other, so that only one multiplication, by a
+    // constant, mixes them: a tempting shortcut, whose weakness the test must see.
+    let weak = |key: u64| Digest::from(u128::from(key));
+    let digests: Vec<_> = (0..1 << 16).map(weak).collect();
+    assert!(statistics(&digests).iter().any(|(_, z)| z.abs() > SIX_SIGMA));
+}
+
+/// Flips every input bit of many keys and counts how often each output bit follows.
+fn assert_avalanche(name: &str, input_bits: usize, keys: &[Vec<u8>], digest: impl Fn(&[u8]) -> [u64; 3]) {
+    let mut flips = vec![[0u64; 192]; input_bits];
+    for key in keys {
+        let before = digest(key);
+        for (bit, flips) in flips.iter_mut().enumerate() {
+            let mut flipped = key.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let after = digest(&flipped);
+            for (at, flips) in flips.iter_mut().enumerate() {
+                *flips += (before[at / 64] ^ after[at / 64]) >> (at % 64) & 1;
+            }
+        }
+    }
+    // Each count is binomial with probability 1/2 if the output is random.
+    for (input, flips) in flips.iter().enumerate() {
+        for (output, &count) in flips.iter().enumerate() {
+            let z = binomial_z(count, keys.len() as u64, 0.5);
+            assert!(z.abs() < SIX_SIGMA, "{name}: input bit {input}, output bit {output}: {z:.1} sigma");
+        }
+    }
+}
+
+/// Three words of a digest: what structures see.
+fn seen(digest: Digest) -> [u64; 3] {
+    [digest.word(ONE, 0), digest.word(ONE, 3), digest.word(TWO, 0)]
+}
+
+fn random_keys(count: u64, bytes: usize) -> Vec<Vec<u8>> {
+    let blocks = bytes.div_ceil(16) as u64;
+    let block = |i: u64| Ideal::with_seed(SEED).digest(&i).to_le_bytes();
+    (0..count).map(|key| (0..blocks).flat_map(|at| block(key * blocks + at)).take(bytes).collect()).collect()
+}
+
+#[test]
+fn every_input_bit_reaches_every_output_bit() {
+    const KEYS: u64 = 1 << 13;
+    let word = |key: &[u8]| u64::from_le_bytes(key.try_into().unwrap());
+    let portable = Portable::with_seed(SEED);
+    let small: Vec<_> = (0..KEYS).map(|key| key.to_le_bytes().to_vec()).collect();
+    assert_avalanche("portable, random words", 64, &random_keys(KEYS, 8), |key| {
+        seen(portable.digest(&word(key)))
+    });
+    assert_avalanche("portable, small words", 64, &small, |key| seen(portable.digest(&word(key))));
+    for length in [1, 3, 8, 16, 33] {
+        let keys = if length < 4 { random_keys(KEYS, 4) } else { random_keys(KEYS, length) };
+        let name = format!("portable, {length} bytes");
+        assert_avalanche(&name, 8 * length, &keys, |key| seen(portable.digest(key)));
+    }
+    let keyed = Keyed::with_secret([9; 16]);
+    assert_avalanche("keyed, words", 64, &random_keys(KEYS, 8), |key| seen(keyed.digest(&word(key))));
+    let ideal = Ideal::with_seed(1);
+    assert_avalanche("ideal, words", 64, &random_keys(KEYS, 8), |key| seen(ideal.digest(&word(key))));
+}
+
+#[test]
+fn every_seed_bit_reaches_every_output_bit() {
+    const KEYS: u64 = 1 << 13;
+    let word = |key: &[u8]| u64::from_le_bytes(key.try_into().unwrap());
+    let seeds = random_keys(KEYS, 8);
+    assert_avalanche("seed of words", 64, &seeds, |seed| seen(Portable::with_seed(word(seed)).digest(&7u64)));
+    assert_avalanche("seed of bytes", 64, &seeds, |seed| seen(Portable::with_seed(word(seed)).digest("key")));
+}
+
+#[test]
+fn neighbouring_words_of_a_digest_are_unrelated() {
+    // Bits in which words of different (domain, index) agree are binomial with probability 1/2:
+    // 64 bit positions, 66 pairs of words, 2^14 digests.
+    const KEYS: u64 = 1 << 14;
+    let names: Vec<_> = (0..12).map(|i| (if i % 2 == 0 { ONE } else { TWO }, i / 2)).collect();
+    let digests: Vec<_> = (0..KEYS).map(|key| Portable::with_seed(SEED).digest(&key)).collect();
+    for (at, &(domain, index)) in names.iter().enumerate() {
+        for &(other_domain, other_index) in &names[..at] {
+            let mut agreements = [0; 64];
+            for digest in &digests {
+                let same = !(digest.word(domain, index) ^ digest.word(other_domain, other_index));
+                agreements.iter_mut().enumerate().for_each(|(bit, count)| *count += same >> bit & 1);
+            }
+            for (bit, &count) in agreements.iter().enumerate() {
+                let z = binomial_z(count, KEYS, 0.5);
+                assert!(z.abs() < SIX_SIGMA, "words {index} and {other_index}, bit {bit}: {z:.1} sigma");
+            }
+        }
+    }
+}
+
+#[test]
+fn reduction_covers_every_location_of_any_size() {
+    for size in [1, 2, 3, 7, 1000, 1 << 20, u64::MAX] {
+        assert_eq!(reduce(0, size), 0);
+        assert_eq!(reduce(u64::MAX, size), size - 1);
+        assert!(reduce(u64::MAX / 2 + 1, size) == size / 2);
+    }
+    assert_eq!(reduce(u64::MAX, 0), 0);
+}

@@ -1,0 +1,4 @@
+//! One test binary; its modules mirror `src/`.
+
+mod hash;
+mod statistics;

@@ -1,0 +1,40 @@
+//! Every chore of the project, with its own set-up: `cargo xtask --help`.
+
+mod bench;
+mod fuzz;
+mod miri;
+mod shell;
+mod test;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// The chores of oneread.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything a change must pass: formatting, lints, all tests, docs, the build without std.
+    Test,
+    /// Measures oneread beside its peers and prints a table a subject.
+    Bench(bench::Args),
+    /// Runs the tests that touch unsafe code under Miri.
+    Miri(miri::Args),
+    /// Feeds hostile input to a fuzz target, or to all of them in turn.
+    Fuzz(fuzz::Args),
+}
+
+fn main() -> Result<()> {
+    std::env::set_current_dir(shell::root())?;
+    match Args::parse().chore {
+        Chore::Test => test::run(),
+        Chore::Bench(args) => bench::run(args),
+        Chore::Miri(args) => miri::run(args),
+        Chore::Fuzz(args) => fuzz::run(args),
+    }
+}

@@ -1,0 +1,60 @@
+//! Running other programs, and saying clearly what is missing.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+}
+
+/// `cargo` with arguments, as the user's toolchain would run it.
+pub(crate) fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(args);
+    command
+}
+
+/// `cargo` of the nightly toolchain: the only one with Miri and the sanitizers.
+pub(crate) fn nightly_cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new("cargo");
+    // Set by the cargo that runs this program, and would overrule `+nightly`.
+    command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").arg("+nightly").args(args);
+    command
+}
+
+/// Runs a step, showing what it is; an error if it fails.
+pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
+    eprintln!("\n── {name}: {}", shown(command));
+    let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !status.success() {
+        bail!("{name} failed: {}", shown(command));
+    }
+    Ok(())
+}
+
+/// Whether a command runs and succeeds, quietly.
+pub(crate) fn works(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// Makes sure that a command works, installing it if it does not.
+pub(crate) fn ensure(name: &str, mut check: impl FnMut() -> Command, install: &mut Command) -> Result<()> {
+    if works(&mut check()) {
+        return Ok(());
+    }
+    eprintln!("── {name} is missing; installing it: {}", shown(install));
+    let installed = install.status().is_ok_and(|status| status.success());
+    if !installed || !works(&mut check()) {
+        bail!("{name} is needed and could not be installed; install it by hand with: {}", shown(install));
+    }
+    Ok(())
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

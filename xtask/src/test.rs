@@ -1,0 +1,37 @@
+//! `cargo xtask test`: what a change must pass, in the order in which it fails fastest.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::shell::{cargo, ensure, step};
+
+pub(crate) fn run() -> Result<()> {
+    for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        ensure(
+            component,
+            || cargo([tool, "--version"]),
+            Command::new("rustup").args(["component", "add", component]),
+        )?;
+    }
+    step("formatting", &mut cargo(["fmt", "--all", "--check"]))?;
+    step(
+        "lints",
+        cargo(["clippy", "--workspace", "--all-targets", "--all-features"]).args(["--", "-D", "warnings"]),
+    )?;
+    // Without std nothing but the library's own features may be on, hence the package by itself.
+    step(
+        "no_std lints",
+        cargo(["clippy", "-p", "oneread", "--no-default-features"]).args(["--", "-D", "warnings"]),
+    )?;
+    step("no_std build", &mut cargo(["build", "-p", "oneread", "--no-default-features"]))?;
+    step(
+        "docs",
+        cargo(["doc", "--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
+    step("package", &mut cargo(["package", "-p", "oneread", "--allow-dirty", "--quiet"]))?;
+    // Doc tests belong to `cargo test` too. Ignored tests are the long ones, not the broken ones.
+    step("tests", cargo(["test", "--workspace", "--all-features"]).args(["--", "--include-ignored"]))?;
+    eprintln!("\n── all passed");
+    Ok(())
+}
