@@ -1,8 +1,8 @@
 //! Probe schemes do what their formulas say, and as well as less-hashing says.
 
 use oneread::hash::probes::{
-    Double, Enhanced, ExtendedCube, ExtendedSquare, Independent, IndependentBands, Partitioned, ProbeError,
-    Quadruple, Scheme, Triple,
+    Accelerated, Double, Enhanced, ExtendedCube, ExtendedSquare, Independent, IndependentBands, Partitioned,
+    ProbeError, Quadruple, Scheme, SchemeName, Triple,
 };
 use oneread::hash::{Digest, Digester, Domain, Ideal, Portable, reduce};
 use proptest::prelude::*;
@@ -83,10 +83,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn accelerated_locations_follow_their_formula(bits: u128, hashes in 1u32..40, size in 1u64..=(1 << 63)) {
+        let digest = Digest::from(bits);
+        let (h1, h2) = (digest.word(DOMAIN, 0), digest.word(DOMAIN, 1));
+        let h3 = h1.rotate_left(32) ^ h2;
+        let scheme = Accelerated::new(DOMAIN, hashes, size).unwrap();
+        prop_assert_eq!(scheme.locations(digest).len(), hashes as usize);
+        for (i, location) in (0u64..).zip(scheme.locations(digest)) {
+            // i(i − 1)/2 is a whole number, so multiplying modulo 2^64 is exact.
+            let triangle = i * i.saturating_sub(1) / 2;
+            let place = h1.wrapping_add(i.wrapping_mul(h2)).wrapping_add(triangle.wrapping_mul(h3));
+            prop_assert_eq!(location, reduce(place, size));
+        }
+    }
+}
+
 /// Calls a generic check once for each scheme.
 macro_rules! for_each_scheme {
     ($check:ident $(, $arg:expr)*) => {
         $check::<Independent>($($arg),*);
+        $check::<Accelerated>($($arg),*);
         $check::<Double>($($arg),*);
         $check::<ExtendedSquare>($($arg),*);
         $check::<ExtendedCube>($($arg),*);
@@ -238,6 +256,7 @@ fn no_pair_of_places_is_preferred() {
     // 1, 4 at distance 2, 2 at distance 3, twelve in all; with a prime size every gcd is 1.
     for_each_polynomial!(no_pair_is_preferred_for, 12.0);
     no_pair_is_preferred::<Independent>(61, 12.0);
+    no_pair_is_preferred::<Accelerated>(61, 12.0);
     // Bands of 15: two places in bands i and j meet with at most gcd(|i − j|, 15)/15², worst at distance
     // 3, where it is 3/15² = 48/60².
     no_pair_is_preferred::<Partitioned>(60, 48.0);
@@ -288,6 +307,8 @@ fn has_ratio<S: Scheme>(expected: f64) {
 #[test]
 fn small_filters_err_as_often_as_the_paper_finds() {
     has_ratio::<Independent>(1.01);
+    // Nothing of double hashing's excess is left: the ratio of independent functions.
+    has_ratio::<Accelerated>(1.01);
     has_ratio::<Partitioned>(11.2);
     has_ratio::<Double>(3.05);
     has_ratio::<ExtendedSquare>(1.74);
@@ -295,4 +316,18 @@ fn small_filters_err_as_often_as_the_paper_finds() {
     // Here the chance is exact: bands of ⌊1600/11⌋ = 145 places, each filled to 1 − (144/145)^100 = .4997
     // on average, and .4997^11 = 4.85e-4 = 1.06 p.
     has_ratio::<IndependentBands>(1.06);
+}
+
+#[test]
+fn schemes_have_a_name_and_a_number_each() {
+    for (number, scheme) in (0..).zip(SchemeName::ALL) {
+        assert_eq!(scheme.number(), number);
+        assert_eq!(SchemeName::from_number(number), Some(scheme));
+        assert_eq!(scheme.to_string().parse(), Ok(scheme));
+    }
+    assert_eq!(SchemeName::from_number(10), None);
+    let error = "doubly".parse::<SchemeName>().unwrap_err();
+    assert!(
+        error.to_string().starts_with("no probe scheme of that name: choose among independent, accelerated,")
+    );
 }
