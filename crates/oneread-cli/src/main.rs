@@ -1,1 +1,68 @@
-fn main() {}
+//! The command `oneread`.
+//!
+//! Exit codes: 0 done, 1 a negative answer (no command here can give one yet), 2 bad use or a failure, with
+//! one sentence on stderr.
+
+mod args;
+mod demo;
+mod output;
+
+use std::io;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use args::{Args, Command};
+
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refuse(&error),
+    };
+    match run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads our output has seen enough of it, as `head` does.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    match args.command {
+        Command::Demo(args) => demo::run(&args),
+    }
+}
+
+/// Shows the help that was asked for, or says in one sentence what is wrong with the arguments.
+fn refuse(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody is left to be told that the help could not be printed.
+            _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            _ = error.print();
+            ExitCode::from(FAILED)
+        }
+        _ => {
+            // The sentence ends at the first empty line; usage and hints follow.
+            let message = error.to_string();
+            let sentence: Vec<_> =
+                message.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+            eprintln!("{}", sentence.join(" "));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

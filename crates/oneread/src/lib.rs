@@ -16,7 +16,12 @@
 
 extern crate alloc;
 
+pub mod bits;
+pub mod bytes;
+pub mod filter;
 pub mod hash;
+pub mod layout;
+pub mod plan;
 
 /// The README's examples are compiled and run.
 #[cfg(doctest)]

@@ -1,5 +1,7 @@
 //! What is measured: a file a subject.
 
+mod hash;
+
 use anyhow::Result;
 
 use crate::measure::Bench;
@@ -18,5 +20,5 @@ pub(crate) trait Subject {
 
 /// All subjects, in the order of the project.
 pub(crate) fn all() -> Vec<Box<dyn Subject>> {
-    vec![]
+    vec![Box::new(hash::Hash)]
 }

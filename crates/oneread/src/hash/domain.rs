@@ -29,8 +29,17 @@ pub struct Domain {
 const RESERVED: u32 = 1 << 31;
 
 impl Domain {
-    /// The probe locations of a Bloom-type filter.
+    /// The probe locations of a Bloom filter, counting or not.
     pub const FILTER: Domain = Domain::numbered(RESERVED);
+    /// The block of a blocked Bloom filter, and the bits in it.
+    pub const BLOCKED: Domain = Domain::numbered(RESERVED + 1);
+    /// The columns of a Count-Min sketch.
+    pub const COUNT_MIN: Domain = Domain::numbered(RESERVED + 2);
+
+    /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
+    pub(crate) const fn layer(index: u16) -> Self {
+        Self::numbered(u32::MAX - (index & 0x7fff) as u32)
+    }
 
     /// A domain for the caller's own structures. The upper half of the numbers is the library's:
     /// the highest bit of `id` is ignored.

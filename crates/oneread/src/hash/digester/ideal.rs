@@ -35,6 +35,12 @@ impl Ideal {
     pub const fn with_seed(seed: u64) -> Self {
         Self { seed }
     }
+
+    /// The seed it was made with.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
 }
 
 impl Digester<u64> for Ideal {

@@ -30,6 +30,7 @@
 //! double and triple hashing are from Dillinger, Manolios, "Bloom Filters in Probabilistic Verification", 2004.
 
 mod accelerated;
+mod any;
 mod banded;
 mod error;
 mod independent;
@@ -37,6 +38,7 @@ mod name;
 mod recurrence;
 
 pub use accelerated::{Accelerated, AcceleratedLocations};
+pub use any::AnyScheme;
 pub use banded::{IndependentBands, IndependentBandsLocations, Partitioned, PartitionedLocations};
 pub use error::ProbeError;
 pub use independent::{Independent, IndependentLocations};

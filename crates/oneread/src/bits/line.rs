@@ -1,0 +1,54 @@
+//! A cache line of bits.
+
+use super::{Words, prefetch};
+use alloc::vec::Vec;
+
+/// Eight words that lie in one cache line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Line(pub [u64; Line::WORDS]);
+
+impl Line {
+    /// Words in a line.
+    pub const WORDS: usize = 8;
+    /// Bytes in a line.
+    pub const BYTES: usize = 64;
+}
+
+/// Cache lines that can be read.
+pub trait Lines: Words {
+    /// Hands line `at` to a function: in place where it can be, else as a copy.
+    ///
+    /// # Panics
+    /// If there are not that many lines; the structures of this library never ask for one.
+    fn read_line<R>(&self, at: usize, read: impl FnOnce(&Line) -> R) -> R;
+
+    /// Asks for line `at` to be brought near, without waiting for it.
+    fn prefetch_line(&self, at: usize) {
+        self.prefetch(at * Line::WORDS);
+    }
+}
+
+impl Words for Vec<Line> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.as_slice().len() * Line::WORDS
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        self[at / Line::WORDS].0[at % Line::WORDS]
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch::prefetch(self, at / Line::WORDS);
+    }
+}
+
+impl Lines for Vec<Line> {
+    #[inline(always)]
+    fn read_line<R>(&self, at: usize, read: impl FnOnce(&Line) -> R) -> R {
+        read(&self[at])
+    }
+}

@@ -1,0 +1,94 @@
+//! Where bits are kept: in memory of one's own, in memory that threads share, or in bytes that somebody else owns.
+//!
+//! A filter's queries are written once, over [`Words`]; what they read decides what else it can do:
+//!
+//! | storage | read | changed |
+//! | --- | --- | --- |
+//! | `Vec<u64>`, `Vec<Line>` | yes | through `&mut` |
+//! | [`AtomicWords`] | yes | through `&`, from many threads |
+//! | [`LittleEndian`] | in place, from a mapped file | no |
+//!
+//! [`Line`] is a cache line of eight words; [`Counters`] are small numbers packed into words.
+
+mod atomic;
+mod counters;
+mod line;
+mod little_endian;
+mod prefetch;
+
+pub use atomic::AtomicWords;
+pub use counters::Counters;
+pub use line::{Line, Lines};
+pub use little_endian::LittleEndian;
+
+pub(crate) use counters::counter_words;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+/// 64-bit words that can be read.
+pub trait Words {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Word `at`.
+    ///
+    /// # Panics
+    /// If there are not that many words; the structures of this library never ask for one.
+    fn word(&self, at: usize) -> u64;
+
+    /// Asks for word `at` to be brought near, without waiting for it. Out of range it does nothing.
+    fn prefetch(&self, at: usize);
+
+    /// The number of bits that are 1.
+    fn count_ones(&self) -> u64 {
+        (0..self.len()).map(|at| u64::from(self.word(at).count_ones())).sum()
+    }
+}
+
+impl Words for Vec<u64> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        self[at]
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch::prefetch(self, at);
+    }
+}
+
+/// There is not as much memory as a structure of this layout takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// What was asked for.
+    pub bytes: u64,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no memory for {} bytes: use a smaller layout", self.bytes)
+    }
+}
+
+impl core::error::Error for OutOfMemory {}
+
+/// A vector of `len` zeros, or an error where `vec!` would abort the process.
+pub(crate) fn zeroed<T: Copy>(zero: T, len: u64) -> Result<Vec<T>, OutOfMemory> {
+    let out_of_memory = OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) };
+    let len = usize::try_from(len).map_err(|_| out_of_memory)?;
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+    vector.resize(len, zero);
+    Ok(vector)
+}

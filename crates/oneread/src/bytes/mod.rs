@@ -1,0 +1,60 @@
+//! Structures as bytes: saved, loaded, and queried in place.
+//!
+//! Every structure that implements [`Saved`] writes one self-describing container: what it is, which
+//! digester and seed made it, its layout, its payload, and checksums over all of it. `docs/format.md`
+//! specifies it byte by byte. Old versions load forever.
+//!
+//! ```
+//! use oneread::bytes::Saved;
+//! use oneread::filter::{BloomFilter, BloomView};
+//!
+//! let mut filter = BloomFilter::with_rate(1000, 0.01)?;
+//! filter.insert("key");
+//! let bytes = filter.to_bytes();
+//!
+//! let loaded: BloomFilter = Saved::from_bytes(&bytes)?;
+//! assert!(!loaded.contains("another key") && loaded.contains("key"));
+//!
+//! // Queried where it lies, for example in a mapped file: nothing is copied.
+//! let view: BloomView = BloomView::open(&bytes)?;
+//! assert!(!view.contains("another key") && view.contains("key"));
+//! view.verify()?;
+//!
+//! let damaged = [&bytes[..200], &[bytes[200] ^ 1], &bytes[201..]].concat();
+//! assert!(<BloomFilter>::from_bytes(&damaged).is_err());
+//! assert!(<BloomView>::open(&damaged)?.verify().is_err()); // a view reads the payload only when asked to
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod header;
+mod identity;
+mod saved;
+#[cfg(feature = "serde")]
+mod serde;
+mod source;
+mod view;
+
+pub use error::LoadError;
+pub use header::Kind;
+pub use identity::{Identified, Identity};
+pub use saved::Saved;
+pub use view::{View, Viewed};
+
+pub(crate) use header::LayoutBlock;
+pub(crate) use source::Payload;
+
+use crate::bits::Words;
+
+/// Hands over words as little-endian bytes, in pieces of a few kilobytes.
+pub(crate) fn write_words(words: &impl Words, sink: &mut dyn FnMut(&[u8])) {
+    const PIECE: usize = 512;
+    let mut piece = [[0; 8]; PIECE];
+    for start in (0..words.len()).step_by(PIECE) {
+        let count = PIECE.min(words.len() - start);
+        for (i, bytes) in piece[..count].iter_mut().enumerate() {
+            *bytes = words.word(start + i).to_le_bytes();
+        }
+        sink(piece[..count].as_flattened());
+    }
+}

@@ -1,0 +1,153 @@
+//! Writing and reading whole containers.
+
+use alloc::vec::Vec;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::header::{Header, Kind, LayoutBlock};
+use super::source::{Payload, Source};
+use super::{Identified, LoadError};
+
+/// A structure that can be written to bytes and read back.
+///
+/// The provided methods are for users; the required ones are how this library's structures describe themselves.
+pub trait Saved: Sized {
+    /// What the container says it holds.
+    const KIND: Kind;
+
+    /// The digester that made it.
+    type Digester: Identified;
+
+    /// The digester that made it.
+    fn digester(&self) -> &Self::Digester;
+
+    #[doc(hidden)]
+    fn layout_block(&self) -> LayoutBlock;
+
+    #[doc(hidden)]
+    fn payload_length(&self) -> u64;
+
+    /// Hands over the payload in pieces, the same ones every time.
+    #[doc(hidden)]
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8]));
+
+    #[doc(hidden)]
+    fn read(
+        digester: Self::Digester,
+        layout: &LayoutBlock,
+        payload: &mut Payload<'_>,
+    ) -> Result<Self, LoadError>;
+
+    /// The structure as bytes.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = header_of(self).encode().to_vec();
+        bytes.reserve_exact(self.payload_length() as usize);
+        self.write_payload(&mut |piece| bytes.extend_from_slice(piece));
+        bytes
+    }
+
+    /// Loads a structure, with the digester that the bytes name.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if the digester has a secret.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
+        load(&mut &*bytes, None, Some(bytes.len() as u64))
+    }
+
+    /// Loads a structure that was made with this digester.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made them.
+    fn from_bytes_with(bytes: &[u8], digester: Self::Digester) -> Result<Self, LoadError> {
+        load(&mut &*bytes, Some(digester), Some(bytes.len() as u64))
+    }
+
+    /// Writes the structure; a file should be buffered.
+    ///
+    /// # Errors
+    /// If writing fails.
+    #[cfg(feature = "std")]
+    fn save<W: std::io::Write>(&self, mut writer: W) -> std::io::Result<()> {
+        writer.write_all(&header_of(self).encode())?;
+        let mut result = Ok(());
+        self.write_payload(&mut |piece| {
+            if result.is_ok() {
+                result = writer.write_all(piece);
+            }
+        });
+        result?;
+        writer.flush()
+    }
+
+    /// Reads a structure, and nothing beyond it, with the digester that it names.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Saved::from_bytes), or if reading fails.
+    #[cfg(feature = "std")]
+    fn load<R: std::io::Read>(reader: R) -> Result<Self, LoadError> {
+        load(&mut super::source::Reader(reader), None, None)
+    }
+
+    /// Reads a structure, and nothing beyond it, that was made with this digester.
+    ///
+    /// # Errors
+    /// As [`from_bytes_with`](Saved::from_bytes_with), or if reading fails.
+    #[cfg(feature = "std")]
+    fn load_with<R: std::io::Read>(reader: R, digester: Self::Digester) -> Result<Self, LoadError> {
+        load(&mut super::source::Reader(reader), Some(digester), None)
+    }
+}
+
+fn header_of<F: Saved>(structure: &F) -> Header {
+    let mut hasher = Xxh3Default::new();
+    structure.write_payload(&mut |piece| hasher.update(piece));
+    Header {
+        kind: F::KIND as u16,
+        identity: structure.digester().identity(),
+        layout: structure.layout_block(),
+        payload_length: structure.payload_length(),
+        payload_checksum: hasher.digest(),
+    }
+}
+
+/// Reads a container; `available` is its length where that is known beforehand.
+fn load<F: Saved>(
+    source: &mut dyn Source,
+    digester: Option<F::Digester>,
+    available: Option<u64>,
+) -> Result<F, LoadError> {
+    let mut bytes = [0; Header::LENGTH];
+    let filled = source.fill(&mut bytes)?;
+    if filled < Header::LENGTH {
+        Kind::of(&bytes[..filled])?;
+        return Err(LoadError::Length { expected: Header::LENGTH as u64, found: filled as u64 });
+    }
+    let header = Header::decode(&bytes)?;
+    check_kind(&header, F::KIND)?;
+    let expected = header.container_length().ok_or(LoadError::Invalid { what: "a length that overflows" })?;
+    if let Some(found) = available.filter(|&found| found != expected) {
+        return Err(LoadError::Length { expected, found });
+    }
+    let digester = choose_digester(&header, digester)?;
+    let mut payload = Payload::new(source, header.payload_length);
+    let structure = F::read(digester, &header.layout, &mut payload)?;
+    payload.finish(header.payload_checksum)?;
+    Ok(structure)
+}
+
+pub(super) fn check_kind(header: &Header, expected: Kind) -> Result<(), LoadError> {
+    if header.kind == expected as u16 {
+        Ok(())
+    } else {
+        Err(LoadError::Kind { expected, found: header.kind })
+    }
+}
+
+/// The digester given, if it is the one that made the container; else the one that the container names.
+pub(super) fn choose_digester<D: Identified>(header: &Header, given: Option<D>) -> Result<D, LoadError> {
+    match given {
+        Some(digester) if digester.identity() == header.identity => Ok(digester),
+        Some(_) => Err(LoadError::Digester),
+        None => D::from_identity(&header.identity).ok_or(LoadError::DigesterNeeded),
+    }
+}

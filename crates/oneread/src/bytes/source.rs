@@ -1,0 +1,116 @@
+//! Where a payload is read from: nothing is allocated before the bytes for it have arrived.
+
+use alloc::vec::Vec;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::LoadError;
+use crate::bits::{Line, OutOfMemory};
+
+/// Something that fills buffers, or fails.
+pub(super) trait Source {
+    /// Fills the buffer; says how much of it, if the source ends before.
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, LoadError>;
+}
+
+impl Source for &[u8] {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, LoadError> {
+        let count = self.len().min(buffer.len());
+        let (head, tail) = self.split_at(count);
+        buffer[..count].copy_from_slice(head);
+        *self = tail;
+        Ok(count)
+    }
+}
+
+/// A reader as a source.
+#[cfg(feature = "std")]
+pub(super) struct Reader<R>(pub(super) R);
+
+#[cfg(feature = "std")]
+impl<R: std::io::Read> Source for Reader<R> {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, LoadError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.0.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(LoadError::Io(error)),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// The payload of a container that is being loaded.
+pub struct Payload<'a> {
+    source: &'a mut dyn Source,
+    length: u64,
+    taken: u64,
+    hasher: Xxh3Default,
+}
+
+/// How many bytes are read at once.
+const CHUNK: usize = 1 << 16;
+
+impl<'a> Payload<'a> {
+    pub(super) fn new(source: &'a mut dyn Source, length: u64) -> Self {
+        Self { source, length, taken: 0, hasher: Xxh3Default::new() }
+    }
+
+    /// The next `count` words.
+    pub(crate) fn words(&mut self, count: u64) -> Result<Vec<u64>, LoadError> {
+        self.items(count, |word: &[u8; 8]| u64::from_le_bytes(*word))
+    }
+
+    /// The next `count` lines.
+    pub(crate) fn lines(&mut self, count: u64) -> Result<Vec<Line>, LoadError> {
+        self.items(count, |line: &[u8; Line::BYTES]| {
+            let words = line.as_chunks().0;
+            Line(core::array::from_fn(|i| u64::from_le_bytes(words[i])))
+        })
+    }
+
+    /// All of the payload has been taken, and its checksum is this.
+    pub(super) fn finish(self, expected: u64) -> Result<(), LoadError> {
+        if self.taken != self.length {
+            return Err(LoadError::Invalid { what: "the payload is longer than its layout says" });
+        }
+        let found = self.hasher.digest();
+        if found != expected {
+            return Err(LoadError::Checksum { part: "payload", expected, found });
+        }
+        Ok(())
+    }
+
+    /// Memory grows with the bytes that arrive, so a header cannot make it larger than a small
+    /// multiple of the file.
+    fn items<T, const N: usize>(
+        &mut self,
+        count: u64,
+        decode: impl Fn(&[u8; N]) -> T,
+    ) -> Result<Vec<T>, LoadError> {
+        let bytes = count.checked_mul(N as u64).filter(|&bytes| bytes <= self.length - self.taken);
+        let bytes =
+            bytes.ok_or(LoadError::Invalid { what: "the payload is shorter than its layout says" })?;
+        let mut items = Vec::new();
+        let mut buffer = [0; CHUNK];
+        let mut left = bytes;
+        while left > 0 {
+            let chunk = &mut buffer[..left.min(CHUNK as u64) as usize];
+            let filled = self.source.fill(chunk)?;
+            self.taken += filled as u64;
+            if filled < chunk.len() {
+                let header = super::header::Header::LENGTH as u64;
+                return Err(LoadError::Length { expected: header + self.length, found: header + self.taken });
+            }
+            self.hasher.update(chunk);
+            let out_of_memory = OutOfMemory { bytes };
+            items.try_reserve(chunk.len() / N).map_err(|_| out_of_memory)?;
+            items.extend(chunk.as_chunks().0.iter().map(&decode));
+            left -= chunk.len() as u64;
+        }
+        Ok(items)
+    }
+}

@@ -1,0 +1,89 @@
+//! Structures queried where they lie.
+
+use core::ops::Deref;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::header::{Header, Kind, LayoutBlock};
+use super::saved::{check_kind, choose_digester};
+use super::{Identified, LoadError};
+use crate::bits::LittleEndian;
+
+/// A structure over bytes that somebody else owns, such as a mapped file: nothing is copied.
+///
+/// Opening it checks the header and all lengths; the payload is read by queries, and checked only by
+/// [`verify`](View::verify). A damaged payload gives wrong answers, but no query panics or reads
+/// outside it. All methods of the structure that only read are there.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, F> {
+    structure: F,
+    payload: &'a [u8],
+    checksum: u64,
+}
+
+/// A structure that can be queried in place.
+pub trait Viewed<'a>: Sized {
+    #[doc(hidden)]
+    const KIND: Kind;
+
+    #[doc(hidden)]
+    type Digester: Identified;
+
+    #[doc(hidden)]
+    fn over(
+        digester: Self::Digester,
+        layout: &LayoutBlock,
+        payload: LittleEndian<'a>,
+    ) -> Result<Self, LoadError>;
+}
+
+impl<'a, F: Viewed<'a>> View<'a, F> {
+    /// Opens a view, with the digester that the bytes name.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the digester has a secret.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, LoadError> {
+        Self::check(bytes, None)
+    }
+
+    /// Opens a view of a structure that was made with this digester.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the header or the length; [`LoadError::Digester`] if another digester or seed made it.
+    pub fn open_with(bytes: &'a [u8], digester: F::Digester) -> Result<Self, LoadError> {
+        Self::check(bytes, Some(digester))
+    }
+
+    fn check(bytes: &'a [u8], digester: Option<F::Digester>) -> Result<Self, LoadError> {
+        let Some((header, payload)) = bytes.split_first_chunk() else {
+            Kind::of(bytes)?;
+            return Err(LoadError::Length { expected: Header::LENGTH as u64, found: bytes.len() as u64 });
+        };
+        let header = Header::decode(header)?;
+        check_kind(&header, F::KIND)?;
+        let (expected, found) = (header.container_length(), bytes.len() as u64);
+        if expected != Some(found) {
+            return Err(LoadError::Length { expected: expected.unwrap_or(u64::MAX), found });
+        }
+        let digester = choose_digester(&header, digester)?;
+        let structure = F::over(digester, &header.layout, LittleEndian::new(payload))?;
+        Ok(Self { structure, payload, checksum: header.payload_checksum })
+    }
+
+    /// Reads the whole payload and compares its checksum.
+    ///
+    /// # Errors
+    /// [`LoadError::Checksum`] if the payload is damaged.
+    pub fn verify(&self) -> Result<(), LoadError> {
+        let (expected, found) = (self.checksum, xxh3_64(self.payload));
+        if expected == found { Ok(()) } else { Err(LoadError::Checksum { part: "payload", expected, found }) }
+    }
+}
+
+impl<F> Deref for View<'_, F> {
+    type Target = F;
+
+    fn deref(&self) -> &F {
+        &self.structure
+    }
+}

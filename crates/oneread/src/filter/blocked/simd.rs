@@ -1,0 +1,177 @@
+//! Eight words at once, where the machine can.
+//!
+//! Why unsafe: with 100,000 keys at 16 bits a lookup takes about 7 ns word by word, 3.5 ns with AVX2 and 3.0 ns
+//! with AVX-512, and an insertion 11, 3.9 and 3.2 ns; measured in one run on a Zen 4. The results are the same bit
+//! for bit, which a test below checks against the portable path.
+
+use super::Place;
+use crate::bits::Line;
+
+/// The widest instructions of this machine, found out once for each filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Simd {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Simd {
+    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+    pub(super) fn detect() -> Self {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            Self::Avx512
+        } else if std::arch::is_x86_feature_detected!("avx2") {
+            Self::Avx2
+        } else {
+            Self::Portable
+        }
+    }
+
+    #[cfg(not(all(target_arch = "x86_64", feature = "std", not(miri))))]
+    pub(super) fn detect() -> Self {
+        Self::Portable
+    }
+
+    /// Whether the line has all eight bits of the place.
+    #[inline(always)]
+    pub(super) fn contains(self, line: &Line, place: Place) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `detect` found the feature on this machine; nothing else makes this value.
+            Self::Avx512 => unsafe { x86::contains_avx512(line, place.bits) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Self::Avx2 => unsafe { x86::contains_avx2(line, place.bits) },
+            Self::Portable => {
+                line.0.iter().enumerate().fold(true, |all, (at, word)| all & (word & place.mask(at) != 0))
+            }
+        }
+    }
+
+    /// Sets all eight bits of the place; says whether they were set before.
+    #[inline(always)]
+    pub(super) fn insert(self, line: &mut Line, place: Place) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `detect` found the feature on this machine; nothing else makes this value.
+            Self::Avx512 => unsafe { x86::insert_avx512(line, place.bits) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Self::Avx2 => unsafe { x86::insert_avx2(line, place.bits) },
+            Self::Portable => line.0.iter_mut().enumerate().fold(true, |all, (at, word)| {
+                let before = *word & place.mask(at) != 0;
+                *word |= place.mask(at);
+                all & before
+            }),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use core::arch::x86_64::*;
+
+    use crate::bits::Line;
+
+    /// How far the bit numbers of the eight words are shifted.
+    const SHIFTS: [i64; 8] = [0, 6, 12, 18, 24, 30, 36, 42];
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn masks_avx512(bits: u64) -> __m512i {
+        let [a, b, c, d, e, f, g, h] = SHIFTS;
+        let numbers =
+            _mm512_srlv_epi64(_mm512_set1_epi64(bits as i64), _mm512_setr_epi64(a, b, c, d, e, f, g, h));
+        // A rotation counts modulo 64, so the bits above the six need not be cleared.
+        _mm512_rolv_epi64(_mm512_set1_epi64(1), numbers)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn contains_avx512(line: &Line, bits: u64) -> bool {
+        let masks = masks_avx512(bits);
+        // SAFETY: a line is 64 bytes, aligned to 64.
+        let words = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
+        _mm512_cmpneq_epi64_mask(_mm512_and_si512(words, masks), masks) == 0
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn insert_avx512(line: &mut Line, bits: u64) -> bool {
+        let masks = masks_avx512(bits);
+        // SAFETY: a line is 64 bytes, aligned to 64, and this one is borrowed mutably.
+        let words = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
+        // SAFETY: as above.
+        unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), _mm512_or_si512(words, masks)) };
+        _mm512_cmpneq_epi64_mask(_mm512_and_si512(words, masks), masks) == 0
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn masks_avx2(bits: u64) -> [__m256i; 2] {
+        let [a, b, c, d, e, f, g, h] = SHIFTS;
+        let (bits, six, one) =
+            (_mm256_set1_epi64x(bits as i64), _mm256_set1_epi64x(63), _mm256_set1_epi64x(1));
+        [_mm256_setr_epi64x(a, b, c, d), _mm256_setr_epi64x(e, f, g, h)]
+            .map(|shifts| _mm256_sllv_epi64(one, _mm256_and_si256(_mm256_srlv_epi64(bits, shifts), six)))
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn contains_avx2(line: &Line, bits: u64) -> bool {
+        let [low, high] = masks_avx2(bits);
+        let words: *const __m256i = line.0.as_ptr().cast();
+        // SAFETY: a line is two vectors of 32 bytes, aligned to 64.
+        let (first, second) = unsafe { (_mm256_load_si256(words), _mm256_load_si256(words.add(1))) };
+        _mm256_testc_si256(first, low) & _mm256_testc_si256(second, high) == 1
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn insert_avx2(line: &mut Line, bits: u64) -> bool {
+        let [low, high] = masks_avx2(bits);
+        let words: *mut __m256i = line.0.as_mut_ptr().cast();
+        // SAFETY: a line is two vectors of 32 bytes, aligned to 64, and this one is borrowed mutably.
+        let (first, second) = unsafe { (_mm256_load_si256(words), _mm256_load_si256(words.add(1))) };
+        // SAFETY: as above.
+        unsafe {
+            _mm256_store_si256(words, _mm256_or_si256(first, low));
+            _mm256_store_si256(words.add(1), _mm256_or_si256(second, high));
+        }
+        _mm256_testc_si256(first, low) & _mm256_testc_si256(second, high) == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{Digester, Ideal};
+
+    /// The paths that this machine can take.
+    fn available() -> impl Iterator<Item = Simd> {
+        let paths = [
+            Some(Simd::Portable),
+            #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+            std::arch::is_x86_feature_detected!("avx2").then_some(Simd::Avx2),
+            #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+            std::arch::is_x86_feature_detected!("avx512f").then_some(Simd::Avx512),
+        ];
+        paths.into_iter().flatten()
+    }
+
+    #[test]
+    fn every_path_sets_and_finds_the_same_bits() {
+        for simd in available() {
+            let mut line = Line::default();
+            let mut expected = Line::default();
+            // Enough insertions to fill a line to the brim, so that all answers occur.
+            for key in 0..400u64 {
+                let place = Place::of(Ideal::with_seed(5).digest(&key), 1);
+                let before = (0..8).all(|at| expected.0[at] & place.mask(at) != 0);
+                assert_eq!(simd.contains(&line, place), before, "{simd:?}, key {key}");
+                assert_eq!(simd.insert(&mut line, place), before, "{simd:?}, key {key}");
+                (0..8).for_each(|at| expected.0[at] |= place.mask(at));
+                assert_eq!(line, expected, "{simd:?}, key {key}");
+                assert!(simd.contains(&line, place));
+            }
+        }
+    }
+}

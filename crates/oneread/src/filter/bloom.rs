@@ -1,0 +1,511 @@
+//! The Bloom filter: k bits a key, anywhere in one array.
+//!
+//! # Invariants
+//! 1. `words` has ⌈bits/64⌉ words, and the bits beyond the last are 0.
+//! 2. `scheme` is the layout's, in the domain of filters; so every location is below `bits`.
+//! 3. All locations of an inserted digest are 1: no false negatives.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::batch::in_batches;
+use super::{BuildError, MergeError};
+use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
+use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
+use crate::hash::probes::{AnyScheme, SchemeName};
+use crate::hash::{Digest, Digester, Domain, Portable};
+use crate::layout::BloomLayout;
+use crate::plan;
+
+/// A Bloom filter over words of storage `S`; use its named forms, [`BloomFilter`], [`AtomicBloomFilter`] and [`BloomView`].
+#[derive(Clone)]
+pub struct Bloom<D, S> {
+    layout: BloomLayout,
+    scheme: AnyScheme,
+    digester: D,
+    words: S,
+}
+
+/// Tells which keys are certainly not in a set, in about 1.44·log2(1/ε) bits a key for a rate of ε.
+///
+/// Inserting a key sets k bits of an array; a key is *perhaps* there if all its k bits are 1. A filter for a
+/// million keys at 1% has 9.6 million bits and 7 hashes, and half of its bits are 1 when it is full.
+///
+/// # Source
+/// Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; lecture notes "Hashing" (chapter 6),
+/// section 6.4. The k locations come from two words of the digest (Kirsch, Mitzenmacher, "Less Hashing, Same
+/// Performance", 2006), by default with the scheme [`Accelerated`](crate::hash::probes::Accelerated), whose rate
+/// is that of independent hash functions already for a hundred keys; plain double hashing errs three times as
+/// often there. The lecture's k bands are the scheme [`SchemeName::IndependentBands`].
+///
+/// # Costs
+/// Up to k cache lines an operation. A lookup of an absent key reads two or three.
+///
+/// # Limits
+/// No removal ([`CountingBloomFilter`](super::CountingBloomFilter) has it) and no growth
+/// ([`GrowingFilter`](super::GrowingFilter)): beyond the planned number of keys the rate rises, and
+/// [`false_positive_rate`](Bloom::false_positive_rate) says how far.
+///
+/// # Example
+/// ```
+/// use oneread::filter::BloomFilter;
+///
+/// let mut filter = BloomFilter::with_rate(1000, 0.01)?;
+/// assert!(!filter.contains("key"));
+/// assert!(!filter.insert("key")); // not there before
+/// assert!(filter.contains("key"));
+/// assert!(filter.insert("key")); // perhaps there before
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type BloomFilter<D = Portable> = Bloom<D, Vec<u64>>;
+
+/// A [`BloomFilter`] that many threads insert into and look up in at once, through `&self`.
+///
+/// A lookup that runs beside an insertion of the same key may miss it; once the insertion has returned and
+/// the looking thread knows it (by a lock, a channel, a join), it never does.
+///
+/// ```
+/// use oneread::filter::{AtomicBloomFilter, BloomFilter};
+///
+/// let filter = AtomicBloomFilter::from(BloomFilter::with_rate(1000, 0.01)?);
+/// assert!(!filter.contains(&7u64));
+/// std::thread::scope(|scope| {
+///     for thread in 0..4u64 {
+///         let filter = &filter;
+///         scope.spawn(move || (0..100).for_each(|i| _ = filter.insert(&(100 * thread + i))));
+///     }
+/// });
+/// assert!((0..400u64).all(|key| filter.contains(&key)));
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type AtomicBloomFilter<D = Portable> = Bloom<D, AtomicWords>;
+
+/// A [`BloomFilter`] queried where its bytes lie.
+pub type BloomView<'a, D = Portable> = View<'a, Bloom<D, LittleEndian<'a>>>;
+
+impl BloomFilter {
+    /// An empty filter of this layout, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    #[cfg(feature = "std")]
+    pub fn new(layout: BloomLayout) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty filter of this layout: the same for the same seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_seed(layout: BloomLayout, seed: u64) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no such filter (see [`plan::bloom::for_rate`]), or no memory for it.
+    #[cfg(feature = "std")]
+    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::new(plan::bloom::for_rate(items, rate)?)
+    }
+
+    /// A filter of so many bits, with the number of hashes that is best for `items` keys, and a random seed.
+    ///
+    /// # Errors
+    /// If there are no bits or too many, or no memory for them.
+    #[cfg(feature = "std")]
+    pub fn with_bits(bits: u64, items: u64) -> Result<Self, BuildError> {
+        Self::new(plan::bloom::for_bits(bits, items)?)
+    }
+}
+
+impl<D> BloomFilter<D> {
+    /// An empty filter of this layout for digests of this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: BloomLayout, digester: D) -> Result<Self, BuildError> {
+        Self::in_domain(layout, digester, Domain::FILTER)
+    }
+
+    /// The same with locations from words of another domain.
+    pub(super) fn in_domain(layout: BloomLayout, digester: D, domain: Domain) -> Result<Self, BuildError> {
+        Ok(Self {
+            layout,
+            scheme: scheme_of(layout, domain),
+            digester,
+            words: zeroed(0, word_count(layout))?,
+        })
+    }
+
+    /// Inserts a key; says whether it may have been there before.
+    #[inline]
+    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest(self.digester.digest(key))
+    }
+
+    /// Inserts the key of a digest; says whether it may have been there before.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        let mut before = true;
+        let words = &mut self.words;
+        self.scheme.for_each(digest, |location| {
+            let word = &mut words[(location / 64) as usize];
+            let bit = 1 << (location % 64);
+            before &= *word & bit != 0;
+            *word |= bit;
+        });
+        before
+    }
+
+    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    pub fn insert_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                self.insert_digest(digest);
+            }
+        });
+    }
+
+    /// Adds all keys of another filter of the same layout, digester and seed.
+    ///
+    /// # Errors
+    /// If the layouts or digesters differ; nothing is changed then.
+    pub fn union<S: Words>(&mut self, other: &Bloom<D, S>) -> Result<(), MergeError>
+    where
+        D: PartialEq,
+    {
+        self.join(other, |ours, theirs| ours | theirs)
+    }
+
+    /// Keeps what may be in both filters. The rate is at most the smaller of the two, and
+    /// higher than that of a filter built from the common keys alone.
+    ///
+    /// # Errors
+    /// If the layouts or digesters differ; nothing is changed then.
+    pub fn intersect<S: Words>(&mut self, other: &Bloom<D, S>) -> Result<(), MergeError>
+    where
+        D: PartialEq,
+    {
+        self.join(other, |ours, theirs| ours & theirs)
+    }
+
+    fn join<S: Words>(
+        &mut self,
+        other: &Bloom<D, S>,
+        join: impl Fn(u64, u64) -> u64,
+    ) -> Result<(), MergeError>
+    where
+        D: PartialEq,
+    {
+        if self.layout != other.layout || self.scheme != other.scheme {
+            return Err(MergeError::Layouts);
+        }
+        if self.digester != other.digester {
+            return Err(MergeError::Digesters);
+        }
+        for (at, word) in self.words.iter_mut().enumerate() {
+            *word = join(*word, other.words.word(at));
+        }
+        Ok(())
+    }
+
+    /// Removes all keys.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Sets one bit of the array.
+    pub(super) fn set_bit(&mut self, location: u64, bit: bool) {
+        self.words[(location / 64) as usize] |= u64::from(bit) << (location % 64);
+    }
+}
+
+impl<D> AtomicBloomFilter<D> {
+    /// Inserts a key; says whether it may have been there before.
+    #[inline]
+    pub fn insert<Q: ?Sized>(&self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest(self.digester.digest(key))
+    }
+
+    /// Inserts the key of a digest; says whether it may have been there before.
+    #[inline]
+    pub fn insert_digest(&self, digest: Digest) -> bool {
+        // An atomic operation waits for its line with the next one behind it: ask for all of them first.
+        self.scheme.for_each(digest, |location| self.words.prefetch((location / 64) as usize));
+        let mut before = true;
+        self.scheme.for_each(digest, |location| {
+            before &= self.words.set((location / 64) as usize, 1 << (location % 64));
+        });
+        before
+    }
+
+    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    pub fn insert_many<'q, Q: ?Sized + 'q>(&self, keys: impl IntoIterator<Item = &'q Q>)
+    where
+        D: Digester<Q>,
+    {
+        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                self.insert_digest(digest);
+            }
+        });
+    }
+
+    /// Removes all keys.
+    pub fn clear(&mut self) {
+        self.words.clear();
+    }
+}
+
+impl<D, S: Words> Bloom<D, S> {
+    /// Whether a key may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.contains_digest(self.digester.digest(key))
+    }
+
+    /// Whether the key of a digest may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.scheme.all(digest, |location| self.bit(location))
+    }
+
+    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
+    /// `answer` gets the answers in the order of the keys.
+    pub fn contains_many<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        mut answer: impl FnMut(bool),
+    ) where
+        D: Digester<Q>,
+    {
+        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                answer(self.contains_digest(digest));
+            }
+        });
+    }
+
+    /// Asks for all lines of the digests' locations.
+    #[inline(always)]
+    pub(super) fn prefetch_all(&self, digests: &[Digest]) {
+        for &digest in digests {
+            self.scheme.for_each(digest, |location| self.words.prefetch((location / 64) as usize));
+        }
+    }
+
+    #[inline(always)]
+    fn bit(&self, location: u64) -> bool {
+        self.words.word((location / 64) as usize) >> (location % 64) & 1 == 1
+    }
+
+    pub(super) fn words(&self) -> &S {
+        &self.words
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> BloomLayout {
+        self.layout
+    }
+
+    /// The digester that its keys go through.
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The number of bits that are 1. Reads the whole filter.
+    pub fn ones(&self) -> u64 {
+        self.words.count_ones()
+    }
+
+    /// The probability that a key which is not in the set is taken to be, with the bits as they are now.
+    /// Reads the whole filter.
+    pub fn false_positive_rate(&self) -> f64 {
+        plan::bloom::rate_at_fill(self.layout, self.ones())
+    }
+
+    /// How many keys have probably been inserted, by the number of bits that are 1; infinite if all are. Reads
+    /// the whole filter.
+    pub fn estimated_items(&self) -> f64 {
+        plan::bloom::estimated_items(self.layout, self.ones())
+    }
+
+    /// Whether no key has been inserted.
+    pub fn is_empty(&self) -> bool {
+        (0..self.words.len()).all(|at| self.words.word(at) == 0)
+    }
+
+    /// The memory of its bits.
+    pub fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+}
+
+/// The scheme of a layout. A layout has been checked, so there always is one.
+fn scheme_of(layout: BloomLayout, domain: Domain) -> AnyScheme {
+    AnyScheme::new(layout.scheme(), domain, layout.hashes(), layout.bits()).expect("a checked layout")
+}
+
+fn word_count(layout: BloomLayout) -> u64 {
+    layout.bits().div_ceil(64)
+}
+
+impl<D, S: Words> fmt::Debug for Bloom<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bloom")
+            .field("bits", &self.layout.bits())
+            .field("hashes", &self.layout.hashes())
+            .field("scheme", &self.layout.scheme())
+            .field("fill", &(self.ones() as f64 / self.layout.bits() as f64))
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: PartialEq, S: Words, T: Words> PartialEq<Bloom<D, T>> for Bloom<D, S> {
+    /// Equal filters have the same layout, digester and bits, and so give the same answers.
+    fn eq(&self, other: &Bloom<D, T>) -> bool {
+        self.layout == other.layout
+            && self.scheme == other.scheme
+            && self.digester == other.digester
+            && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
+    }
+}
+
+impl<D: Eq, S: Words> Eq for Bloom<D, S> {}
+
+impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for BloomFilter<D> {
+    fn extend<I: IntoIterator<Item = &'q Q>>(&mut self, keys: I) {
+        self.insert_many(keys);
+    }
+}
+
+#[cfg(feature = "std")]
+impl<'q, Q: ?Sized + 'q> FromIterator<&'q Q> for BloomFilter
+where
+    Portable: Digester<Q>,
+{
+    /// A filter of the keys at a rate of 1%, with a random seed.
+    ///
+    /// # Panics
+    /// If there is no memory for it.
+    fn from_iter<I: IntoIterator<Item = &'q Q>>(keys: I) -> Self {
+        const RATE: f64 = 0.01;
+        let digester = Portable::random();
+        let digests: Vec<Digest> = keys.into_iter().map(|key| digester.digest(key)).collect();
+        let layout = plan::bloom::for_rate(digests.len() as u64, RATE)
+            .expect("1% is within reach for what fits memory");
+        let mut filter = Self::with_digester(layout, digester).expect("less memory than the digests took");
+        digests.into_iter().for_each(|digest| _ = filter.insert_digest(digest));
+        filter
+    }
+}
+
+impl<D> From<BloomFilter<D>> for AtomicBloomFilter<D> {
+    fn from(filter: BloomFilter<D>) -> Self {
+        let Bloom { layout, scheme, digester, words } = filter;
+        Self { layout, scheme, digester, words: AtomicWords::from(&*words) }
+    }
+}
+
+impl<D> From<AtomicBloomFilter<D>> for BloomFilter<D> {
+    fn from(filter: AtomicBloomFilter<D>) -> Self {
+        let Bloom { layout, scheme, digester, words } = filter;
+        Self { layout, scheme, digester, words: Vec::from(&words) }
+    }
+}
+
+/// The layout's fields in a container: bits, hashes, scheme.
+pub(super) fn encode_layout(layout: BloomLayout) -> [u64; 3] {
+    [layout.bits(), u64::from(layout.hashes()), u64::from(layout.scheme().number())]
+}
+
+/// The layout of a container's fields, if they are what [`encode_layout`] writes.
+pub(super) fn decode_layout([bits, hashes, scheme]: [u64; 3]) -> Result<BloomLayout, LoadError> {
+    let invalid = LoadError::Invalid { what: "a Bloom filter of impossible bits, hashes or scheme" };
+    let scheme = u8::try_from(scheme).ok().and_then(SchemeName::from_number);
+    let layout = u32::try_from(hashes).ok().and_then(|hashes| BloomLayout::new(bits, hashes).ok());
+    match layout.zip(scheme).and_then(|(layout, scheme)| layout.with_scheme(scheme).ok()) {
+        // Bands that leave bits over would have been written without them.
+        Some(layout) if layout.bits() == bits => Ok(layout),
+        _ => Err(invalid),
+    }
+}
+
+impl<D: Identified> Saved for BloomFilter<D> {
+    const KIND: Kind = Kind::Bloom;
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn layout_block(&self) -> LayoutBlock {
+        LayoutBlock::new(encode_layout(self.layout))
+    }
+
+    fn payload_length(&self) -> u64 {
+        8 * word_count(self.layout)
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_words(&self.words, sink);
+    }
+
+    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+        let layout = decode_layout(layout.fields()?)?;
+        let words = payload.words(word_count(layout))?;
+        Bloom::over_words(layout, digester, words)
+    }
+}
+
+impl<'a, D: Identified> Viewed<'a> for Bloom<D, LittleEndian<'a>> {
+    const KIND: Kind = Kind::Bloom;
+    type Digester = D;
+
+    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
+        Bloom::over_words(decode_layout(layout.fields()?)?, digester, payload)
+    }
+}
+
+impl<D, S: Words> Bloom<D, S> {
+    /// A filter over words that were saved.
+    fn over_words(layout: BloomLayout, digester: D, words: S) -> Result<Self, LoadError> {
+        Self::over_words_in(layout, digester, words, Domain::FILTER)
+    }
+
+    pub(super) fn over_words_in(
+        layout: BloomLayout,
+        digester: D,
+        words: S,
+        domain: Domain,
+    ) -> Result<Self, LoadError> {
+        if words.len() as u64 != word_count(layout) {
+            return Err(LoadError::Invalid {
+                what: "a Bloom filter with more or fewer words than its bits take",
+            });
+        }
+        let unused = layout.bits() % 64;
+        if unused != 0 && words.word(words.len() - 1) >> unused != 0 {
+            return Err(LoadError::Invalid { what: "a Bloom filter with bits beyond its last" });
+        }
+        Ok(Self { layout, scheme: scheme_of(layout, domain), digester, words })
+    }
+}

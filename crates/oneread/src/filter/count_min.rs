@@ -1,0 +1,333 @@
+//! The Count-Min sketch: how often did a key come, at most?
+//!
+//! # Invariants
+//! 1. Row i is counters i·width to i·width + width − 1; a key has one counter in each row.
+//! 2. Every counter of a key is at least the key's true count, unless that exceeds 2^64 − 1: counters stop there.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::batch::in_batches;
+use super::{BuildError, MergeError};
+use crate::bits::{LittleEndian, Words, zeroed};
+use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
+use crate::hash::probes::{Partitioned, Scheme};
+use crate::hash::{Digest, Digester, Domain, Portable};
+use crate::layout::{CountMinLayout, Update};
+use crate::plan;
+
+/// A Count-Min sketch over counters of storage `S`; use its named forms, [`CountMinSketch`] and [`CountMinView`].
+#[derive(Clone)]
+pub struct CountMin<D, S> {
+    layout: CountMinLayout,
+    rows: Partitioned,
+    digester: D,
+    counters: S,
+    /// Everything that was ever added, at most 2^64 − 1.
+    total: u64,
+}
+
+/// Counts keys in a stream in fixed memory: never too low, and seldom much too high.
+///
+/// A sketch for (ε, δ) has ⌈ln 1/δ⌉ rows of ⌈e/ε⌉ counters. An estimate is above the truth by more than ε times
+/// the total of all counts with probability at most δ.
+///
+/// # Source
+/// Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its Applications", 2005. All rows
+/// use two words of the digest, row i at h1 + i·h2: the extension that Kirsch, Mitzenmacher, "Less Hashing, Same
+/// Performance", 2006, mention and leave to their full version. [`plan::count_min`] derives what it costs.
+/// Conservative update: Estan, Varghese, "New Directions in Traffic Measurement and Accounting", 2002.
+///
+/// # Costs
+/// One cache line for each row.
+///
+/// # Example
+/// ```
+/// use oneread::filter::CountMinSketch;
+///
+/// let mut sketch = CountMinSketch::with_error(0.001, 0.01)?;
+/// assert_eq!(sketch.estimate("key"), 0);
+/// sketch.add("key", 3);
+/// sketch.add("other", 1);
+/// assert!(sketch.estimate("key") >= 3);
+/// assert_eq!(sketch.total(), 4);
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type CountMinSketch<D = Portable> = CountMin<D, Vec<u64>>;
+
+/// A [`CountMinSketch`] queried where its bytes lie.
+pub type CountMinView<'a, D = Portable> = View<'a, CountMin<D, LittleEndian<'a>>>;
+
+impl CountMinSketch {
+    /// An empty sketch of this layout, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    #[cfg(feature = "std")]
+    pub fn new(layout: CountMinLayout) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty sketch of this layout: the same for the same seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_seed(layout: CountMinLayout, seed: u64) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// A sketch whose estimates exceed the truth by more than `epsilon` times the total with probability at most
+    /// `delta`, with a random seed; see [`plan::count_min::for_error`].
+    ///
+    /// # Errors
+    /// If there is no such sketch, or no memory for it.
+    #[cfg(feature = "std")]
+    pub fn with_error(epsilon: f64, delta: f64) -> Result<Self, BuildError> {
+        Self::new(plan::count_min::for_error(epsilon, delta)?)
+    }
+}
+
+impl<D> CountMinSketch<D> {
+    /// An empty sketch of this layout for digests of this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: CountMinLayout, digester: D) -> Result<Self, BuildError> {
+        Ok(Self { layout, rows: rows(layout), digester, counters: zeroed(0, layout.counters())?, total: 0 })
+    }
+
+    /// Counts a key `count` more times.
+    #[inline]
+    pub fn add<Q: ?Sized>(&mut self, key: &Q, count: u64)
+    where
+        D: Digester<Q>,
+    {
+        self.add_digest(self.digester.digest(key), count);
+    }
+
+    /// Counts the key of a digest `count` more times.
+    #[inline]
+    pub fn add_digest(&mut self, digest: Digest, count: u64) {
+        self.total = self.total.saturating_add(count);
+        match self.layout.update() {
+            Update::Plain => {
+                for location in self.rows.locations(digest) {
+                    let counter = &mut self.counters[location as usize];
+                    *counter = counter.saturating_add(count);
+                }
+            }
+            Update::Conservative => {
+                let enough = self.estimate_digest(digest).saturating_add(count);
+                for location in self.rows.locations(digest) {
+                    let counter = &mut self.counters[location as usize];
+                    *counter = enough.max(*counter);
+                }
+            }
+        }
+    }
+
+    /// Counts each of many keys once more, faster than one after the other where the sketch does not fit the cache.
+    pub fn add_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                self.add_digest(digest, 1);
+            }
+        });
+    }
+
+    /// Adds the counts of another sketch of the same layout, digester and seed: the result is that of one
+    /// sketch that saw both streams.
+    ///
+    /// # Errors
+    /// If the layouts or digesters differ, or if the update is conservative; nothing is changed then.
+    pub fn merge<S: Words>(&mut self, other: &CountMin<D, S>) -> Result<(), MergeError>
+    where
+        D: PartialEq,
+    {
+        if self.layout != other.layout {
+            return Err(MergeError::Layouts);
+        }
+        if self.digester != other.digester {
+            return Err(MergeError::Digesters);
+        }
+        if self.layout.update() == Update::Conservative {
+            return Err(MergeError::Conservative);
+        }
+        for (at, counter) in self.counters.iter_mut().enumerate() {
+            *counter = counter.saturating_add(other.counters.word(at));
+        }
+        self.total = self.total.saturating_add(other.total);
+        Ok(())
+    }
+
+    /// Forgets all counts.
+    pub fn clear(&mut self) {
+        self.counters.fill(0);
+        self.total = 0;
+    }
+}
+
+impl<D, S: Words> CountMin<D, S> {
+    /// How often a key was counted, at most.
+    #[inline]
+    pub fn estimate<Q: ?Sized>(&self, key: &Q) -> u64
+    where
+        D: Digester<Q>,
+    {
+        self.estimate_digest(self.digester.digest(key))
+    }
+
+    /// How often the key of a digest was counted, at most.
+    #[inline]
+    pub fn estimate_digest(&self, digest: Digest) -> u64 {
+        let counter = |location: u64| self.counters.word(location as usize);
+        self.rows.locations(digest).fold(u64::MAX, |least, location| least.min(counter(location)))
+    }
+
+    /// Estimates many keys, faster than one after the other where the sketch does not fit the cache; `answer`
+    /// gets the estimates in the order of the keys.
+    pub fn estimate_many<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        mut answer: impl FnMut(u64),
+    ) where
+        D: Digester<Q>,
+    {
+        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                answer(self.estimate_digest(digest));
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        for &digest in digests {
+            self.rows.locations(digest).for_each(|location| self.counters.prefetch(location as usize));
+        }
+    }
+
+    /// The sum of all counts that were added.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> CountMinLayout {
+        self.layout
+    }
+
+    /// The digester that its keys go through.
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// Whether nothing has been counted.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// The memory of its counters.
+    pub fn byte_len(&self) -> usize {
+        self.counters.len() * size_of::<u64>()
+    }
+}
+
+/// A band of the counters for each row. A layout has been checked, so there always is one.
+fn rows(layout: CountMinLayout) -> Partitioned {
+    Partitioned::new(Domain::COUNT_MIN, layout.depth(), layout.counters()).expect("a checked layout")
+}
+
+impl<D, S: Words> fmt::Debug for CountMin<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CountMin")
+            .field("width", &self.layout.width())
+            .field("depth", &self.layout.depth())
+            .field("update", &self.layout.update())
+            .field("total", &self.total)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: PartialEq, S: Words, T: Words> PartialEq<CountMin<D, T>> for CountMin<D, S> {
+    /// Equal sketches have the same layout, digester, total and counters.
+    fn eq(&self, other: &CountMin<D, T>) -> bool {
+        self.layout == other.layout
+            && self.digester == other.digester
+            && self.total == other.total
+            && (0..self.counters.len()).all(|at| self.counters.word(at) == other.counters.word(at))
+    }
+}
+
+impl<D: Eq, S: Words> Eq for CountMin<D, S> {}
+
+impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountMinSketch<D> {
+    fn extend<I: IntoIterator<Item = &'q Q>>(&mut self, keys: I) {
+        self.add_many(keys);
+    }
+}
+
+/// The layout and total of a container's fields: width, depth, conservative or not, total.
+fn decode_layout(block: &LayoutBlock) -> Result<(CountMinLayout, u64), LoadError> {
+    let [width, depth, conservative, total] = block.fields()?;
+    let update = [Update::Plain, Update::Conservative].get(conservative.min(2) as usize).copied();
+    let layout = u32::try_from(depth).ok().and_then(|depth| CountMinLayout::new(width, depth).ok());
+    match layout.zip(update) {
+        Some((layout, update)) => Ok((layout.with_update(update), total)),
+        None => Err(LoadError::Invalid { what: "a Count-Min sketch of impossible width, depth or update" }),
+    }
+}
+
+impl<D: Identified> Saved for CountMinSketch<D> {
+    const KIND: Kind = Kind::CountMin;
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn layout_block(&self) -> LayoutBlock {
+        let conservative = self.layout.update() == Update::Conservative;
+        LayoutBlock::new([
+            self.layout.width(),
+            u64::from(self.layout.depth()),
+            u64::from(conservative),
+            self.total,
+        ])
+    }
+
+    fn payload_length(&self) -> u64 {
+        8 * self.layout.counters()
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_words(&self.counters, sink);
+    }
+
+    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+        let (layout, total) = decode_layout(layout)?;
+        let counters = payload.words(layout.counters())?;
+        Ok(Self { layout, rows: rows(layout), digester, counters, total })
+    }
+}
+
+impl<'a, D: Identified> Viewed<'a> for CountMin<D, LittleEndian<'a>> {
+    const KIND: Kind = Kind::CountMin;
+    type Digester = D;
+
+    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
+        let (layout, total) = decode_layout(layout)?;
+        if payload.len() as u64 != layout.counters() {
+            return Err(LoadError::Invalid {
+                what: "a Count-Min sketch with more or fewer counters than its layout",
+            });
+        }
+        Ok(Self { layout, rows: rows(layout), digester, counters: payload, total })
+    }
+}

@@ -1,0 +1,504 @@
+//! The counting Bloom filter: counters instead of bits, so that keys can be removed.
+//!
+//! # Invariants
+//! 1. A counter below its maximum is exactly the number of probes of the present keys that fall on it (once for
+//!    each key under once-per-item counting). A counter that reached its maximum is *stuck* there for good.
+//! 2. Insert and remove visit the same locations in the same way, so 1 survives both.
+//! 3. So every counter of a present key is above 0: no false negatives.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::batch::in_batches;
+use super::{BloomFilter, BuildError, MergeError, NotPresent};
+use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
+use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
+use crate::hash::probes::{AnyScheme, SchemeName};
+use crate::hash::{Digest, Digester, Domain, Portable};
+use crate::layout::{BloomLayout, Counting, CountingLayout, MOST_HASHES};
+use crate::plan;
+
+/// A counting Bloom filter over words of storage `S`; use its named forms, [`CountingBloomFilter`] and [`CountingView`].
+#[derive(Clone)]
+pub struct CountingBloom<D, S> {
+    layout: CountingLayout,
+    scheme: AnyScheme,
+    digester: D,
+    counters: Counters<S>,
+}
+
+/// A Bloom filter from which keys can be removed: a small counter in the place of each bit.
+///
+/// With 4-bit counters it takes four times the memory of a [`BloomFilter`]. A counter that reaches 15 is
+/// *stuck*: it stays there, and so never loses a key. At the planned load that is rare (for an
+/// optimal filter, less than once in 10^13 counters: [`plan::counting`] has the exact number);
+/// [`stuck`](CountingBloom::stuck) counts them.
+///
+/// # Source
+/// Fan, Cao, Almeida, Broder, "Summary Cache", 2000; lecture notes "Hashing" (chapter 6), section 6.4, "Counting
+/// filters". Once-per-item counting: Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008,
+/// section XI-B.
+///
+/// # Costs
+/// Up to k cache lines an operation.
+///
+/// # Limits
+/// Remove only what was inserted. Removing a key that never was (but seems present) takes counts
+/// from others, which may then be lost, as in every filter with removal.
+///
+/// # Example
+/// ```
+/// use oneread::filter::{CountingBloomFilter, NotPresent};
+///
+/// let mut filter = CountingBloomFilter::with_rate(1000, 0.01)?;
+/// assert_eq!(filter.remove("key"), Err(NotPresent));
+/// assert!(!filter.insert("key"));
+/// assert!(filter.contains("key"));
+/// assert_eq!(filter.remove("key"), Ok(()));
+/// assert!(!filter.contains("key"));
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type CountingBloomFilter<D = Portable> = CountingBloom<D, Vec<u64>>;
+
+/// A [`CountingBloomFilter`] queried where its bytes lie.
+pub type CountingView<'a, D = Portable> = View<'a, CountingBloom<D, LittleEndian<'a>>>;
+
+impl CountingBloomFilter {
+    /// An empty filter of this layout, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    #[cfg(feature = "std")]
+    pub fn new(layout: CountingLayout) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty filter of this layout: the same for the same seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_seed(layout: CountingLayout, seed: u64) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// The smallest filter of 4-bit counters that holds `items` keys at a false-positive rate of at most `rate`,
+    /// with a random seed.
+    ///
+    /// # Errors
+    /// If there is no such filter (see [`plan::counting::for_rate`]), or no memory for it.
+    #[cfg(feature = "std")]
+    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::new(plan::counting::for_rate(items, rate, 4)?)
+    }
+}
+
+impl<D> CountingBloomFilter<D> {
+    /// An empty filter of this layout for digests of this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: CountingLayout, digester: D) -> Result<Self, BuildError> {
+        Ok(Self::over_words(layout, digester, zeroed(0, word_count(layout))?))
+    }
+
+    /// Inserts a key; says whether it may have been there before. A key inserted twice is there until it
+    /// is removed twice.
+    #[inline]
+    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest(self.digester.digest(key))
+    }
+
+    /// Inserts the key of a digest; says whether it may have been there before.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        let mut before = true;
+        let counters = &mut self.counters;
+        let mut count = |location| {
+            let counter = counters.get(location);
+            before &= counter > 0;
+            if counter < counters.maximum() {
+                counters.increment(location);
+            }
+        };
+        match self.layout.counting() {
+            Counting::EachProbe => self.scheme.for_each(digest, count),
+            Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().for_each(&mut count),
+        }
+        before
+    }
+
+    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    pub fn insert_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                self.insert_digest(digest);
+            }
+        });
+    }
+
+    /// Removes a key that was inserted.
+    ///
+    /// # Errors
+    /// If the key is certainly not there; nothing is changed then.
+    #[inline]
+    pub fn remove<Q: ?Sized>(&mut self, key: &Q) -> Result<(), NotPresent>
+    where
+        D: Digester<Q>,
+    {
+        self.remove_digest(self.digester.digest(key))
+    }
+
+    /// Removes the key of a digest that was inserted.
+    ///
+    /// # Errors
+    /// If the key is certainly not there; nothing is changed then.
+    #[inline]
+    pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
+        if !self.contains_digest(digest) {
+            return Err(NotPresent);
+        }
+        match self.layout.counting() {
+            Counting::OncePerItem => {
+                Locations::distinct(&self.scheme, digest).iter().for_each(|location| self.uncount(location));
+                Ok(())
+            }
+            Counting::EachProbe => {
+                let counters = &mut self.counters;
+                // Where c probes coincide, a present key has a count of c or more: fewer prove its absence.
+                let mut undone = 0;
+                let whole = self.scheme.all(digest, |location| {
+                    let counter = counters.get(location);
+                    if counter > 0 && counter < counters.maximum() {
+                        counters.decrement(location);
+                    }
+                    undone += u32::from(counter > 0);
+                    counter > 0
+                });
+                if !whole {
+                    self.recount(digest, undone);
+                    return Err(NotPresent);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes one from a counter that is above 0, unless it is stuck.
+    fn uncount(&mut self, location: u64) {
+        if self.counters.get(location) < self.counters.maximum() {
+            self.counters.decrement(location);
+        }
+    }
+
+    /// Gives back to the first `count` locations what was taken from them. A counter below the maximum was not
+    /// stuck when it was reached, so it has lost one for each visit, and has room for it.
+    #[cold]
+    fn recount(&mut self, digest: Digest, mut count: u32) {
+        let counters = &mut self.counters;
+        self.scheme.all(digest, |location| {
+            if count > 0 && counters.get(location) < counters.maximum() {
+                counters.increment(location);
+            }
+            count = count.saturating_sub(1);
+            count > 0
+        });
+    }
+
+    /// Adds all keys of another filter of the same layout, digester and seed; counters that overflow are stuck.
+    ///
+    /// # Errors
+    /// If the layouts or digesters differ; nothing is changed then.
+    pub fn union<S: Words>(&mut self, other: &CountingBloom<D, S>) -> Result<(), MergeError>
+    where
+        D: PartialEq,
+    {
+        if self.layout != other.layout {
+            return Err(MergeError::Layouts);
+        }
+        if self.digester != other.digester {
+            return Err(MergeError::Digesters);
+        }
+        for location in 0..self.layout.counters() {
+            for _ in 0..other.counters.get(location) {
+                if self.counters.get(location) < self.counters.maximum() {
+                    self.counters.increment(location);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes all keys, and frees the counters that are stuck.
+    pub fn clear(&mut self) {
+        self.counters.clear();
+    }
+}
+
+impl<D, S: Words> CountingBloom<D, S> {
+    fn over_words(layout: CountingLayout, digester: D, words: S) -> Self {
+        let scheme = AnyScheme::new(layout.scheme(), Domain::FILTER, layout.hashes(), layout.counters());
+        let scheme = scheme.expect("a checked layout");
+        Self { layout, scheme, digester, counters: Counters::new(words, layout.counter_bits()) }
+    }
+
+    /// Whether a key may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.contains_digest(self.digester.digest(key))
+    }
+
+    /// Whether the key of a digest may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.scheme.all(digest, |location| self.counters.get(location) > 0)
+    }
+
+    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
+    /// `answer` gets the answers in the order of the keys.
+    pub fn contains_many<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        mut answer: impl FnMut(bool),
+    ) where
+        D: Digester<Q>,
+    {
+        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                answer(self.contains_digest(digest));
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        for &digest in digests {
+            self.scheme.for_each(digest, |location| self.counters.prefetch(location));
+        }
+    }
+
+    /// How often a key was inserted and not removed, at most: the smallest of its counters. A stuck counter
+    /// stands for its maximum.
+    pub fn count_at_most<Q: ?Sized>(&self, key: &Q) -> u64
+    where
+        D: Digester<Q>,
+    {
+        let mut least = self.counters.maximum();
+        self.scheme
+            .for_each(self.digester.digest(key), |location| least = least.min(self.counters.get(location)));
+        least
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> CountingLayout {
+        self.layout
+    }
+
+    /// The digester that its keys go through.
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The number of counters above 0. Reads the whole filter.
+    pub fn occupied(&self) -> u64 {
+        self.count_counters(|counter| counter > 0)
+    }
+
+    /// The number of counters that are stuck at their maximum. Reads the whole filter.
+    pub fn stuck(&self) -> u64 {
+        self.count_counters(|counter| counter == self.counters.maximum())
+    }
+
+    fn count_counters(&self, test: impl Fn(u64) -> bool) -> u64 {
+        (0..self.layout.counters()).filter(|&at| test(self.counters.get(at))).count() as u64
+    }
+
+    /// The probability that a key which is not in the set is taken to be, with the counters as they are now.
+    /// Reads the whole filter.
+    pub fn false_positive_rate(&self) -> f64 {
+        plan::bloom::rate_at_fill(self.bloom_layout(), self.occupied())
+    }
+
+    /// How many keys are probably in the set, by the number of counters above 0; infinite if all are. Reads
+    /// the whole filter.
+    pub fn estimated_items(&self) -> f64 {
+        plan::bloom::estimated_items(self.bloom_layout(), self.occupied())
+    }
+
+    /// Whether no key is in the set (and no counter is stuck).
+    pub fn is_empty(&self) -> bool {
+        (0..self.counters.words().len()).all(|at| self.counters.words().word(at) == 0)
+    }
+
+    /// The memory of its counters.
+    pub fn byte_len(&self) -> usize {
+        self.counters.words().len() * size_of::<u64>()
+    }
+
+    /// The layout of the Bloom filter with a bit for each counter.
+    fn bloom_layout(&self) -> BloomLayout {
+        BloomLayout::new(self.layout.counters(), self.layout.hashes())
+            .and_then(|layout| layout.with_scheme(self.layout.scheme()))
+            .expect("a checked layout")
+    }
+
+    /// The Bloom filter of the same keys: a quarter of the memory (with 4-bit counters), and the same answers.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn to_bloom(&self) -> Result<BloomFilter<D>, BuildError>
+    where
+        D: Clone,
+    {
+        let mut bloom = BloomFilter::with_digester(self.bloom_layout(), self.digester.clone())?;
+        for location in 0..self.layout.counters() {
+            bloom.set_bit(location, self.counters.get(location) > 0);
+        }
+        Ok(bloom)
+    }
+}
+
+/// The locations of one key without repetition.
+struct Locations {
+    places: [u64; MOST_HASHES as usize],
+    count: usize,
+}
+
+impl Locations {
+    fn distinct(scheme: &AnyScheme, digest: Digest) -> Self {
+        let mut all = Self { places: [0; MOST_HASHES as usize], count: 0 };
+        scheme.for_each(digest, |location| {
+            if !all.places[..all.count].contains(&location) {
+                all.places[all.count] = location;
+                all.count += 1;
+            }
+        });
+        all
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.places[..self.count].iter().copied()
+    }
+}
+
+impl<D, S: Words> fmt::Debug for CountingBloom<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CountingBloom")
+            .field("counters", &self.layout.counters())
+            .field("counter_bits", &self.layout.counter_bits())
+            .field("hashes", &self.layout.hashes())
+            .field("fill", &(self.occupied() as f64 / self.layout.counters() as f64))
+            .field("stuck", &self.stuck())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: PartialEq, S: Words, T: Words> PartialEq<CountingBloom<D, T>> for CountingBloom<D, S> {
+    /// Equal filters have the same layout, digester and counters.
+    fn eq(&self, other: &CountingBloom<D, T>) -> bool {
+        let (ours, theirs) = (self.counters.words(), other.counters.words());
+        self.layout == other.layout
+            && self.digester == other.digester
+            && (0..ours.len()).all(|at| ours.word(at) == theirs.word(at))
+    }
+}
+
+impl<D: Eq, S: Words> Eq for CountingBloom<D, S> {}
+
+impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountingBloomFilter<D> {
+    fn extend<I: IntoIterator<Item = &'q Q>>(&mut self, keys: I) {
+        self.insert_many(keys);
+    }
+}
+
+/// Words of a layout. A layout has at most 2^46 counters of 8 bits, so nothing overflows.
+fn word_count(layout: CountingLayout) -> u64 {
+    counter_words(layout.counters(), layout.counter_bits()).expect("a checked layout")
+}
+
+/// The layout of a container's fields: counters, hashes, scheme, bits of a counter, once per item or not.
+fn decode_layout(block: &LayoutBlock) -> Result<CountingLayout, LoadError> {
+    let [counters, hashes, scheme, counter_bits, once] = block.fields()?;
+    let narrow = |field: u64| u32::try_from(field).ok();
+    let layout = narrow(hashes).zip(narrow(counter_bits));
+    let layout = layout.and_then(|(hashes, bits)| CountingLayout::new(counters, hashes, bits).ok());
+    let scheme = u8::try_from(scheme).ok().and_then(SchemeName::from_number);
+    let counting = [Counting::EachProbe, Counting::OncePerItem].get(once.min(2) as usize).copied();
+    let layout = layout.zip(scheme).and_then(|(layout, scheme)| layout.with_scheme(scheme).ok());
+    match layout.zip(counting) {
+        // Bands that leave counters over would have been written without them.
+        Some((layout, counting)) if layout.counters() == counters => Ok(layout.with_counting(counting)),
+        _ => Err(LoadError::Invalid { what: "a counting filter of impossible counters, hashes or scheme" }),
+    }
+}
+
+/// The words are as many as the layout takes, and nothing is beyond the last counter.
+fn check_words(layout: CountingLayout, words: &impl Words) -> Result<(), LoadError> {
+    if words.len() as u64 != word_count(layout) {
+        return Err(LoadError::Invalid {
+            what: "a counting filter with more or fewer words than its counters take",
+        });
+    }
+    let unused = layout.bits() % 64;
+    if unused != 0 && words.word(words.len() - 1) >> unused != 0 {
+        return Err(LoadError::Invalid { what: "a counting filter with bits beyond its last counter" });
+    }
+    Ok(())
+}
+
+impl<D: Identified> Saved for CountingBloomFilter<D> {
+    const KIND: Kind = Kind::Counting;
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn layout_block(&self) -> LayoutBlock {
+        let layout = &self.layout;
+        LayoutBlock::new([
+            layout.counters(),
+            u64::from(layout.hashes()),
+            u64::from(layout.scheme().number()),
+            u64::from(layout.counter_bits()),
+            u64::from(layout.counting() == Counting::OncePerItem),
+        ])
+    }
+
+    fn payload_length(&self) -> u64 {
+        8 * word_count(self.layout)
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_words(self.counters.words(), sink);
+    }
+
+    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+        let layout = decode_layout(layout)?;
+        let words = payload.words(word_count(layout))?;
+        check_words(layout, &words)?;
+        Ok(Self::over_words(layout, digester, words))
+    }
+}
+
+impl<'a, D: Identified> Viewed<'a> for CountingBloom<D, LittleEndian<'a>> {
+    const KIND: Kind = Kind::Counting;
+    type Digester = D;
+
+    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
+        let layout = decode_layout(layout)?;
+        check_words(layout, &payload)?;
+        Ok(Self::over_words(layout, digester, payload))
+    }
+}

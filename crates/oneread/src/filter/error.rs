@@ -1,0 +1,87 @@
+//! What filters cannot do.
+
+use core::fmt;
+
+use crate::bits::OutOfMemory;
+use crate::layout::LayoutError;
+
+/// A filter cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The parameters make no layout.
+    Layout(LayoutError),
+    /// There is no memory for the layout.
+    OutOfMemory(OutOfMemory),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout(error) => error.fmt(f),
+            Self::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}
+
+impl From<LayoutError> for BuildError {
+    fn from(error: LayoutError) -> Self {
+        Self::Layout(error)
+    }
+}
+
+impl From<OutOfMemory> for BuildError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}
+
+/// Two filters cannot be joined: their bits mean different things. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// Their layouts differ.
+    Layouts,
+    /// They were made with different digesters or seeds.
+    Digesters,
+    /// Sketches with conservative update cannot be added: their counters are not sums.
+    Conservative,
+    /// Joined, there would be more layers than a growing filter can have.
+    TooManyLayers,
+    /// Joined, they would count further than a counter can.
+    Overflow,
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Layouts => "filters of different layouts cannot be joined: build them with the same sizes",
+            Self::Digesters => {
+                "filters of different digesters or seeds cannot be joined: build them with the same seed"
+            }
+            Self::Conservative => {
+                "sketches with conservative update cannot be added: build them with the plain one"
+            }
+            Self::TooManyLayers => {
+                "joined, there would be too many layers: build one filter for all the keys"
+            }
+            Self::Overflow => "joined, a count would overflow",
+        })
+    }
+}
+
+impl core::error::Error for MergeError {}
+
+/// A key was to be removed that is certainly not in the filter. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotPresent;
+
+impl fmt::Display for NotPresent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the key to be removed is not in the filter")
+    }
+}
+
+impl core::error::Error for NotPresent {}

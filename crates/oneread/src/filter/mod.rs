@@ -1,0 +1,35 @@
+//! Is a key in the set? *No* is certain; *yes* is wrong at a rate that was planned.
+//!
+//! # Which to choose
+//! | you need | take | memory at a rate of 1% |
+//! | --- | --- | --- |
+//! | the fewest bits, insert and look up only | [`BloomFilter`] | 9.6 bits a key |
+//! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.2 bits a key |
+//! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
+//! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
+//! | no idea how many keys will come | [`GrowingFilter`] | 12 to 17 bits a key |
+//! | how *often* a key came | [`CountMinSketch`] | by the error you accept |
+//!
+//! # Promises of every filter here
+//! - No false negatives, whatever the load, also after removals of keys that were inserted.
+//! - `insert` says whether the key may have been there before.
+//! - `false_positive_rate` is that of the present load.
+//! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed elsewhere.
+//! - `insert_many` and `contains_many` hide the latency of memory: they ask for the cache lines of many
+//!   keys before they wait for the first.
+//! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
+
+mod batch;
+mod blocked;
+mod bloom;
+mod count_min;
+mod counting;
+mod error;
+mod growing;
+
+pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, BlockedView};
+pub use bloom::{AtomicBloomFilter, Bloom, BloomFilter, BloomView};
+pub use count_min::{CountMin, CountMinSketch, CountMinView};
+pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
+pub use error::{BuildError, MergeError, NotPresent};
+pub use growing::{Growing, GrowingFilter, GrowingView};

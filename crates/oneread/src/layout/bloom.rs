@@ -1,0 +1,75 @@
+//! How a Bloom filter is laid out.
+
+use crate::hash::probes::SchemeName;
+
+use super::error::{check_hashes, check_places, places_used};
+use super::{LayoutError, MOST_PLACES};
+
+/// A Bloom filter's bits, hash functions and probe scheme.
+///
+/// [`plan::bloom`](crate::plan::bloom) computes its odds, and finds the smallest one for a rate.
+///
+/// # Example
+/// ```
+/// use oneread::hash::probes::SchemeName;
+/// use oneread::layout::BloomLayout;
+///
+/// assert!(BloomLayout::new(0, 7).is_err());
+/// let layout = BloomLayout::new(1000, 7)?;
+/// assert_eq!((layout.bits(), layout.byte_len()), (1000, 125));
+/// // Seven equal bands of a thousand bits have 142 each.
+/// let banded = layout.with_scheme(SchemeName::IndependentBands)?;
+/// assert_eq!(banded.bits(), 994);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BloomLayout {
+    bits: u64,
+    hashes: u32,
+    scheme: SchemeName,
+}
+
+impl BloomLayout {
+    /// `bits` (m in the papers) bits and `hashes` (k in the papers) hash functions, under the default scheme.
+    ///
+    /// # Errors
+    /// If there are no bits or more than [`MOST_PLACES`], no hashes or more than [`MOST_HASHES`](super::MOST_HASHES).
+    pub fn new(bits: u64, hashes: u32) -> Result<Self, LayoutError> {
+        check_places("bits", bits, MOST_PLACES)?;
+        check_hashes(hashes)?;
+        Ok(Self { bits, hashes, scheme: SchemeName::default() })
+    }
+
+    /// The same under another scheme. Under a banded one the bits are rounded down to a multiple of the hashes.
+    ///
+    /// # Errors
+    /// If a banded scheme has more hashes than bits.
+    pub fn with_scheme(self, scheme: SchemeName) -> Result<Self, LayoutError> {
+        let bits = places_used(scheme, self.bits, self.hashes)?;
+        Ok(Self { bits, scheme, ..self })
+    }
+
+    /// The bits that are used (m in the papers).
+    #[must_use]
+    pub const fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    /// The number of hash functions (k in the papers).
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// How a key's probes are found.
+    #[must_use]
+    pub const fn scheme(&self) -> SchemeName {
+        self.scheme
+    }
+
+    /// The bytes that hold the bits.
+    #[must_use]
+    pub const fn byte_len(&self) -> u64 {
+        self.bits.div_ceil(8)
+    }
+}

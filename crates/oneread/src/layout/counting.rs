@@ -1,0 +1,137 @@
+//! How a counting Bloom filter is laid out.
+
+use crate::hash::probes::SchemeName;
+
+use super::error::{check_hashes, check_places, places_used};
+use super::{LayoutError, MOST_PLACES};
+
+/// What an item does to a counter that two of its probes fall on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Counting {
+    /// Each probe moves its counter, so that one item may move a counter twice. The common way, and the faster one.
+    #[default]
+    EachProbe,
+    /// An item moves each of its counters once. For small tables, where probes often coincide and counters are
+    /// narrow: Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
+    OncePerItem,
+}
+
+/// A counting Bloom filter's counters, hash functions, width of a counter, way of counting and probe scheme.
+///
+/// [`plan::counting`](crate::plan::counting) computes its odds, among them those of a counter that gets stuck.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{Counting, CountingLayout};
+///
+/// assert!(CountingLayout::new(1000, 7, 9).is_err());
+/// let layout = CountingLayout::new(1000, 7, 4)?;
+/// assert_eq!((layout.most(), layout.byte_len()), (15, 500));
+/// assert_eq!(layout.counting(), Counting::EachProbe);
+/// assert_eq!(layout.with_counting(Counting::OncePerItem).counting(), Counting::OncePerItem);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CountingLayout {
+    counters: u64,
+    hashes: u32,
+    counter_bits: u32,
+    counting: Counting,
+    scheme: SchemeName,
+}
+
+impl CountingLayout {
+    /// The narrowest counter.
+    pub const LEAST_COUNTER_BITS: u32 = 2;
+
+    /// The widest counter.
+    pub const MOST_COUNTER_BITS: u32 = 8;
+
+    /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers) hash functions,
+    /// which count each probe, under the default scheme.
+    ///
+    /// # Errors
+    /// If there are no counters or more than [`MOST_PLACES`], no hashes or more than
+    /// [`MOST_HASHES`](super::MOST_HASHES), or if a counter has fewer than 2 or more than 8 bits.
+    pub fn new(counters: u64, hashes: u32, counter_bits: u32) -> Result<Self, LayoutError> {
+        check_places("counters", counters, MOST_PLACES)?;
+        check_hashes(hashes)?;
+        if !(Self::LEAST_COUNTER_BITS..=Self::MOST_COUNTER_BITS).contains(&counter_bits) {
+            return Err(LayoutError::CounterBits {
+                at_least: Self::LEAST_COUNTER_BITS,
+                at_most: Self::MOST_COUNTER_BITS,
+                found: counter_bits,
+            });
+        }
+        Ok(Self {
+            counters,
+            hashes,
+            counter_bits,
+            counting: Counting::default(),
+            scheme: SchemeName::default(),
+        })
+    }
+
+    /// The same with another way of counting.
+    #[must_use]
+    pub const fn with_counting(self, counting: Counting) -> Self {
+        Self { counting, ..self }
+    }
+
+    /// The same under another scheme. Under a banded one the counters are rounded down to a multiple of the hashes.
+    ///
+    /// # Errors
+    /// If a banded scheme has more hashes than counters.
+    pub fn with_scheme(self, scheme: SchemeName) -> Result<Self, LayoutError> {
+        let counters = places_used(scheme, self.counters, self.hashes)?;
+        Ok(Self { counters, scheme, ..self })
+    }
+
+    /// The counters that are used (m in the papers).
+    #[must_use]
+    pub const fn counters(&self) -> u64 {
+        self.counters
+    }
+
+    /// The number of hash functions (k in the papers).
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// The width of a counter (b in the papers).
+    #[must_use]
+    pub const fn counter_bits(&self) -> u32 {
+        self.counter_bits
+    }
+
+    /// What an item does to a counter that two of its probes fall on.
+    #[must_use]
+    pub const fn counting(&self) -> Counting {
+        self.counting
+    }
+
+    /// How a key's probes are found.
+    #[must_use]
+    pub const fn scheme(&self) -> SchemeName {
+        self.scheme
+    }
+
+    /// The largest value of a counter, where it gets stuck: 2^b − 1.
+    #[must_use]
+    pub const fn most(&self) -> u32 {
+        (1 << self.counter_bits) - 1
+    }
+
+    /// The bits of all counters.
+    #[must_use]
+    pub const fn bits(&self) -> u64 {
+        self.counters * self.counter_bits as u64
+    }
+
+    /// The bytes that hold the counters.
+    #[must_use]
+    pub const fn byte_len(&self) -> u64 {
+        self.bits().div_ceil(8)
+    }
+}

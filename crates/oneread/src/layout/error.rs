@@ -1,0 +1,172 @@
+//! What a layout cannot be made of.
+
+use core::fmt;
+
+use crate::hash::probes::SchemeName;
+
+use super::{MOST_HASHES, MOST_PLACES};
+
+/// Parameters no structure can have, or a goal no layout can meet.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{BloomLayout, LayoutError};
+///
+/// assert_eq!(BloomLayout::new(1000, 65), Err(LayoutError::Hashes { expected: 64, found: 65 }));
+/// assert!(BloomLayout::new(1000, 64).is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// A structure without any of these: "bits", "blocks", "counters", "counters a row", "items".
+    Zero {
+        /// What there must be at least one of.
+        what: &'static str,
+    },
+    /// More of these than one structure may have.
+    TooLarge {
+        /// What there are too many of, in the words of [`Zero`](Self::Zero).
+        what: &'static str,
+        /// The most there may be.
+        expected: u64,
+        /// The number asked for; `u64::MAX` stands for anything above it too.
+        found: u64,
+    },
+    /// No hash functions (rows, in a count-min sketch), or too many.
+    Hashes {
+        /// The most there may be; the least is 1.
+        expected: u32,
+        /// The number asked for.
+        found: u32,
+    },
+    /// A scheme that gives each hash a band of the table needs a place in each band.
+    MoreHashesThanPlaces {
+        /// The scheme.
+        scheme: SchemeName,
+        /// The number of hashes, and so the least number of bits or counters.
+        expected: u32,
+        /// The number of bits or counters.
+        found: u64,
+    },
+    /// A counter is narrower or wider than a counting filter can have it.
+    CounterBits {
+        /// The narrowest.
+        at_least: u32,
+        /// The widest.
+        at_most: u32,
+        /// The width asked for.
+        found: u32,
+    },
+    /// A rate, an error or a ratio that is not strictly between 0 and 1.
+    Fraction {
+        /// Which number: "rate", "tightening", "epsilon", "delta".
+        what: &'static str,
+        /// The number, perhaps not a number at all.
+        found: f64,
+    },
+    /// A number of bits for each key that is not positive and finite.
+    BitsPerKey {
+        /// The number.
+        found: f64,
+    },
+    /// Each layer of a growing filter must be at least twice as large as the one before.
+    Growth {
+        /// The least factor.
+        expected: u32,
+        /// The factor asked for.
+        found: u32,
+    },
+    /// No layout within the limits meets the rate.
+    OutOfReach {
+        /// The rate that was to be met.
+        rate: f64,
+        /// For so many items.
+        items: u64,
+    },
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: ask for one or more"),
+            Self::TooLarge { what, expected, found } => {
+                write!(f, "expected at most {expected} {what}, found {found}: divide the set among several")
+            }
+            Self::Hashes { expected, found } => {
+                write!(
+                    f,
+                    "expected 1 to {expected} hashes, found {found}: ask for another number, or a higher rate"
+                )
+            }
+            Self::MoreHashesThanPlaces { scheme, expected, found } => write!(
+                f,
+                "the scheme {scheme} needs at least {expected} places for {expected} hashes, found {found}: \
+                 use fewer hashes or a larger table"
+            ),
+            Self::CounterBits { at_least, at_most, found } => {
+                write!(
+                    f,
+                    "expected counters of {at_least} to {at_most} bits, found {found}: 4 is the usual width"
+                )
+            }
+            Self::Fraction { what, found } => {
+                write!(
+                    f,
+                    "expected a number between 0 and 1 (both excluded) as {what}, found {found}: \
+                     0.01 means one in a hundred"
+                )
+            }
+            Self::BitsPerKey { found } => {
+                write!(f, "expected a positive number of bits for each key, found {found}: 8 to 20 are usual")
+            }
+            Self::Growth { expected, found } => {
+                write!(
+                    f,
+                    "expected a growth of at least {expected}, found {found}: 2 doubles with each layer"
+                )
+            }
+            Self::OutOfReach { rate, items } => write!(
+                f,
+                "no layout within the limits (2^{} bits, {MOST_HASHES} hashes) keeps {items} items at the rate \
+                 {rate:e}: allow a higher rate, or divide the set among several",
+                MOST_PLACES.ilog2()
+            ),
+        }
+    }
+}
+
+impl core::error::Error for LayoutError {}
+
+/// A number of places that a structure can have.
+pub(super) fn check_places(what: &'static str, found: u64, most: u64) -> Result<(), LayoutError> {
+    match found {
+        0 => Err(LayoutError::Zero { what }),
+        _ if found > most => Err(LayoutError::TooLarge { what, expected: most, found }),
+        _ => Ok(()),
+    }
+}
+
+/// A number of hash functions that a structure can have.
+pub(super) fn check_hashes(found: u32) -> Result<(), LayoutError> {
+    if (1..=MOST_HASHES).contains(&found) {
+        Ok(())
+    } else {
+        Err(LayoutError::Hashes { expected: MOST_HASHES, found })
+    }
+}
+
+/// A rate, an error or a ratio: strictly between 0 and 1, which excludes what is not a number.
+pub(crate) fn check_fraction(what: &'static str, found: f64) -> Result<(), LayoutError> {
+    if found > 0.0 && found < 1.0 { Ok(()) } else { Err(LayoutError::Fraction { what, found }) }
+}
+
+/// The places that a scheme uses out of those there are: bands are equal, and leave a remainder out.
+pub(super) fn places_used(scheme: SchemeName, places: u64, hashes: u32) -> Result<u64, LayoutError> {
+    if !scheme.is_banded() {
+        return Ok(places);
+    }
+    if places < u64::from(hashes) {
+        return Err(LayoutError::MoreHashesThanPlaces { scheme, expected: hashes, found: places });
+    }
+    Ok(places - places % u64::from(hashes))
+}

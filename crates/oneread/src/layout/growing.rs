@@ -1,0 +1,108 @@
+//! How a Bloom filter that grows is laid out.
+
+use super::error::{check_fraction, check_places};
+use super::{LayoutError, MOST_PLACES};
+
+/// Layers of Bloom filters, each larger and stricter than the one before, for a set of unknown size.
+///
+/// Layer i (from 0) is made for `first_items`·growth^i items and for its share rate·(1 − t)·t^i of the rate,
+/// t being the tightening. The shares of all layers, however many, add up to no more than the rate
+/// (to rounding: within 1e-13 of it), and a key is falsely found only if some layer falsely finds it.
+///
+/// # Source
+/// Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007. Differs from the paper in: the
+/// rate is that of the whole, where the paper gives it to the first layer and bounds the whole by rate/(1 − t).
+///
+/// # Example
+/// ```
+/// use oneread::layout::GrowingLayout;
+///
+/// assert!(GrowingLayout::new(1000, 1.0).is_err());
+/// let layout = GrowingLayout::new(1000, 0.01)?;
+/// assert_eq!(layout.layer(0)?, (1000, 0.005));
+/// assert_eq!(layout.layer(2)?, (4000, 0.00125));
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GrowingLayout {
+    first_items: u64,
+    rate: f64,
+    growth: u32,
+    tightening: f64,
+}
+
+impl GrowingLayout {
+    /// The least growth: with equal layers a set would take a number of layers linear in its size.
+    pub const LEAST_GROWTH: u32 = 2;
+
+    /// Layers that start at `first_items` and double, at half the rate each, with `rate` as the rate of the whole.
+    ///
+    /// # Errors
+    /// If there are no first items or more than [`MOST_PLACES`], or if the rate is not between 0 and 1.
+    pub fn new(first_items: u64, rate: f64) -> Result<Self, LayoutError> {
+        check_places("items", first_items, MOST_PLACES)?;
+        check_fraction("rate", rate)?;
+        Ok(Self { first_items, rate, growth: 2, tightening: 0.5 })
+    }
+
+    /// The same, with each layer `growth` times as large as the one before.
+    ///
+    /// # Errors
+    /// If the growth is less than 2.
+    pub fn with_growth(self, growth: u32) -> Result<Self, LayoutError> {
+        if growth < Self::LEAST_GROWTH {
+            return Err(LayoutError::Growth { expected: Self::LEAST_GROWTH, found: growth });
+        }
+        Ok(Self { growth, ..self })
+    }
+
+    /// The same, with each layer's rate `tightening` (r in the paper, t here) times that of the one before.
+    ///
+    /// # Errors
+    /// If the tightening is not between 0 and 1.
+    pub fn with_tightening(self, tightening: f64) -> Result<Self, LayoutError> {
+        check_fraction("tightening", tightening)?;
+        Ok(Self { tightening, ..self })
+    }
+
+    /// The items of the first layer.
+    #[must_use]
+    pub const fn first_items(&self) -> u64 {
+        self.first_items
+    }
+
+    /// The rate of the whole.
+    #[must_use]
+    pub const fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// How many times larger each layer is than the one before.
+    #[must_use]
+    pub const fn growth(&self) -> u32 {
+        self.growth
+    }
+
+    /// The ratio of a layer's rate to that of the one before.
+    #[must_use]
+    pub const fn tightening(&self) -> f64 {
+        self.tightening
+    }
+
+    /// The items of layer `index` (from 0) when full, and its share of the rate.
+    ///
+    /// # Errors
+    /// If the layer has more than [`MOST_PLACES`] items, or a share too small for a float: the set has outgrown the
+    /// layout.
+    pub fn layer(&self, index: u32) -> Result<(u64, f64), LayoutError> {
+        let (mut items, mut rate) = (self.first_items, self.rate * (1.0 - self.tightening));
+        for _ in 0..index {
+            // Items at least double, so that this ends after 46 rounds whatever the index.
+            items = items.saturating_mul(u64::from(self.growth));
+            rate *= self.tightening;
+            check_places("items", items, MOST_PLACES)?;
+        }
+        check_fraction("rate", rate)?;
+        Ok((items, rate))
+    }
+}

@@ -1,0 +1,38 @@
+//! Sizes, parameters and policies of structures, as plain values.
+//!
+//! A layout is what a [plan](crate::plan) returns, a structure takes, a file records and the command line names.
+//! It is checked once, when it is made: whoever holds one need not check it again.
+//!
+//! | layout | of | essential | policies, with their defaults |
+//! | --- | --- | --- | --- |
+//! | [`BloomLayout`] | Bloom filter | bits, hashes | scheme: accelerated |
+//! | [`BlockedLayout`] | Bloom filter that reads one cache line a key | blocks of 512 bits | |
+//! | [`CountingLayout`] | Bloom filter that can delete | counters, hashes, bits a counter | counting: each probe; scheme: accelerated |
+//! | [`CountMinLayout`] | counts of a stream's items | width, depth | update: plain |
+//! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: 1/2 |
+//!
+//! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
+
+mod blocked;
+mod bloom;
+mod count_min;
+mod counting;
+mod error;
+mod growing;
+
+pub use blocked::BlockedLayout;
+pub use bloom::BloomLayout;
+pub use count_min::{CountMinLayout, Update};
+pub use counting::{Counting, CountingLayout};
+pub use error::LayoutError;
+pub(crate) use error::check_fraction;
+pub use growing::GrowingLayout;
+
+/// The most bits, counters or items of one structure: 2^46 bits are 8 TiB.
+///
+/// Small enough that a product with the [most hashes](MOST_HASHES) or with the bits of a counter fits in 64 bits,
+/// and that a float holds it exactly.
+pub const MOST_PLACES: u64 = 1 << 46;
+
+/// The most hash functions of one structure. At the best size, 64 hashes err once in 2^64.
+pub const MOST_HASHES: u32 = 64;

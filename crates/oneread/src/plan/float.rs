@@ -1,0 +1,15 @@
+//! Float functions that give the same numbers with and without the standard library: all from `libm`.
+
+pub(super) use libm::{ceil, exp, expm1, floor, log as ln, log1p as ln_1p};
+
+/// ln(1 − e^x) for x ≤ 0, without cancellation at either end.
+pub(super) fn ln_one_minus_exp(x: f64) -> f64 {
+    // Below ln(1/2) e^x is the small one of the two terms, above it 1 − e^x is.
+    if x < -core::f64::consts::LN_2 { ln_1p(-exp(x)) } else { ln(-expm1(x)) }
+}
+
+/// ln(e^a + e^b).
+pub(super) fn ln_sum(a: f64, b: f64) -> f64 {
+    let (small, large) = if a < b { (a, b) } else { (b, a) };
+    if small == f64::NEG_INFINITY { large } else { large + ln_1p(exp(small - large)) }
+}

@@ -1,0 +1,104 @@
+//! The odds and the size of a Bloom filter that grows by layers.
+//!
+//! Items fill a layer up to what it is made for before the next one is begun. Layers draw their probes from different
+//! words of the digest, so that they err independently.
+//!
+//! # Source
+//! Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007.
+
+use crate::layout::{BloomLayout, GrowingLayout, LayoutError};
+
+use super::bloom;
+use super::float::{expm1, ln_1p};
+
+/// The filter of layer `index` (from 0): the smallest for its items and its share of the rate.
+///
+/// # Errors
+/// If the layer is too large, or its share of the rate out of reach.
+pub fn layer(layout: GrowingLayout, index: u32) -> Result<BloomLayout, LayoutError> {
+    let (items, rate) = layout.layer(index)?;
+    bloom::for_rate(items, rate)
+}
+
+/// The number of layers that hold so many items: at least one.
+///
+/// # Errors
+/// If there are more items than the largest possible layers hold.
+pub fn layers(layout: GrowingLayout, items: u64) -> Result<u32, LayoutError> {
+    let (mut index, mut left) = (0, items);
+    loop {
+        let (holds, _) = layout.layer(index)?;
+        index += 1;
+        if left <= holds {
+            return Ok(index);
+        }
+        left -= holds;
+    }
+}
+
+/// The probability that a key not inserted is found in some layer, after `items` insertions: 1 − Π(1 − p(i)).
+///
+/// p(i) is [`bloom::false_positive_probability`] of layer i at its present fill, and as exact. The result never exceeds
+/// the rate of the layout, since no p(i) exceeds its share.
+///
+/// # Errors
+/// As [`layers`] and [`layer`].
+///
+/// # Example
+/// ```
+/// use oneread::layout::GrowingLayout;
+/// use oneread::plan::growing;
+///
+/// let layout = GrowingLayout::new(1000, 0.01)?;
+/// assert_eq!(growing::false_positive_probability(layout, 0)?, 0.0);
+/// // One full layer has half of the rate, three full ones have 7/8.
+/// let one = growing::false_positive_probability(layout, 1000)?;
+/// let three = growing::false_positive_probability(layout, 7000)?;
+/// assert!(one > 0.00499 && one <= 0.005);
+/// assert!(three > 0.00872 && three <= 0.00875);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+pub fn false_positive_probability(layout: GrowingLayout, items: u64) -> Result<f64, LayoutError> {
+    let mut left = items;
+    let mut ln_found_nowhere = 0.0;
+    for index in 0..layers(layout, items)? {
+        let (holds, _) = layout.layer(index)?;
+        let held = left.min(holds);
+        left -= held;
+        ln_found_nowhere += ln_1p(-bloom::false_positive_probability(layer(layout, index)?, held));
+    }
+    // Not a sum that starts at 1: −expm1(−p) is p for the smallest p. (0 − … avoids a negative zero.)
+    Ok(0.0 - expm1(ln_found_nowhere))
+}
+
+/// The bits of all layers that so many items need.
+///
+/// # Errors
+/// As [`layers`] and [`layer`].
+pub fn bits(layout: GrowingLayout, items: u64) -> Result<u64, LayoutError> {
+    // At most 47 layers of at most 2^46 bits.
+    (0..layers(layout, items)?).map(|index| Ok(layer(layout, index)?.bits())).sum()
+}
+
+/// The bits of all layers for each of so many items; infinite for none.
+///
+/// Highest just after a layer was begun, lowest when it is full.
+///
+/// # Errors
+/// As [`layers`] and [`layer`].
+///
+/// # Example
+/// ```
+/// use oneread::layout::GrowingLayout;
+/// use oneread::plan::{bloom, growing};
+///
+/// // Not to know the number of items has its price: after ten layers, more than twice the bits.
+/// let layout = GrowingLayout::new(1000, 0.01)?;
+/// let grown = growing::bits_per_key(layout, 1_023_000)?;
+/// let planned = bloom::for_rate(1_023_000, 0.01)?.bits() as f64 / 1_023_000.0;
+/// assert!(grown / planned > 2.0 && grown / planned < 2.5);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+pub fn bits_per_key(layout: GrowingLayout, items: u64) -> Result<f64, LayoutError> {
+    Ok(bits(layout, items)? as f64 / items as f64)
+}

@@ -1,0 +1,6 @@
+mod blocked;
+mod bloom;
+mod count_min;
+mod counting;
+mod error;
+mod growing;

@@ -1,0 +1,27 @@
+mod blocked;
+mod bloom;
+mod count_min;
+mod counting;
+mod growing;
+
+/// Rates no solver accepts.
+const BAD_FRACTIONS: [f64; 8] = [0.0, -0.0, 1.0, -0.5, 1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+
+/// Whether two numbers agree to a relative error.
+#[track_caller]
+fn assert_close(found: f64, expected: f64, tolerance: f64) {
+    let error = (found / expected - 1.0).abs();
+    assert!(
+        found == expected || error <= tolerance,
+        "found {found:e}, expected {expected:e}: off by {error:e}"
+    );
+}
+
+/// Two whole numbers as a fraction. Each is rounded once to 53 bits.
+fn fraction(numerator: u128, denominator: u128) -> f64 {
+    numerator as f64 / denominator as f64
+}
+
+fn choose(n: u128, k: u128) -> u128 {
+    (0..k).fold(1, |product, j| product * (n - j) / (j + 1))
+}
