@@ -53,6 +53,11 @@ impl<'a> Contestant<'a> {
     pub(crate) fn new(name: impl Into<String>, round: impl FnMut() -> Sample + 'a) -> Self {
         Self { name: name.into(), facts: BTreeMap::new(), round: Box::new(round) }
     }
+
+    /// The same with facts that stand beside its rate.
+    pub(crate) fn with_facts(self, facts: BTreeMap<&'static str, f64>) -> Self {
+        Self { facts, ..self }
+    }
 }
 
 /// A measured row of a subject's table.

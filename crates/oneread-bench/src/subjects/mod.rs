@@ -1,5 +1,6 @@
 //! What is measured: a file a subject.
 
+mod filters;
 mod hash;
 
 use anyhow::Result;
@@ -20,5 +21,5 @@ pub(crate) trait Subject {
 
 /// All subjects, in the order of the project.
 pub(crate) fn all() -> Vec<Box<dyn Subject>> {
-    vec![Box::new(hash::Hash)]
+    vec![Box::new(hash::Hash), Box::new(filters::Filters)]
 }

@@ -14,7 +14,6 @@ use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Vie
 use crate::hash::probes::{Partitioned, Scheme};
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::{CountMinLayout, Update};
-use crate::plan;
 
 /// A Count-Min sketch over counters of storage `S`; use its named forms, [`CountMinSketch`] and [`CountMinView`].
 #[derive(Clone)]
@@ -35,7 +34,7 @@ pub struct CountMin<D, S> {
 /// # Source
 /// Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its Applications", 2005. All rows
 /// use two words of the digest, row i at h1 + i·h2: the extension that Kirsch, Mitzenmacher, "Less Hashing, Same
-/// Performance", 2006, mention and leave to their full version. [`plan::count_min`] derives what it costs.
+/// Performance", 2006, mention and leave to their full version. [`plan::count_min`](crate::plan::count_min) derives what it costs.
 /// Conservative update: Estan, Varghese, "New Directions in Traffic Measurement and Accounting", 2002.
 ///
 /// # Costs
@@ -77,13 +76,13 @@ impl CountMinSketch {
     }
 
     /// A sketch whose estimates exceed the truth by more than `epsilon` times the total with probability at most
-    /// `delta`, with a random seed; see [`plan::count_min::for_error`].
+    /// `delta`, with a random seed; see [`plan::count_min::for_error`](crate::plan::count_min::for_error).
     ///
     /// # Errors
     /// If there is no such sketch, or no memory for it.
     #[cfg(feature = "std")]
     pub fn with_error(epsilon: f64, delta: f64) -> Result<Self, BuildError> {
-        Self::new(plan::count_min::for_error(epsilon, delta)?)
+        Self::new(crate::plan::count_min::for_error(epsilon, delta)?)
     }
 }
 

@@ -75,6 +75,7 @@ pub type GrowingFilter<D = Portable> = Growing<D, Vec<u64>>;
 pub type GrowingView<'a, D = Portable> = View<'a, Growing<D, LittleEndian<'a>>>;
 
 /// The first layer of a filter that was not told a size: a few kilobytes.
+#[cfg(feature = "std")]
 const FIRST_ITEMS: u64 = 1000;
 
 /// More layers than doubling from one key to 2^46 takes, and enough for many merges.

@@ -33,7 +33,8 @@ impl BloomLayout {
     /// `bits` (m in the papers) bits and `hashes` (k in the papers) hash functions, under the default scheme.
     ///
     /// # Errors
-    /// If there are no bits or more than [`MOST_PLACES`], no hashes or more than [`MOST_HASHES`](super::MOST_HASHES).
+    /// If there are no bits or more than [`MOST_PLACES`], no hashes or more than
+    /// [`MOST_HASHES`](super::MOST_HASHES).
     pub fn new(bits: u64, hashes: u32) -> Result<Self, LayoutError> {
         check_places("bits", bits, MOST_PLACES)?;
         check_hashes(hashes)?;

@@ -16,7 +16,8 @@ pub enum Update {
 
 /// A count-min sketch's width, depth and way of updating.
 ///
-/// [`plan::count_min`](crate::plan::count_min) finds the layout for an error and says how likely a larger one is.
+/// [`plan::count_min`](crate::plan::count_min) finds the layout for an error and says how likely a larger one
+/// is.
 ///
 /// # Example
 /// ```

@@ -8,7 +8,8 @@ use super::{LayoutError, MOST_PLACES};
 /// What an item does to a counter that two of its probes fall on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Counting {
-    /// Each probe moves its counter, so that one item may move a counter twice. The common way, and the faster one.
+    /// Each probe moves its counter, so that one item may move a counter twice. The common way, and the
+    /// faster one.
     #[default]
     EachProbe,
     /// An item moves each of its counters once. For small tables, where probes often coincide and counters are
@@ -47,8 +48,8 @@ impl CountingLayout {
     /// The widest counter.
     pub const MOST_COUNTER_BITS: u32 = 8;
 
-    /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers) hash functions,
-    /// which count each probe, under the default scheme.
+    /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers) hash
+    /// functions, which count each probe, under the default scheme.
     ///
     /// # Errors
     /// If there are no counters or more than [`MOST_PLACES`], no hashes or more than
@@ -78,7 +79,8 @@ impl CountingLayout {
         Self { counting, ..self }
     }
 
-    /// The same under another scheme. Under a banded one the counters are rounded down to a multiple of the hashes.
+    /// The same under another scheme. Under a banded one the counters are rounded down to a multiple of the
+    /// hashes.
     ///
     /// # Errors
     /// If a banded scheme has more hashes than counters.

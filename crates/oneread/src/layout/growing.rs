@@ -35,7 +35,8 @@ impl GrowingLayout {
     /// The least growth: with equal layers a set would take a number of layers linear in its size.
     pub const LEAST_GROWTH: u32 = 2;
 
-    /// Layers that start at `first_items` and double, at half the rate each, with `rate` as the rate of the whole.
+    /// Layers that start at `first_items` and double, at half the rate each, with `rate` as the rate of the
+    /// whole.
     ///
     /// # Errors
     /// If there are no first items or more than [`MOST_PLACES`], or if the rate is not between 0 and 1.
@@ -92,8 +93,8 @@ impl GrowingLayout {
     /// The items of layer `index` (from 0) when full, and its share of the rate.
     ///
     /// # Errors
-    /// If the layer has more than [`MOST_PLACES`] items, or a share too small for a float: the set has outgrown the
-    /// layout.
+    /// If the layer has more than [`MOST_PLACES`] items, or a share too small for a float: the set has
+    /// outgrown the layout.
     pub fn layer(&self, index: u32) -> Result<(u64, f64), LayoutError> {
         let (mut items, mut rate) = (self.first_items, self.rate * (1.0 - self.tightening));
         for _ in 0..index {

@@ -8,10 +8,10 @@
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
 //! | [`growing`] | layers of Bloom filters | as Bloom filter, for the present fill | a layer by [`layer`](growing::layer) |
 //!
-//! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact, what is approximate and
-//! how far off. "Exact" means: under ideal hash functions, to a relative error below 1e-11. The odds are those of a
-//! key that was not inserted, over the choice of the hash functions. No probability is computed
-//! as 1 minus one that is close to 1: what is 6.6e-24 comes out as 6.6e-24. Where a probability
+//! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact, what is
+//! approximate and how far off. "Exact" means: under ideal hash functions, to a relative error below 1e-11.
+//! The odds are those of a key that was not inserted, over the choice of the hash functions. No probability
+//! is computed as 1 minus one that is close to 1: what is 6.6e-24 comes out as 6.6e-24. Where a probability
 //! may be too small for a float, a function with the prefix `ln_` gives its logarithm.
 //!
 //! Items are distinct keys. A solver asked for no items plans for one. Results are the same with

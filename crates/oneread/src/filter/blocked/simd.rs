@@ -11,16 +11,18 @@ use crate::bits::Line;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Simd {
     Portable,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx512,
 }
 
 impl Simd {
-    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
     pub(super) fn detect() -> Self {
-        if std::arch::is_x86_feature_detected!("avx512f") {
+        if cfg!(miri) {
+            Self::Portable
+        } else if std::arch::is_x86_feature_detected!("avx512f") {
             Self::Avx512
         } else if std::arch::is_x86_feature_detected!("avx2") {
             Self::Avx2
@@ -29,7 +31,8 @@ impl Simd {
         }
     }
 
-    #[cfg(not(all(target_arch = "x86_64", feature = "std", not(miri))))]
+    /// Without the standard library nothing can be asked of the machine.
+    #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
     pub(super) fn detect() -> Self {
         Self::Portable
     }
@@ -38,10 +41,10 @@ impl Simd {
     #[inline(always)]
     pub(super) fn contains(self, line: &Line, place: Place) -> bool {
         match self {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
             // SAFETY: `detect` found the feature on this machine; nothing else makes this value.
             Self::Avx512 => unsafe { x86::contains_avx512(line, place.bits) },
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
             // SAFETY: as above.
             Self::Avx2 => unsafe { x86::contains_avx2(line, place.bits) },
             Self::Portable => {
@@ -54,10 +57,10 @@ impl Simd {
     #[inline(always)]
     pub(super) fn insert(self, line: &mut Line, place: Place) -> bool {
         match self {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
             // SAFETY: `detect` found the feature on this machine; nothing else makes this value.
             Self::Avx512 => unsafe { x86::insert_avx512(line, place.bits) },
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
             // SAFETY: as above.
             Self::Avx2 => unsafe { x86::insert_avx2(line, place.bits) },
             Self::Portable => line.0.iter_mut().enumerate().fold(true, |all, (at, word)| {
@@ -69,7 +72,7 @@ impl Simd {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod x86 {
     use core::arch::x86_64::*;
 
@@ -149,10 +152,10 @@ mod tests {
     fn available() -> impl Iterator<Item = Simd> {
         let paths = [
             Some(Simd::Portable),
-            #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-            std::arch::is_x86_feature_detected!("avx2").then_some(Simd::Avx2),
-            #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-            std::arch::is_x86_feature_detected!("avx512f").then_some(Simd::Avx512),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            (!cfg!(miri) && std::arch::is_x86_feature_detected!("avx2")).then_some(Simd::Avx2),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            (!cfg!(miri) && std::arch::is_x86_feature_detected!("avx512f")).then_some(Simd::Avx512),
         ];
         paths.into_iter().flatten()
     }

@@ -34,13 +34,13 @@ fn is_the_sum_over_all_loads_in_small_filters() {
 fn is_exact_at_any_size() {
     // The same sum in 60-digit arithmetic (mpmath), to 60 standard deviations.
     for (items, blocks, expected) in [
-        (5, 3, 1.605_659_538_131_043e-11),
-        (10, 1_000_000_000, 3.552_717_490_643_245e-23),
-        (1_000_000, 20_000, 0.009_349_486_688_498_134),
-        (1_000_000, 1 << 37, 2.587_181_719_432_128e-20),
+        (5, 3, 1.605_659_538_131_04e-11),
+        (10, 1_000_000_000, 3.552_717_490_643_25e-23),
+        (1_000_000, 20_000, 0.009_349_486_688_498_13),
+        (1_000_000, 1 << 37, 2.587_181_719_432_13e-20),
         (200_000, 100, 0.999_999_999_999_786),
-        (1_000_000_000, 40_000_000, 2.267_434_755_619_307e-4),
-        (1_000_000_000_000, 1 << 37, 1.744_927_102_463_599e-7),
+        (1_000_000_000, 40_000_000, 2.267_434_755_619_31e-4),
+        (1_000_000_000_000, 1 << 37, 1.744_927_102_463_6e-7),
     ] {
         assert_close(probability(blocks, items), expected, 1e-12);
     }
@@ -55,6 +55,18 @@ fn the_extremes_are_nothing_and_certainty() {
     // Where the sum hands over to certainty.
     assert_close(probability(10, 26_990), 1.0, 1e-15);
     assert_eq!(probability(10, 27_010), 1.0);
+}
+
+#[test]
+fn set_bits_tell_the_number_of_items() {
+    let layout = BlockedLayout::new(2).unwrap();
+    assert_eq!(blocked::estimated_items(layout, 0), 0.0);
+    // An item sets 8 of the 1024 bits; two items set 8 + 8·(127/128) on average.
+    assert_close(blocked::estimated_items(layout, 8), 1.0, 1e-13);
+    assert_close(blocked::estimated_items(layout, 512), 2f64.ln() / (128.0f64 / 127.0).ln(), 1e-13);
+    for set_bits in [1024, u64::MAX] {
+        assert_eq!(blocked::estimated_items(layout, set_bits), f64::INFINITY);
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn two_words_fail_where_independent_rows_do_not() {
 fn the_bounds_have_their_formulas() {
     // Prime width: 20/101² + (1/(.1·101))^3, and 4/(.1·101²) + (1/(.075·101))^3.
     let planned = CountMinLayout::new(101, 3).unwrap();
-    assert_close(count_min::failure_bound(planned, 0.1), 9.705_901_479_276_442e-4, 1e-12);
+    assert_close(count_min::failure_bound(planned, 0.1), 9.705_901_479_276_44e-4, 1e-12);
     let by_items = 20.0 / 10_201.0 + 1.0 / 1030.301;
     let by_counts = 40.0 / 10_201.0 + 1.0 / 7.575f64.powi(3);
     assert_close(count_min::two_word_failure_bound(planned, 0.1, 20), by_items, 1e-12);

@@ -1,0 +1,395 @@
+//! Everyone's filters behind one trait; loops are inside, so that a virtual call costs nothing.
+
+use std::hash::{BuildHasher, Hash};
+
+use anyhow::Result;
+use fastbloom_rs::{Deletable, Membership};
+use foldhash::fast::FixedState;
+use oneread::filter::{
+    AtomicBlockedBloomFilter, AtomicBloomFilter, BlockedBloomFilter, BloomFilter, CountMinSketch,
+    CountingBloomFilter, GrowingFilter,
+};
+use oneread::hash::Key;
+use oneread::layout::GrowingLayout;
+use oneread::plan;
+use xorf::Filter;
+
+const SEED: u64 = 1;
+
+fn foldhash() -> FixedState {
+    FixedState::with_seed(SEED)
+}
+
+/// A key that we and all peers can take.
+pub(crate) trait BenchKey: Key + Hash + Copy + Send + Sync + 'static {
+    /// For peers that hash bytes themselves.
+    type Bytes: AsRef<[u8]>;
+    fn bytes(&self) -> Self::Bytes;
+}
+
+impl BenchKey for u64 {
+    type Bytes = [u8; 8];
+    fn bytes(&self) -> [u8; 8] {
+        self.to_ne_bytes()
+    }
+}
+
+impl BenchKey for [u8; 16] {
+    type Bytes = [u8; 16];
+    fn bytes(&self) -> [u8; 16] {
+        *self
+    }
+}
+
+/// A filter, or what is measured like one.
+pub(crate) trait Contender<K> {
+    fn name(&self) -> String;
+    fn clear(&mut self);
+    fn insert(&mut self, keys: &[K]);
+    /// How many of the keys may be there.
+    fn count(&self, keys: &[K]) -> usize;
+    fn bytes(&self) -> usize;
+    fn removes(&self) -> bool {
+        false
+    }
+    fn remove(&mut self, _keys: &[K]) {}
+    /// Whether a rate of false positives makes sense.
+    fn is_filter(&self) -> bool {
+        true
+    }
+}
+
+/// A contender put together from closures.
+struct Made<F, C, I, L, R, B> {
+    name: String,
+    structure: F,
+    clear: C,
+    insert: I,
+    count: L,
+    remove: Option<R>,
+    bytes: B,
+    is_filter: bool,
+}
+
+impl<K, F, C, I, L, R, B> Contender<K> for Made<F, C, I, L, R, B>
+where
+    C: FnMut(&mut F),
+    I: FnMut(&mut F, &[K]),
+    L: Fn(&F, &[K]) -> usize,
+    R: FnMut(&mut F, &[K]),
+    B: Fn(&F) -> usize,
+{
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn clear(&mut self) {
+        (self.clear)(&mut self.structure);
+    }
+
+    fn insert(&mut self, keys: &[K]) {
+        (self.insert)(&mut self.structure, keys);
+    }
+
+    fn count(&self, keys: &[K]) -> usize {
+        (self.count)(&self.structure, keys)
+    }
+
+    fn bytes(&self) -> usize {
+        (self.bytes)(&self.structure)
+    }
+
+    fn removes(&self) -> bool {
+        self.remove.is_some()
+    }
+
+    fn remove(&mut self, keys: &[K]) {
+        if let Some(remove) = &mut self.remove {
+            remove(&mut self.structure, keys);
+        }
+    }
+
+    fn is_filter(&self) -> bool {
+        self.is_filter
+    }
+}
+
+/// A contender without removal.
+fn made<'a, K: 'a, F: 'a>(
+    name: &str,
+    structure: F,
+    clear: impl FnMut(&mut F) + 'a,
+    insert: impl FnMut(&mut F, &[K]) + 'a,
+    count: impl Fn(&F, &[K]) -> usize + 'a,
+    bytes: impl Fn(&F) -> usize + 'a,
+) -> Box<dyn Contender<K> + 'a> {
+    let remove = None::<fn(&mut F, &[K])>;
+    Box::new(Made { name: name.to_owned(), structure, clear, insert, count, remove, bytes, is_filter: true })
+}
+
+fn tally(answers: impl Iterator<Item = bool>) -> usize {
+    answers.map(usize::from).sum()
+}
+
+type Contenders<K> = Vec<Box<dyn Contender<K>>>;
+
+pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
+    let layout = plan::bloom::for_bits((bits * n) as u64, n as u64)?;
+    let peer = fastbloom::BloomFilter::with_num_bits(bits * n).hasher(foldhash()).hashes(layout.hashes());
+    Ok(vec![
+        made(
+            "fastbloom",
+            peer,
+            |filter| filter.clear(),
+            |filter, keys: &[K]| keys.iter().for_each(|key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.num_bits() / 8,
+        ),
+        made(
+            "oneread Bloom",
+            BloomFilter::with_seed(layout, SEED)?,
+            |filter| filter.clear(),
+            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+        made(
+            "oneread Bloom, batch",
+            BloomFilter::with_seed(layout, SEED)?,
+            |filter| filter.clear(),
+            |filter, keys| filter.insert_many(keys),
+            |filter, keys| {
+                let mut found = 0;
+                filter.contains_many(keys, |answer| found += usize::from(answer));
+                found
+            },
+            |filter| filter.byte_len(),
+        ),
+    ])
+}
+
+pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
+    let layout = plan::blocked::for_bits_per_key(n as u64, bits as f64)?;
+    Ok(vec![
+        made(
+            "sbbf-rs-safe",
+            sbbf_rs_safe::Filter::new(bits, n),
+            |filter| filter.reset(),
+            |filter, keys: &[K]| {
+                let hasher = foldhash();
+                keys.iter().for_each(|key| _ = filter.insert_hash(hasher.hash_one(key)));
+            },
+            |filter, keys| {
+                let hasher = foldhash();
+                tally(keys.iter().map(|key| filter.contains_hash(hasher.hash_one(key))))
+            },
+            |filter| filter.as_bytes().len(),
+        ),
+        made(
+            "oneread blocked",
+            BlockedBloomFilter::with_seed(layout, SEED)?,
+            |filter| filter.clear(),
+            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+        made(
+            "oneread blocked, batch",
+            BlockedBloomFilter::with_seed(layout, SEED)?,
+            |filter| filter.clear(),
+            |filter, keys| filter.insert_many(keys),
+            |filter, keys| {
+                let mut found = 0;
+                filter.contains_many(keys, |answer| found += usize::from(answer));
+                found
+            },
+            |filter| filter.byte_len(),
+        ),
+    ])
+}
+
+/// Both at a rate of 1%.
+pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
+    const RATE: f64 = 0.01;
+    let mut builder = fastbloom_rs::FilterBuilder::new(n as u64, RATE);
+    builder.enable_repeat_insert(true);
+    // It has no way to be emptied but by its trait, which also takes bytes only.
+    let peer = Made {
+        name: "fastbloom-rs counting".to_owned(),
+        structure: builder.build_counting_bloom_filter(),
+        clear: |filter: &mut fastbloom_rs::CountingBloomFilter| filter.clear(),
+        insert: |filter: &mut fastbloom_rs::CountingBloomFilter, keys: &[K]| {
+            keys.iter().for_each(|key| filter.add(key.bytes().as_ref()));
+        },
+        count: |filter: &fastbloom_rs::CountingBloomFilter, keys: &[K]| {
+            tally(keys.iter().map(|key| filter.contains(key.bytes().as_ref())))
+        },
+        remove: Some(|filter: &mut fastbloom_rs::CountingBloomFilter, keys: &[K]| {
+            keys.iter().for_each(|key| filter.remove(key.bytes().as_ref()));
+        }),
+        bytes: |filter: &fastbloom_rs::CountingBloomFilter| filter.get_u64_array().len() * 8,
+        is_filter: true,
+    };
+    let ours = Made {
+        name: "oneread counting, 4 bits".to_owned(),
+        structure: CountingBloomFilter::with_seed(plan::counting::for_rate(n as u64, RATE, 4)?, SEED)?,
+        clear: |filter: &mut CountingBloomFilter| filter.clear(),
+        insert: |filter: &mut CountingBloomFilter, keys: &[K]| {
+            keys.iter().for_each(|key| _ = filter.insert(key));
+        },
+        count: |filter: &CountingBloomFilter, keys: &[K]| tally(keys.iter().map(|key| filter.contains(key))),
+        remove: Some(|filter: &mut CountingBloomFilter, keys: &[K]| {
+            keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted"));
+        }),
+        bytes: |filter: &CountingBloomFilter| filter.byte_len(),
+        is_filter: true,
+    };
+    Ok(vec![Box::new(peer), Box::new(ours)])
+}
+
+/// Both with the same rows and columns; ours counts in 64 bits.
+pub(crate) fn count_min<K: BenchKey>() -> Result<Contenders<K>> {
+    // The peer has 2/ε columns and log2(1/δ) rows.
+    const EPSILON: f64 = 1e-5;
+    const CONFIDENCE: f64 = 0.97;
+    let (width, depth) = ((2.0 / EPSILON) as u64, 6);
+    let peer = Made {
+        name: "cmsketch".to_owned(),
+        structure: cmsketch::CMSketchU64::new(EPSILON, CONFIDENCE),
+        clear: |sketch: &mut cmsketch::CMSketchU64| sketch.clear(),
+        insert: |sketch: &mut cmsketch::CMSketchU64, keys: &[K]| {
+            let hasher = foldhash();
+            keys.iter().for_each(|key| sketch.inc(hasher.hash_one(key)));
+        },
+        count: |sketch: &cmsketch::CMSketchU64, keys: &[K]| {
+            let hasher = foldhash();
+            tally(keys.iter().map(|key| sketch.estimate(hasher.hash_one(key)) > 0))
+        },
+        remove: None::<fn(&mut cmsketch::CMSketchU64, &[K])>,
+        bytes: move |_: &cmsketch::CMSketchU64| (width * u64::from(depth)) as usize * 8,
+        is_filter: false,
+    };
+    let layout = oneread::layout::CountMinLayout::new(width, depth)?;
+    let ours = Made {
+        name: "oneread Count-Min".to_owned(),
+        structure: CountMinSketch::with_seed(layout, SEED)?,
+        clear: |sketch: &mut CountMinSketch| sketch.clear(),
+        insert: |sketch: &mut CountMinSketch, keys: &[K]| keys.iter().for_each(|key| sketch.add(key, 1)),
+        count: |sketch: &CountMinSketch, keys: &[K]| tally(keys.iter().map(|key| sketch.estimate(key) > 0)),
+        remove: None::<fn(&mut CountMinSketch, &[K])>,
+        bytes: |sketch: &CountMinSketch| sketch.byte_len(),
+        is_filter: false,
+    };
+    Ok(vec![Box::new(peer), Box::new(ours)])
+}
+
+/// Insertions by two threads, at 16 bits a key; lookups by one.
+pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
+    let bloom = plan::bloom::for_bits(16 * n as u64, n as u64)?;
+    let peer = fastbloom::AtomicBloomFilter::with_num_bits(16 * n).hasher(foldhash()).hashes(bloom.hashes());
+    let blocked = plan::blocked::for_bits_per_key(n as u64, 16.0)?;
+    Ok(vec![
+        made(
+            "fastbloom atomic",
+            peer,
+            |filter| filter.clear(),
+            |filter, keys: &[K]| in_two_threads(keys, |key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.num_bits() / 8,
+        ),
+        made(
+            "oneread atomic Bloom",
+            AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
+            |filter| filter.clear(),
+            |filter, keys| in_two_threads(keys, |key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+        made(
+            "oneread atomic blocked",
+            AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_seed(blocked, SEED)?),
+            |filter| filter.clear(),
+            |filter, keys| in_two_threads(keys, |key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+    ])
+}
+
+/// What the filters of hashes get.
+fn hashes<K: Hash>(keys: &[K]) -> Vec<u64> {
+    let hasher = foldhash();
+    keys.iter().map(|key| hasher.hash_one(key)).collect()
+}
+
+fn count_hashes<K: Hash>(keys: &[K], contains: impl Fn(u64) -> bool) -> usize {
+    let hasher = foldhash();
+    tally(keys.iter().map(|key| contains(hasher.hash_one(key))))
+}
+
+fn in_two_threads<K: Sync>(keys: &[K], work: impl Fn(&K) + Sync) {
+    let (first, second) = keys.split_at(keys.len() / 2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| first.iter().for_each(&work));
+        second.iter().for_each(&work);
+    });
+}
+
+/// Filters of other designs near a rate of .4%, for orientation; fastbloom at 12 bits is the measure.
+pub(crate) fn others<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
+    let peer = bloom(n, 12)?.remove(0);
+    let quotient = move || {
+        qfilter::Filter::new_with_hasher(n as u64, 0.004, foldhash())
+            .expect("a capacity and rate it can have")
+    };
+    // It makes its hasher by `Default`, which foldhash's has not.
+    let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n);
+    let growing = GrowingLayout::new(1000, 0.004)?;
+    Ok(vec![
+        peer,
+        made(
+            "xorf BinaryFuse8",
+            None::<xorf::BinaryFuse8>,
+            |filter| *filter = None,
+            |filter, keys: &[K]| *filter = xorf::BinaryFuse8::try_from(&*hashes(keys)).ok(),
+            |filter, keys| {
+                filter.as_ref().map_or(0, |filter| count_hashes(keys, |hash| filter.contains(&hash)))
+            },
+            |filter| filter.as_ref().map_or(0, |filter| filter.fingerprints.len()),
+        ),
+        made(
+            "xorf BinaryFuse16",
+            None::<xorf::BinaryFuse16>,
+            |filter| *filter = None,
+            |filter, keys: &[K]| *filter = xorf::BinaryFuse16::try_from(&*hashes(keys)).ok(),
+            |filter, keys| {
+                filter.as_ref().map_or(0, |filter| count_hashes(keys, |hash| filter.contains(&hash)))
+            },
+            |filter| filter.as_ref().map_or(0, |filter| 2 * filter.fingerprints.len()),
+        ),
+        made(
+            "qfilter",
+            quotient(),
+            move |filter| *filter = quotient(),
+            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.memory_usage(),
+        ),
+        made(
+            "cuckoofilter",
+            cuckoo(),
+            move |filter| *filter = cuckoo(),
+            |filter, keys: &[K]| keys.iter().for_each(|key| _ = filter.add(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.memory_usage(),
+        ),
+        made(
+            "oneread growing",
+            GrowingFilter::with_seed(growing, SEED)?,
+            |filter| filter.clear().expect("a small layer"),
+            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key).expect("memory for a layer")),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+    ])
+}
