@@ -24,6 +24,9 @@ struct Args {
     /// A first look: fewer rounds and smaller inputs. Not for quoting.
     #[arg(long)]
     quick: bool,
+    /// Only contests whose names contain this.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
     /// Where the tables are written, as Markdown and as JSON.
     #[arg(long, value_name = "DIR", default_value = "target/bench")]
     out: PathBuf,
@@ -52,7 +55,7 @@ fn main() -> Result<()> {
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
     for subject in all {
         if args.subjects.is_empty() || args.subjects.iter().any(|name| name == subject.name()) {
-            let mut bench = Bench::new(effort);
+            let mut bench = Bench::new(effort, args.only.clone());
             subject.run(&mut bench)?;
             report::publish(subject.as_ref(), &machine, effort, &bench.into_rows(), &args.out)?;
         }

@@ -80,25 +80,35 @@ pub(crate) struct Row {
 /// Collects the rows of one subject.
 pub(crate) struct Bench {
     effort: Effort,
+    /// Contests whose names do not contain this are left out.
+    only: String,
     rows: Vec<Row>,
     progress: ProgressBar,
 }
 
 impl Bench {
-    pub(crate) fn new(effort: Effort) -> Self {
+    pub(crate) fn new(effort: Effort, only: String) -> Self {
         let progress = ProgressBar::new_spinner();
         progress.set_style(
             ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}").expect("a valid template"),
         );
-        Self { effort, rows: Vec::new(), progress }
+        Self { effort, only, rows: Vec::new(), progress }
     }
 
     pub(crate) fn effort(&self) -> Effort {
         self.effort
     }
 
+    /// Whether a contest of this name is wanted: a subject asks before it prepares an expensive one.
+    pub(crate) fn wants(&self, workload: &str) -> bool {
+        workload.contains(&self.only)
+    }
+
     /// Measures all contestants at one workload; `peer` names the one whose rate is 1.
     pub(crate) fn contest(&mut self, workload: &str, peer: &str, mut contestants: Vec<Contestant<'_>>) {
+        if !self.wants(workload) {
+            return;
+        }
         let peer_at = contestants
             .iter()
             .position(|contestant| contestant.name == peer)
@@ -165,7 +175,7 @@ mod tests {
             Sample { operations, elapsed: Duration::from_secs(*round) }
         };
         let (mut first, mut second) = (0, 0);
-        let mut bench = Bench::new(Effort { rounds: 7, quick: true });
+        let mut bench = Bench::new(Effort { rounds: 7, quick: true }, String::new());
         bench.contest(
             "test",
             "slow",

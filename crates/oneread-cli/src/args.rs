@@ -1,11 +1,28 @@
 //! Every subcommand and flag.
 
-use clap::{Parser, Subcommand, value_parser};
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand, ValueEnum, value_parser};
+use oneread::hash::probes::SchemeName;
+use oneread::layout::{CountingLayout, MOST_HASHES};
 
 /// A billion keys take some minutes.
 const MOST_KEYS: u64 = 1_000_000_000;
 
-/// Hashing with choices: portable digests, hash families, and the odds that go with them.
+/// The rate of a filter that was not told any.
+const DEFAULT_RATE: f64 = 0.01;
+
+/// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little less.
+const LEAST_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
+
+/// The seed of a filter that was not told any: always the same, so that filters can be merged.
+const DEFAULT_SEED: u64 = 0;
+
+/// The usual width of a counter: at the planned load, fewer than one in 10^13 gets stuck.
+const DEFAULT_COUNTER_BITS: u32 = 4;
+
+/// Hashing with choices: portable digests, hash families, filters, and the odds that go with them.
 #[derive(Parser)]
 #[command(
     name = "oneread",
@@ -21,6 +38,9 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Hashes a counter with every family and digester, and shows how evenly each spreads it.
     Demo(Demo),
+    /// Builds, queries, describes and merges filters: files that know which lines are certainly not in a set.
+    #[command(subcommand)]
+    Filter(Filter),
 }
 
 #[derive(clap::Args)]
@@ -39,4 +59,168 @@ pub(crate) struct Demo {
     /// Prints one JSON document instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  oneread filter build seen.filter --rate 0.001 < seen.txt   a filter of the lines of a file
+  oneread filter query seen.filter < new.txt                 the lines that may be among them
+  oneread filter query seen.filter --invert < new.txt        the lines that certainly are not
+
+A key is a line of bytes in any encoding, up to its newline and without it: nothing is stripped (a line that
+ends in \\r\\n has the \\r in its key), an empty line is a key, and so is a last line without a newline. Lines are
+shorter than 16 MiB.")]
+pub(crate) enum Filter {
+    /// Makes a filter of the lines on stdin.
+    Build(Build),
+    /// Prints the lines on stdin that may be in the set of a filter.
+    Query(Query),
+    /// Tells what a filter is, how full it is, and how often it errs.
+    Info(Info),
+    /// Makes one filter of several: of all their keys.
+    Merge(Merge),
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Kind {
+    /// The fewest bits for a number of keys that is known.
+    Bloom,
+    /// A little larger, and the fastest: a lookup reads one cache line.
+    Blocked,
+    /// A counter for each bit, so that keys can be removed by the library.
+    Counting,
+    /// For a number of keys that nobody knows: keeps the rate at any size, in about twice the bits.
+    Growing,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread filter build seen.filter < seen.txt                        at a rate of 1%
+  oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits a line
+  zcat *.gz | oneread filter build all.filter --kind growing         of a stream, in one pass
+  oneread filter build a.filter --items 1000000 < a.txt              to be merged with others of the same --items
+
+FILE appears when all is done, or not at all.")]
+pub(crate) struct Build {
+    /// The file to make.
+    pub(crate) file: PathBuf,
+    /// Of lines that are not keys, the share that may wrongly be taken for keys: 0.01 is one in a hundred.
+    #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
+    pub(crate) rate: f64,
+    /// The size, instead of the rate.
+    #[arg(long, value_name = "B", conflicts_with = "rate", value_parser = bits_per_key)]
+    pub(crate) bits_per_key: Option<f64>,
+    /// Which filter.
+    #[arg(long, value_enum, default_value_t = Kind::Bloom)]
+    pub(crate) kind: Kind,
+    /// How many lines to make room for, each counted as often as it comes.
+    ///
+    /// Without it the lines are counted first, which takes 16 bytes a line of disk beside FILE. Filters are
+    /// merged only if they have room for the same number. A growing filter needs no number; for it this is the
+    /// room of the first layer.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(crate) items: Option<u64>,
+    /// Which hash function; filters are merged only if they have the same.
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    pub(crate) seed: u64,
+    /// How many hashes a key has, instead of the best number (bloom, counting).
+    #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=i64::from(MOST_HASHES)))]
+    pub(crate) hashes: Option<u32>,
+    /// How a key's hashes are made (bloom, counting).
+    #[arg(long, value_name = "NAME", value_parser = scheme())]
+    pub(crate) scheme: Option<SchemeName>,
+    /// The width of a counter (counting) [default: 4].
+    #[arg(long, value_name = "B", value_parser = value_parser!(u32).range(counter_bits()))]
+    pub(crate) counter_bits: Option<u32>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+impl Build {
+    pub(crate) fn counter_bits_or_default(&self) -> u32 {
+        self.counter_bits.unwrap_or(DEFAULT_COUNTER_BITS)
+    }
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Lines come out in the order they came in, each with a newline after it. A line that is in the set is always
+printed; one that is not is printed at the rate that `oneread filter info FILE` tells.
+
+Exit codes: 0 at least one line was printed, 1 none was, 2 bad use or a failure.")]
+pub(crate) struct Query {
+    /// The filter.
+    pub(crate) file: PathBuf,
+    /// Prints the lines that are certainly not in the set instead.
+    #[arg(long)]
+    pub(crate) invert: bool,
+    /// Trusts the file, and does not read all of it to compare its checksum first.
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Info {
+    /// The filter.
+    pub(crate) file: PathBuf,
+    /// Tells what there is even if the checksum of the contents is wrong.
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Prints one JSON document; what a kind does not have is null.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  for day in mon tue; do oneread filter build $day --items 1000000 < $day.txt; done
+  oneread filter merge week mon tue
+
+Filters of the same kind, size and seed can be merged: build them with the same --items. Counters are added,
+the layers of growing filters are joined, and their rates add up.")]
+pub(crate) struct Merge {
+    /// The file to make.
+    pub(crate) out: PathBuf,
+    /// The filters, two or more.
+    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Flags of the commands that make a file.
+#[derive(clap::Args)]
+pub(crate) struct Output {
+    /// Replaces the file if there is one.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Prints one JSON document; what a kind does not have is null.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (LEAST_RATE..1.0).contains(&rate) => Ok(rate),
+        _ => Err(format!("expected a number from {LEAST_RATE:.1e} to below 1: 0.01 is one in a hundred")),
+    }
+}
+
+fn bits_per_key(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(bits) if bits > 0.0 && bits.is_finite() => Ok(bits),
+        _ => Err("expected a number above 0: 8 to 20 are usual".to_owned()),
+    }
+}
+
+fn counter_bits() -> std::ops::RangeInclusive<i64> {
+    CountingLayout::LEAST_COUNTER_BITS.into()..=CountingLayout::MOST_COUNTER_BITS.into()
+}
+
+fn scheme() -> impl TypedValueParser<Value = SchemeName> {
+    PossibleValuesParser::new(SchemeName::ALL.map(SchemeName::as_str))
+        .map(|name| name.parse().expect("one of the names"))
 }

@@ -1,10 +1,10 @@
 //! The command `oneread`.
 //!
-//! Exit codes: 0 done, 1 a negative answer (no command here can give one yet), 2 bad use or a failure, with
-//! one sentence on stderr.
+//! Exit codes: 0 done, 1 a negative answer, 2 bad use or a failure, with one sentence on stderr.
 
 mod args;
 mod demo;
+mod filter;
 mod output;
 
 use std::io;
@@ -15,7 +15,15 @@ use clap::Parser;
 
 use args::{Args, Command};
 
+const NEGATIVE: u8 = 1;
 const FAILED: u8 = 2;
+
+/// How a command ended that did what it was asked to.
+enum Outcome {
+    Done,
+    /// It was asked whether something is there, and nothing is.
+    Negative,
+}
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -23,7 +31,8 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     match run(args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Negative) => ExitCode::from(NEGATIVE),
         // Whoever reads our output has seen enough of it, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -33,9 +42,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args) -> Result<()> {
+fn run(args: Args) -> Result<Outcome> {
     match args.command {
-        Command::Demo(args) => demo::run(&args),
+        Command::Demo(args) => demo::run(&args).map(|()| Outcome::Done),
+        Command::Filter(command) => filter::run(&command),
     }
 }
 

@@ -13,55 +13,51 @@ use super::{Line, Words, prefetch};
 /// synchronisation (a lock, a channel, a join) sees its bits; without one there is no "after" to speak of.
 #[derive(Debug, Default)]
 pub struct AtomicWords {
-    lines: Box<[AtomicLine]>,
-    /// How many words are meant; the last line may have more.
+    /// A few more words than are meant, so that the first of them can begin a cache line.
+    allocated: Box<[AtomicU64]>,
+    /// Where the first word is.
+    first: usize,
     len: usize,
 }
 
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-struct AtomicLine([AtomicU64; Line::WORDS]);
-
 impl AtomicWords {
-    /// Sets the bits of a mask in word `at`; says whether all of them were set already.
+    /// Sets the bits of a mask in word `at`.
     ///
-    /// A word that has them is not written: a write would take the line from the other threads' caches.
+    /// What the word was before is not returned: asking for it would turn the write into a loop.
     ///
     /// # Panics
     /// If there are not that many words; the structures of this library never ask for one.
     #[inline(always)]
-    pub fn set(&self, at: usize, mask: u64) -> bool {
-        let word = self.atomic(at);
-        word.load(Relaxed) & mask == mask || word.fetch_or(mask, Relaxed) & mask == mask
+    pub fn set(&self, at: usize, mask: u64) {
+        self.words()[at].fetch_or(mask, Relaxed);
     }
 
     /// Sets every bit to 0.
     pub fn clear(&mut self) {
-        self.lines.fill_with(AtomicLine::default);
+        self.allocated.iter_mut().for_each(|word| *word.get_mut() = 0);
     }
 
     #[inline(always)]
-    fn atomic(&self, at: usize) -> &AtomicU64 {
-        &self.lines[at / Line::WORDS].0[at % Line::WORDS]
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        (0..self.len).map(|at| self.word(at))
+    fn words(&self) -> &[AtomicU64] {
+        &self.allocated[self.first..]
     }
 }
 
 impl From<&[u64]> for AtomicWords {
     fn from(words: &[u64]) -> Self {
-        let line = |chunk: &[u64]| {
-            AtomicLine(core::array::from_fn(|i| AtomicU64::new(chunk.get(i).copied().unwrap_or_default())))
-        };
-        Self { lines: words.chunks(Line::WORDS).map(line).collect(), len: words.len() }
+        let allocated: Box<[AtomicU64]> =
+            (0..words.len() + Line::WORDS - 1).map(|_| AtomicU64::new(0)).collect();
+        // A box does not move its words. (If the offset could not be computed, any other would be right, only slower.)
+        let first = allocated.as_ptr().align_offset(Line::BYTES).min(Line::WORDS - 1);
+        let atomic = Self { allocated, first, len: words.len() };
+        atomic.words().iter().zip(words).for_each(|(atomic, word)| atomic.store(*word, Relaxed));
+        atomic
     }
 }
 
 impl From<&AtomicWords> for Vec<u64> {
     fn from(words: &AtomicWords) -> Self {
-        words.iter().collect()
+        (0..words.len).map(|at| words.word(at)).collect()
     }
 }
 
@@ -79,19 +75,26 @@ impl Words for AtomicWords {
 
     #[inline(always)]
     fn word(&self, at: usize) -> u64 {
-        self.atomic(at).load(Relaxed)
+        self.words()[at].load(Relaxed)
+    }
+
+    #[inline(always)]
+    unsafe fn word_unchecked(&self, at: usize) -> u64 {
+        debug_assert!(at < self.len);
+        // SAFETY: the caller keeps `at` below the length, and there are that many words from `first` on.
+        unsafe { self.words().get_unchecked(at).load(Relaxed) }
     }
 
     #[inline(always)]
     fn prefetch(&self, at: usize) {
-        prefetch::prefetch(&self.lines, at / Line::WORDS);
+        prefetch::prefetch(self.words(), at);
     }
 }
 
 impl Lines for AtomicWords {
     #[inline(always)]
     fn read_line<R>(&self, at: usize, read: impl FnOnce(&Line) -> R) -> R {
-        let words = &self.lines[at].0;
+        let words = &self.words()[at * Line::WORDS..][..Line::WORDS];
         read(&Line(core::array::from_fn(|i| words[i].load(Relaxed))))
     }
 }

@@ -43,58 +43,87 @@ impl<S: Words> Counters<S> {
     /// If there are not that many counters; the structures of this library never ask for one.
     #[inline(always)]
     pub fn get(&self, at: u64) -> u64 {
-        let (word, shift) = self.place(at);
-        let mut value = self.words.word(word) >> shift;
+        let (word, shift) = place(at, self.bits);
         if shift + self.bits > 64 {
-            value |= self.words.word(word + 1) << (64 - shift);
+            return self.get_across(word, shift);
         }
-        value & self.maximum()
+        self.words.word(word) >> shift & self.maximum()
+    }
+
+    /// A counter that lies across two words: never one whose width is a power of two.
+    #[cold]
+    fn get_across(&self, word: usize, shift: u32) -> u64 {
+        (self.words.word(word) >> shift | self.words.word(word + 1) << (64 - shift)) & self.maximum()
     }
 
     /// Asks for counter `at` to be brought near.
     #[inline(always)]
     pub(crate) fn prefetch(&self, at: u64) {
-        self.words.prefetch(self.place(at).0);
-    }
-
-    #[inline(always)]
-    fn place(&self, at: u64) -> (usize, u32) {
-        let bit = at * u64::from(self.bits);
-        ((bit / 64) as usize, (bit % 64) as u32)
+        self.words.prefetch(place(at, self.bits).0);
     }
 }
 
 impl Counters<Vec<u64>> {
-    /// Adds one to counter `at`, which must be below the maximum.
-    ///
-    /// Then no carry leaves the counter, and the addition touches no other.
+    /// The counters, to be changed.
     #[inline(always)]
-    pub(crate) fn increment(&mut self, at: u64) {
-        debug_assert!(self.get(at) < self.maximum());
-        let (word, shift) = self.place(at);
-        let (sum, carry) = self.words[word].overflowing_add(1 << shift);
-        self.words[word] = sum;
-        if carry {
-            self.words[word + 1] += 1;
-        }
-    }
-
-    /// Takes one from counter `at`, which must not be 0.
-    ///
-    /// Then nothing is borrowed from beyond the counter.
-    #[inline(always)]
-    pub(crate) fn decrement(&mut self, at: u64) {
-        debug_assert!(self.get(at) > 0);
-        let (word, shift) = self.place(at);
-        let (difference, borrow) = self.words[word].overflowing_sub(1 << shift);
-        self.words[word] = difference;
-        if borrow {
-            self.words[word + 1] -= 1;
-        }
+    pub(crate) fn cells(&mut self) -> Cells<'_> {
+        Cells { words: &mut self.words, bits: self.bits }
     }
 
     /// Sets all counters to 0.
     pub(crate) fn clear(&mut self) {
         self.words.fill(0);
     }
+}
+
+/// Counters that are being changed. (Apart from [`Counters`], so that a loop keeps the width in a register: writes to
+/// the words cannot change it.)
+pub(crate) struct Cells<'a> {
+    words: &'a mut [u64],
+    bits: u32,
+}
+
+impl Cells<'_> {
+    /// The largest value that a counter can have.
+    #[inline(always)]
+    pub(crate) fn maximum(&self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// Replaces counter `at` by a function of it, whose values must not exceed the maximum; returns what it was.
+    #[inline(always)]
+    pub(crate) fn update(&mut self, at: u64, change: impl FnOnce(u64) -> u64) -> u64 {
+        let maximum = self.maximum();
+        let (word, shift) = place(at, self.bits);
+        if shift + self.bits > 64 {
+            return update_across(self.words, word, shift, maximum, change);
+        }
+        let word = &mut self.words[word];
+        let before = *word >> shift & maximum;
+        *word ^= (before ^ change(before)) << shift;
+        before
+    }
+}
+
+/// The same for a counter that lies across two words: never one whose width is a power of two.
+#[cold]
+fn update_across(
+    words: &mut [u64],
+    word: usize,
+    shift: u32,
+    maximum: u64,
+    change: impl FnOnce(u64) -> u64,
+) -> u64 {
+    let before = (words[word] >> shift | words[word + 1] << (64 - shift)) & maximum;
+    let difference = before ^ change(before);
+    words[word] ^= difference << shift;
+    words[word + 1] ^= difference >> (64 - shift);
+    before
+}
+
+/// The word of a counter, and its lowest bit there.
+#[inline(always)]
+fn place(at: u64, bits: u32) -> (usize, u32) {
+    let bit = at * u64::from(bits);
+    ((bit / 64) as usize, (bit % 64) as u32)
 }

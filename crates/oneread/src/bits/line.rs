@@ -41,6 +41,13 @@ impl Words for Vec<Line> {
     }
 
     #[inline(always)]
+    unsafe fn word_unchecked(&self, at: usize) -> u64 {
+        debug_assert!(at < Words::len(self));
+        // SAFETY: the caller keeps `at` below the number of words, so its line is there.
+        unsafe { self.get_unchecked(at / Line::WORDS) }.0[at % Line::WORDS]
+    }
+
+    #[inline(always)]
     fn prefetch(&self, at: usize) {
         prefetch::prefetch(self, at / Line::WORDS);
     }

@@ -42,6 +42,13 @@ impl Words for LittleEndian<'_> {
     }
 
     #[inline(always)]
+    unsafe fn word_unchecked(&self, at: usize) -> u64 {
+        debug_assert!(at < self.words.len());
+        // SAFETY: the caller keeps `at` below the length.
+        u64::from_le_bytes(unsafe { *self.words.get_unchecked(at) })
+    }
+
+    #[inline(always)]
     fn prefetch(&self, at: usize) {
         prefetch::prefetch(self.words, at);
     }

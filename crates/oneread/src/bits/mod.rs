@@ -42,6 +42,15 @@ pub trait Words {
     /// If there are not that many words; the structures of this library never ask for one.
     fn word(&self, at: usize) -> u64;
 
+    /// Word `at`, without looking whether there is one.
+    ///
+    /// Why: the loop over a filter's locations has fourteen instructions a location with the check and twelve
+    /// without; lookups were measured 5 to 15% faster.
+    ///
+    /// # Safety
+    /// `at` must be below [`len`](Words::len).
+    unsafe fn word_unchecked(&self, at: usize) -> u64;
+
     /// Asks for word `at` to be brought near, without waiting for it. Out of range it does nothing.
     fn prefetch(&self, at: usize);
 
@@ -60,6 +69,13 @@ impl Words for Vec<u64> {
     #[inline(always)]
     fn word(&self, at: usize) -> u64 {
         self[at]
+    }
+
+    #[inline(always)]
+    unsafe fn word_unchecked(&self, at: usize) -> u64 {
+        debug_assert!(at < self.as_slice().len());
+        // SAFETY: the caller keeps `at` below the length.
+        unsafe { *self.get_unchecked(at) }
     }
 
     #[inline(always)]

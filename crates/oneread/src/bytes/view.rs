@@ -65,6 +65,9 @@ impl<'a, F: Viewed<'a>> View<'a, F> {
         if expected != Some(found) {
             return Err(LoadError::Length { expected: expected.unwrap_or(u64::MAX), found });
         }
+        if !payload.len().is_multiple_of(size_of::<u64>()) {
+            return Err(LoadError::Invalid { what: "the payload is not whole words" });
+        }
         let digester = choose_digester(&header, digester)?;
         let structure = F::over(digester, &header.layout, LittleEndian::new(payload))?;
         Ok(Self { structure, payload, checksum: header.payload_checksum })

@@ -6,6 +6,9 @@ use crate::hash::Digest;
 /// digests still lie in the first-level cache.
 pub(super) const BATCH: usize = 32;
 
+/// A structure below this size lies in a second-level cache, where asking costs more than waiting.
+pub(super) const CACHED_BYTES: usize = 1 << 19;
+
 /// Calls `work` with the digests, at most [`BATCH`] at a time, in order.
 #[inline(always)]
 pub(super) fn in_batches(digests: impl Iterator<Item = Digest>, mut work: impl FnMut(&[Digest])) {

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::in_batches;
+use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -151,15 +151,15 @@ impl<D> BloomFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        let mut before = true;
-        let words = &mut self.words;
-        self.scheme.for_each(digest, |location| {
-            let word = &mut words[(location / 64) as usize];
+        let words = self.words.as_mut_slice();
+        self.scheme.fold(digest, true, |before, location| {
+            // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for every bit.
+            let word = unsafe { words.get_unchecked_mut((location / 64) as usize) };
             let bit = 1 << (location % 64);
-            before &= *word & bit != 0;
+            let set = *word & bit != 0;
             *word |= bit;
-        });
-        before
+            before & set
+        })
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
@@ -243,13 +243,28 @@ impl<D> AtomicBloomFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
-        // An atomic operation waits for its line with the next one behind it: ask for all of them first.
-        self.scheme.for_each(digest, |location| self.words.prefetch((location / 64) as usize));
-        let mut before = true;
+        // An atomic write waits for all reads before it, and all reads after it wait for it. So read first, several
+        // locations at a time, and then write only where a bit is missing.
+        const GROUP: usize = 8;
+        let mut missing = [0; GROUP];
+        let (mut visited, mut count, mut before) = (0, 0, true);
         self.scheme.for_each(digest, |location| {
-            before &= self.words.set((location / 64) as usize, 1 << (location % 64));
+            missing[count] = location;
+            count += usize::from(!self.bit(location));
+            visited += 1;
+            if visited % GROUP == 0 {
+                before &= self.set_all(&missing[..count]);
+                count = 0;
+            }
         });
-        before
+        self.set_all(&missing[..count]) & before
+    }
+
+    /// Sets the bits; says whether there were none to be set.
+    #[inline(always)]
+    fn set_all(&self, missing: &[u64]) -> bool {
+        missing.iter().for_each(|location| self.words.set((location / 64) as usize, 1 << (location % 64)));
+        missing.is_empty()
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
@@ -284,7 +299,7 @@ impl<D, S: Words> Bloom<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.scheme.all(digest, |location| self.bit(location))
+        self.scheme.every(digest, |location| self.bit(location))
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -304,17 +319,23 @@ impl<D, S: Words> Bloom<D, S> {
         });
     }
 
-    /// Asks for all lines of the digests' locations.
+    /// Asks for all lines of the digests' locations, unless the filter is so small that they are near anyway.
     #[inline(always)]
     pub(super) fn prefetch_all(&self, digests: &[Digest]) {
+        if self.byte_len() < CACHED_BYTES {
+            return;
+        }
         for &digest in digests {
             self.scheme.for_each(digest, |location| self.words.prefetch((location / 64) as usize));
         }
     }
 
     #[inline(always)]
+    /// The bit at one of the scheme's locations.
     fn bit(&self, location: u64) -> bool {
-        self.words.word((location / 64) as usize) >> (location % 64) & 1 == 1
+        // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for every bit.
+        let word = unsafe { self.words.word_unchecked((location / 64) as usize) };
+        word >> (location % 64) & 1 == 1
     }
 
     pub(super) fn words(&self) -> &S {

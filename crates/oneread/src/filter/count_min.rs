@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::in_batches;
+use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, MergeError};
 use crate::bits::{LittleEndian, Words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -207,6 +207,9 @@ impl<D, S: Words> CountMin<D, S> {
 
     #[inline(always)]
     fn prefetch_all(&self, digests: &[Digest]) {
+        if self.byte_len() < CACHED_BYTES {
+            return;
+        }
         for &digest in digests {
             self.rows.locations(digest).for_each(|location| self.counters.prefetch(location as usize));
         }

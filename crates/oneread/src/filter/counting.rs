@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::in_batches;
+use super::batch::{CACHED_BYTES, in_batches};
 use super::{BloomFilter, BuildError, MergeError, NotPresent};
 use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -114,20 +114,16 @@ impl<D> CountingBloomFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        let mut before = true;
-        let counters = &mut self.counters;
-        let mut count = |location| {
-            let counter = counters.get(location);
-            before &= counter > 0;
-            if counter < counters.maximum() {
-                counters.increment(location);
-            }
+        let mut cells = self.counters.cells();
+        let maximum = cells.maximum();
+        let count = |before, location| {
+            let counter = cells.update(location, |counter| counter + u64::from(counter < maximum));
+            before & (counter > 0)
         };
         match self.layout.counting() {
-            Counting::EachProbe => self.scheme.for_each(digest, count),
-            Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().for_each(&mut count),
+            Counting::EachProbe => self.scheme.fold(digest, true, count),
+            Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().fold(true, count),
         }
-        before
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
@@ -162,54 +158,47 @@ impl<D> CountingBloomFilter<D> {
     /// If the key is certainly not there; nothing is changed then.
     #[inline]
     pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        if !self.contains_digest(digest) {
-            return Err(NotPresent);
+        // Counts are taken back on the way; a counter that is 0 (or, where c probes coincide, below c)
+        // proves the key absent, and what was taken is given back.
+        let mut cells = self.counters.cells();
+        let maximum = cells.maximum();
+        let mut visited = 0;
+        let mut uncount = |location| {
+            let counter =
+                cells.update(location, |counter| counter - u64::from(0 < counter && counter < maximum));
+            visited += usize::from(counter > 0);
+            counter > 0
+        };
+        let present = match self.layout.counting() {
+            Counting::EachProbe => self.scheme.all(digest, uncount),
+            Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().all(&mut uncount),
+        };
+        if present {
+            return Ok(());
         }
-        match self.layout.counting() {
-            Counting::OncePerItem => {
-                Locations::distinct(&self.scheme, digest).iter().for_each(|location| self.uncount(location));
-                Ok(())
-            }
-            Counting::EachProbe => {
-                let counters = &mut self.counters;
-                // Where c probes coincide, a present key has a count of c or more: fewer prove its absence.
-                let mut undone = 0;
-                let whole = self.scheme.all(digest, |location| {
-                    let counter = counters.get(location);
-                    if counter > 0 && counter < counters.maximum() {
-                        counters.decrement(location);
-                    }
-                    undone += u32::from(counter > 0);
-                    counter > 0
-                });
-                if !whole {
-                    self.recount(digest, undone);
-                    return Err(NotPresent);
-                }
-                Ok(())
-            }
-        }
+        self.give_back(digest, visited);
+        Err(NotPresent)
     }
 
-    /// Takes one from a counter that is above 0, unless it is stuck.
-    fn uncount(&mut self, location: u64) {
-        if self.counters.get(location) < self.counters.maximum() {
-            self.counters.decrement(location);
-        }
-    }
-
-    /// Gives back to the first `count` locations what was taken from them. A counter below the maximum was not
-    /// stuck when it was reached, so it has lost one for each visit, and has room for it.
+    /// Gives back to the first `visited` locations what was taken from them. A counter below its maximum was
+    /// not stuck when it was visited, so it has lost one for each visit, and has room for it.
     #[cold]
-    fn recount(&mut self, digest: Digest, mut count: u32) {
-        let counters = &mut self.counters;
-        self.scheme.all(digest, |location| {
-            if count > 0 && counters.get(location) < counters.maximum() {
-                counters.increment(location);
+    fn give_back(&mut self, digest: Digest, visited: usize) {
+        let mut cells = self.counters.cells();
+        let maximum = cells.maximum();
+        let mut left = visited;
+        let mut recount = |location| {
+            if left == 0 {
+                return false;
             }
-            count = count.saturating_sub(1);
-            count > 0
-        });
+            left -= 1;
+            cells.update(location, |counter| counter + u64::from(counter < maximum));
+            true
+        };
+        match self.layout.counting() {
+            Counting::EachProbe => self.scheme.all(digest, recount),
+            Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().all(&mut recount),
+        };
     }
 
     /// Adds all keys of another filter of the same layout, digester and seed; counters that overflow are stuck.
@@ -227,11 +216,8 @@ impl<D> CountingBloomFilter<D> {
             return Err(MergeError::Digesters);
         }
         for location in 0..self.layout.counters() {
-            for _ in 0..other.counters.get(location) {
-                if self.counters.get(location) < self.counters.maximum() {
-                    self.counters.increment(location);
-                }
-            }
+            let (theirs, maximum) = (other.counters.get(location), self.counters.maximum());
+            self.counters.cells().update(location, |ours| maximum.min(ours + theirs));
         }
         Ok(())
     }
@@ -261,7 +247,7 @@ impl<D, S: Words> CountingBloom<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.scheme.all(digest, |location| self.counters.get(location) > 0)
+        self.scheme.every(digest, |location| self.counters.get(location) > 0)
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -283,6 +269,9 @@ impl<D, S: Words> CountingBloom<D, S> {
 
     #[inline(always)]
     fn prefetch_all(&self, digests: &[Digest]) {
+        if self.byte_len() < CACHED_BYTES {
+            return;
+        }
         for &digest in digests {
             self.scheme.for_each(digest, |location| self.counters.prefetch(location));
         }

@@ -51,7 +51,8 @@ struct Layer<S> {
 /// # Costs
 /// A lookup asks the layers from the newest, so a key that is there is found in the first or second in three
 /// cases out of four; a key that is not asks all of them, about log2(keys/first). Memory: at 1% and a thousand first
-/// items, 12 bits a key for a thousand keys and 22 for ten million.
+/// items, 11 bits a key while a thousand keys fill the first layer and 23 when a million fill the tenth, but up to twice
+/// that just after a layer was begun.
 ///
 /// # Limits
 /// No removal. Merging joins layers, and so adds up the rates of the two filters.
@@ -121,7 +122,8 @@ impl<D> GrowingFilter<D> {
     /// Inserts a key; says whether it may have been there before.
     ///
     /// # Errors
-    /// If a new layer is needed and there is no memory for it; nothing is changed then.
+    /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
+    /// changed then.
     #[inline]
     pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, BuildError>
     where
@@ -133,7 +135,8 @@ impl<D> GrowingFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     ///
     /// # Errors
-    /// If a new layer is needed and there is no memory for it; nothing is changed then.
+    /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
+    /// changed then.
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, BuildError> {
         if self.contains_digest(digest) {
             return Ok(true);
@@ -148,6 +151,10 @@ impl<D> GrowingFilter<D> {
     fn make_room(&mut self) -> Result<(), BuildError> {
         let last = self.layers.last().expect("there is a first layer");
         if last.items >= last.capacity {
+            if self.layers.len() >= MOST_LAYERS {
+                let (expected, found) = (MOST_LAYERS as u64, MOST_LAYERS as u64 + 1);
+                return Err(LayoutError::TooLarge { what: "layers", expected, found }.into());
+            }
             let number = last.number + 1;
             self.layers.push(new_layer(self.layout, number)?);
         }
@@ -343,13 +350,18 @@ fn encode_record<S: Words>(layer: &Layer<S>) -> [u64; RECORD] {
 
 /// A layer over the words that `take` hands out.
 fn decode_record<S: Words>(
+    growing: GrowingLayout,
     record: [u64; RECORD],
     take: impl FnOnce(u64) -> Result<S, LoadError>,
 ) -> Result<Layer<S>, LoadError> {
     let [number, items, capacity, bits, hashes, scheme] = record;
-    // The next layer's number must be one that a filter can have.
-    let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX / 2);
-    let number = number.ok_or(LoadError::Invalid { what: "a layer of impossible number" })?;
+    let number = u16::try_from(number).ok();
+    let planned = number.and_then(|number| Some((number, growing.layer(u32::from(number)).ok()?.0)));
+    // At most 2^46 keys a layer, so that no sum over the layers overflows.
+    let number = match planned {
+        Some((number, planned)) if planned == capacity => number,
+        _ => return Err(LoadError::Invalid { what: "a layer of impossible number or capacity" }),
+    };
     if items > capacity {
         return Err(LoadError::Invalid { what: "a layer with more keys than it has room for" });
     }
@@ -409,7 +421,7 @@ impl<D: Identified> Saved for GrowingFilter<D> {
         let (layout, count) = decode_layout(layout)?;
         let records = payload.words((count * RECORD) as u64)?;
         let records = records.as_chunks().0.iter();
-        let layers = records.map(|record| decode_record(*record, |words| payload.words(words)));
+        let layers = records.map(|record| decode_record(layout, *record, |words| payload.words(words)));
         Ok(Self { layout, digester, layers: layers.collect::<Result<_, _>>()? })
     }
 }
@@ -425,7 +437,7 @@ impl<'a, D: Identified> Viewed<'a> for Growing<D, LittleEndian<'a>> {
         let mut layers = Vec::with_capacity(count);
         for at in 0..count {
             let record = core::array::from_fn(|field| records.word(at * RECORD + field));
-            layers.push(decode_record(record, |words| {
+            layers.push(decode_record(layout, record, |words| {
                 let (own, after) = rest
                     .split(words)
                     .ok_or(LoadError::Invalid { what: "the payload is shorter than its layers" })?;

@@ -25,7 +25,7 @@ pub enum LayoutError {
     },
     /// More of these than one structure may have.
     TooLarge {
-        /// What there are too many of, in the words of [`Zero`](Self::Zero).
+        /// What there are too many of, in the words of [`Zero`](Self::Zero), or "layers".
         what: &'static str,
         /// The most there may be.
         expected: u64,

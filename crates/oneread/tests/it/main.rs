@@ -1,5 +1,6 @@
 //! One test binary; its modules mirror `src/`.
 
+mod filter;
 mod hash;
 mod layout;
 mod plan;

@@ -248,14 +248,14 @@ pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
 }
 
 /// Both with the same rows and columns; ours counts in 64 bits.
-pub(crate) fn count_min<K: BenchKey>() -> Result<Contenders<K>> {
-    // The peer has 2/ε columns and log2(1/δ) rows.
-    const EPSILON: f64 = 1e-5;
+pub(crate) fn count_min<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
+    // The peer has 2/ε columns and log2(1/δ) rows. A column for five keys, and 6 rows.
+    let epsilon = 10.0 / n as f64;
     const CONFIDENCE: f64 = 0.97;
-    let (width, depth) = ((2.0 / EPSILON) as u64, 6);
+    let (width, depth) = ((2.0 / epsilon).ceil() as u64, 6);
     let peer = Made {
         name: "cmsketch".to_owned(),
-        structure: cmsketch::CMSketchU64::new(EPSILON, CONFIDENCE),
+        structure: cmsketch::CMSketchU64::new(epsilon, CONFIDENCE),
         clear: |sketch: &mut cmsketch::CMSketchU64| sketch.clear(),
         insert: |sketch: &mut cmsketch::CMSketchU64, keys: &[K]| {
             let hasher = foldhash();

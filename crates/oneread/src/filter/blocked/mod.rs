@@ -7,11 +7,12 @@
 //! 3. All eight bits of an inserted digest are 1: no false negatives.
 
 mod simd;
+mod work;
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{BATCH, in_batches};
+use super::batch::BATCH;
 use super::{BuildError, MergeError};
 use crate::bits::{AtomicWords, Line, Lines, LittleEndian, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -19,6 +20,7 @@ use crate::hash::{Digest, Digester, Domain, Portable, reduce};
 use crate::layout::BlockedLayout;
 use crate::plan;
 use simd::Simd;
+use work::{Contains, ContainsMany, Insert, InsertMany, next_places};
 
 /// A blocked Bloom filter over lines of storage `S`; use its named forms, [`BlockedBloomFilter`],
 /// [`AtomicBlockedBloomFilter`] and [`BlockedView`].
@@ -33,13 +35,13 @@ pub struct Blocked<D, S> {
 /// Tells which keys are certainly not in a set by reading one cache line.
 ///
 /// A key has one block of 512 bits, eight words, and sets one bit in each word. Blocks fill unevenly,
-/// which costs false positives: at 16 bits a key .085%, where a [`BloomFilter`](super::BloomFilter) has .046%. That
+/// which costs false positives: at 16 bits a key .091%, where a [`BloomFilter`](super::BloomFilter) has .046%. That
 /// is in the plan: a filter built for a rate gets as many blocks as the exact rate takes.
 ///
 /// # Source
 /// Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; one bit in each word is from
 /// the split block filters of Impala and Parquet, whose blocks have 256 bits. Blocks of 512 bits
-/// fill more evenly and err about .64 times as often at 16 bits a key.
+/// fill more evenly and err about .69 times as often at 16 bits a key.
 ///
 /// # Costs
 /// One cache line an operation, which AVX-512 or AVX2 handles in a few instructions; other machines do the same
@@ -149,31 +151,22 @@ impl<D> BlockedBloomFilter<D> {
     where
         D: Digester<Q>,
     {
-        self.insert_digest(self.digester.digest(key))
+        self.simd.run(Insert { lines: &mut self.lines, digest: || self.digester.digest(key) })
     }
 
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        self.insert_at(Place::of(digest, self.layout.blocks()))
-    }
-
-    #[inline(always)]
-    fn insert_at(&mut self, place: Place) -> bool {
-        self.simd.insert(&mut self.lines[place.block], place)
+        self.simd.run(Insert { lines: &mut self.lines, digest: || digest })
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
     pub fn insert_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
     where
-        D: Digester<Q> + Clone,
+        D: Digester<Q>,
     {
-        let digester = self.digester.clone();
-        in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
-            for place in self.prefetched(digests, &mut [Place::default(); BATCH]) {
-                self.insert_at(*place);
-            }
-        });
+        let digests = keys.into_iter().map(|key| self.digester.digest(key));
+        self.simd.run(InsertMany { lines: &mut self.lines, digests });
     }
 
     /// Adds all keys of another filter of the same layout, digester and seed.
@@ -241,8 +234,15 @@ impl<D> AtomicBlockedBloomFilter<D> {
 
     #[inline(always)]
     fn insert_at(&self, place: Place) -> bool {
-        let first = place.block * Line::WORDS;
-        (0..Line::WORDS).fold(true, |before, at| self.lines.set(first + at, place.mask(at)) & before)
+        // Read the whole line first, then write only the words that lack their bit: a write would take the line from
+        // the other threads' caches.
+        let line = self.lines.read_line(place.block, |line| *line);
+        let missing = |at: &usize| line.0[*at] & place.mask(*at) == 0;
+        let missing = (0..Line::WORDS).filter(missing);
+        missing.fold(true, |_, at| {
+            self.lines.set(place.block * Line::WORDS + at, place.mask(at));
+            false
+        })
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
@@ -250,11 +250,15 @@ impl<D> AtomicBlockedBloomFilter<D> {
     where
         D: Digester<Q>,
     {
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            for place in self.prefetched(digests, &mut [Place::default(); BATCH]) {
-                self.insert_at(*place);
-            }
-        });
+        let mut digests = keys.into_iter().map(|key| self.digester.digest(key));
+        let mut places = [Place::default(); BATCH];
+        let mut more = true;
+        while more {
+            let count;
+            (count, more) = next_places(&mut digests, self.layout.blocks(), &mut places);
+            places[..count].iter().for_each(|place| self.lines.prefetch_line(place.block));
+            places[..count].iter().for_each(|&place| _ = self.insert_at(place));
+        }
     }
 
     /// Removes all keys.
@@ -270,18 +274,17 @@ impl<D, S: Lines> Blocked<D, S> {
     where
         D: Digester<Q>,
     {
-        self.contains_digest(self.digester.digest(key))
+        self.simd.run(Contains {
+            lines: &self.lines,
+            blocks: self.layout.blocks(),
+            digest: || self.digester.digest(key),
+        })
     }
 
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.contains_at(Place::of(digest, self.layout.blocks()))
-    }
-
-    #[inline(always)]
-    fn contains_at(&self, place: Place) -> bool {
-        self.lines.read_line(place.block, |line| self.simd.contains(line, place))
+        self.simd.run(Contains { lines: &self.lines, blocks: self.layout.blocks(), digest: || digest })
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -289,25 +292,12 @@ impl<D, S: Lines> Blocked<D, S> {
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
+        answer: impl FnMut(bool),
     ) where
         D: Digester<Q>,
     {
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            for place in self.prefetched(digests, &mut [Place::default(); BATCH]) {
-                answer(self.contains_at(*place));
-            }
-        });
-    }
-
-    /// The places of the digests, each asked for.
-    #[inline(always)]
-    fn prefetched<'p>(&self, digests: &[Digest], places: &'p mut [Place; BATCH]) -> &'p [Place] {
-        for (place, &digest) in places.iter_mut().zip(digests) {
-            *place = Place::of(digest, self.layout.blocks());
-            self.lines.prefetch_line(place.block);
-        }
-        &places[..digests.len()]
+        let digests = keys.into_iter().map(|key| self.digester.digest(key));
+        self.simd.run(ContainsMany { lines: &self.lines, blocks: self.layout.blocks(), digests, answer });
     }
 
     /// The layout it was made with.

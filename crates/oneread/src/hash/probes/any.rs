@@ -88,12 +88,57 @@ impl AnyScheme {
     /// Whether `test` holds for all locations of the digest, in their order; stops at the first that fails.
     #[inline(always)]
     pub fn all(&self, digest: Digest, test: impl FnMut(u64) -> bool) -> bool {
-        with_scheme!(&self.0, scheme => scheme.locations(digest).all(test))
+        match &self.0 {
+            Chosen::Accelerated(scheme) => scheme.locations(digest).all(test),
+            _ => self.all_of_another(digest, test),
+        }
+    }
+
+    /// Whether `test` holds for all locations of the digest; may test a few after the first that fails.
+    ///
+    /// The first four are tested with one branch for all of them. In a filter at its planned load a single bit is
+    /// a fair coin for an absent key, and a branch on it is mispredicted every other time; four of them pass one
+    /// time in sixteen. Measured, that takes a third off the lookup of an absent key.
+    #[inline(always)]
+    pub fn every(&self, digest: Digest, test: impl Fn(u64) -> bool) -> bool {
+        match &self.0 {
+            Chosen::Accelerated(scheme) => {
+                let mut locations = scheme.locations(digest);
+                let mut first = true;
+                for _ in 0..4 {
+                    // Not `by_ref().take(4)`: compilers do not inline it.
+                    first &= locations.next().is_none_or(&test);
+                }
+                first && locations.all(test)
+            }
+            _ => self.all_of_another(digest, test),
+        }
     }
 
     /// Visits all locations of the digest, in their order.
     #[inline(always)]
-    pub fn for_each(&self, digest: Digest, visit: impl FnMut(u64)) {
-        with_scheme!(&self.0, scheme => scheme.locations(digest).for_each(visit));
+    pub fn for_each(&self, digest: Digest, mut visit: impl FnMut(u64)) {
+        self.fold(digest, (), |(), location| visit(location));
+    }
+
+    /// Visits all locations of the digest, in their order, handing what one visit returns to the next.
+    #[inline(always)]
+    pub fn fold<T>(&self, digest: Digest, start: T, visit: impl FnMut(T, u64) -> T) -> T {
+        match &self.0 {
+            Chosen::Accelerated(scheme) => scheme.locations(digest).fold(start, visit),
+            _ => self.fold_another(digest, start, visit),
+        }
+    }
+
+    /// All schemes but the default one. Out of line: ten copies of a filter's loop in one place leave no
+    /// registers for any of them.
+    #[inline(never)]
+    fn all_of_another(&self, digest: Digest, test: impl FnMut(u64) -> bool) -> bool {
+        with_scheme!(&self.0, scheme => scheme.locations(digest).all(test))
+    }
+
+    #[inline(never)]
+    fn fold_another<T>(&self, digest: Digest, start: T, visit: impl FnMut(T, u64) -> T) -> T {
+        with_scheme!(&self.0, scheme => scheme.locations(digest).fold(start, visit))
     }
 }

@@ -1,0 +1,164 @@
+//! A filter of any kind: the one place that knows what there is to choose from.
+
+use std::io::{self, Write};
+
+use anyhow::anyhow;
+use oneread::bits::{Line, Lines, LittleEndian, Words};
+use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
+use oneread::filter::{
+    Blocked, BlockedBloomFilter, Bloom, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, Growing,
+    GrowingFilter, MergeError,
+};
+use oneread::hash::Digester;
+
+use super::digester::LineDigester;
+use super::layout::Layout;
+
+/// A filter over words of storage `W`, or lines of storage `L`.
+pub(super) enum Any<D, W, L> {
+    Bloom(Bloom<D, W>),
+    Blocked(Blocked<D, L>),
+    Counting(CountingBloom<D, W>),
+    Growing(Growing<D, W>),
+}
+
+/// A filter in memory, to be changed.
+pub(super) type Owned = Any<LineDigester, Vec<u64>, Vec<Line>>;
+
+/// A filter queried where its bytes lie.
+pub(super) type Viewing<'a, D> = Any<D, LittleEndian<'a>, LittleEndian<'a>>;
+
+impl Owned {
+    pub(super) fn new(layout: Layout, digester: LineDigester) -> Result<Self, BuildError> {
+        Ok(match layout {
+            Layout::Bloom(layout) => Self::Bloom(BloomFilter::with_digester(layout, digester)?),
+            Layout::Blocked(layout) => Self::Blocked(BlockedBloomFilter::with_digester(layout, digester)?),
+            Layout::Counting(layout) => Self::Counting(CountingBloomFilter::with_digester(layout, digester)?),
+            Layout::Growing(layout) => Self::Growing(GrowingFilter::with_digester(layout, digester)?),
+        })
+    }
+
+    pub(super) fn load(bytes: &[u8]) -> Result<Self, anyhow::Error> {
+        match Kind::of(bytes).map_err(explained)? {
+            Kind::Bloom => Saved::from_bytes(bytes).map(Self::Bloom),
+            Kind::Blocked => Saved::from_bytes(bytes).map(Self::Blocked),
+            Kind::Counting => Saved::from_bytes(bytes).map(Self::Counting),
+            Kind::Growing => Saved::from_bytes(bytes).map(Self::Growing),
+            other => return Err(no_filter(other)),
+        }
+        .map_err(explained)
+    }
+
+    pub(super) fn save(&self, writer: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Bloom(filter) => filter.save(writer),
+            Self::Blocked(filter) => filter.save(writer),
+            Self::Counting(filter) => filter.save(writer),
+            Self::Growing(filter) => filter.save(writer),
+        }
+    }
+
+    /// Inserts lines, or digests of lines.
+    pub(super) fn insert_many<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), BuildError>
+    where
+        LineDigester: Digester<Q>,
+    {
+        match self {
+            Self::Bloom(filter) => filter.insert_many(keys),
+            Self::Blocked(filter) => filter.insert_many(keys),
+            Self::Counting(filter) => filter.insert_many(keys),
+            Self::Growing(filter) => return filter.insert_many(keys),
+        }
+        Ok(())
+    }
+
+    /// Takes in all keys of another filter.
+    pub(super) fn merge(&mut self, other: Self) -> Result<(), MergeError> {
+        match (self, other) {
+            (Self::Bloom(filter), Self::Bloom(other)) => filter.union(&other),
+            (Self::Blocked(filter), Self::Blocked(other)) => filter.union(&other),
+            (Self::Counting(filter), Self::Counting(other)) => filter.union(&other),
+            (Self::Growing(filter), Self::Growing(other)) => filter.merge(other),
+            _ => Err(MergeError::Layouts),
+        }
+    }
+}
+
+impl<'a, D: Identified + Clone> Viewing<'a, D> {
+    /// Opens a filter, and compares the checksum of its payload if asked to.
+    pub(super) fn open(bytes: &'a [u8], verify: bool) -> Result<Self, anyhow::Error> {
+        match Kind::of(bytes).map_err(explained)? {
+            Kind::Bloom => view(bytes, verify).map(Self::Bloom),
+            Kind::Blocked => view(bytes, verify).map(Self::Blocked),
+            Kind::Counting => view(bytes, verify).map(Self::Counting),
+            Kind::Growing => view(bytes, verify).map(Self::Growing),
+            other => return Err(no_filter(other)),
+        }
+        .map_err(explained)
+    }
+}
+
+fn view<'a, F: Viewed<'a> + Clone>(bytes: &'a [u8], verify: bool) -> Result<F, LoadError> {
+    let view = View::<F>::open(bytes)?;
+    if verify {
+        view.verify()?;
+    }
+    Ok((*view).clone())
+}
+
+impl<D, W: Words, L: Lines> Any<D, W, L> {
+    /// Looks lines up; `answer` gets the answers in their order.
+    pub(super) fn contains_many<'q>(
+        &self,
+        lines: impl IntoIterator<Item = &'q [u8]>,
+        answer: impl FnMut(bool),
+    ) where
+        D: Digester<[u8]>,
+    {
+        match self {
+            Self::Bloom(filter) => filter.contains_many(lines, answer),
+            Self::Blocked(filter) => filter.contains_many(lines, answer),
+            Self::Counting(filter) => filter.contains_many(lines, answer),
+            Self::Growing(filter) => filter.contains_many(lines, answer),
+        }
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        match self {
+            Self::Bloom(filter) => Layout::Bloom(filter.layout()),
+            Self::Blocked(filter) => Layout::Blocked(filter.layout()),
+            Self::Counting(filter) => Layout::Counting(filter.layout()),
+            Self::Growing(filter) => Layout::Growing(filter.layout()),
+        }
+    }
+
+    pub(super) fn digester(&self) -> &D {
+        match self {
+            Self::Bloom(filter) => filter.digester(),
+            Self::Blocked(filter) => filter.digester(),
+            Self::Counting(filter) => filter.digester(),
+            Self::Growing(filter) => filter.digester(),
+        }
+    }
+}
+
+fn no_filter(kind: Kind) -> anyhow::Error {
+    anyhow!("it holds {kind}, and this command knows filters only")
+}
+
+/// What is wrong with a file, and what its owner can do.
+pub(super) fn explained(error: LoadError) -> anyhow::Error {
+    match error {
+        LoadError::NotAContainer => anyhow!("{error}: make a filter with `oneread filter build`"),
+        LoadError::Length { .. } | LoadError::Checksum { .. } => {
+            anyhow!("{error}: build it again, or restore a copy")
+        }
+        LoadError::DigesterNeeded => {
+            anyhow!("it was made by a program with a digester of its own, and only that program can ask it")
+        }
+        error => anyhow!("{error}"),
+    }
+}

@@ -1,0 +1,149 @@
+//! From the flags of `build` to the layout of a filter.
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+use oneread::layout::{BlockedLayout, BloomLayout, CountingLayout, GrowingLayout, LayoutError, MOST_PLACES};
+use oneread::plan;
+
+use crate::args;
+
+/// The first layer of a growing filter that was not told a number: some 140 kB at 1%, and ten layers for 10^8 lines.
+const FIRST_ITEMS: u64 = 100_000;
+
+/// What a filter of any kind is made of.
+#[derive(Clone, Copy)]
+pub(super) enum Layout {
+    Bloom(BloomLayout),
+    Blocked(BlockedLayout),
+    Counting(CountingLayout),
+    Growing(GrowingLayout),
+}
+
+impl Layout {
+    /// The layout for so many lines; for a growing filter, its first layer is for so many.
+    pub(super) fn plan(args: &args::Build, items: Option<u64>) -> Result<Self> {
+        use args::Kind;
+        check_flags(args)?;
+        let lines = items.unwrap_or(FIRST_ITEMS);
+        Ok(match args.kind {
+            Kind::Bloom => Self::Bloom(bits(args, lines, args.bits_per_key)?),
+            Kind::Blocked => Self::Blocked(match args.bits_per_key {
+                Some(bits_per_key) => plan::blocked::for_bits_per_key(lines, bits_per_key)?,
+                None => plan::blocked::for_rate(lines, args.rate)?,
+            }),
+            Kind::Counting => {
+                let width = args.counter_bits_or_default();
+                let counters = bits(args, lines, args.bits_per_key.map(|bits| bits / f64::from(width)))?;
+                let layout = CountingLayout::new(counters.bits(), counters.hashes(), width)?;
+                Self::Counting(layout.with_scheme(counters.scheme())?)
+            }
+            Kind::Growing => Self::Growing(GrowingLayout::new(lines, args.rate)?),
+        })
+    }
+
+    /// The false-positive rate with so many distinct keys; of a growing filter, with any number.
+    pub(super) fn planned_rate(self, items: u64) -> f64 {
+        match self {
+            Self::Bloom(layout) => plan::bloom::false_positive_probability(layout, items),
+            Self::Blocked(layout) => plan::blocked::false_positive_probability(layout, items),
+            Self::Counting(layout) => plan::counting::false_positive_probability(layout, items),
+            Self::Growing(layout) => layout.rate(),
+        }
+    }
+}
+
+/// A kind takes only the flags that it has a use for.
+fn check_flags(args: &args::Build) -> Result<()> {
+    use args::Kind;
+    let (name, hashes, counters, size) = match args.kind {
+        Kind::Bloom => ("bloom", true, false, true),
+        Kind::Blocked => ("blocked", false, false, true),
+        Kind::Counting => ("counting", true, true, true),
+        Kind::Growing => ("growing", false, false, false),
+    };
+    for (flag, given, taken) in [
+        ("--hashes", args.hashes.is_some(), hashes),
+        ("--scheme", args.scheme.is_some(), hashes),
+        ("--counter-bits", args.counter_bits.is_some(), counters),
+        ("--bits-per-key", args.bits_per_key.is_some(), size),
+    ] {
+        if given && !taken {
+            bail!("{flag} does not go with --kind {name}: leave it out");
+        }
+    }
+    Ok(())
+}
+
+/// A Bloom filter's bits or, with a counter for each, a counting filter's.
+fn bits(args: &args::Build, items: u64, bits_per_key: Option<f64>) -> Result<BloomLayout, LayoutError> {
+    let scheme = args.scheme.unwrap_or_default();
+    let layout = match (bits_per_key, args.hashes) {
+        (Some(bits_per_key), hashes) => {
+            // A float above the range becomes the largest number, which is too large in any case.
+            let bits = (items as f64 * bits_per_key).ceil() as u64;
+            match hashes {
+                Some(hashes) => BloomLayout::new(bits, hashes)?,
+                None => plan::bloom::for_bits(bits, items)?,
+            }
+        }
+        (None, None) if !scheme.is_banded() => plan::bloom::for_rate(items, args.rate)?,
+        (None, hashes) => {
+            let hashes = match hashes {
+                Some(hashes) => hashes,
+                None => plan::bloom::for_rate(items, args.rate)?.hashes(),
+            };
+            return fewest_bits(items, args.rate, |bits| BloomLayout::new(bits, hashes)?.with_scheme(scheme));
+        }
+    };
+    layout.with_scheme(scheme)
+}
+
+/// The smallest of some layouts that keeps the rate; with more bits it falls.
+fn fewest_bits(
+    items: u64,
+    rate: f64,
+    layout: impl Fn(u64) -> Result<BloomLayout, LayoutError>,
+) -> Result<BloomLayout, LayoutError> {
+    // Where there are too few bits for the scheme, there is no layout.
+    let meets = |bits| {
+        layout(bits).is_ok_and(|layout| plan::bloom::false_positive_probability(layout, items) <= rate)
+    };
+    let (mut misses, mut met) = (0, MOST_PLACES);
+    if !meets(met) {
+        return Err(LayoutError::OutOfReach { rate, items });
+    }
+    while met - misses > 1 {
+        let middle = misses + (met - misses) / 2;
+        if meets(middle) { met = middle } else { misses = middle }
+    }
+    layout(met)
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bloom(layout) => {
+                write!(
+                    f,
+                    "bloom of {} bits and {} {} hashes",
+                    layout.bits(),
+                    layout.hashes(),
+                    layout.scheme()
+                )
+            }
+            Self::Blocked(layout) => write!(f, "blocked of {} bits", layout.bits()),
+            Self::Counting(layout) => write!(
+                f,
+                "counting of {} counters of {} bits and {} {} hashes",
+                layout.counters(),
+                layout.counter_bits(),
+                layout.hashes(),
+                layout.scheme()
+            ),
+            Self::Growing(layout) => {
+                write!(f, "growing from {} items at a rate of {}", layout.first_items(), layout.rate())
+            }
+        }
+    }
+}

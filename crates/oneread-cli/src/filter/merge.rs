@@ -1,0 +1,47 @@
+//! `oneread filter merge`: one filter of several.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use oneread::bytes::Identified;
+use oneread::filter::MergeError;
+
+use super::any::Owned;
+use super::digester::describe;
+use super::facts::Facts;
+use super::file::{self, Target};
+use crate::args;
+use crate::output::{print, print_json};
+
+pub(super) fn run(args: &args::Merge) -> Result<()> {
+    let target = Target::new(&args.out, args.output.force)?;
+    let mut files = args.files.iter();
+    let first = files.next().context("no filters to merge")?;
+    let mut merged = load(first)?;
+    for file in files {
+        let other = load(file)?;
+        let (ours, theirs) = (description(&merged), description(&other));
+        if let Err(error) = merged.merge(other) {
+            let advice = match error {
+                MergeError::Layouts => "build both with the same --kind, --items and --rate",
+                MergeError::Digesters => "build both with the same --seed",
+                MergeError::TooManyLayers => "joined they have too many layers: build one of all lines",
+                _ => "they cannot be joined",
+            };
+            bail!("{} is {ours}, and {} is {theirs}: {advice}", first.display(), file.display());
+        }
+    }
+    let bytes = target.write(|writer| merged.save(writer))?;
+    let facts = Facts::of(&merged, None, bytes);
+    if args.output.json { print_json(&facts) } else { print(&facts.text([])) }
+}
+
+fn load(path: &Path) -> Result<Owned> {
+    Owned::load(&file::open(path)?).with_context(|| path.display().to_string())
+}
+
+/// All that must be the same.
+fn description(filter: &Owned) -> String {
+    let (_, seed) = describe(&filter.digester().identity());
+    format!("{} with seed {}", filter.layout(), seed.unwrap_or_default())
+}

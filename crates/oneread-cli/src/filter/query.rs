@@ -1,0 +1,47 @@
+//! `oneread filter query`: the lines that may be in the set.
+
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+
+use super::any::Viewing;
+use super::digester::LineDigester;
+use super::lines::{Batch, Lines};
+use super::{file, progress};
+use crate::{Outcome, args};
+
+pub(super) fn run(args: &args::Query) -> Result<Outcome> {
+    let contents = file::open(&args.file)?;
+    let filter = Viewing::<LineDigester>::open(&contents, !args.no_verify)
+        .with_context(|| args.file.display().to_string())?;
+    let mut out = io::stdout().lock();
+    // On a terminal the lines themselves show how far we are.
+    let progress = if out.is_terminal() { ProgressBar::hidden() } else { progress::lines(None)? };
+    let mut lines = Lines::new(io::stdin().lock());
+    let mut printed = Vec::new();
+    let mut outcome = Outcome::Negative;
+    while let Some(batch) = lines.next_batch()? {
+        select(&filter, batch, args.invert, &mut printed);
+        if !printed.is_empty() {
+            outcome = Outcome::Done;
+        }
+        // Each batch at once: whoever writes lines and waits for answers gets them.
+        out.write_all(&printed).and_then(|()| out.flush()).context("cannot write the output")?;
+        printed.clear();
+        progress.inc(batch.count());
+    }
+    Ok(outcome)
+}
+
+/// Appends the lines that may be in the set, or those that are not, with a newline each.
+fn select(filter: &Viewing<'_, LineDigester>, batch: Batch<'_>, invert: bool, printed: &mut Vec<u8>) {
+    let mut lines = batch.lines();
+    filter.contains_many(batch.lines(), |found| {
+        let line = lines.next().expect("an answer a line");
+        if found != invert {
+            printed.extend_from_slice(line);
+            printed.push(b'\n');
+        }
+    });
+}

@@ -1,0 +1,175 @@
+//! Saved structures: whole ones come back as they were, damaged or forged ones are refused.
+
+mod damage;
+mod golden;
+mod hostile;
+mod identity;
+mod python;
+mod reader;
+mod round_trip;
+
+use oneread::bytes::{Kind, LoadError, Saved};
+use oneread::filter::{
+    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView, CountingBloomFilter,
+    CountingView, GrowingFilter, GrowingView,
+};
+use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use xxhash_rust::xxh3::xxh3_64;
+
+// Positions in a container, as `docs/format.md` has them.
+const VERSION: usize = 8;
+const KIND: usize = 10;
+const DIGESTER: usize = 12;
+const SEED: usize = 16;
+const PAYLOAD_LENGTH: usize = 32;
+const PAYLOAD_CHECKSUM: usize = 40;
+const HEADER_CHECKSUM: usize = 56;
+const LAYOUT: usize = 64;
+const HEADER: usize = 128;
+
+const SEED_OF_SAMPLES: u64 = 2026;
+
+fn bloom() -> BloomFilter {
+    let mut filter = BloomFilter::with_seed(BloomLayout::new(300, 3).unwrap(), SEED_OF_SAMPLES).unwrap();
+    (0..40u64).for_each(|key| _ = filter.insert(&key));
+    filter
+}
+
+fn blocked() -> BlockedBloomFilter {
+    let mut filter = BlockedBloomFilter::with_seed(BlockedLayout::new(2).unwrap(), SEED_OF_SAMPLES).unwrap();
+    (0..40u64).for_each(|key| _ = filter.insert(&key));
+    filter
+}
+
+fn counting() -> CountingBloomFilter {
+    let layout = CountingLayout::new(100, 3, 3).unwrap();
+    let mut filter = CountingBloomFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
+    (0..40u64).for_each(|key| _ = filter.insert(&key));
+    filter
+}
+
+fn count_min() -> CountMinSketch {
+    let mut sketch =
+        CountMinSketch::with_seed(CountMinLayout::new(11, 3).unwrap(), SEED_OF_SAMPLES).unwrap();
+    (0..40u64).for_each(|key| sketch.add(&key, key + 1));
+    sketch
+}
+
+fn growing() -> GrowingFilter {
+    let mut filter =
+        GrowingFilter::with_seed(GrowingLayout::new(8, 0.05).unwrap(), SEED_OF_SAMPLES).unwrap();
+    (0..40u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    filter
+}
+
+/// A small file of each kind.
+fn samples() -> [(Kind, Vec<u8>); 5] {
+    [
+        (Kind::Bloom, bloom().to_bytes()),
+        (Kind::Blocked, blocked().to_bytes()),
+        (Kind::Counting, counting().to_bytes()),
+        (Kind::CountMin, count_min().to_bytes()),
+        (Kind::Growing, growing().to_bytes()),
+    ]
+}
+
+/// Loads a structure of the kind, asks it a few things, and saves it again.
+fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
+    Ok(match kind {
+        Kind::Bloom => {
+            let filter = BloomFilter::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            filter.to_bytes()
+        }
+        Kind::Blocked => {
+            let filter = BlockedBloomFilter::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            filter.to_bytes()
+        }
+        Kind::Counting => {
+            let filter = CountingBloomFilter::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0 && filter.stuck() <= filter.occupied());
+            filter.to_bytes()
+        }
+        Kind::CountMin => {
+            let sketch = CountMinSketch::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = sketch.estimate(&key));
+            sketch.to_bytes()
+        }
+        Kind::Growing => {
+            let mut filter = GrowingFilter::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            _ = (filter.len(), filter.byte_len());
+            let saved = filter.to_bytes();
+            // Changing what came from a file must not fail either, whatever its layers say.
+            filter.merge(GrowingFilter::from_bytes(bytes)?).ok();
+            _ = (filter.insert(&u64::MAX), filter.len());
+            saved
+        }
+        _ => panic!("a kind without a sample: {kind}"),
+    })
+}
+
+/// Opens a view of the kind, asks it a few things, and verifies it.
+fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
+    match kind {
+        Kind::Bloom => {
+            let view = BloomView::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            view.verify()
+        }
+        Kind::Blocked => {
+            let view = BlockedView::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            view.verify()
+        }
+        Kind::Counting => {
+            let view = CountingView::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            view.verify()
+        }
+        Kind::CountMin => {
+            let view = CountMinView::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.estimate(&key));
+            view.verify()
+        }
+        Kind::Growing => {
+            let view = GrowingView::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            view.verify()
+        }
+        _ => panic!("a kind without a sample: {kind}"),
+    }
+}
+
+/// Both ways in agree; gives what is wrong with the bytes, or what they are saved as again.
+#[track_caller]
+fn load_and_open(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
+    let (loaded, opened) = (load(kind, bytes), open(kind, bytes));
+    assert_eq!(loaded.is_ok(), opened.is_ok(), "{kind}: loading gives {loaded:?}, viewing {opened:?}");
+    loaded
+}
+
+fn put(bytes: &mut [u8], at: usize, field: u64) {
+    bytes[at..at + 8].copy_from_slice(&field.to_le_bytes());
+}
+
+/// Makes both checksums right again, so that nothing but the content is wrong.
+fn reseal(bytes: &mut [u8]) {
+    let payload = xxh3_64(&bytes[HEADER..]);
+    put(bytes, PAYLOAD_CHECKSUM, payload);
+    let header = xxh3_64(&[&bytes[..HEADER_CHECKSUM], &bytes[LAYOUT..HEADER]].concat());
+    put(bytes, HEADER_CHECKSUM, header);
+}
+
+/// A container with this payload in the place of its own, resealed.
+fn with_payload(bytes: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut bytes = [&bytes[..HEADER], payload].concat();
+    put(&mut bytes, PAYLOAD_LENGTH, payload.len() as u64);
+    reseal(&mut bytes);
+    bytes
+}

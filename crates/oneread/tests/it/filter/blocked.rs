@@ -1,0 +1,279 @@
+//! The blocked Bloom filter beside a set of bits, placed as its documentation says.
+
+use std::collections::BTreeSet;
+
+use oneread::bytes::Saved;
+use oneread::filter::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView, BuildError, MergeError};
+use oneread::hash::{Digester, Domain, Portable};
+use oneread::layout::{BlockedLayout, LayoutError};
+use proptest::prelude::*;
+
+use super::{BATCH_LENGTHS, payload, payload_of_bits};
+
+/// The multiplier between a key's block and its bits, as `docs/format.md` has it.
+const SPREAD: u128 = 0xd134_2543_de82_ef95;
+
+/// The bits that are 1, counted through all blocks.
+#[derive(Clone)]
+struct Model {
+    blocks: u64,
+    digester: Portable,
+    ones: BTreeSet<u64>,
+}
+
+impl Model {
+    fn new(layout: BlockedLayout, seed: u64) -> Self {
+        Self { blocks: layout.blocks(), digester: Portable::with_seed(seed), ones: BTreeSet::new() }
+    }
+
+    fn bits(&self, key: u64) -> [u64; 8] {
+        let word = u128::from(self.digester.digest(&key).word(Domain::BLOCKED, 0));
+        let block = (word * u128::from(self.blocks) >> 64) as u64;
+        let numbers = (word * SPREAD % (1 << 64)) as u64 >> 16;
+        std::array::from_fn(|j| 512 * block + 64 * j as u64 + (numbers >> (6 * j)) % 64)
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.bits(key).iter().all(|bit| self.ones.contains(bit))
+    }
+
+    fn insert(&mut self, key: u64) -> bool {
+        let before = self.contains(key);
+        self.ones.extend(self.bits(key));
+        before
+    }
+
+    fn payload(&self) -> Vec<u8> {
+        payload_of_bits(self.ones.iter().copied(), 8 * self.blocks)
+    }
+
+    /// The chance that a key which is not in is found: over all blocks, that each word has the key's bit.
+    fn rate(&self) -> f64 {
+        let fill = |word: u64| self.ones.range(64 * word..64 * (word + 1)).count() as f64 / 64.0;
+        let block = |block: u64| (8 * block..8 * (block + 1)).map(fill).product::<f64>();
+        (0..self.blocks).map(block).sum::<f64>() / self.blocks as f64
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u64),
+    Clear,
+    Union(Vec<u64>),
+    Intersect(Vec<u64>),
+    Extend(Vec<u64>),
+    SaveAndLoad,
+    InsertAtomically(u64),
+}
+
+/// Few keys, so that sequences meet the same ones again.
+const KEYS: u64 = 60;
+
+fn step() -> impl Strategy<Value = Step> {
+    let keys = || prop::collection::vec(0..KEYS, 0..40);
+    prop_oneof![
+        6 => (0..KEYS).prop_map(Step::Insert),
+        1 => Just(Step::Clear),
+        1 => keys().prop_map(Step::Union),
+        1 => keys().prop_map(Step::Intersect),
+        1 => keys().prop_map(Step::Extend),
+        1 => Just(Step::SaveAndLoad),
+        2 => (0..KEYS).prop_map(Step::InsertAtomically),
+    ]
+}
+
+fn filled(layout: BlockedLayout, seed: u64, keys: &[u64]) -> (BlockedBloomFilter, Model) {
+    let mut filter = BlockedBloomFilter::with_seed(layout, seed).unwrap();
+    let mut model = Model::new(layout, seed);
+    for &key in keys {
+        filter.insert(&key);
+        model.insert(key);
+    }
+    (filter, model)
+}
+
+proptest! {
+    #[test]
+    fn a_blocked_filter_does_what_a_set_of_bits_does(
+        blocks in 1u64..6,
+        seed: u64,
+        steps in prop::collection::vec(step(), 1..30),
+    ) {
+        let layout = BlockedLayout::new(blocks).unwrap();
+        let (mut filter, mut model) = filled(layout, seed, &[]);
+        let mut inserted = BTreeSet::new();
+        for step in steps {
+            match step {
+                Step::Insert(key) => {
+                    prop_assert_eq!(filter.insert(&key), model.insert(key));
+                    inserted.insert(key);
+                }
+                Step::Clear => {
+                    filter.clear();
+                    model.ones.clear();
+                    inserted.clear();
+                }
+                Step::Union(keys) => {
+                    let (other, other_model) = filled(layout, seed, &keys);
+                    filter.union(&other).unwrap();
+                    model.ones.extend(other_model.ones);
+                    inserted.extend(keys);
+                }
+                Step::Intersect(keys) => {
+                    let (other, other_model) = filled(layout, seed, &keys);
+                    let mut again = filter.clone();
+                    filter.intersect(&other).unwrap();
+                    again.intersect(&AtomicBlockedBloomFilter::from(other)).unwrap();
+                    prop_assert!(filter == again);
+                    model.ones.retain(|one| other_model.ones.contains(one));
+                    inserted.retain(|key| keys.contains(key));
+                }
+                Step::Extend(keys) => {
+                    filter.extend(&keys);
+                    keys.iter().for_each(|&key| _ = model.insert(key));
+                    inserted.extend(keys);
+                }
+                Step::SaveAndLoad => {
+                    let bytes = filter.to_bytes();
+                    filter = BlockedBloomFilter::from_bytes(&bytes).unwrap();
+                    let view = BlockedView::open(&bytes).unwrap();
+                    prop_assert!(*view == filter);
+                    prop_assert!((0..KEYS).all(|key| view.contains(&key) == filter.contains(&key)));
+                }
+                Step::InsertAtomically(key) => {
+                    let atomic = AtomicBlockedBloomFilter::from(filter);
+                    prop_assert_eq!(atomic.contains(&key), model.contains(key));
+                    prop_assert_eq!(atomic.insert(&key), model.insert(key));
+                    prop_assert!(atomic.contains(&key));
+                    filter = BlockedBloomFilter::from(atomic);
+                    inserted.insert(key);
+                }
+            }
+            prop_assert_eq!(payload(&filter), model.payload());
+            prop_assert_eq!(filter.ones(), model.ones.len() as u64);
+            prop_assert_eq!(filter.is_empty(), model.ones.is_empty());
+            prop_assert!((filter.false_positive_rate() - model.rate()).abs() <= 1e-12 * model.rate());
+            for key in 0..KEYS {
+                prop_assert_eq!(filter.contains(&key), model.contains(key), "key {}", key);
+            }
+            prop_assert!(inserted.iter().all(|key| filter.contains(key)), "a key was forgotten");
+        }
+    }
+}
+
+#[test]
+fn never_forgets_an_inserted_key_whatever_the_load() {
+    let mut filter = BlockedBloomFilter::with_seed(BlockedLayout::new(3).unwrap(), 3).unwrap();
+    for key in 0..10_000u64 {
+        filter.insert(&key);
+        assert!(filter.contains(&key), "key {key}");
+    }
+    assert!((0..10_000u64).all(|key| filter.contains(&key)));
+    // A bit of a block is missed by 10000 keys with probability (1 − 1/192)^10000 = 2e-23: all are set.
+    assert_eq!((filter.ones(), filter.false_positive_rate()), (1536, 1.0));
+    assert_eq!(filter.estimated_items(), f64::INFINITY);
+    assert!(filter.insert(&u64::MAX), "a full filter finds everything");
+}
+
+#[test]
+fn an_empty_filter_contains_nothing_and_one_key_has_a_bit_in_each_word() {
+    let (mut filter, mut model) = filled(BlockedLayout::new(20).unwrap(), 1, &[]);
+    assert!(filter.is_empty() && (0..10_000u64).all(|key| !filter.contains(&key)));
+    assert_eq!((filter.ones(), filter.false_positive_rate(), filter.estimated_items()), (0, 0.0, 0.0));
+    assert!(!filter.insert(&7u64) && !model.insert(7));
+    assert_eq!((payload(&filter), filter.ones()), (model.payload(), 8));
+    let once = filter.clone();
+    assert!(filter.insert(&7u64), "it was there");
+    assert!(filter == once, "a duplicate changes nothing");
+}
+
+#[test]
+fn many_keys_at_once_are_as_one_after_the_other() {
+    for length in BATCH_LENGTHS {
+        let layout = BlockedLayout::new(20).unwrap();
+        let keys: Vec<u64> = (0..length).collect();
+        let queries: Vec<u64> = (length / 2..length + length / 2).collect();
+        let (one_by_one, _) = filled(layout, 9, &keys);
+        let mut at_once = BlockedBloomFilter::with_seed(layout, 9).unwrap();
+        at_once.insert_many(&keys);
+        let atomic = AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_seed(layout, 9).unwrap());
+        atomic.insert_many(&keys);
+        assert!(at_once == one_by_one && atomic == one_by_one, "{length} keys");
+        let expected: Vec<bool> = queries.iter().map(|key| one_by_one.contains(key)).collect();
+        let (mut found, mut found_in_view) = (Vec::new(), Vec::new());
+        at_once.contains_many(&queries, |answer| found.push(answer));
+        let bytes = at_once.to_bytes();
+        <BlockedView<'_>>::open(&bytes).unwrap().contains_many(&queries, |answer| found_in_view.push(answer));
+        assert_eq!((found, found_in_view), (expected.clone(), expected), "{length} keys");
+    }
+}
+
+#[test]
+fn a_view_need_not_lie_at_the_start_of_a_cache_line() {
+    let (filter, _) = filled(BlockedLayout::new(5).unwrap(), 2, &[1, 2, 3, 4, 5]);
+    for offset in 0..65 {
+        let shifted = [vec![0; offset], filter.to_bytes()].concat();
+        let view = <BlockedView<'_>>::open(&shifted[offset..]).unwrap();
+        assert!((0..200u64).all(|key| view.contains(&key) == filter.contains(&key)), "offset {offset}");
+    }
+}
+
+#[test]
+fn keys_are_hashed_through_the_digester_or_elsewhere() {
+    let digester = Portable::with_seed(5);
+    let mut filter = BlockedBloomFilter::with_digester(BlockedLayout::new(4).unwrap(), digester).unwrap();
+    assert!(!filter.contains("key"));
+    assert!(!filter.insert_digest(digester.digest("key")));
+    assert!(filter.contains("key") && filter.contains_digest(digester.digest(b"key")));
+    assert_eq!((filter.digester(), filter.byte_len()), (&digester, 256));
+}
+
+#[test]
+fn constructors_take_layouts_or_rates() {
+    assert_eq!(
+        BlockedBloomFilter::with_rate(1000, 1.0).unwrap_err(),
+        BuildError::Layout(LayoutError::Fraction { what: "rate", found: 1.0 })
+    );
+    // Σ over j of Bin(100000, 1/B; j)·(1 − (63/64)^j)^8, summed by another program: .010012 for B = 1972, .009987 for 1973.
+    assert_eq!(BlockedBloomFilter::with_rate(100_000, 0.01).unwrap().layout().blocks(), 1973);
+    let new = || BlockedBloomFilter::new(BlockedLayout::new(1).unwrap()).unwrap();
+    assert_ne!(new().digester().seed(), new().digester().seed(), "random seeds");
+}
+
+#[test]
+fn filters_are_equal_if_layout_seed_and_bits_are() {
+    let layout = BlockedLayout::new(3).unwrap();
+    let (mut one, _) = filled(layout, 1, &[1, 2, 3]);
+    let (other, _) = filled(layout, 1, &[3, 1, 2]);
+    assert!(one == other && one == AtomicBlockedBloomFilter::from(other.clone()));
+    one.insert(&4u64);
+    assert!(one != other);
+    assert!(filled(layout, 1, &[]).0 != filled(layout, 2, &[]).0, "different seeds");
+    assert!(filled(layout, 1, &[]).0 != filled(BlockedLayout::new(4).unwrap(), 1, &[]).0);
+}
+
+#[test]
+fn debug_tells_bits_hashes_and_fill() {
+    // One key sets eight of 1024 bits: 8/1024 = .0078125.
+    let (filter, _) = filled(BlockedLayout::new(2).unwrap(), 1, &[1]);
+    assert_eq!(
+        format!("{filter:?}"),
+        "Blocked { blocks: 2, bits: 1024, hashes: 8, fill: 0.0078125, .. }"
+    );
+}
+
+#[test]
+fn filters_that_do_not_match_are_not_joined_and_not_changed() {
+    let layout = BlockedLayout::new(3).unwrap();
+    let (mut filter, _) = filled(layout, 1, &[1, 2, 3]);
+    let others = [
+        (filled(BlockedLayout::new(4).unwrap(), 1, &[9]).0, MergeError::Layouts),
+        (filled(layout, 2, &[9]).0, MergeError::Digesters),
+    ];
+    for (other, error) in others {
+        let before = (filter.to_bytes(), other.to_bytes());
+        assert_eq!(filter.union(&other), Err(error));
+        assert_eq!(filter.intersect(&other), Err(error));
+        assert!((filter.to_bytes(), other.to_bytes()) == before, "{error}");
+    }
+}
