@@ -1,10 +1,8 @@
 //! `cargo xtask miri`: undefined behaviour, looked for by an interpreter.
 
-use std::process::Command;
-
 use anyhow::Result;
 
-use crate::shell::{ensure, nightly_cargo, step};
+use crate::shell::{ensure, nightly_cargo, step, with_args};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -16,7 +14,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
     ensure(
         "Miri",
         || nightly_cargo(["miri", "--version"]),
-        Command::new("rustup").args(["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
+        &mut with_args("rustup", &["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
     )?;
     // Tests that are too long for an interpreter are ignored under `cfg(miri)`, each with its reason.
     step(

@@ -26,6 +26,13 @@ pub(crate) fn nightly_cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) 
     command
 }
 
+/// Any other program.
+pub(crate) fn with_args(program: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(args);
+    command
+}
+
 /// Runs a step, showing what it is; an error if it fails.
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("\n── {name}: {}", shown(command));

@@ -1,19 +1,23 @@
 //! `cargo xtask test`: what a change must pass, in the order in which it fails fastest.
 
-use std::process::Command;
-
 use anyhow::Result;
 
-use crate::shell::{cargo, ensure, step};
+use crate::shell::{cargo, ensure, step, with_args};
 
 pub(crate) fn run() -> Result<()> {
     for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         ensure(
             component,
             || cargo([tool, "--version"]),
-            Command::new("rustup").args(["component", "add", component]),
+            &mut with_args("rustup", &["component", "add", component]),
         )?;
     }
+    // Saved filters are read back by an independent program.
+    ensure(
+        "python3",
+        || with_args("python3", &["--version"]),
+        &mut with_args("apt-get", &["install", "-y", "python3"]),
+    )?;
     step("formatting", &mut cargo(["fmt", "--all", "--check"]))?;
     step(
         "lints",

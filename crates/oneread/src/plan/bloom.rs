@@ -242,23 +242,32 @@ pub fn optimal_hashes(bits: u64, items: u64) -> u32 {
     if ln_independent(bits, more, items) < ln_independent(bits, fewer, items) { more } else { fewer }
 }
 
-/// A filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`, under the default scheme.
+/// The scheme that keeps to the plan: the default one, but independent probes for fewer than a thousand items.
+///
+/// Below that the default exceeds the plan by more than a percent at low rates ([`accuracy`] has the table), and
+/// a filter of a few hundred keys has the time for k words.
+const fn scheme_for(items: u64) -> SchemeName {
+    const FEW: u64 = 1000;
+    if items < FEW { SchemeName::Independent } else { SchemeName::Accelerated }
+}
+
+/// A filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`, under the default scheme, or with
+/// independent probes for fewer than a thousand items.
 ///
 /// # Errors
 /// If there are no bits or too many.
 pub fn for_bits(bits: u64, items: u64) -> Result<BloomLayout, LayoutError> {
     // Checks the bits before they are planned with.
     BloomLayout::new(bits, 1)?;
-    BloomLayout::new(bits, optimal_hashes(bits, items))
+    BloomLayout::new(bits, optimal_hashes(bits, items))?.with_scheme(scheme_for(items))
 }
 
-/// The filter with the fewest bits that keeps `items` items at the rate, under the default scheme.
+/// The filter with the fewest bits that keeps `items` items at the rate.
 ///
 /// One bit less would miss the rate with any number of hashes. The probability is the exact one of
-/// independent probes: for the rate to hold as planned, take the layout
-/// [`with_scheme`](BloomLayout::with_scheme) `Independent`. The default scheme is within a percent or two of
-/// it from a thousand items on, and higher for small sets at low rates: [`accuracy`] says how much. Above
-/// some 10^11 bits a bit changes the probability by less than its rounding, and "fewest" is to within that.
+/// independent probes, which the layout has for fewer than a thousand items; from there on it has the
+/// default scheme, whose probability is within about a percent of it. For the rate to hold to the last digit, take the
+/// layout [`with_scheme`](BloomLayout::with_scheme) `Independent`. Above some 10^11 bits a bit changes the probability by less than its rounding, and "fewest" is to within that.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or out of reach of [`MOST_PLACES`] bits.
@@ -295,7 +304,7 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
         }
     }
     let best = best.ok_or(LayoutError::OutOfReach { rate, items })?;
-    BloomLayout::new(best.bits, best.hashes)
+    BloomLayout::new(best.bits, best.hashes)?.with_scheme(scheme_for(items))
 }
 
 /// A filter that meets a rate.

@@ -124,5 +124,5 @@ pub fn for_rate(items: u64, rate: f64, counter_bits: u32) -> Result<CountingLayo
     // Checks the width before the search.
     CountingLayout::new(1, 1, counter_bits)?;
     let bits = bloom::for_rate(items, rate)?;
-    CountingLayout::new(bits.bits(), bits.hashes(), counter_bits)
+    CountingLayout::new(bits.bits(), bits.hashes(), counter_bits)?.with_scheme(bits.scheme())
 }

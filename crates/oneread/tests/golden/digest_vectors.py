@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes digest_vectors.tsv: digests and words of many keys, for any implementation to compare with.
 
-This is an implementation of the digests apart from the library's, after docs/design.md. It needs the
+This is an implementation of the digests apart from the library's, after docs/format.md. It needs the
 package `xxhash` (the authors' C code) and nothing else:
 
     pip install xxhash && python3 digest_vectors.py > digest_vectors.tsv

@@ -131,7 +131,11 @@ fn contest<K: BenchKey>(
 }
 
 /// Bits a key, the measured rate ε, the log2(1/ε) bits that any filter needs, and what is spent above them.
-fn facts_of<K: BenchKey>(contender: &dyn Contender<K>, items: usize, absent: &[K]) -> BTreeMap<&'static str, f64> {
+fn facts_of<K: BenchKey>(
+    contender: &dyn Contender<K>,
+    items: usize,
+    absent: &[K],
+) -> BTreeMap<&'static str, f64> {
     let bits = contender.bytes() as f64 * 8.0 / items as f64;
     let mut facts = BTreeMap::from([("bits a key", bits)]);
     if contender.is_filter() {

@@ -62,7 +62,10 @@ fn threads_build_the_blocked_filter_that_one_would_build() {
         let atomic = AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_seed(layout, 8).unwrap());
         insert_from_threads(|key| _ = atomic.insert(&key), |key| atomic.contains(&key));
         assert!(atomic == sequential, "{blocks} blocks");
-        assert!(atomic.clone() == atomic && BlockedBloomFilter::from(atomic) == sequential, "{blocks} blocks");
+        assert!(
+            atomic.clone() == atomic && BlockedBloomFilter::from(atomic) == sequential,
+            "{blocks} blocks"
+        );
     }
 }
 

@@ -256,10 +256,7 @@ fn filters_are_equal_if_layout_seed_and_bits_are() {
 fn debug_tells_bits_hashes_and_fill() {
     // One key sets eight of 1024 bits: 8/1024 = .0078125.
     let (filter, _) = filled(BlockedLayout::new(2).unwrap(), 1, &[1]);
-    assert_eq!(
-        format!("{filter:?}"),
-        "Blocked { blocks: 2, bits: 1024, hashes: 8, fill: 0.0078125, .. }"
-    );
+    assert_eq!(format!("{filter:?}"), "Blocked { blocks: 2, bits: 1024, hashes: 8, fill: 0.0078125, .. }");
 }
 
 #[test]

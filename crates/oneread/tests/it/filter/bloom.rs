@@ -74,7 +74,11 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn layout() -> impl Strategy<Value = BloomLayout> {
     // Sizes on both sides of a word's end, from one bit on; up to 12 hashes.
-    (prop::sample::select(&SchemeName::ALL[..]), 1u32..=12, prop_oneof![12u64..=300, Just(64), Just(65), Just(128)])
+    (
+        prop::sample::select(&SchemeName::ALL[..]),
+        1u32..=12,
+        prop_oneof![12u64..=300, Just(64), Just(65), Just(128)],
+    )
         .prop_map(|(scheme, hashes, bits)| {
             BloomLayout::new(bits, hashes).unwrap().with_scheme(scheme).unwrap()
         })
@@ -222,7 +226,9 @@ fn many_keys_at_once_are_as_one_after_the_other() {
             let (mut found, mut found_in_view) = (Vec::new(), Vec::new());
             at_once.contains_many(&queries, |answer| found.push(answer));
             let bytes = at_once.to_bytes();
-            <BloomView<'_>>::open(&bytes).unwrap().contains_many(&queries, |answer| found_in_view.push(answer));
+            <BloomView<'_>>::open(&bytes)
+                .unwrap()
+                .contains_many(&queries, |answer| found_in_view.push(answer));
             assert_eq!(found, expected, "{scheme}, {length} keys");
             assert_eq!(found_in_view, expected, "{scheme}, {length} keys");
         }

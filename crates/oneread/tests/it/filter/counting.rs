@@ -37,7 +37,8 @@ impl Model {
         let layout = self.layout;
         let digest = self.digester.digest(&key);
         let mut all = BTreeMap::new();
-        for location in locations(layout.scheme(), Domain::FILTER, layout.hashes(), layout.counters(), digest) {
+        for location in locations(layout.scheme(), Domain::FILTER, layout.hashes(), layout.counters(), digest)
+        {
             let times = all.entry(location).or_insert(0);
             *times = if layout.counting() == Counting::OncePerItem { 1 } else { *times + 1 };
         }
@@ -225,7 +226,11 @@ fn a_refused_removal_gives_back_what_it_took() {
                     if filter.contains(&key) && !model.may_remove(key) {
                         let before = filter.to_bytes();
                         assert_eq!(filter.remove(&key), Err(NotPresent));
-                        assert_eq!(filter.to_bytes(), before, "{scheme}, {width} bits, seed {seed}, key {key}");
+                        assert_eq!(
+                            filter.to_bytes(),
+                            before,
+                            "{scheme}, {width} bits, seed {seed}, key {key}"
+                        );
                         refused += 1;
                     }
                 }

@@ -119,7 +119,10 @@ fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
         next = size;
         assert!((0..size).all(|key| filter.contains(&key)), "a key was forgotten among {size}");
         // A new key that seems to be there takes no room: at most the rate of them.
-        assert!(filter.len() <= size && filter.len() as f64 >= size as f64 * (1.0 - 2.0 * RATE), "{filter:?}");
+        assert!(
+            filter.len() <= size && filter.len() as f64 >= size as f64 * (1.0 - 2.0 * RATE),
+            "{filter:?}"
+        );
         let expected_layers = plan::growing::layers(layout, filter.len()).unwrap();
         assert_eq!(filter.layers(), expected_layers as usize, "{size} keys");
 
@@ -131,7 +134,10 @@ fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
         // Few keys in a layer err up to 1% more often than the fill says (see `plan::bloom::accuracy`).
         let stated = filter.false_positive_rate();
         assert!(measured < stated * 1.01 + noise, "{size} keys: measured {measured}, stated {stated}");
-        assert!(measured > stated * (1.0 - stated / 2.0) - noise, "{size} keys: measured {measured}, stated {stated}");
+        assert!(
+            measured > stated * (1.0 - stated / 2.0) - noise,
+            "{size} keys: measured {measured}, stated {stated}"
+        );
         // The rate of the first layer, half of the whole, varies by 4.2% from filter to filter: its fill by
         // √(.077/11000) = .0026 of .5, which the power of 8 hashes makes 4.2%. The layers above add
         // less and less: √(2.1² + 1.0² / 2 + …) = 2.3% of the whole, times six.
@@ -194,8 +200,10 @@ fn layers_with_room_for_both_become_one() {
 #[test]
 fn layers_without_room_stand_side_by_side() {
     let layout = GrowingLayout::new(1000, 0.01).unwrap();
-    let (mut filter, other) =
-        (filled(layout, 1, &(0..900).collect::<Vec<_>>()), filled(layout, 1, &(1000..1800).collect::<Vec<_>>()));
+    let (mut filter, other) = (
+        filled(layout, 1, &(0..900).collect::<Vec<_>>()),
+        filled(layout, 1, &(1000..1800).collect::<Vec<_>>()),
+    );
     let (rate, other_rate) = (filter.false_positive_rate(), other.false_positive_rate());
     let length = filter.len() + other.len();
     filter.merge(other).unwrap();
@@ -240,7 +248,10 @@ fn a_filter_of_the_most_layers_takes_no_further_one() {
     let before = filter.to_bytes();
     let absent = (1..100u64).find(|key| !filter.contains(key)).unwrap();
     let error = filter.insert(&absent).unwrap_err();
-    assert_eq!(error, BuildError::Layout(LayoutError::TooLarge { what: "layers", expected: 4096, found: 4097 }));
+    assert_eq!(
+        error,
+        BuildError::Layout(LayoutError::TooLarge { what: "layers", expected: 4096, found: 4097 })
+    );
     assert!(filter.to_bytes() == before, "nothing is changed");
     assert!(GrowingFilter::from_bytes(&before).unwrap() == filter);
 }

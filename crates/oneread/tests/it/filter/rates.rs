@@ -216,7 +216,8 @@ fn numbers_of_keys_are_estimated_from_the_bits() {
     // Blocks have J keys, J varying by its mean of 50: 1% of 50,000 over 1000 blocks comes on top of a like amount.
     let estimate = blocked.estimated_items();
     assert!((estimate - KEYS as f64).abs() < 1000.0, "{estimate}");
-    let mut counting = CountingBloomFilter::with_seed(plan::counting::for_rate(KEYS, 0.01, 4).unwrap(), 4).unwrap();
+    let mut counting =
+        CountingBloomFilter::with_seed(plan::counting::for_rate(KEYS, 0.01, 4).unwrap(), 4).unwrap();
     (0..KEYS).for_each(|key| _ = counting.insert(&key));
     assert_eq!(counting.estimated_items(), filter.estimated_items(), "the same layout, seed and keys");
 }

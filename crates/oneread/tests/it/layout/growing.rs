@@ -23,7 +23,7 @@ fn keeps_its_parameters() {
     let layout = GrowingLayout::new(10, 0.1).unwrap();
     assert_eq!(
         (layout.first_items(), layout.rate(), layout.growth(), layout.tightening()),
-        (10, 0.1, 2, 0.5)
+        (10, 0.1, 2, 0.85)
     );
     let layout = layout.with_growth(4).unwrap().with_tightening(0.8).unwrap();
     assert_eq!(

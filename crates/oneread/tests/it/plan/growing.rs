@@ -8,7 +8,7 @@ use super::assert_close;
 
 #[test]
 fn layers_fill_one_after_the_other() {
-    let layout = GrowingLayout::new(10, 0.1).unwrap().with_growth(3).unwrap();
+    let layout = GrowingLayout::new(10, 0.1).unwrap().with_growth(3).unwrap().with_tightening(0.5).unwrap();
     // 10, 30, 90: the sums are 10, 40, 130.
     for (items, layers) in [(0, 1), (1, 1), (10, 1), (11, 2), (40, 2), (41, 3), (130, 3), (131, 4)] {
         assert_eq!(growing::layers(layout, items), Ok(layers));
@@ -40,7 +40,7 @@ fn an_empty_filter_has_a_layer_and_no_errors() {
 #[test]
 fn rare_errors_come_out_as_they_are() {
     // A filter for 1e-17 holds one of its thousand items: all its probes are shared with chances far below 1e-17.
-    let layout = GrowingLayout::new(1000, 1e-17).unwrap();
+    let layout = GrowingLayout::new(1000, 1e-17).unwrap().with_tightening(0.5).unwrap();
     let full = growing::false_positive_probability(layout, 1000).unwrap();
     assert!(full > 4.9e-18 && full <= 5e-18);
     let one = growing::false_positive_probability(layout, 1).unwrap();

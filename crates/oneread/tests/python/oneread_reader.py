@@ -1,0 +1,430 @@
+#!/usr/bin/env python3
+"""Reads the files of oneread, from docs/format.md alone and with nothing but Python's standard library.
+
+    oneread_reader.py query FILE u64|str    keys by lines on stdin: prints 1 (perhaps there) or 0 (not there) for each,
+                                            or for a Count-Min sketch how often it came, at most
+    oneread_reader.py checksum              bytes in hexadecimal by lines on stdin: prints the XXH3-64 of each
+    oneread_reader.py vectors FILE          compares digests and words with those of digest_vectors.tsv
+
+It is slow (a megabyte a second or so) and meant to be read. Files that are damaged, or made by a digester with a secret, are
+refused with a sentence on stderr and exit code 2.
+"""
+
+import struct
+import sys
+
+M32, M64 = 2**32 - 1, 2**64 - 1
+
+# XXH3, after the specification at https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md: both
+# widths, all lengths, seeds, and the default secret.
+
+SECRET = bytes.fromhex(
+    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f"
+    "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c"
+    "3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8"
+    "a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364"
+    "eac5ac8334d3ebc3c581a0fffa1363eb170ddd51b7f0da49d316552629d4689e"
+    "2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e"
+)
+P32_1, P32_2, P32_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+P64_1, P64_2, P64_3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
+P64_4, P64_5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
+MX1, MX2 = 0x165667919E3779F9, 0x9FB21C651E98DF25
+
+
+def u32(data, at):
+    return int.from_bytes(data[at : at + 4], "little")
+
+
+def u64(data, at):
+    return int.from_bytes(data[at : at + 8], "little")
+
+
+def rotate(word, bits):
+    return (word << bits | word >> (64 - bits)) & M64
+
+
+def swap(word, size):
+    return int.from_bytes(word.to_bytes(size, "little"), "big")
+
+
+def fold(a, b):
+    """Both halves of the 128-bit product, added without carry."""
+    product = a * b
+    return (product & M64) ^ (product >> 64)
+
+
+def avalanche(h):
+    h ^= h >> 37
+    h = h * MX1 & M64
+    return h ^ h >> 32
+
+
+def avalanche_xxh64(h):
+    h = (h ^ h >> 33) * P64_2 & M64
+    h = (h ^ h >> 29) * P64_3 & M64
+    return h ^ h >> 32
+
+
+def secret_xor(at, size=8):
+    """Two neighbours in the secret."""
+    read = u64 if size == 8 else u32
+    return read(SECRET, at) ^ read(SECRET, at + size)
+
+
+def one_to_three(data):
+    """The bytes of a key of one to three, and its length, in 32 bits."""
+    size = len(data)
+    return data[0] << 16 | data[size >> 1] << 24 | data[-1] | size << 8
+
+
+def mix16(data, at, secret, seed):
+    return fold(u64(data, at) ^ (u64(SECRET, secret) + seed & M64), u64(data, at + 8) ^ (u64(SECRET, secret + 8) - seed & M64))
+
+
+def long_accumulators(data, secret):
+    """The eight lanes after all of a long input."""
+    acc = [P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1]
+    size, last = len(data), len(secret) - 64
+    stripes_a_block = last // 8
+    keys = [struct.unpack_from("<8Q", secret, 8 * i) for i in range(stripes_a_block)]
+    scramble_key = struct.unpack_from("<8Q", secret, last)
+
+    def stripe(at, key):
+        lanes = struct.unpack_from("<8Q", data, at)
+        for i in range(8):
+            keyed = lanes[i] ^ key[i]
+            acc[i ^ 1] = acc[i ^ 1] + lanes[i] & M64
+            acc[i] = acc[i] + (keyed & M32) * (keyed >> 32) & M64
+
+    for number in range((size - 1) // 64):
+        stripe(64 * number, keys[number % stripes_a_block])
+        if number % stripes_a_block == stripes_a_block - 1:
+            for i in range(8):
+                acc[i] = (acc[i] ^ acc[i] >> 47 ^ scramble_key[i]) * P32_1 & M64
+    stripe(size - 64, struct.unpack_from("<8Q", secret, last - 7))
+    return acc
+
+
+def merge(acc, secret, at, start):
+    pairs = (fold(acc[2 * i] ^ u64(secret, at + 16 * i), acc[2 * i + 1] ^ u64(secret, at + 16 * i + 8)) for i in range(4))
+    return avalanche(start + sum(pairs) & M64)
+
+
+def xxh3_64(data):
+    """XXH3-64 without a seed."""
+    size = len(data)
+    if size == 0:
+        return avalanche_xxh64(secret_xor(56))
+    if size <= 3:
+        return avalanche_xxh64(one_to_three(data) ^ secret_xor(0, 4))
+    if size <= 8:
+        h = (u32(data, size - 4) + (u32(data, 0) << 32)) ^ secret_xor(8)
+        h ^= rotate(h, 49) ^ rotate(h, 24)
+        h = h * MX2 & M64
+        h ^= (h >> 35) + size
+        h = h * MX2 & M64
+        return h ^ h >> 28
+    if size <= 16:
+        low, high = u64(data, 0) ^ secret_xor(24), u64(data, size - 8) ^ secret_xor(40)
+        return avalanche(size + swap(low, 8) + high + fold(low, high) & M64)
+    acc = size * P64_1 & M64
+    if size <= 128:
+        for i in reversed(range((size - 1) // 32 + 1)):
+            acc += mix16(data, 16 * i, 32 * i, 0) + mix16(data, size - 16 * (i + 1), 32 * i + 16, 0)
+        return avalanche(acc & M64)
+    if size <= 240:
+        acc = avalanche(acc + sum(mix16(data, 16 * i, 16 * i, 0) for i in range(8)) & M64)
+        acc += sum(mix16(data, 16 * i, 16 * (i - 8) + 3, 0) for i in range(8, size // 16))
+        return avalanche(acc + mix16(data, size - 16, 136 - 17, 0) & M64)
+    return merge(long_accumulators(data, SECRET), SECRET, 11, acc)
+
+
+def xxh3_128(data, seed):
+    """XXH3-128 with a seed, as its low and high half."""
+    size = len(data)
+    if size == 0:
+        return avalanche_xxh64(seed ^ secret_xor(64)), avalanche_xxh64(seed ^ secret_xor(80))
+    if size <= 3:
+        low = one_to_three(data)
+        high = swap(low, 4)
+        high = (high << 13 | high >> 19) & M32
+        return (
+            avalanche_xxh64(low ^ (secret_xor(0, 4) + seed & M64)),
+            avalanche_xxh64(high ^ (secret_xor(8, 4) - seed & M64)),
+        )
+    if size <= 8:
+        seed ^= swap(seed & M32, 4) << 32
+        keyed = (u32(data, 0) + (u32(data, size - 4) << 32)) ^ (secret_xor(16) + seed & M64)
+        product = keyed * (P64_1 + (size << 2) & M64)
+        low, high = product & M64, product >> 64
+        high = high + (low << 1) & M64
+        low ^= high >> 3
+        low = (low ^ low >> 35) * MX2 & M64
+        return low ^ low >> 28, avalanche(high)
+    if size <= 16:
+        low, high = u64(data, 0), u64(data, size - 8)
+        product = (low ^ high ^ (secret_xor(32) - seed & M64)) * P64_1
+        high ^= secret_xor(48) + seed & M64
+        low, upper = (product & M64) + (size - 1 << 54) & M64, product >> 64
+        upper = upper + high + (high & M32) * (P32_2 - 1) & M64
+        low ^= swap(upper, 8)
+        product = low * P64_2
+        return avalanche(product & M64), avalanche((product >> 64) + upper * P64_2 & M64)
+    if size <= 240:
+        low, high = size * P64_1 & M64, 0
+
+        def mix(first, second, secret, seed):
+            nonlocal low, high
+            low = low + mix16(data, first, secret, seed) & M64
+            low ^= u64(data, second) + u64(data, second + 8) & M64
+            high = high + mix16(data, second, secret + 16, seed) & M64
+            high ^= u64(data, first) + u64(data, first + 8) & M64
+
+        if size <= 128:
+            for i in reversed(range((size - 1) // 32 + 1)):
+                mix(16 * i, size - 16 * (i + 1), 32 * i, seed)
+        else:
+            for i in range(4):
+                mix(32 * i, 32 * i + 16, 32 * i, seed)
+            low, high = avalanche(low), avalanche(high)
+            for i in range(4, size // 32):
+                mix(32 * i, 32 * i + 16, 32 * (i - 4) + 3, seed)
+            mix(size - 16, size - 32, 136 - 17 - 16, -seed & M64)
+        total = low * P64_1 + high * P64_4 + (size - seed) * P64_2
+        return avalanche(low + high & M64), -avalanche(total & M64) & M64
+    words = struct.unpack("<24Q", SECRET)
+    secret = struct.pack("<24Q", *((word + (-seed if i % 2 else seed)) & M64 for i, word in enumerate(words)))
+    acc = long_accumulators(data, secret)
+    return merge(acc, secret, 11, size * P64_1), merge(acc, secret, 192 - 64 - 11, ~(size * P64_2) & M64)
+
+
+# From a key to its places: docs/format.md.
+
+PHI = 0x9E3779B97F4A7C15
+FILTER, BLOCKED, COUNT_MIN = 2**31, 2**31 + 1, 2**31 + 2
+
+
+def spread(z):
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
+    return z ^ z >> 31
+
+
+def portable(key, seed):
+    """The digest of a number of up to 64 bits, or of bytes, as its low and high half."""
+    if isinstance(key, int):
+        product = (key & M64 ^ spread(seed + PHI & M64)) * (spread(seed + 2 * PHI & M64) | 1)
+        return product & M64, product >> 64
+    return xxh3_128(key, seed)
+
+
+def word(digest, domain, index):
+    low, high = digest
+    salt = spread((domain + 1) * PHI & M64) + index * PHI & M64
+    return fold(low ^ salt, high + rotate(salt, 32) & M64)
+
+
+def reduce(word, m):
+    return word * m >> 64
+
+
+def places(scheme, domain, k, m, digest):
+    def w(index):
+        return word(digest, domain, index)
+
+    def h(index):
+        return reduce(w(index), m)
+
+    if scheme == 0:
+        return [h(i) for i in range(k)]
+    if scheme == 1:
+        start, step = w(0), w(1)
+        growth = rotate(start, 32) ^ step
+        return [reduce(start + i * step + i * (i - 1) // 2 * growth & M64, m) for i in range(k)]
+    if scheme in (2, 3, 4, 5):
+        power = {2: lambda i: 0, 3: lambda i: i * i, 4: lambda i: i**3, 5: lambda i: (i**3 - i) // 6}[scheme]
+        return [(h(0) + i * h(1) + power(i)) % m for i in range(k)]
+    if scheme in (6, 7):
+        third = h(3) if scheme == 7 else 0
+        return [(h(0) + i * h(1) + i * (i - 1) // 2 * h(2) + i * (i - 1) * (i - 2) // 6 * third) % m for i in range(k)]
+    band = m // k
+    if scheme == 8:
+        return [i * band + (reduce(w(0), band) + i * reduce(w(1), band)) % band for i in range(k)]
+    return [i * band + reduce(w(i), band) for i in range(k)]
+
+
+# Containers.
+
+
+class Refused(Exception):
+    """The file is not one that can be read."""
+
+
+def check(condition, what):
+    if not condition:
+        raise Refused(what)
+
+
+def bit(payload, at):
+    return payload[at >> 3] >> (at & 7) & 1
+
+
+def unused_bits_are_zero(payload, used):
+    return int.from_bytes(payload, "little") >> used == 0
+
+
+class BloomFilter:
+    """Bits, hashes and scheme over a payload; also a layer of a growing filter."""
+
+    def __init__(self, layout, payload, domain=FILTER):
+        self.bits, self.hashes, self.scheme = layout
+        self.payload, self.domain = payload, domain
+        check_places(self.bits, self.hashes, self.scheme)
+        check(len(payload) == 8 * (-(-self.bits // 64)), "the payload has another length than the layout says")
+        check(unused_bits_are_zero(payload, self.bits), "there are bits beyond the last")
+
+    def answer(self, digest):
+        return int(all(bit(self.payload, at) for at in places(self.scheme, self.domain, self.hashes, self.bits, digest)))
+
+
+class BlockedFilter:
+    def __init__(self, layout, payload):
+        (self.blocks,) = layout
+        check(1 <= self.blocks <= 2**37, "impossible blocks")
+        check(len(payload) == 64 * self.blocks, "the payload has another length than the layout says")
+        self.payload = payload
+
+    def answer(self, digest):
+        w = word(digest, BLOCKED, 0)
+        block, numbers = reduce(w, self.blocks), (w * 0xD1342543DE82EF95 & M64) >> 16
+        return int(all(bit(self.payload, 512 * block + 64 * i + (numbers >> 6 * i & 63)) for i in range(8)))
+
+
+class CountingFilter:
+    def __init__(self, layout, payload):
+        self.counters, self.hashes, self.scheme, self.width, counting = layout
+        check_places(self.counters, self.hashes, self.scheme)
+        check(2 <= self.width <= 8 and counting <= 1, "impossible counters")
+        used = self.counters * self.width
+        check(len(payload) == 8 * (-(-used // 64)), "the payload has another length than the layout says")
+        check(unused_bits_are_zero(payload, used), "there are bits beyond the last counter")
+        self.payload = payload
+
+    def counter(self, at):
+        return any(bit(self.payload, at * self.width + i) for i in range(self.width))
+
+    def answer(self, digest):
+        return int(all(map(self.counter, places(self.scheme, FILTER, self.hashes, self.counters, digest))))
+
+
+class CountMinSketch:
+    def __init__(self, layout, payload):
+        self.width, self.depth, update, self.total = layout
+        check(1 <= self.depth <= 64 and 1 <= self.width * self.depth <= 2**46 and update <= 1, "an impossible sketch")
+        check(len(payload) == 8 * self.width * self.depth, "the payload has another length than the layout says")
+        self.payload = payload
+
+    def answer(self, digest):
+        return min(u64(self.payload, 8 * at) for at in places(8, COUNT_MIN, self.depth, self.width * self.depth, digest))
+
+
+class GrowingFilter:
+    def __init__(self, layout, payload):
+        first, rate, growth, tightening, count = layout
+        as_float = lambda field: struct.unpack("<d", struct.pack("<Q", field))[0]
+        check(1 <= first <= 2**46 and 2 <= growth < 2**32 and 1 <= count <= 4096, "impossible layers")
+        check(0 < as_float(rate) < 1 and 0 < as_float(tightening) < 1, "an impossible rate")
+        check(len(payload) >= 48 * count, "the payload has another length than the layout says")
+        self.layers, at = [], 48 * count
+        for record in range(count):
+            number, items, capacity, bits, hashes, scheme = struct.unpack_from("<6Q", payload, 48 * record)
+            check(number < 47 and capacity == first * growth**number <= 2**46 and items <= capacity, "an impossible layer")
+            end = at + 8 * (-(-bits // 64))
+            self.layers.append(BloomFilter((bits, hashes, scheme), payload[at:end], 2**32 - 1 - number))
+            at = end
+        check(at == len(payload), "the payload has another length than the layout says")
+
+    def answer(self, digest):
+        return int(any(layer.answer(digest) for layer in self.layers))
+
+
+def check_places(m, k, scheme):
+    check(1 <= m <= 2**46 and 1 <= k <= 64 and scheme <= 9, "impossible bits, hashes or scheme")
+    check(scheme < 8 or (m >= k and m % k == 0), "bands that leave bits over")
+
+
+# Each kind with the number of its words in the layout.
+KINDS = {1: (BloomFilter, 3), 2: (BlockedFilter, 1), 3: (CountingFilter, 5), 4: (CountMinSketch, 4), 5: (GrowingFilter, 5)}
+
+
+def read(container):
+    """The structure in the bytes, and the seed of its digests."""
+    check(len(container) >= 128 and container[:8] == b"\x89oneread", "not a file of oneread")
+    version, kind, digester, zero = struct.unpack_from("<4H", container, 8)
+    check(version <= 1, "written in a later version")
+    seed, payload_length, payload_checksum, zero_too, header_checksum = struct.unpack_from("<16s4Q", container, 16)
+    check(xxh3_64(container[:56] + container[64:128]) == header_checksum, "the header is damaged")
+    check(version == 1 and zero == 0 and zero_too == 0, "reserved fields are in use")
+    check(kind in KINDS, "a structure of unknown kind")
+    check(len(container) == 128 + payload_length, "the file was cut short or added to")
+    check(digester == 1 and seed[8:] == bytes(8), "made by another digester than the portable one")
+    structure, fields = KINDS[kind]
+    layout = struct.unpack_from("<8Q", container, 64)
+    check(not any(layout[fields:]), "the layout has more fields than its kind")
+    payload = container[128:]
+    check(xxh3_64(payload) == payload_checksum, "the payload is damaged")
+    return structure(layout[:fields], payload), u64(seed, 0)
+
+
+def query(path, type_):
+    with open(path, "rb") as file:
+        structure, seed = read(file.read())
+    parse = int if type_ == "u64" else str.encode
+    for line in sys.stdin:
+        print(structure.answer(portable(parse(line.rstrip("\n")), seed)))
+
+
+def checksum():
+    for line in sys.stdin:
+        print(f"{xxh3_64(bytes.fromhex(line)):016x}")
+
+
+def vectors(path):
+    """Prints how many rows agree; the first that does not is an error."""
+    count = 0
+    for line in open(path, encoding="ascii").read().splitlines()[1:]:
+        digester, seed, type_, key, digest, word_0, word_9 = line.split("\t")
+        if digester != "portable":
+            continue
+        if type_ in ("str", "bytes"):
+            key = bytes.fromhex(key)
+        elif type_ in ("u128", "i128", "ipv6"):
+            key = (int(key) & 2**128 - 1).to_bytes(16, "little")
+        else:
+            key = int(key)
+        low, high = portable(key, int(seed, 16))
+        found = f"{high:016x}{low:016x}", f"{word((low, high), FILTER, 0):016x}", f"{word((low, high), FILTER, 9):016x}"
+        check(found == (digest, word_0, word_9), f"expected {digest} {word_0} {word_9}, found {found}, in: {line}")
+        count += 1
+    print(count)
+
+
+def main():
+    match sys.argv[1:]:
+        case ["query", path, ("u64" | "str") as type_]:
+            query(path, type_)
+        case ["checksum"]:
+            checksum()
+        case ["vectors", path]:
+            vectors(path)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Refused as refused:
+        print(f"{sys.argv[0]}: {refused}", file=sys.stderr)
+        sys.exit(2)
