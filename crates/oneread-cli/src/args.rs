@@ -119,7 +119,7 @@ pub(crate) struct Build {
     ///
     /// Without it the lines are counted first, which takes 16 bytes a line of disk beside FILE. Filters are
     /// merged only if they have room for the same number. A growing filter needs no number; for it this is the
-    /// room of the first layer.
+    /// room of the first layer, 100000 unless told.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) items: Option<u64>,
     /// Which hash function; filters are merged only if they have the same.

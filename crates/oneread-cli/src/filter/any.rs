@@ -12,6 +12,7 @@ use oneread::filter::{
 use oneread::hash::Digester;
 
 use super::digester::LineDigester;
+use super::file::explained;
 use super::layout::Layout;
 
 /// A filter over words of storage `W`, or lines of storage `L`.
@@ -26,7 +27,7 @@ pub(super) enum Any<D, W, L> {
 pub(super) type Owned = Any<LineDigester, Vec<u64>, Vec<Line>>;
 
 /// A filter queried where its bytes lie.
-pub(super) type Viewing<'a, D> = Any<D, LittleEndian<'a>, LittleEndian<'a>>;
+pub(super) type InPlace<'a, D> = Any<D, LittleEndian<'a>, LittleEndian<'a>>;
 
 impl Owned {
     pub(super) fn new(layout: Layout, digester: LineDigester) -> Result<Self, BuildError> {
@@ -87,7 +88,7 @@ impl Owned {
     }
 }
 
-impl<'a, D: Identified + Clone> Viewing<'a, D> {
+impl<'a, D: Identified + Clone> InPlace<'a, D> {
     /// Opens a filter, and compares the checksum of its payload if asked to.
     pub(super) fn open(bytes: &'a [u8], verify: bool) -> Result<Self, anyhow::Error> {
         match Kind::of(bytes).map_err(explained)? {
@@ -147,18 +148,4 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
 
 fn no_filter(kind: Kind) -> anyhow::Error {
     anyhow!("it holds {kind}, and this command knows filters only")
-}
-
-/// What is wrong with a file, and what its owner can do.
-pub(super) fn explained(error: LoadError) -> anyhow::Error {
-    match error {
-        LoadError::NotAContainer => anyhow!("{error}: make a filter with `oneread filter build`"),
-        LoadError::Length { .. } | LoadError::Checksum { .. } => {
-            anyhow!("{error}: build it again, or restore a copy")
-        }
-        LoadError::DigesterNeeded => {
-            anyhow!("it was made by a program with a digester of its own, and only that program can ask it")
-        }
-        error => anyhow!("{error}"),
-    }
 }

@@ -18,6 +18,12 @@ use super::spill::Spill;
 use crate::args::{self, Kind};
 use crate::output::{print, print_json};
 
+/// The first layer of a growing filter that was not told a number: some 170 kB at 1%, and ten layers for 10^8 lines.
+const FIRST_LAYER: u64 = 100_000;
+
+/// Flags that make a filter for some number of lines make one for so many.
+const FEW_LINES: u64 = 1000;
+
 pub(super) fn run(args: &args::Build) -> Result<()> {
     let target = Target::new(&args.file, args.output.force)?;
     let mut lines = Lines::new(io::stdin().lock());
@@ -37,10 +43,10 @@ pub(super) fn run(args: &args::Build) -> Result<()> {
 
 /// In one pass: the filter is made before the first line comes.
 fn stream(args: &args::Build, lines: &mut Lines<impl Read>) -> Result<Owned> {
-    let mut filter = empty(args, args.items)?;
+    let mut filter = empty(args, args.items.unwrap_or(FIRST_LAYER))?;
     let progress = progress::lines(args.items)?;
     while let Some(batch) = lines.next_batch()? {
-        filter.insert_many(batch.lines())?;
+        filter.insert_many(batch.lines()).with_context(|| cannot(args))?;
         progress.inc(batch.count());
     }
     Ok(filter)
@@ -49,26 +55,28 @@ fn stream(args: &args::Build, lines: &mut Lines<impl Read>) -> Result<Owned> {
 /// In two passes: the digests of the lines are counted, then there is a filter of the right size for them.
 fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>) -> Result<Owned> {
     // Flags that make no filter are told before any line is read.
-    empty(args, None)?;
-    let digester = digester(args);
+    Layout::plan(args, FEW_LINES).with_context(|| cannot(args))?;
+    let spilling =
+        || format!("{}: cannot set digests aside beside it: make room, or give --items", args.file.display());
     let mut spill = Spill::new(target.scratch()?);
-    let spilling = "cannot set digests aside in the directory of the file: make room, or give --items";
+    let digester = digester(args);
     let progress = progress::lines(None)?;
     while let Some(batch) = lines.next_batch()? {
         for line in batch.lines() {
-            spill.push(digester.digest(line)).context(spilling)?;
+            spill.push(digester.digest(line)).with_context(spilling)?;
         }
         progress.inc(batch.count());
     }
     if spill.count() == 0 {
         bail!("there are no lines on stdin: for an empty filter, say by --items how many are to come");
     }
+    drop(progress);
 
-    let mut filter = empty(args, Some(spill.count()))?;
+    let mut filter = empty(args, spill.count())?;
     let progress = progress::lines(Some(spill.count()))?;
-    let mut digests = spill.rewind().context(spilling)?;
+    let mut digests = spill.rewind().with_context(spilling)?;
     loop {
-        let batch = digests.next_batch().context(spilling)?;
+        let batch = digests.next_batch().with_context(spilling)?;
         if batch.is_empty() {
             return Ok(filter);
         }
@@ -78,13 +86,17 @@ fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>
 }
 
 /// The filter for so many lines, without any.
-fn empty(args: &args::Build, items: Option<u64>) -> Result<Owned> {
-    let filter = || Ok::<_, anyhow::Error>(Owned::new(Layout::plan(args, items)?, digester(args))?);
-    filter().with_context(|| format!("{}: cannot be built", args.file.display()))
+fn empty(args: &args::Build, lines: u64) -> Result<Owned> {
+    let layout = Layout::plan(args, lines).with_context(|| cannot(args))?;
+    Owned::new(layout, digester(args)).with_context(|| cannot(args))
 }
 
 fn digester(args: &args::Build) -> LineDigester {
     LineDigester::with_seed(args.seed)
+}
+
+fn cannot(args: &args::Build) -> String {
+    format!("{}: cannot be built", args.file.display())
 }
 
 #[derive(Serialize)]

@@ -5,12 +5,10 @@ use std::io::{BufWriter, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use memmap2::Mmap;
-use oneread::bytes::Kind;
+use oneread::bytes::{Kind, LoadError};
 use tempfile::{Builder, tempfile_in};
-
-use super::any::explained;
 
 /// The bytes of a file.
 pub(super) enum Contents {
@@ -55,6 +53,20 @@ pub(super) fn open(path: &Path) -> Result<Contents> {
         Ok(Contents::Read(bytes))
     };
     contents().with_context(|| path.display().to_string())
+}
+
+/// What is wrong with a file, and what its owner can do.
+pub(super) fn explained(error: LoadError) -> anyhow::Error {
+    match error {
+        LoadError::NotAContainer => anyhow!("{error}: make a filter with `oneread filter build`"),
+        LoadError::Length { .. } | LoadError::Checksum { .. } => {
+            anyhow!("{error}: build it again, or restore a copy")
+        }
+        LoadError::DigesterNeeded => {
+            anyhow!("it was made by a program with a digester of its own, and only that program can ask it")
+        }
+        error => anyhow!("{error}"),
+    }
 }
 
 /// A file to be made.

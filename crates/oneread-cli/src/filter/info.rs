@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::any::Viewing;
+use super::any::InPlace;
 use super::digester::AnyDigester;
 use super::facts::Facts;
 use super::file;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &args::Info) -> Result<()> {
     let contents = file::open(&args.file)?;
     let verified = !args.no_verify;
     let filter =
-        Viewing::<AnyDigester>::open(&contents, verified).with_context(|| args.file.display().to_string())?;
+        InPlace::<AnyDigester>::open(&contents, verified).with_context(|| args.file.display().to_string())?;
     let report = Report { facts: Facts::of(&filter, None, contents.len() as u64), verified };
     if args.json {
         print_json(&report)

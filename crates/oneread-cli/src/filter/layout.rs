@@ -8,9 +8,6 @@ use oneread::plan;
 
 use crate::args;
 
-/// The first layer of a growing filter that was not told a number: some 140 kB at 1%, and ten layers for 10^8 lines.
-const FIRST_ITEMS: u64 = 100_000;
-
 /// What a filter of any kind is made of.
 #[derive(Clone, Copy)]
 pub(super) enum Layout {
@@ -22,10 +19,9 @@ pub(super) enum Layout {
 
 impl Layout {
     /// The layout for so many lines; for a growing filter, its first layer is for so many.
-    pub(super) fn plan(args: &args::Build, items: Option<u64>) -> Result<Self> {
+    pub(super) fn plan(args: &args::Build, lines: u64) -> Result<Self> {
         use args::Kind;
         check_flags(args)?;
-        let lines = items.unwrap_or(FIRST_ITEMS);
         Ok(match args.kind {
             Kind::Bloom => Self::Bloom(bits(args, lines, args.bits_per_key)?),
             Kind::Blocked => Self::Blocked(match args.bits_per_key {
@@ -75,28 +71,21 @@ fn check_flags(args: &args::Build) -> Result<()> {
     Ok(())
 }
 
-/// A Bloom filter's bits or, with a counter for each, a counting filter's.
+/// A Bloom filter's bits or, with a counter for each, a counting filter's: as planned, but for what flags say.
 fn bits(args: &args::Build, items: u64, bits_per_key: Option<f64>) -> Result<BloomLayout, LayoutError> {
-    let scheme = args.scheme.unwrap_or_default();
-    let layout = match (bits_per_key, args.hashes) {
-        (Some(bits_per_key), hashes) => {
-            // A float above the range becomes the largest number, which is too large in any case.
-            let bits = (items as f64 * bits_per_key).ceil() as u64;
-            match hashes {
-                Some(hashes) => BloomLayout::new(bits, hashes)?,
-                None => plan::bloom::for_bits(bits, items)?,
-            }
-        }
-        (None, None) if !scheme.is_banded() => plan::bloom::for_rate(items, args.rate)?,
-        (None, hashes) => {
-            let hashes = match hashes {
-                Some(hashes) => hashes,
-                None => plan::bloom::for_rate(items, args.rate)?.hashes(),
-            };
-            return fewest_bits(items, args.rate, |bits| BloomLayout::new(bits, hashes)?.with_scheme(scheme));
-        }
+    let planned = match bits_per_key {
+        // A float above the range becomes the largest number, which is too large in any case.
+        Some(bits_per_key) => plan::bloom::for_bits((items as f64 * bits_per_key).ceil() as u64, items)?,
+        None => plan::bloom::for_rate(items, args.rate)?,
     };
-    layout.with_scheme(scheme)
+    let hashes = args.hashes.unwrap_or(planned.hashes());
+    let scheme = args.scheme.unwrap_or(planned.scheme());
+    let layout = |bits| BloomLayout::new(bits, hashes)?.with_scheme(scheme);
+    if bits_per_key.is_none() && (hashes != planned.hashes() || scheme.is_banded()) {
+        fewest_bits(items, args.rate, layout)
+    } else {
+        layout(planned.bits())
+    }
 }
 
 /// The smallest of some layouts that keeps the rate; with more bits it falls.

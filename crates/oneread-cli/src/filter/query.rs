@@ -1,11 +1,11 @@
 //! `oneread filter query`: the lines that may be in the set.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, StdoutLock, Write};
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 
-use super::any::Viewing;
+use super::any::InPlace;
 use super::digester::LineDigester;
 use super::lines::{Batch, Lines};
 use super::{file, progress};
@@ -13,11 +13,11 @@ use crate::{Outcome, args};
 
 pub(super) fn run(args: &args::Query) -> Result<Outcome> {
     let contents = file::open(&args.file)?;
-    let filter = Viewing::<LineDigester>::open(&contents, !args.no_verify)
+    let filter = InPlace::<LineDigester>::open(&contents, !args.no_verify)
         .with_context(|| args.file.display().to_string())?;
     let mut out = io::stdout().lock();
-    // On a terminal the lines themselves show how far we are.
-    let progress = if out.is_terminal() { ProgressBar::hidden() } else { progress::lines(None)? };
+    // Elsewhere the lines themselves show how far we are, or another program has the terminal.
+    let progress = if is_file(&out) { progress::lines(None)? } else { ProgressBar::hidden() };
     let mut lines = Lines::new(io::stdin().lock());
     let mut printed = Vec::new();
     let mut outcome = Outcome::Negative;
@@ -35,7 +35,7 @@ pub(super) fn run(args: &args::Query) -> Result<Outcome> {
 }
 
 /// Appends the lines that may be in the set, or those that are not, with a newline each.
-fn select(filter: &Viewing<'_, LineDigester>, batch: Batch<'_>, invert: bool, printed: &mut Vec<u8>) {
+fn select(filter: &InPlace<'_, LineDigester>, batch: Batch<'_>, invert: bool, printed: &mut Vec<u8>) {
     let mut lines = batch.lines();
     filter.contains_many(batch.lines(), |found| {
         let line = lines.next().expect("an answer a line");
@@ -44,4 +44,18 @@ fn select(filter: &Viewing<'_, LineDigester>, batch: Batch<'_>, invert: bool, pr
             printed.push(b'\n');
         }
     });
+}
+
+/// Whether the output is redirected to a file.
+#[cfg(unix)]
+fn is_file(out: &StdoutLock<'_>) -> bool {
+    use std::os::fd::AsFd;
+    let metadata = out.as_fd().try_clone_to_owned().and_then(|fd| std::fs::File::from(fd).metadata());
+    metadata.is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Whether the output is redirected to a file: not known here.
+#[cfg(not(unix))]
+fn is_file(_: &StdoutLock<'_>) -> bool {
+    false
 }

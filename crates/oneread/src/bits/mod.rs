@@ -12,6 +12,7 @@
 
 mod atomic;
 mod counters;
+mod huge_pages;
 mod line;
 mod little_endian;
 mod prefetch;
@@ -105,6 +106,7 @@ pub(crate) fn zeroed<T: Copy>(zero: T, len: u64) -> Result<Vec<T>, OutOfMemory> 
     let len = usize::try_from(len).map_err(|_| out_of_memory)?;
     let mut vector = Vec::new();
     vector.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+    huge_pages::ask_for(vector.spare_capacity_mut());
     vector.resize(len, zero);
     Ok(vector)
 }

@@ -87,16 +87,8 @@ impl fmt::Display for LoadError {
     }
 }
 
-impl core::error::Error for LoadError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::OutOfMemory(error) => Some(error),
-            #[cfg(feature = "std")]
-            Self::Io(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+// What a variant wraps is part of its message, so it is not repeated as a source.
+impl core::error::Error for LoadError {}
 
 impl From<OutOfMemory> for LoadError {
     fn from(error: OutOfMemory) -> Self {

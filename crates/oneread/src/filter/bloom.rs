@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{CACHED_BYTES, in_batches};
+use super::batch::{BATCH, CACHED_BYTES, in_batches};
 use super::{BuildError, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -243,41 +243,16 @@ impl<D> AtomicBloomFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
-        // An atomic write waits for all reads before it, and all reads after it wait for it. So read first, several
-        // locations at a time, and then write only where a bit is missing.
-        const GROUP: usize = 8;
-        let mut missing = [0; GROUP];
-        let (mut visited, mut count, mut before) = (0, 0, true);
-        self.scheme.for_each(digest, |location| {
-            missing[count] = location;
-            count += usize::from(!self.bit(location));
-            visited += 1;
-            if visited % GROUP == 0 {
-                before &= self.set_all(&missing[..count]);
-                count = 0;
-            }
-        });
-        self.set_all(&missing[..count]) & before
+        self.scheme.fold(digest, true, |before, location| self.words.set_bit(location) & before)
     }
 
-    /// Sets the bits; says whether there were none to be set.
-    #[inline(always)]
-    fn set_all(&self, missing: &[u64]) -> bool {
-        missing.iter().for_each(|location| self.words.set((location / 64) as usize, 1 << (location % 64)));
-        missing.is_empty()
-    }
-
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    /// Inserts many keys.
     pub fn insert_many<'q, Q: ?Sized + 'q>(&self, keys: impl IntoIterator<Item = &'q Q>)
     where
         D: Digester<Q>,
     {
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                self.insert_digest(digest);
-            }
-        });
+        // No asking for lines beforehand: they would come for sharing, and have to come again.
+        keys.into_iter().for_each(|key| _ = self.insert(key));
     }
 
     /// Removes all keys.
@@ -299,7 +274,18 @@ impl<D, S: Words> Bloom<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.scheme.every(digest, |location| self.bit(location))
+        if self.is_cached() {
+            self.scheme.every(digest, |location| self.bit(location))
+        } else {
+            // A mispredicted branch costs less than the cache lines of locations that need not be looked at.
+            self.scheme.all(digest, |location| self.bit(location))
+        }
+    }
+
+    /// Whether the filter is so small that it lies in a second-level cache.
+    #[inline(always)]
+    fn is_cached(&self) -> bool {
+        self.byte_len() < CACHED_BYTES
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -312,17 +298,57 @@ impl<D, S: Words> Bloom<D, S> {
         D: Digester<Q>,
     {
         in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                answer(self.contains_digest(digest));
+            if self.is_cached() {
+                return digests.iter().for_each(|&digest| answer(self.contains_digest(digest)));
             }
+            // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the
+            // others only of the keys that pass.
+            const FIRST: usize = 2;
+            let mut passed = [false; BATCH];
+            for &digest in digests {
+                self.prefetch_some(digest, 0..FIRST);
+            }
+            for (passed, &digest) in passed.iter_mut().zip(digests) {
+                *passed = self.first_are_set(digest, FIRST);
+                if *passed {
+                    self.prefetch_some(digest, FIRST..usize::MAX);
+                }
+            }
+            for (passed, &digest) in passed.iter().zip(digests) {
+                answer(*passed && self.scheme.all(digest, |location| self.bit(location)));
+            }
+        });
+    }
+
+    /// Whether the bits of a digest's first `count` locations are set.
+    #[inline(always)]
+    fn first_are_set(&self, digest: Digest, count: usize) -> bool {
+        let (mut set, mut at) = (true, 0);
+        self.scheme.all(digest, |location| {
+            set &= self.bit(location);
+            at += 1;
+            at < count
+        });
+        set
+    }
+
+    /// Asks for the lines of some of a digest's locations.
+    #[inline(always)]
+    fn prefetch_some(&self, digest: Digest, which: core::ops::Range<usize>) {
+        let mut at = 0;
+        self.scheme.all(digest, |location| {
+            if which.contains(&at) {
+                self.words.prefetch((location / 64) as usize);
+            }
+            at += 1;
+            at < which.end
         });
     }
 
     /// Asks for all lines of the digests' locations, unless the filter is so small that they are near anyway.
     #[inline(always)]
     pub(super) fn prefetch_all(&self, digests: &[Digest]) {
-        if self.byte_len() < CACHED_BYTES {
+        if self.is_cached() {
             return;
         }
         for &digest in digests {

@@ -247,7 +247,12 @@ impl<D, S: Words> CountingBloom<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.scheme.every(digest, |location| self.counters.get(location) > 0)
+        let occupied = |location| self.counters.get(location) > 0;
+        if self.byte_len() < CACHED_BYTES {
+            self.scheme.every(digest, occupied)
+        } else {
+            self.scheme.all(digest, occupied)
+        }
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;

@@ -1,5 +1,7 @@
 //! One test binary; its modules mirror `src/`.
 
+mod bits;
+mod bytes;
 mod filter;
 mod hash;
 mod layout;

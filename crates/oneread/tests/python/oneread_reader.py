@@ -10,6 +10,7 @@ It is slow (a megabyte a second or so) and meant to be read. Files that are dama
 refused with a sentence on stderr and exit code 2.
 """
 
+import functools
 import struct
 import sys
 
@@ -219,9 +220,14 @@ def portable(key, seed):
     return xxh3_128(key, seed)
 
 
+@functools.lru_cache(maxsize=None)
+def salt_of(domain, index):
+    return spread((domain + 1) * PHI & M64) + index * PHI & M64
+
+
 def word(digest, domain, index):
     low, high = digest
-    salt = spread((domain + 1) * PHI & M64) + index * PHI & M64
+    salt = salt_of(domain, index)
     return fold(low ^ salt, high + rotate(salt, 32) & M64)
 
 
@@ -244,13 +250,15 @@ def places(scheme, domain, k, m, digest):
         return [reduce(start + i * step + i * (i - 1) // 2 * growth & M64, m) for i in range(k)]
     if scheme in (2, 3, 4, 5):
         power = {2: lambda i: 0, 3: lambda i: i * i, 4: lambda i: i**3, 5: lambda i: (i**3 - i) // 6}[scheme]
-        return [(h(0) + i * h(1) + power(i)) % m for i in range(k)]
+        h0, h1 = h(0), h(1)
+        return [(h0 + i * h1 + power(i)) % m for i in range(k)]
     if scheme in (6, 7):
-        third = h(3) if scheme == 7 else 0
-        return [(h(0) + i * h(1) + i * (i - 1) // 2 * h(2) + i * (i - 1) * (i - 2) // 6 * third) % m for i in range(k)]
+        h0, h1, h2, h3 = h(0), h(1), h(2), h(3) if scheme == 7 else 0
+        return [(h0 + i * h1 + i * (i - 1) // 2 * h2 + i * (i - 1) * (i - 2) // 6 * h3) % m for i in range(k)]
     band = m // k
     if scheme == 8:
-        return [i * band + (reduce(w(0), band) + i * reduce(w(1), band)) % band for i in range(k)]
+        g0, g1 = reduce(w(0), band), reduce(w(1), band)
+        return [i * band + (g0 + i * g1) % band for i in range(k)]
     return [i * band + reduce(w(i), band) for i in range(k)]
 
 
@@ -411,15 +419,15 @@ def vectors(path):
 
 
 def main():
-    match sys.argv[1:]:
-        case ["query", path, ("u64" | "str") as type_]:
-            query(path, type_)
-        case ["checksum"]:
-            checksum()
-        case ["vectors", path]:
-            vectors(path)
-        case _:
-            sys.exit(__doc__)
+    command = sys.argv[1:]
+    if command[:1] == ["query"] and len(command) == 3 and command[2] in ("u64", "str"):
+        query(command[1], command[2])
+    elif command == ["checksum"]:
+        checksum()
+    elif command[:1] == ["vectors"] and len(command) == 2:
+        vectors(command[1])
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":

@@ -244,7 +244,23 @@ pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
         bytes: |filter: &CountingBloomFilter| filter.byte_len(),
         is_filter: true,
     };
-    Ok(vec![Box::new(peer), Box::new(ours)])
+    let batch = Made {
+        name: "oneread counting, batch".to_owned(),
+        structure: ours.structure.clone(),
+        clear: |filter: &mut CountingBloomFilter| filter.clear(),
+        insert: |filter: &mut CountingBloomFilter, keys: &[K]| filter.insert_many(keys),
+        count: |filter: &CountingBloomFilter, keys: &[K]| {
+            let mut found = 0;
+            filter.contains_many(keys, |answer| found += usize::from(answer));
+            found
+        },
+        remove: Some(|filter: &mut CountingBloomFilter, keys: &[K]| {
+            keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted"));
+        }),
+        bytes: |filter: &CountingBloomFilter| filter.byte_len(),
+        is_filter: true,
+    };
+    Ok(vec![Box::new(peer), Box::new(ours), Box::new(batch)])
 }
 
 /// Both with the same rows and columns; ours counts in 64 bits.

@@ -14,7 +14,7 @@ use core::fmt;
 
 use super::batch::BATCH;
 use super::{BuildError, MergeError};
-use crate::bits::{AtomicWords, Line, Lines, LittleEndian, zeroed};
+use crate::bits::{AtomicWords, Line, Lines, LittleEndian, Words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
 use crate::hash::{Digest, Digester, Domain, Portable, reduce};
 use crate::layout::BlockedLayout;
@@ -234,15 +234,15 @@ impl<D> AtomicBlockedBloomFilter<D> {
 
     #[inline(always)]
     fn insert_at(&self, place: Place) -> bool {
-        // Read the whole line first, then write only the words that lack their bit: a write would take the line from
-        // the other threads' caches.
-        let line = self.lines.read_line(place.block, |line| *line);
-        let missing = |at: &usize| line.0[*at] & place.mask(*at) == 0;
-        let missing = (0..Line::WORDS).filter(missing);
-        missing.fold(true, |_, at| {
-            self.lines.set(place.block * Line::WORDS + at, place.mask(at));
-            false
-        })
+        let first = place.block * Line::WORDS;
+        let location = |at: usize| 64 * (first + at) as u64 + u64::from(place.mask(at).trailing_zeros());
+        // The first write takes the line from the other threads; then it is cheap to look before writing.
+        let mut before = self.lines.set_bit(location(0));
+        for at in 1..Line::WORDS {
+            let set = self.lines.word(first + at) & place.mask(at) != 0;
+            before &= set || self.lines.set_bit(location(at));
+        }
+        before
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.

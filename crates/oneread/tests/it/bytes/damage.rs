@@ -74,7 +74,9 @@ fn one_kind_is_not_loaded_as_another() {
 
 #[test]
 fn what_is_not_a_container_says_so() {
-    for bytes in [&b""[..], b"o", b"oneread!", &[0; 128], &[0xff; 300], b"\x89ONEREAD and a lot of other bytes"] {
+    for bytes in
+        [&b""[..], b"o", b"oneread!", &[0; 128], &[0xff; 300], b"\x89ONEREAD and a lot of other bytes"]
+    {
         for kind in Kind::ALL {
             assert!(matches!(load(kind, bytes), Err(LoadError::NotAContainer)), "{kind}");
         }
@@ -90,7 +92,10 @@ fn a_later_version_says_so_even_if_all_else_is_new() {
         let error = load_and_open(kind, &bytes).unwrap_err();
         assert!(matches!(error, LoadError::Version { expected: 1, found: 2 }), "{kind}: {error}");
         bytes[VERSION] = 0;
-        assert!(matches!(load_and_open(kind, &bytes).unwrap_err(), LoadError::Checksum { part: "header", .. }));
+        assert!(matches!(
+            load_and_open(kind, &bytes).unwrap_err(),
+            LoadError::Checksum { part: "header", .. }
+        ));
         reseal(&mut bytes);
         assert!(matches!(load_and_open(kind, &bytes).unwrap_err(), LoadError::Invalid { .. }));
     }
@@ -115,7 +120,7 @@ fn damage_names_the_part_and_both_checksums() {
     let mut bytes = bloom().to_bytes();
     let written = u64::from_le_bytes(bytes[40..48].try_into().unwrap());
     bytes[HEADER] ^= 1;
-    let error = BloomFilter::<oneread::hash::Portable>::from_bytes(&bytes).unwrap_err();
+    let error = <BloomFilter>::from_bytes(&bytes).unwrap_err();
     let LoadError::Checksum { part, expected, found } = error else { panic!("{error}") };
     assert_eq!((part, expected), ("payload", written));
     assert_ne!(found, written);
@@ -134,7 +139,10 @@ fn errors_are_sentences() {
             LoadError::Version { expected: 1, found: 2 },
             "written in version 2 of the format, this library reads up to 1: use a newer one",
         ),
-        (LoadError::Kind { expected: Kind::Bloom, found: 4 }, "expected a Bloom filter, found a Count-Min sketch"),
+        (
+            LoadError::Kind { expected: Kind::Bloom, found: 4 },
+            "expected a Bloom filter, found a Count-Min sketch",
+        ),
         (
             LoadError::Length { expected: 200, found: 199 },
             "expected 200 bytes, found 199: the file was cut short or added to",

@@ -67,7 +67,9 @@ fn no_file_contains_the_secret() {
     let mut files = [
         keyed().to_bytes(),
         BlockedBloomFilter::with_digester(BlockedLayout::new(2).unwrap(), digester).unwrap().to_bytes(),
-        CountingBloomFilter::with_digester(CountingLayout::new(9, 2, 4).unwrap(), digester).unwrap().to_bytes(),
+        CountingBloomFilter::with_digester(CountingLayout::new(9, 2, 4).unwrap(), digester)
+            .unwrap()
+            .to_bytes(),
         CountMinSketch::with_digester(CountMinLayout::new(9, 2).unwrap(), digester).unwrap().to_bytes(),
         GrowingFilter::with_digester(GrowingLayout::new(9, 0.1).unwrap(), digester).unwrap().to_bytes(),
     ];
@@ -95,7 +97,10 @@ fn identities_have_the_numbers_of_the_format() {
     let stands_for_it = u128::from_str_radix(KEYED_IDENTITY, 16).unwrap().to_le_bytes();
     assert_eq!(Keyed::with_secret(secret).identity(), Identity { digester: 2, seed: stands_for_it });
 
-    assert_eq!(Portable::from_identity(&Identity { digester: 1, seed: wide }), Some(Portable::with_seed(seed)));
+    assert_eq!(
+        Portable::from_identity(&Identity { digester: 1, seed: wide }),
+        Some(Portable::with_seed(seed))
+    );
     assert_eq!(Portable::from_identity(&Identity { digester: 3, seed: wide }), None);
     assert_eq!(Ideal::from_identity(&Identity { digester: 3, seed: wide }), Some(Ideal::with_seed(seed)));
     assert_eq!(Ideal::from_identity(&Identity { digester: 1, seed: wide }), None);

@@ -7,11 +7,13 @@ mod identity;
 mod python;
 mod reader;
 mod round_trip;
+#[cfg(feature = "serde")]
+mod serde;
 
 use oneread::bytes::{Kind, LoadError, Saved};
 use oneread::filter::{
-    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView, CountingBloomFilter,
-    CountingView, GrowingFilter, GrowingView,
+    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
+    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
 };
 use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
 use xxhash_rust::xxh3::xxh3_64;
@@ -49,15 +51,13 @@ fn counting() -> CountingBloomFilter {
 }
 
 fn count_min() -> CountMinSketch {
-    let mut sketch =
-        CountMinSketch::with_seed(CountMinLayout::new(11, 3).unwrap(), SEED_OF_SAMPLES).unwrap();
+    let mut sketch = CountMinSketch::with_seed(CountMinLayout::new(11, 3).unwrap(), SEED_OF_SAMPLES).unwrap();
     (0..40u64).for_each(|key| sketch.add(&key, key + 1));
     sketch
 }
 
 fn growing() -> GrowingFilter {
-    let mut filter =
-        GrowingFilter::with_seed(GrowingLayout::new(8, 0.05).unwrap(), SEED_OF_SAMPLES).unwrap();
+    let mut filter = GrowingFilter::with_seed(GrowingLayout::new(8, 0.05).unwrap(), SEED_OF_SAMPLES).unwrap();
     (0..40u64).for_each(|key| _ = filter.insert(&key).unwrap());
     filter
 }
@@ -77,36 +77,36 @@ fn samples() -> [(Kind, Vec<u8>); 5] {
 fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
     Ok(match kind {
         Kind::Bloom => {
-            let filter = BloomFilter::from_bytes(bytes)?;
+            let filter = <BloomFilter>::from_bytes(bytes)?;
             (0..100u64).for_each(|key| _ = filter.contains(&key));
             assert!(filter.false_positive_rate() <= 1.0);
             filter.to_bytes()
         }
         Kind::Blocked => {
-            let filter = BlockedBloomFilter::from_bytes(bytes)?;
+            let filter = <BlockedBloomFilter>::from_bytes(bytes)?;
             (0..100u64).for_each(|key| _ = filter.contains(&key));
             assert!(filter.false_positive_rate() <= 1.0);
             filter.to_bytes()
         }
         Kind::Counting => {
-            let filter = CountingBloomFilter::from_bytes(bytes)?;
+            let filter = <CountingBloomFilter>::from_bytes(bytes)?;
             (0..100u64).for_each(|key| _ = filter.contains(&key));
             assert!(filter.false_positive_rate() <= 1.0 && filter.stuck() <= filter.occupied());
             filter.to_bytes()
         }
         Kind::CountMin => {
-            let sketch = CountMinSketch::from_bytes(bytes)?;
+            let sketch = <CountMinSketch>::from_bytes(bytes)?;
             (0..100u64).for_each(|key| _ = sketch.estimate(&key));
             sketch.to_bytes()
         }
         Kind::Growing => {
-            let mut filter = GrowingFilter::from_bytes(bytes)?;
+            let mut filter = <GrowingFilter>::from_bytes(bytes)?;
             (0..100u64).for_each(|key| _ = filter.contains(&key));
             assert!(filter.false_positive_rate() <= 1.0);
             _ = (filter.len(), filter.byte_len());
             let saved = filter.to_bytes();
             // Changing what came from a file must not fail either, whatever its layers say.
-            filter.merge(GrowingFilter::from_bytes(bytes)?).ok();
+            filter.merge(<GrowingFilter>::from_bytes(bytes)?).ok();
             _ = (filter.insert(&u64::MAX), filter.len());
             saved
         }
@@ -118,27 +118,27 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
 fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
     match kind {
         Kind::Bloom => {
-            let view = BloomView::open(bytes)?;
+            let view = <BloomView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
             view.verify()
         }
         Kind::Blocked => {
-            let view = BlockedView::open(bytes)?;
+            let view = <BlockedView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
             view.verify()
         }
         Kind::Counting => {
-            let view = CountingView::open(bytes)?;
+            let view = <CountingView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
             view.verify()
         }
         Kind::CountMin => {
-            let view = CountMinView::open(bytes)?;
+            let view = <CountMinView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.estimate(&key));
             view.verify()
         }
         Kind::Growing => {
-            let view = GrowingView::open(bytes)?;
+            let view = <GrowingView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
             view.verify()
         }

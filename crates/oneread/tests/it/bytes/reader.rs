@@ -71,7 +71,9 @@ fn a_stream_that_ends_early_is_too_short() {
     for (kind, bytes) in samples() {
         for length in 12..bytes.len() {
             let error = load(kind, &bytes[..length]).unwrap_err();
-            let LoadError::Length { expected, found } = error else { panic!("{kind}, {length} bytes: {error}") };
+            let LoadError::Length { expected, found } = error else {
+                panic!("{kind}, {length} bytes: {error}")
+            };
             let whole = if length < HEADER { HEADER } else { bytes.len() };
             assert_eq!((expected, found), (whole as u64, length as u64), "{kind}");
         }

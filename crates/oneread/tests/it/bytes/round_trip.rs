@@ -1,24 +1,20 @@
 //! What was saved comes back, by every way there is.
 
-use std::fmt::Debug;
-
 use oneread::bytes::{Kind, Saved};
 use oneread::filter::{
-    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView, CountingBloomFilter,
-    CountingView, GrowingFilter, GrowingView,
+    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
+    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
 };
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Ideal, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, CountMinLayout, Counting, CountingLayout, GrowingLayout, Update,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::{HEADER, blocked, bloom, count_min, counting, growing, load_and_open, samples};
 
-/// Bytes, a stream, JSON and a binary format.
-fn comes_back<F: Saved + PartialEq + Debug + Serialize + DeserializeOwned>(structure: &F) {
+/// By bytes and by a stream.
+fn comes_back<F: Saved + PartialEq>(structure: &F) {
     let bytes = structure.to_bytes();
     assert_eq!(Kind::of(&bytes).unwrap(), F::KIND);
     assert!(bytes.len() > HEADER && bytes.len().is_multiple_of(8));
@@ -32,26 +28,10 @@ fn comes_back<F: Saved + PartialEq + Debug + Serialize + DeserializeOwned>(struc
     let mut stream = &saved[..];
     assert!(F::load(&mut stream).unwrap() == *structure);
     assert_eq!(stream, b"what follows");
-
-    let json = serde_json::to_string(structure).unwrap();
-    assert!(json.starts_with("[137,111,110,101,"), "bytes as numbers: {}", &json[..40]);
-    assert!(serde_json::from_str::<F>(&json).unwrap() == *structure);
-    let error = serde_json::from_str::<F>("[137,111]").unwrap_err().to_string();
-    assert!(error.contains("not a file of oneread"), "{error}");
-    let error = serde_json::from_str::<F>("{}").unwrap_err().to_string();
-    assert!(error.contains("the bytes of a saved structure"), "{error}");
-
-    let binary = postcard::to_stdvec(structure).unwrap();
-    // Its length before it, in one to three bytes, and nothing else.
-    assert!(binary.ends_with(&bytes) && binary.len() <= bytes.len() + 3);
-    assert!(postcard::from_bytes::<F>(&binary).unwrap() == *structure);
-    let mut damaged = binary;
-    *damaged.last_mut().unwrap() ^= 1;
-    assert!(postcard::from_bytes::<F>(&damaged).is_err());
 }
 
 #[test]
-fn every_kind_comes_back_by_every_way() {
+fn every_kind_comes_back() {
     comes_back(&bloom());
     comes_back(&blocked());
     comes_back(&counting());
@@ -68,7 +48,9 @@ fn every_layout_comes_back() {
             filter.insert("key");
             comes_back(&filter);
         }
-        for (counting, width) in [(Counting::EachProbe, 2), (Counting::OncePerItem, 5), (Counting::EachProbe, 8)] {
+        for (counting, width) in
+            [(Counting::EachProbe, 2), (Counting::OncePerItem, 5), (Counting::EachProbe, 8)]
+        {
             let layout = CountingLayout::new(99, 4, width).unwrap().with_counting(counting);
             let mut filter = CountingBloomFilter::with_seed(layout.with_scheme(scheme).unwrap(), 1).unwrap();
             filter.insert("key");
@@ -105,8 +87,8 @@ fn structures_larger_than_a_chunk_come_back() {
     // A payload of more than twice 65536 bytes, which are read at once, and not a multiple of them.
     let mut bloom = BloomFilter::with_seed(BloomLayout::new(1_100_000, 3).unwrap(), 1).unwrap();
     let mut blocked = BlockedBloomFilter::with_seed(BlockedLayout::new(2500).unwrap(), 1).unwrap();
-    let mut growing = GrowingFilter::with_seed(GrowingLayout::new(20_000, 0.01).unwrap(), 1).unwrap();
-    for key in 0..50_000u64 {
+    let mut growing = GrowingFilter::with_seed(GrowingLayout::new(40_000, 0.01).unwrap(), 1).unwrap();
+    for key in 0..100_000u64 {
         bloom.insert(&key);
         blocked.insert(&key);
         growing.insert(&key).unwrap();
@@ -127,11 +109,11 @@ fn views_answer_as_what_was_saved() {
     let [bloom_bytes, blocked_bytes, counting_bytes, count_min_bytes, growing_bytes] = &samples;
     let (bloom, blocked, counting, count_min, growing) =
         (bloom(), blocked(), counting(), count_min(), growing());
-    let bloom_view = BloomView::open(bloom_bytes).unwrap();
-    let blocked_view = BlockedView::open(blocked_bytes).unwrap();
-    let counting_view = CountingView::open(counting_bytes).unwrap();
-    let count_min_view = CountMinView::open(count_min_bytes).unwrap();
-    let growing_view = GrowingView::open(growing_bytes).unwrap();
+    let bloom_view = <BloomView<'_>>::open(bloom_bytes).unwrap();
+    let blocked_view = <BlockedView<'_>>::open(blocked_bytes).unwrap();
+    let counting_view = <CountingView<'_>>::open(counting_bytes).unwrap();
+    let count_min_view = <CountMinView<'_>>::open(count_min_bytes).unwrap();
+    let growing_view = <GrowingView<'_>>::open(growing_bytes).unwrap();
     for key in 0..2000u64 {
         assert_eq!(bloom_view.contains(&key), bloom.contains(&key), "key {key}");
         assert_eq!(blocked_view.contains(&key), blocked.contains(&key), "key {key}");

@@ -28,7 +28,7 @@ impl Model {
 
     fn bits(&self, key: u64) -> [u64; 8] {
         let word = u128::from(self.digester.digest(&key).word(Domain::BLOCKED, 0));
-        let block = (word * u128::from(self.blocks) >> 64) as u64;
+        let block = ((word * u128::from(self.blocks)) >> 64) as u64;
         let numbers = (word * SPREAD % (1 << 64)) as u64 >> 16;
         std::array::from_fn(|j| 512 * block + 64 * j as u64 + (numbers >> (6 * j)) % 64)
     }
@@ -245,7 +245,8 @@ fn filters_are_equal_if_layout_seed_and_bits_are() {
     let layout = BlockedLayout::new(3).unwrap();
     let (mut one, _) = filled(layout, 1, &[1, 2, 3]);
     let (other, _) = filled(layout, 1, &[3, 1, 2]);
-    assert!(one == other && one == AtomicBlockedBloomFilter::from(other.clone()));
+    let shared = AtomicBlockedBloomFilter::from(other.clone());
+    assert!(one == other && one == shared);
     one.insert(&4u64);
     assert!(one != other);
     assert!(filled(layout, 1, &[]).0 != filled(layout, 2, &[]).0, "different seeds");

@@ -269,7 +269,8 @@ fn filters_are_equal_if_layout_seed_and_bits_are() {
     let layout = BloomLayout::new(1000, 3).unwrap();
     let (mut one, _) = filled(layout, 1, &[1, 2, 3]);
     let (other, _) = filled(layout, 1, &[3, 1, 2]);
-    assert!(one == other && one == AtomicBloomFilter::from(other.clone()));
+    let shared = AtomicBloomFilter::from(other.clone());
+    assert!(one == other && one == shared);
     one.insert(&4u64);
     assert!(one != other);
     assert!(filled(layout, 1, &[]).0 != filled(layout, 2, &[]).0, "different seeds");

@@ -108,7 +108,7 @@ fn large_bloom_filters_of_16_bits_a_key_err_as_often_as_theory_says() {
 
 /// As above, with 40 million queries for each filter: deviations of .26% and .17%, together .31%, times six: 1.9%.
 #[test]
-#[ignore = "6 s: 320 million queries, for 2% instead of 5%"]
+#[ignore = "5 s: 320 million queries, for 2% instead of 5%"]
 fn large_bloom_filters_of_16_bits_a_key_are_within_two_percent_of_theory() {
     large_bloom_filters(16, 40_000_000, 0.02);
 }

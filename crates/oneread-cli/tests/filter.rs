@@ -1,0 +1,462 @@
+//! `oneread filter` as a user meets it: against exact sets, and against everything that can be wrong.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use oneread::bytes::Saved;
+use oneread::filter::{BloomFilter, CountMinSketch};
+use oneread::hash::Keyed;
+use oneread::layout::{BloomLayout, CountMinLayout};
+use oneread::plan;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const KINDS: [&str; 4] = ["bloom", "blocked", "counting", "growing"];
+
+/// The rate that is asked for.
+const RATE: f64 = 0.01;
+
+/// A directory of its own for each test, in which the command runs.
+struct Shell {
+    directory: TempDir,
+    input: TempDir,
+}
+
+impl Shell {
+    fn new() -> Self {
+        let directory = || tempfile::tempdir().expect("a temporary directory");
+        Self { directory: directory(), input: directory() }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Runs `oneread filter` with words of arguments and an input.
+    fn run(&self, args: &str, input: &[u8]) -> Output {
+        let file = self.input.path().join("input");
+        fs::write(&file, input).expect("input");
+        Command::new(env!("CARGO_BIN_EXE_oneread"))
+            .arg("filter")
+            .args(args.split_whitespace())
+            .current_dir(self.path())
+            .stdin(File::open(&file).expect("input"))
+            .output()
+            .expect("the command starts")
+    }
+
+    /// The output of a run that must succeed, without a word or a progress bar on stderr.
+    fn done(&self, args: &str, input: &[u8]) -> Vec<u8> {
+        let output = self.run(args, input);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{args}");
+        output.stdout
+    }
+
+    fn json(&self, args: &str, input: &[u8]) -> Value {
+        serde_json::from_slice(&self.done(&format!("{args} --json"), input)).expect("JSON")
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path().join(name)).expect("a file")
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path().join(name), bytes).expect("a file");
+    }
+
+    /// The files and their contents.
+    fn snapshot(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(self.path()).expect("a directory").map(|entry| entry.expect("an entry"));
+        let mut files: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.file_name().into_string().expect("UTF-8");
+                (name, fs::read(entry.path()).unwrap_or_default())
+            })
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("UTF-8")
+}
+
+/// `name 0`, `name 1`, … a line each.
+fn numbered(name: &str, count: u32) -> Vec<u8> {
+    (0..count).flat_map(|number| format!("{name} {number}\n").into_bytes()).collect()
+}
+
+#[test]
+fn every_key_is_found_and_others_at_the_planned_rate() {
+    const COUNT: u32 = 200_000;
+    let keys = numbered("key", COUNT);
+    let exact: HashSet<&str> = text(&keys).lines().collect();
+    // Keys and others in turn, as a mixed stream has them.
+    let mixed: String = (0..COUNT).map(|number| format!("other {number}\nkey {number}\n")).collect();
+    for kind in KINDS {
+        let shell = Shell::new();
+        let built = shell.json(&format!("build f --rate {RATE} --kind {kind}"), &keys);
+        assert_eq!((&built["kind"], &built["lines"]), (&kind.into(), &COUNT.into()));
+
+        let printed = shell.done("query f", mixed.as_bytes());
+        let (found, false_positives): (Vec<&str>, Vec<&str>) =
+            text(&printed).lines().partition(|line| exact.contains(line));
+        assert!(found.into_iter().eq(text(&keys).lines()), "{kind} forgets keys, or changes their order");
+
+        // 2000 of 200,000 others, ±300: by Chernoff's bound, 2·exp(−300²/(3·2000)), off once in a million seeds,
+        // and the seed is fixed. A growing filter keeps a part of the rate for layers to come: it has told its own.
+        let asked = RATE * f64::from(COUNT);
+        let told = built["false_positive_rate"].as_f64().unwrap() * f64::from(COUNT);
+        let expected = if kind == "growing" { told } else { asked };
+        let count = false_positives.len() as f64;
+        assert!(expected <= asked && (count - expected).abs() < 300.0, "{kind}: {count} false positives");
+
+        let inverted = shell.done("query f --invert", mixed.as_bytes());
+        let printed: HashSet<&str> = text(&printed).lines().collect();
+        let rest = mixed.lines().filter(|line| !printed.contains(line));
+        assert!(text(&inverted).lines().eq(rest), "{kind}: --invert prints the other lines");
+    }
+}
+
+#[test]
+fn the_same_lines_give_the_same_bytes() {
+    let keys = numbered("key", 5000);
+    for kind in KINDS {
+        let shell = Shell::new();
+        shell.done(&format!("build one --kind {kind}"), &keys);
+        shell.done(&format!("build two --kind {kind}"), &keys);
+        assert_eq!(shell.read("one"), shell.read("two"), "{kind}");
+        shell.done(&format!("build seeded --kind {kind} --seed 7"), &keys);
+        assert_ne!(shell.read("one"), shell.read("seeded"), "{kind}");
+        if kind != "growing" {
+            shell.done(&format!("build streamed --kind {kind} --items 5000"), &keys);
+            assert_eq!(shell.read("one"), shell.read("streamed"), "{kind}: counted first or told");
+        }
+    }
+}
+
+#[test]
+fn the_library_finds_the_lines_as_byte_strings_under_seed_0() {
+    let shell = Shell::new();
+    shell.done("build f", b"one\ntwo\n");
+    let filter: BloomFilter = Saved::from_bytes(&shell.read("f")).expect("a filter");
+    assert!(filter.contains("one") && filter.contains(&b"two"[..]) && !filter.contains("three"));
+    assert_eq!(filter.digester().seed(), 0);
+    assert_eq!(
+        filter.layout(),
+        plan::bloom::for_rate(2, RATE).unwrap(),
+        "the library's plan, scheme and all"
+    );
+}
+
+#[test]
+fn a_merged_filter_is_the_filter_of_all_lines() {
+    let (a, b) = (numbered("a", 300), numbered("b", 200));
+    for kind in KINDS {
+        let shell = Shell::new();
+        let flags = format!("--kind {kind} --items 1000");
+        shell.done(&format!("build a {flags}"), &a);
+        shell.done(&format!("build b {flags}"), &b);
+        shell.done(&format!("build all {flags}"), &[&*a, &*b].concat());
+        let merged = shell.json("merge merged a b", b"");
+        assert_eq!(shell.read("merged"), shell.read("all"), "{kind}");
+        assert_eq!(merged, {
+            let mut info = shell.json("info all", b"");
+            assert_eq!(info.as_object_mut().unwrap().remove("verified"), Some(true.into()));
+            info
+        });
+    }
+}
+
+#[test]
+fn growing_filters_join_their_layers() {
+    let shell = Shell::new();
+    shell.done("build a --kind growing --items 100", &numbered("a", 1000));
+    shell.done("build b --kind growing --items 100", &numbered("b", 500));
+    let merged = shell.json("merge ab a b", b"");
+    let layers = |name: &str| shell.json(&format!("info {name}"), b"")["layers"].as_u64().unwrap();
+    // 100 + 200 + 400 + 800 hold a thousand lines.
+    assert_eq!(layers("a"), 4);
+    assert!((4..=layers("a") + layers("b")).contains(&merged["layers"].as_u64().unwrap()));
+    let all = [numbered("a", 1000), numbered("b", 500)].concat();
+    assert_eq!(shell.done("query ab", &all), all);
+}
+
+#[test]
+fn info_tells_the_fields_of_each_kind() {
+    let keys = numbered("key", 10_000);
+    for kind in KINDS {
+        let shell = Shell::new();
+        shell.done(&format!("build f --kind {kind} --seed 5"), &keys);
+        let info = shell.json("info f", b"");
+        let number =
+            |field: &str| info[field].as_f64().unwrap_or_else(|| panic!("{kind} has {field}: {info}"));
+        assert_eq!(
+            (&info["kind"], &info["digester"], &info["seed"]),
+            (&kind.into(), &"portable".into(), &5.into())
+        );
+        assert_eq!(info["verified"], true);
+        assert_eq!(info["items_estimated"], kind != "growing");
+        // A growing filter does not count the up to 1% that seem to be there already, and an estimate is off by a few
+        // times √m/k = √95,900/7 = 44.
+        assert!((number("items") - 10_000.0).abs() <= 200.0, "{kind}: {info}");
+        assert!((number("bits_per_key") - number("bits") / number("items")).abs() < 1e-9, "{kind}");
+        assert_eq!(number("bytes"), shell.read("f").len() as f64);
+        // Header, at most 48 bytes more a layer, and at most 64 that a block or word is rounded up by.
+        let overhead = number("bytes") - number("bits") / 8.0;
+        assert!((128.0..=240.0).contains(&overhead), "{kind}: {overhead}");
+
+        let has = |field: &str| !info[field].is_null();
+        let fixed = kind != "growing";
+        assert_eq!((has("hashes"), has("fill"), has("layers")), (fixed, fixed, !fixed), "{kind}");
+        assert_eq!(has("scheme"), ["bloom", "counting"].contains(&kind));
+        assert_eq!((has("counter_bits"), has("stuck")), (kind == "counting", kind == "counting"));
+        if fixed {
+            // Full to the plan: the rate is the one asked for, within what 10,000 keys vary by, and about half
+            // of the bits are set.
+            assert!((number("false_positive_rate") / RATE - 1.0).abs() < 0.1, "{kind}: {info}");
+            assert!((0.45..0.6).contains(&number("fill")), "{kind}: {info}");
+        }
+        let table = shell.done("info f", b"");
+        assert!(text(&table).lines().any(|line| line.starts_with("kind") && line.ends_with(kind)));
+    }
+}
+
+#[test]
+fn flags_shape_the_filter() {
+    let shell = Shell::new();
+    let keys = numbered("key", 1000);
+    let built = |flags: &str| shell.json(&format!("build f --force {flags}"), &keys);
+    let sized = built("--bits-per-key 12");
+    assert_eq!((&sized["bits"], &sized["hashes"]), (&12_000.into(), &8.into()));
+    let counters = built("--kind counting --bits-per-key 48 --counter-bits 3 --hashes 5 --scheme double");
+    assert_eq!((&counters["bits"], &counters["counter_bits"]), (&48_000.into(), &3.into()));
+    assert_eq!((&counters["hashes"], &counters["scheme"]), (&5.into(), &"double".into()));
+    let blocked = built("--kind blocked --bits-per-key 16");
+    // ⌈16,000/512⌉ blocks.
+    assert_eq!(blocked["bits"], 32 * 512);
+
+    // Whatever the scheme and the number of hashes, the rate that is asked for is kept.
+    for flags in
+        ["", "--hashes 3", "--scheme independent-bands", "--scheme partitioned --hashes 10", "--kind blocked"]
+    {
+        let planned =
+            built(&format!("--rate 0.001 {flags}"))["planned_false_positive_rate"].as_f64().unwrap();
+        assert!(planned > 0.000_9 && planned <= 0.001, "{flags}: {planned}");
+    }
+}
+
+#[test]
+fn keys_are_bytes_up_to_the_newline_and_nothing_is_stripped() {
+    let lines: [&[u8]; 6] = [b"plain", b"", b"\0", b"a\0b", b"\xff\xfe", b" spaces and \r"];
+    let joined = lines.join(&b'\n');
+    let ended = [&joined[..], b"\n"].concat();
+    for kind in KINDS {
+        let shell = Shell::new();
+        let others: &[u8] = b"plai\nPLAIN\na\nspaces and\n\xff\n";
+        shell.done(&format!("build f --rate 1e-9 --kind {kind}"), &joined);
+        shell.done(&format!("build ended --rate 1e-9 --kind {kind}"), &ended);
+        assert_eq!(shell.read("f"), shell.read("ended"), "{kind}: the last newline makes no difference");
+
+        // Printed as they came, each with a newline.
+        assert_eq!(shell.done("query f", &joined), ended, "{kind}");
+        assert_eq!(shell.done("query f", &[others, &joined].concat()), ended, "{kind}");
+        assert_eq!(shell.done("query f --invert", &[others, &joined].concat()), others, "{kind}");
+    }
+}
+
+#[test]
+fn nothing_in_gives_nothing_out_and_exit_code_1() {
+    let shell = Shell::new();
+    for kind in KINDS {
+        let built = shell.json(&format!("build {kind} --kind {kind} --items 100"), b"");
+        assert_eq!((&built["items"], &built["false_positive_rate"]), (&0.into(), &0.0.into()), "{kind}");
+        assert_eq!(built["bits_per_key"], Value::Null);
+        for (flags, input, code) in
+            [("", &b""[..], 1), ("", b"a\n\n", 1), ("--invert", b"", 1), ("--invert", b"a", 0)]
+        {
+            let output = shell.run(&format!("query {kind} {flags}"), input);
+            assert_eq!((output.status.code(), text(&output.stderr)), (Some(code), ""), "{kind} {flags}");
+        }
+    }
+    shell.done("build grown --kind growing", b"");
+}
+
+#[test]
+fn a_file_is_replaced_only_by_force() {
+    let shell = Shell::new();
+    shell.done("build f", b"before\n");
+    let before = shell.snapshot();
+    for args in ["build f", "merge f f f"] {
+        let output = shell.run(args, b"after\n");
+        assert_eq!(output.status.code(), Some(2), "{args}");
+        assert!(text(&output.stderr).contains("--force"), "{args}");
+        assert_eq!(shell.snapshot(), before, "{args}");
+    }
+    shell.done("merge f f f --force", b"");
+    shell.done("build f --force", b"after\n");
+    assert_eq!(shell.done("query f", b"before\nafter\n"), b"after\n");
+    assert_eq!(shell.snapshot().len(), 1, "no temporary file stays");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_has_the_usual_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let shell = Shell::new();
+    shell.done("build f", b"key\n");
+    shell.write("plain", b"");
+    let mode = |name: &str| fs::metadata(shell.path().join(name)).expect("a file").permissions().mode();
+    assert_eq!(mode("f"), mode("plain"));
+}
+
+#[test]
+fn what_is_wrong_is_one_sentence_exit_code_2_and_leaves_nothing_behind() {
+    let shell = Shell::new();
+    shell.done("build f --items 1000", b"key\n");
+    shell.done("build larger --items 2000", b"key\n");
+    shell.done("build seeded --items 1000 --seed 1", b"key\n");
+    shell.done("build blocked --items 1000 --kind blocked", b"key\n");
+    shell.done("build grown --kind growing", b"key\n");
+    let whole = shell.read("f");
+    let changed = |at: usize| [&whole[..at], &[whole[at] ^ 1], &whole[at + 1..]].concat();
+    shell.write("text", b"some text that is no filter\n");
+    shell.write("empty", b"");
+    shell.write("cut", &whole[..whole.len() - 8]);
+    shell.write("longer", &[&whole[..], b"12345678"].concat());
+    shell.write("header", &changed(70));
+    shell.write("payload", &changed(500));
+    shell.write(
+        "sketch",
+        &CountMinSketch::with_seed(CountMinLayout::new(10, 2).unwrap(), 0).unwrap().to_bytes(),
+    );
+    let keyed = BloomFilter::with_digester(BloomLayout::new(100, 3).unwrap(), Keyed::with_secret([7; 16]));
+    shell.write("keyed", &keyed.unwrap().to_bytes());
+    fs::create_dir(shell.path().join("folder")).unwrap();
+    let before = shell.snapshot();
+
+    for (args, expected) in [
+        ("build new", "no lines on stdin"),
+        ("build new --kind blocked", "no lines on stdin"),
+        ("build new --kind counting", "no lines on stdin"),
+        ("build new --rate 0", "--rate"),
+        ("build new --rate 1", "--rate"),
+        ("build new --rate NaN", "--rate"),
+        ("build new --rate=-0.5", "--rate"),
+        ("build new --rate 1e-300", "--rate"),
+        ("build new --rate much", "much"),
+        ("build new --bits-per-key 0", "--bits-per-key"),
+        ("build new --bits-per-key inf", "--bits-per-key"),
+        ("build new --rate 0.1 --bits-per-key 8", "cannot be used with"),
+        ("build new --items 0", "--items"),
+        ("build new --items 1000000000000000000", "new: cannot be built"),
+        ("build new --items 1000000000000000000 --kind blocked", "new: cannot be built"),
+        ("build new --items 1000000000000000000 --kind counting", "new: cannot be built"),
+        ("build new --items 1000000000000000000 --kind growing", "new: cannot be built"),
+        ("build new --items 1000000 --bits-per-key 1e300", "new: cannot be built"),
+        ("build new --kind cuckoo", "cuckoo"),
+        ("build new --hashes 0", "--hashes"),
+        ("build new --hashes 65", "--hashes"),
+        ("build new --scheme random", "accelerated"),
+        ("build new --counter-bits 4", "--counter-bits does not go with --kind bloom"),
+        ("build new --kind counting --counter-bits 9", "--counter-bits"),
+        ("build new --kind blocked --hashes 4", "--hashes does not go with --kind blocked"),
+        ("build new --kind blocked --scheme double", "--scheme does not go with --kind blocked"),
+        ("build new --kind growing --bits-per-key 8", "--bits-per-key does not go with --kind growing"),
+        ("build nowhere/new", "nowhere/new: "),
+        ("build folder", "folder: it is a directory"),
+        ("build", "<FILE>"),
+        ("query missing", "missing: cannot open it"),
+        ("query folder", "folder: it is a directory"),
+        ("query text", "text: not a file of oneread"),
+        ("query empty", "empty: not a file of oneread"),
+        ("query cut", "cut: expected"),
+        ("query longer", "longer: expected"),
+        ("query header", "header: the header is damaged"),
+        ("query payload", "payload: the payload is damaged"),
+        ("query sketch", "sketch: it holds a Count-Min sketch"),
+        ("query keyed", "keyed: it was made by a program"),
+        ("info missing", "missing: cannot open it"),
+        ("info text", "text: not a file of oneread"),
+        ("info payload", "payload: the payload is damaged"),
+        ("info header --no-verify", "header: the header is damaged"),
+        ("info sketch", "sketch: it holds a Count-Min sketch"),
+        ("merge new f", "<FILE>"),
+        ("merge new f missing", "missing: cannot open it"),
+        ("merge new f payload", "payload: the payload is damaged"),
+        ("merge new f text", "text: not a file of oneread"),
+        ("merge new f larger", "and larger is bloom of"),
+        ("merge new f seeded", "and seeded is bloom of"),
+        ("merge new f blocked", "and blocked is blocked of"),
+        ("merge new grown f", "grown is growing from"),
+        ("merge new f keyed", "keyed: it was made by a program"),
+        ("merge nowhere/new f f", "nowhere/new: "),
+        ("mix", "mix"),
+    ] {
+        let output = shell.run(args, b"");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args}: {message}");
+        assert!(output.stdout.is_empty(), "{args}");
+        assert_eq!(message.lines().count(), 1, "{args}: {message}");
+        assert!(message.starts_with("error: ") && message.contains(expected), "{args}: {message}");
+        assert_eq!(shell.snapshot(), before, "{args}");
+    }
+}
+
+#[test]
+fn damage_is_overlooked_only_when_asked_to() {
+    let shell = Shell::new();
+    shell.done("build f", b"key\n");
+    let mut bytes = shell.read("f");
+    bytes[128] ^= 1;
+    shell.write("f", &bytes);
+    assert_eq!(shell.json("info f --no-verify", b"")["verified"], false);
+    assert_eq!(shell.run("query f --no-verify", b"").status.code(), Some(1));
+}
+
+#[test]
+fn info_describes_a_filter_whose_secret_it_does_not_know() {
+    let shell = Shell::new();
+    let filter = BloomFilter::with_digester(BloomLayout::new(100, 3).unwrap(), Keyed::with_secret([7; 16]));
+    shell.write("f", &filter.unwrap().to_bytes());
+    let info = shell.json("info f", b"");
+    assert_eq!(
+        (&info["digester"], &info["seed"], &info["bits"]),
+        (&"keyed".into(), &Value::Null, &100.into())
+    );
+}
+
+#[test]
+fn a_reader_that_hangs_up_is_no_failure() {
+    let shell = Shell::new();
+    let keys = numbered("key", 100_000);
+    shell.done("build f", &keys);
+    shell.write("keys", &keys);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oneread"))
+        .args(["filter", "query", "f"])
+        .current_dir(shell.path())
+        .stdin(File::open(shell.path().join("keys")).expect("keys"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+#[test]
+fn help_teaches_by_example() {
+    let shell = Shell::new();
+    for (args, example) in [
+        ("--help", "oneread filter query seen.filter --invert < new.txt"),
+        ("build --help", "zcat *.gz | oneread filter build"),
+        ("query --help", "Exit codes: 0 at least one line was printed, 1 none was"),
+        ("merge --help", "oneread filter merge week mon tue"),
+    ] {
+        assert!(text(&shell.done(args, b"")).contains(example), "{args}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Loading takes no more memory than the file warrants, whatever its header says.
+//!
+//! A test binary of its own, since it counts the allocations of the whole program.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use oneread::bytes::Saved;
+use oneread::filter::{
+    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
+    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
+};
+use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use xxhash_rust::xxh3::xxh3_64;
+
+thread_local! {
+    /// Bytes that this thread holds, and the most it held since it was last asked.
+    static HELD: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+struct Counting;
+
+fn change(add: usize, take: usize) {
+    HELD.with(|held| {
+        let (now, most) = held.get();
+        let now = (now + add).saturating_sub(take);
+        held.set((now, most.max(now)));
+    });
+}
+
+// SAFETY: every call is handed to the system's allocator unchanged; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        change(layout.size(), 0);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        change(0, layout.size());
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // The old and the new memory may both be held for a moment.
+        change(size, 0);
+        change(0, layout.size());
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most memory that was held at a time during some work, beyond what was held before.
+fn most_during<R>(work: impl FnOnce() -> R) -> usize {
+    let before = HELD.with(|held| {
+        let (now, _) = held.get();
+        held.set((now, now));
+        now
+    });
+    drop(work());
+    HELD.with(|held| held.get().1) - before
+}
+
+fn put(bytes: &mut [u8], at: usize, field: u64) {
+    bytes[at..at + 8].copy_from_slice(&field.to_le_bytes());
+}
+
+/// Makes both checksums right again; positions as in `docs/format.md`.
+fn reseal(bytes: &mut [u8]) {
+    let payload = xxh3_64(&bytes[128..]);
+    put(bytes, 40, payload);
+    let header = xxh3_64(&[&bytes[..56], &bytes[64..128]].concat());
+    put(bytes, 56, header);
+}
+
+/// A loaded vector grows by doubling: at most twice its final size, beside half of that while it moves, and the small change of
+/// errors and layers.
+fn warranted(file: usize) -> usize {
+    3 * file + 1024
+}
+
+const SIZES: [u64; 8] = [1, 4096, 1_000_000, 1 << 30, 1 << 37, 1 << 46, 1 << 63, u64::MAX];
+
+/// Loads and views with every absurd number in every field of the layout, and every absurd length of the payload.
+fn takes_what_the_file_warrants(
+    bytes: &[u8],
+    load: impl Fn(&[u8]) -> bool,
+    load_stream: impl Fn(&[u8]) -> bool,
+    open: impl Fn(&[u8]) -> bool,
+) {
+    assert!(load(bytes) && load_stream(bytes) && open(bytes), "the file itself is whole");
+    let mut refused = 0;
+    for length in SIZES.into_iter().chain([bytes.len() as u64 - 128]) {
+        for field in 0..8 {
+            for value in SIZES {
+                let mut forged = bytes.to_vec();
+                put(&mut forged, 32, length);
+                put(&mut forged, 64 + 8 * field, value);
+                reseal(&mut forged);
+                let mut loaded = false;
+                let most = most_during(|| loaded = load(&forged));
+                assert!(
+                    most <= warranted(forged.len()),
+                    "field {field} = {value}, length {length}: {most} bytes"
+                );
+                // A stream does not say how long it is.
+                let most = most_during(|| _ = load_stream(&forged));
+                assert!(
+                    most <= warranted(forged.len()),
+                    "field {field} = {value}, length {length}: {most} bytes"
+                );
+                // A view copies nothing but, at most, the list of its layers.
+                let most = most_during(|| _ = open(&forged));
+                assert!(
+                    most <= warranted(forged.len()),
+                    "field {field} = {value}, length {length}: {most} bytes"
+                );
+                refused += u32::from(!loaded);
+            }
+        }
+    }
+    assert!(refused > 500, "only {refused} of 576 forged files were refused");
+}
+
+macro_rules! check {
+    ($filter:ident, $view:ident, $structure:expr) => {
+        takes_what_the_file_warrants(
+            &$structure.to_bytes(),
+            |bytes| <$filter>::from_bytes(bytes).is_ok(),
+            |bytes| <$filter>::load(bytes).is_ok(),
+            |bytes| <$view<'_>>::open(bytes).is_ok(),
+        );
+    };
+}
+
+#[test]
+fn no_header_makes_loading_allocate_more_than_the_file_warrants() {
+    check!(BloomFilter, BloomView, BloomFilter::with_seed(BloomLayout::new(3000, 3).unwrap(), 1).unwrap());
+    check!(
+        BlockedBloomFilter,
+        BlockedView,
+        BlockedBloomFilter::with_seed(BlockedLayout::new(5).unwrap(), 1).unwrap()
+    );
+    check!(
+        CountingBloomFilter,
+        CountingView,
+        CountingBloomFilter::with_seed(CountingLayout::new(900, 3, 4).unwrap(), 1).unwrap()
+    );
+    check!(
+        CountMinSketch,
+        CountMinView,
+        CountMinSketch::with_seed(CountMinLayout::new(30, 3).unwrap(), 1).unwrap()
+    );
+    check!(
+        GrowingFilter,
+        GrowingView,
+        GrowingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 1).unwrap()
+    );
+}
+
+/// A growing filter's records are in the payload: they too can lie.
+#[test]
+fn no_layer_makes_loading_allocate_more_than_the_file_warrants() {
+    let mut filter = GrowingFilter::with_seed(GrowingLayout::new(10, 0.01).unwrap(), 1).unwrap();
+    (0..50u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    let bytes = filter.to_bytes();
+    for word in 0..6 * filter.layers() {
+        for value in SIZES {
+            let mut forged = bytes.clone();
+            put(&mut forged, 128 + 8 * word, value);
+            reseal(&mut forged);
+            let most = most_during(|| <GrowingFilter>::from_bytes(&forged).is_ok());
+            assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
+            let most = most_during(|| <GrowingView<'_>>::open(&forged).is_ok());
+            assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
+        }
+    }
+}
+
+/// A whole file takes its own size, with the room that a growing vector has.
+#[test]
+fn a_large_file_is_loaded_in_about_its_own_size() {
+    let filter = BloomFilter::with_seed(BloomLayout::new(10_000_000, 3).unwrap(), 1).unwrap();
+    let bytes = filter.to_bytes();
+    let most = most_during(|| <BloomFilter>::from_bytes(&bytes).unwrap());
+    assert!(most <= warranted(bytes.len()), "{most} bytes for a file of {}", bytes.len());
+    assert!(most >= bytes.len() - 128, "the counting allocator does not count");
+    assert_eq!(most_during(|| _ = <BloomView<'_>>::open(&bytes).unwrap()), 0, "a view copies nothing");
+}

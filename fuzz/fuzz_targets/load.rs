@@ -1,0 +1,152 @@
+//! Bytes of any kind are refused, or load as a structure that answers, saves itself as the same bytes and can be changed.
+//!
+//! The first byte chooses: bytes as they are, or a valid file with some words changed and its checksums made right.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use arbitrary::{Arbitrary, Unstructured};
+use libfuzzer_sys::fuzz_target;
+use oneread::bytes::{Kind, Saved};
+use oneread::filter::{
+    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
+    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
+};
+use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use xxhash_rust::xxh3::xxh3_64;
+
+const HEADER: usize = 128;
+
+static FILES: LazyLock<[Vec<u8>; 5]> = LazyLock::new(|| {
+    let mut bloom = BloomFilter::with_seed(BloomLayout::new(300, 3).unwrap(), 1).unwrap();
+    let mut blocked = BlockedBloomFilter::with_seed(BlockedLayout::new(2).unwrap(), 1).unwrap();
+    let mut counting = CountingBloomFilter::with_seed(CountingLayout::new(100, 3, 3).unwrap(), 1).unwrap();
+    let mut count_min = CountMinSketch::with_seed(CountMinLayout::new(11, 3).unwrap(), 1).unwrap();
+    let mut growing = GrowingFilter::with_seed(GrowingLayout::new(8, 0.05).unwrap(), 1).unwrap();
+    for key in 0..40u64 {
+        bloom.insert(&key);
+        blocked.insert(&key);
+        counting.insert(&key);
+        count_min.add(&key, key);
+        growing.insert(&key).unwrap();
+    }
+    [bloom.to_bytes(), blocked.to_bytes(), counting.to_bytes(), count_min.to_bytes(), growing.to_bytes()]
+});
+
+/// Changes to one of the files.
+#[derive(Arbitrary, Debug)]
+struct Forged {
+    file: u8,
+    /// Words anywhere in the file, by their number, and what they become.
+    words: Vec<(u8, u64)>,
+    /// Bytes that are added to the payload, or taken off.
+    length: i8,
+    /// Whether the length in the header follows.
+    announced: bool,
+    /// Whether the checksums are made right again.
+    sealed: bool,
+}
+
+impl Forged {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = FILES[usize::from(self.file) % FILES.len()].clone();
+        let length = bytes.len().saturating_add_signed(self.length.into()).max(HEADER);
+        bytes.resize(length, 0);
+        if self.announced {
+            put(&mut bytes, 32, (length - HEADER) as u64);
+        }
+        for &(word, value) in &self.words {
+            let at = 8 * usize::from(word);
+            if at + 8 <= bytes.len() {
+                put(&mut bytes, at, value);
+            }
+        }
+        if self.sealed {
+            let payload = xxh3_64(&bytes[HEADER..]);
+            put(&mut bytes, 40, payload);
+            let header = xxh3_64(&[&bytes[..56], &bytes[64..HEADER]].concat());
+            put(&mut bytes, 56, header);
+        }
+        bytes
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, field: u64) {
+    bytes[at..at + 8].copy_from_slice(&field.to_le_bytes());
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((choice, rest)) = input.split_first() else { return };
+    if choice % 2 == 0 {
+        load(rest);
+    } else if let Ok(forged) = Forged::arbitrary(&mut Unstructured::new(rest)) {
+        load(&forged.bytes());
+    }
+});
+
+/// Loads and views the bytes as every kind; both ways in agree.
+fn load(bytes: &[u8]) {
+    let kind = Kind::of(bytes).ok();
+    // A view opens before it verifies, so whether it holds is known only after that.
+    macro_rules! views {
+        ($view:ident, $ask:ident) => {
+            <$view<'_>>::open(bytes).is_ok_and(|view| {
+                (0..20u64).for_each(|key| _ = view.$ask(&key));
+                view.verify().is_ok()
+            })
+        };
+    }
+    macro_rules! loads {
+        ($filter:ident, $view:ident, $ask:ident, $kind:ident, $change:expr) => {
+            let loaded = <$filter>::from_bytes(bytes);
+            let streamed = <$filter>::load(bytes);
+            assert_eq!(loaded.is_ok(), views!($view, $ask), "{}", Kind::$kind);
+            match loaded {
+                Err(error) => assert!(!error.to_string().is_empty()),
+                Ok(mut filter) => {
+                    assert_eq!(kind, Some(Kind::$kind));
+                    assert!(streamed.is_ok());
+                    assert_eq!(filter.to_bytes(), bytes);
+                    assert!(!format!("{filter:?}").is_empty());
+                    (0..20u64).for_each(|key| _ = filter.$ask(&key));
+                    #[allow(clippy::redundant_closure_call)]
+                    $change(&mut filter);
+                    let saved = filter.to_bytes();
+                    assert!(<$filter>::from_bytes(&saved).unwrap() == filter);
+                }
+            }
+        };
+    }
+    loads!(BloomFilter, BloomView, contains, Bloom, |filter: &mut BloomFilter| {
+        filter.union(&filter.clone()).unwrap();
+        (0..20u64).for_each(|key| _ = filter.insert(&key));
+        assert!((0..20u64).all(|key| filter.contains(&key)));
+    });
+    loads!(BlockedBloomFilter, BlockedView, contains, Blocked, |filter: &mut BlockedBloomFilter| {
+        filter.union(&filter.clone()).unwrap();
+        (0..20u64).for_each(|key| _ = filter.insert(&key));
+        assert!((0..20u64).all(|key| filter.contains(&key)));
+    });
+    loads!(CountingBloomFilter, CountingView, contains, Counting, |filter: &mut CountingBloomFilter| {
+        (0..20u64).for_each(|key| _ = filter.remove(&key));
+        filter.union(&filter.clone()).unwrap();
+        (0..20u64).for_each(|key| _ = filter.insert(&key));
+        assert!((0..20u64).all(|key| filter.contains(&key)));
+        (0..20u64).for_each(|key| filter.remove(&key).unwrap());
+    });
+    loads!(CountMinSketch, CountMinView, estimate, CountMin, |sketch: &mut CountMinSketch| {
+        _ = sketch.merge(&sketch.clone());
+        (0..20u64).for_each(|key| sketch.add(&key, u64::MAX / 3));
+        assert!((0..20u64).all(|key| sketch.estimate(&key) >= u64::MAX / 3));
+    });
+    loads!(GrowingFilter, GrowingView, contains, Growing, |filter: &mut GrowingFilter| {
+        _ = filter.merge(filter.clone());
+        // The next layer of a forged filter may be larger than memory: only where keys have their bits, and rates are usual.
+        let layout = filter.layout();
+        let usual = layout.growth() < 10 && layout.rate() > 1e-6 && layout.tightening() > 0.5;
+        if usual && filter.len() <= 8 * filter.byte_len() as u64 {
+            (0..20u64).for_each(|key| assert!(filter.insert(&key).is_err() || filter.contains(&key)));
+        }
+        assert!(filter.false_positive_rate() <= 1.0 && filter.len() < u64::MAX);
+    });
+}
