@@ -50,8 +50,6 @@ pub enum MergeError {
     Conservative,
     /// Joined, there would be more layers than a growing filter can have.
     TooManyLayers,
-    /// Joined, they would count further than a counter can.
-    Overflow,
 }
 
 impl fmt::Display for MergeError {
@@ -67,7 +65,6 @@ impl fmt::Display for MergeError {
             Self::TooManyLayers => {
                 "joined, there would be too many layers: build one filter for all the keys"
             }
-            Self::Overflow => "joined, a count would overflow",
         })
     }
 }

@@ -7,7 +7,7 @@
 //! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.1 bits a key |
 //! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
 //! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
-//! | no idea how many keys will come | [`GrowingFilter`] | 11 bits a key at first, 23 at a million |
+//! | no idea how many keys will come | [`GrowingFilter`] | 14 to 18 bits a key, twice that after growing |
 //! | how *often* a key came | [`CountMinSketch`] | by the error you accept |
 //!
 //! # Promises of every filter here

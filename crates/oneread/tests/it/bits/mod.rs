@@ -53,13 +53,14 @@ proptest! {
     }
 
     #[test]
-    fn atomic_bits_are_set_and_stay(masks in prop::collection::vec((0usize..20, any::<u64>()), 0..60)) {
-        let mut model = vec![0; 20];
-        let mut words = AtomicWords::from(&*model);
-        for (at, mask) in masks {
-            words.set(at, mask);
-            model[at] |= mask;
-            prop_assert_eq!(words.word(at), model[at]);
+    fn atomic_bits_are_set_and_stay(locations in prop::collection::vec(0u64..1280, 0..200)) {
+        let mut model = [0u64; 20];
+        let mut words = AtomicWords::from(&model[..]);
+        for location in locations {
+            let (at, bit) = ((location / 64) as usize, 1 << (location % 64));
+            prop_assert_eq!(words.set_bit(location), model[at] & bit != 0);
+            model[at] |= bit;
+            prop_assert!(words.set_bit(location), "set already");
         }
         reads(&words, &model);
         words.clear();

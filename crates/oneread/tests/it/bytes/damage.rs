@@ -130,7 +130,7 @@ fn damage_names_the_part_and_both_checksums() {
     );
 }
 
-/// Every variant tells what to do, and has its cause where there is one.
+/// Every variant tells what is wrong, its cause included, which is then no source of its own.
 #[test]
 fn errors_are_sentences() {
     let errors = [
@@ -153,17 +153,16 @@ fn errors_are_sentences() {
             LoadError::DigesterNeeded,
             "made with a digester that a file does not hold, such as one with a secret: give it when loading",
         ),
+        (
+            LoadError::from(OutOfMemory { bytes: 800 }),
+            "there is no memory for 800 bytes: use a smaller layout",
+        ),
+        (LoadError::Io(std::io::Error::other("the disk is gone")), "cannot read: the disk is gone"),
     ];
     for (error, sentence) in errors {
         assert_eq!(error.to_string(), sentence);
         assert!(error.source().is_none());
     }
-    let error = LoadError::from(OutOfMemory { bytes: 800 });
-    assert_eq!(error.to_string(), "there is no memory for 800 bytes: use a smaller layout");
-    assert!(error.source().is_some());
-    let error = LoadError::Io(std::io::Error::other("the disk is gone"));
-    assert_eq!(error.to_string(), "cannot read: the disk is gone");
-    assert!(error.source().is_some());
 }
 
 #[test]
