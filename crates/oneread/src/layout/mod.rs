@@ -9,8 +9,7 @@
 //! | [`BlockedLayout`] | Bloom filter that reads one cache line a key | blocks of 512 bits | |
 //! | [`CountingLayout`] | Bloom filter that can delete | counters, hashes, bits a counter | counting: each probe; scheme: accelerated |
 //! | [`CountMinLayout`] | counts of a stream's items | width, depth | update: plain |
-//! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: 1/2 |
-//! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits a bucket | semisort: as the paper; group: 1; ties: left |
+//! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: .85 |
 //!
 //! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
 
@@ -18,7 +17,6 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
-mod dleft;
 mod error;
 mod growing;
 
@@ -26,7 +24,6 @@ pub use blocked::BlockedLayout;
 pub use bloom::BloomLayout;
 pub use count_min::{CountMinLayout, Update};
 pub use counting::{Counting, CountingLayout};
-pub use dleft::{BucketBits, DLeftLayout, Semisort, Ties};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;

@@ -7,7 +7,6 @@
 //! | [`counting`] | counting Bloom filter | as Bloom filter; and the odds of a stuck counter | [`for_rate`](counting::for_rate) |
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
 //! | [`growing`] | layers of Bloom filters | as Bloom filter, for the present fill | a layer by [`layer`](growing::layer) |
-//! | [`dleft`] | d-left filter | the limit for many buckets | [`for_bits_per_key`](dleft::for_bits_per_key) |
 //!
 //! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact, what is
 //! approximate and how far off. "Exact" means: under ideal hash functions, to a relative error below 1e-11.
@@ -23,11 +22,6 @@ pub mod blocked;
 pub mod bloom;
 pub mod count_min;
 pub mod counting;
-mod differential;
-pub mod dleft;
-mod error;
 mod float;
 pub mod growing;
 mod occupancy;
-
-pub use error::OutOfRange;
