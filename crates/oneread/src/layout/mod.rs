@@ -10,6 +10,7 @@
 //! | [`CountingLayout`] | Bloom filter that can delete | counters, hashes, bits a counter | counting: each probe; scheme: accelerated |
 //! | [`CountMinLayout`] | counts of a stream's items | width, depth | update: plain |
 //! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: .85 |
+//! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits a bucket | semisort: as the paper; group: 1; ties: left |
 //!
 //! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
 
@@ -17,6 +18,7 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod dleft;
 mod error;
 mod growing;
 
@@ -24,6 +26,7 @@ pub use blocked::BlockedLayout;
 pub use bloom::BloomLayout;
 pub use count_min::{CountMinLayout, Update};
 pub use counting::{Counting, CountingLayout};
+pub use dleft::{BucketBits, DLeftLayout, Semisort, Ties};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;

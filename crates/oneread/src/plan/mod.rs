@@ -7,6 +7,13 @@
 //! | [`counting`] | counting Bloom filter | as Bloom filter; and the odds of a stuck counter | [`for_rate`](counting::for_rate) |
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
 //! | [`growing`] | layers of Bloom filters | as Bloom filter, for the present fill | a layer by [`layer`](growing::layer) |
+//! | [`dleft`] | d-left filter | the limit for many buckets | [`for_bits_per_key`](dleft::for_bits_per_key) |
+//!
+//! | module | table | computes |
+//! | --- | --- | --- |
+//! | [`moves`] | multilevel, with moves or deletions | the items in the stash |
+//! | [`probing`] | linear probing | the cells a search looks at |
+//! | [`cuckoo`] | cuckoo hashing | how full it can be |
 //!
 //! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact, what is
 //! approximate and how far off. "Exact" means: under ideal hash functions, to a relative error below 1e-11.
@@ -22,6 +29,14 @@ pub mod blocked;
 pub mod bloom;
 pub mod count_min;
 pub mod counting;
+pub mod cuckoo;
+mod differential;
+pub mod dleft;
+mod error;
 mod float;
 pub mod growing;
+pub mod moves;
 mod occupancy;
+pub mod probing;
+
+pub use error::OutOfRange;

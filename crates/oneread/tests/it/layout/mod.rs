@@ -2,5 +2,6 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod dleft;
 mod error;
 mod growing;

@@ -2,7 +2,11 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod cuckoo;
+mod dleft;
 mod growing;
+mod moves;
+mod probing;
 
 /// Rates no solver accepts.
 const BAD_FRACTIONS: [f64; 8] = [0.0, -0.0, 1.0, -0.5, 1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
@@ -24,4 +28,9 @@ fn fraction(numerator: u128, denominator: u128) -> f64 {
 
 fn choose(n: u128, k: u128) -> u128 {
     (0..k).fold(1, |product, j| product * (n - j) / (j + 1))
+}
+
+/// A uniform number below the bound, by the upper half of a product: not uniform by 2^-64 times the bound.
+fn below(rng: &mut impl rand_core::Rng, bound: usize) -> usize {
+    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -1,0 +1,43 @@
+//! What no plan can be made for.
+
+use core::fmt;
+
+/// A number that a calculator has no answer for: outside of the range, or not a number.
+///
+/// # Example
+/// ```
+/// use oneread::plan::{OutOfRange, probing};
+///
+/// let error = probing::miss_probes(8, 8).unwrap_err();
+/// assert_eq!(error, OutOfRange { what: "items", at_least: 0.0, at_most: 7.0, found: 8.0 });
+/// assert_eq!(error.to_string(), "expected items from 0 to 7, found 8");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutOfRange {
+    /// Which number: "load", "items", "levels", …
+    pub what: &'static str,
+    /// The least it may be.
+    pub at_least: f64,
+    /// The most it may be.
+    pub at_most: f64,
+    /// What it was.
+    pub found: f64,
+}
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, at_least, at_most, found } = self;
+        write!(f, "expected {what} from {at_least} to {at_most}, found {found}")
+    }
+}
+
+impl core::error::Error for OutOfRange {}
+
+/// A number within a range, which excludes what is not a number.
+pub(super) fn check(what: &'static str, found: f64, at_least: f64, at_most: f64) -> Result<(), OutOfRange> {
+    if found >= at_least && found <= at_most {
+        Ok(())
+    } else {
+        Err(OutOfRange { what, at_least, at_most, found })
+    }
+}

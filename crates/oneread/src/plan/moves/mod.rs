@@ -1,0 +1,38 @@
+//! Multilevel tables that move items, or that lose them to deletions: how many end up in the stash.
+//!
+//! | function | table | computed |
+//! | --- | --- | --- |
+//! | [`steady_state`] | plain, under deletions and insertions | the limit for many cells, and its first correction |
+//! | [`second_chance`] | one move an insertion, no deletions | the limit for many cells |
+//! | [`restricted`] | a cell's items go on to few cells of the next level | the paper's recursion, for either policy |
+//!
+//! Levels are given by their cells, which hold an item each. An item has one cell in each level, and goes to
+//! the stash if it finds no room in any.
+//!
+//! # Source
+//! Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and
+//! Inserts", 2008.
+
+mod restricted;
+mod second_chance;
+mod steady_state;
+
+pub use restricted::{MOST_FANOUT, Policy, Restricted, restricted};
+pub use second_chance::{MOST_PER_CELL, SecondChance, second_chance};
+pub use steady_state::{SteadyState, steady_state};
+
+use super::OutOfRange;
+use super::error::check;
+use crate::layout::MOST_PLACES;
+
+/// The most levels of a table.
+pub const MOST_LEVELS: usize = 64;
+
+/// Levels that a table can have, and items.
+fn check_table(levels: &[u64], items: u64) -> Result<(), OutOfRange> {
+    check("levels", levels.len() as f64, 1.0, MOST_LEVELS as f64)?;
+    for &cells in levels {
+        check("cells of a level", cells as f64, 1.0, MOST_PLACES as f64)?;
+    }
+    check("items", items as f64, 0.0, MOST_PLACES as f64)
+}
