@@ -24,7 +24,7 @@ impl AtomicWords {
     /// Sets one bit; says whether it was set before.
     ///
     /// Without looking first: a plain read fetches the line for sharing, and a write would have to fetch it
-    /// again for itself. Measured with two threads, reading first took up to twice the time.
+    /// again for itself. With two threads on a loaded machine, reading first was slower, at times by half or more.
     ///
     /// # Panics
     /// If there are not that many bits; the structures of this library never ask for one.
