@@ -29,7 +29,7 @@ impl<S: Words> Counters<S> {
     /// The largest value that a counter can have.
     #[inline(always)]
     pub fn maximum(&self) -> u64 {
-        (1 << self.bits) - 1
+        maximum(self.bits)
     }
 
     /// The words that hold them.
@@ -50,6 +50,25 @@ impl<S: Words> Counters<S> {
         self.words.word(word) >> shift & self.maximum()
     }
 
+    /// Counter `at`, without looking whether there is one. The caller tells the width: with a constant the compiler
+    /// leaves out what that width does not need.
+    ///
+    /// Why: of 4-bit counters a lookup in a filter of 100,000 keys took 15.4 ns with `get`, 11.8 ns with a constant
+    /// width, and 11.1 ns without looking; the least of 60 rounds each, on a loaded machine.
+    ///
+    /// # Safety
+    /// There must be more than `at` counters, of `bits` bits.
+    #[inline(always)]
+    pub(crate) unsafe fn get_unchecked(&self, at: u64, bits: u32) -> u64 {
+        debug_assert_eq!(bits, self.bits);
+        let (word, shift) = place(at, bits);
+        if shift + bits > 64 {
+            return self.get_across(word, shift);
+        }
+        // SAFETY: by the caller's promise the counter's word is there.
+        unsafe { self.words.word_unchecked(word) >> shift & maximum(bits) }
+    }
+
     /// A counter that lies across two words: never one whose width is a power of two.
     #[cold]
     fn get_across(&self, word: usize, shift: u32) -> u64 {
@@ -64,10 +83,12 @@ impl<S: Words> Counters<S> {
 }
 
 impl Counters<Vec<u64>> {
-    /// The counters, to be changed.
+    /// The counters, to be changed. The caller tells their width: with a constant the compiler leaves out what
+    /// that width does not need.
     #[inline(always)]
-    pub(crate) fn cells(&mut self) -> Cells<'_> {
-        Cells { words: &mut self.words, bits: self.bits }
+    pub(crate) fn cells(&mut self, bits: u32) -> Cells<'_> {
+        debug_assert_eq!(bits, self.bits);
+        Cells { words: &mut self.words, bits }
     }
 
     /// Sets all counters to 0.
@@ -84,23 +105,32 @@ pub(crate) struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// The largest value that a counter can have.
+    /// Counts one more at counter `at`, unless it has its maximum; returns what it was.
     #[inline(always)]
-    pub(crate) fn maximum(&self) -> u64 {
-        (1 << self.bits) - 1
+    pub(crate) fn increment(&mut self, at: u64) -> u64 {
+        let maximum = maximum(self.bits);
+        self.update(at, |counter| counter + u64::from(counter != maximum))
+    }
+
+    /// Counts one less at counter `at`, unless it has its maximum or is 0; returns what it was.
+    #[inline(always)]
+    pub(crate) fn decrement(&mut self, at: u64) -> u64 {
+        let maximum = maximum(self.bits);
+        self.update(at, |counter| counter - u64::from(counter != 0 && counter != maximum))
     }
 
     /// Replaces counter `at` by a function of it, whose values must not exceed the maximum; returns what it was.
     #[inline(always)]
     pub(crate) fn update(&mut self, at: u64, change: impl FnOnce(u64) -> u64) -> u64 {
-        let maximum = self.maximum();
+        let maximum = maximum(self.bits);
         let (word, shift) = place(at, self.bits);
         if shift + self.bits > 64 {
             return update_across(self.words, word, shift, maximum, change);
         }
         let word = &mut self.words[word];
         let before = *word >> shift & maximum;
-        *word ^= (before ^ change(before)) << shift;
+        // The counter's own bits change, and no others: a counter never exceeds its maximum.
+        *word = word.wrapping_add(change(before).wrapping_sub(before) << shift);
         before
     }
 }
@@ -121,9 +151,19 @@ fn update_across(
     before
 }
 
+/// The largest value of a counter of so many bits.
+#[inline(always)]
+const fn maximum(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
 /// The word of a counter, and its lowest bit there.
 #[inline(always)]
 fn place(at: u64, bits: u32) -> (usize, u32) {
+    if bits == 4 {
+        // The same, in a form from which compilers do not make a shift over two registers.
+        return ((at / 16) as usize, (at % 16) as u32 * 4);
+    }
     let bit = at * u64::from(bits);
     ((bit / 64) as usize, (bit % 64) as u32)
 }

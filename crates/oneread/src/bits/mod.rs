@@ -102,11 +102,17 @@ impl core::error::Error for OutOfMemory {}
 
 /// A vector of `len` zeros, or an error where `vec!` would abort the process.
 pub(crate) fn zeroed<T: Copy>(zero: T, len: u64) -> Result<Vec<T>, OutOfMemory> {
+    let mut vector = reserved(len)?;
+    vector.resize(len as usize, zero);
+    Ok(vector)
+}
+
+/// An empty vector with memory for `len` items, or an error where `Vec::with_capacity` would abort the process.
+pub(crate) fn reserved<T>(len: u64) -> Result<Vec<T>, OutOfMemory> {
     let out_of_memory = OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) };
     let len = usize::try_from(len).map_err(|_| out_of_memory)?;
     let mut vector = Vec::new();
     vector.try_reserve_exact(len).map_err(|_| out_of_memory)?;
     huge_pages::ask_for(vector.spare_capacity_mut());
-    vector.resize(len, zero);
     Ok(vector)
 }

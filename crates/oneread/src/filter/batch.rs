@@ -9,13 +9,13 @@ pub(super) const BATCH: usize = 32;
 /// A structure below this size lies in a second-level cache, where asking costs more than waiting.
 pub(super) const CACHED_BYTES: usize = 1 << 19;
 
-/// Calls `work` with the digests, at most [`BATCH`] at a time, in order.
+/// Calls `work` with the items, at most [`BATCH`] at a time, in order; `filler` may be any value.
 #[inline(always)]
-pub(super) fn in_batches(digests: impl Iterator<Item = Digest>, mut work: impl FnMut(&[Digest])) {
-    let mut batch = [Digest::from_halves(0, 0); BATCH];
+pub(super) fn in_batches_of<T: Copy>(items: impl Iterator<Item = T>, filler: T, mut work: impl FnMut(&[T])) {
+    let mut batch = [filler; BATCH];
     let mut filled = 0;
-    for digest in digests {
-        batch[filled] = digest;
+    for item in items {
+        batch[filled] = item;
         filled += 1;
         if filled == BATCH {
             work(&batch);
@@ -25,4 +25,10 @@ pub(super) fn in_batches(digests: impl Iterator<Item = Digest>, mut work: impl F
     if filled > 0 {
         work(&batch[..filled]);
     }
+}
+
+/// The same for digests.
+#[inline(always)]
+pub(super) fn in_batches(digests: impl Iterator<Item = Digest>, work: impl FnMut(&[Digest])) {
+    in_batches_of(digests, Digest::from_halves(0, 0), work);
 }

@@ -17,6 +17,10 @@ use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::BloomLayout;
 use crate::plan;
 
+/// Keys whose lines an atomic filter asks for at once. With 10 million keys and two threads, four were 1.2 times as
+/// fast as insertions one by one; one, or as many as [`BATCH`], were no faster.
+const ATOMIC_BATCH: usize = 4;
+
 /// A Bloom filter over words of storage `S`; use its named forms, [`BloomFilter`], [`AtomicBloomFilter`] and [`BloomView`].
 #[derive(Clone)]
 pub struct Bloom<D, S> {
@@ -152,7 +156,7 @@ impl<D> BloomFilter<D> {
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         let words = self.words.as_mut_slice();
-        self.scheme.fold(digest, true, |before, location| {
+        self.scheme.fold(digest, true, move |before, location| {
             // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for every bit.
             let word = unsafe { words.get_unchecked_mut((location / 64) as usize) };
             let bit = 1 << (location % 64);
@@ -167,6 +171,9 @@ impl<D> BloomFilter<D> {
     where
         D: Digester<Q> + Clone,
     {
+        if self.is_cached() {
+            return keys.into_iter().for_each(|key| _ = self.insert(key));
+        }
         let digester = self.digester.clone();
         in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
             self.prefetch_all(digests);
@@ -243,16 +250,32 @@ impl<D> AtomicBloomFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
+        if self.is_cached() {
+            // An atomic write waits for its line, and the next one for it: let all lines come at once.
+            self.prefetch(digest);
+        }
+        self.set(digest)
+    }
+
+    #[inline(always)]
+    fn set(&self, digest: Digest) -> bool {
         self.scheme.fold(digest, true, |before, location| self.words.set_bit(location) & before)
     }
 
-    /// Inserts many keys.
+    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
     pub fn insert_many<'q, Q: ?Sized + 'q>(&self, keys: impl IntoIterator<Item = &'q Q>)
     where
         D: Digester<Q>,
     {
-        // No asking for lines beforehand: they would come for sharing, and have to come again.
-        keys.into_iter().for_each(|key| _ = self.insert(key));
+        if self.is_cached() {
+            return keys.into_iter().for_each(|key| _ = self.insert(key));
+        }
+        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
+            for few in digests.chunks(ATOMIC_BATCH) {
+                few.iter().for_each(|&digest| self.prefetch(digest));
+                few.iter().for_each(|&digest| _ = self.set(digest));
+            }
+        });
     }
 
     /// Removes all keys.
@@ -275,7 +298,7 @@ impl<D, S: Words> Bloom<D, S> {
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         if self.is_cached() {
-            self.scheme.every(digest, |location| self.bit(location))
+            self.scheme.every(digest, |location| self.shifted(location))
         } else {
             // A mispredicted branch costs less than the cache lines of locations that need not be looked at.
             self.scheme.all(digest, |location| self.bit(location))
@@ -297,10 +320,10 @@ impl<D, S: Words> Bloom<D, S> {
     ) where
         D: Digester<Q>,
     {
+        if self.is_cached() {
+            return keys.into_iter().for_each(|key| answer(self.contains(key)));
+        }
         in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            if self.is_cached() {
-                return digests.iter().for_each(|&digest| answer(self.contains_digest(digest)));
-            }
             // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the
             // others only of the keys that pass.
             const FIRST: usize = 2;
@@ -351,17 +374,27 @@ impl<D, S: Words> Bloom<D, S> {
         if self.is_cached() {
             return;
         }
-        for &digest in digests {
-            self.scheme.for_each(digest, |location| self.words.prefetch((location / 64) as usize));
-        }
+        digests.iter().for_each(|&digest| self.prefetch(digest));
     }
 
+    /// Asks for all lines of a digest's locations.
     #[inline(always)]
+    fn prefetch(&self, digest: Digest) {
+        self.scheme.for_each(digest, |location| self.words.prefetch((location / 64) as usize));
+    }
+
     /// The bit at one of the scheme's locations.
+    #[inline(always)]
     fn bit(&self, location: u64) -> bool {
+        self.shifted(location) & 1 == 1
+    }
+
+    /// The word with the bit at one of the scheme's locations, so that this bit is the lowest.
+    #[inline(always)]
+    fn shifted(&self, location: u64) -> u64 {
         // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for every bit.
         let word = unsafe { self.words.word_unchecked((location / 64) as usize) };
-        word >> (location % 64) & 1 == 1
+        word >> (location % 64)
     }
 
     pub(super) fn words(&self) -> &S {

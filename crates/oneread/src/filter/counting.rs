@@ -27,6 +27,10 @@ pub struct CountingBloom<D, S> {
     counters: Counters<S>,
 }
 
+/// The width of counters that has code of its own, without a multiplication to find a counter and without
+/// asking whether it lies across two words.
+const USUAL_BITS: u32 = 4;
+
 /// A Bloom filter from which keys can be removed: a small counter in the place of each bit.
 ///
 /// With 4-bit counters it takes four times the memory of a [`BloomFilter`]. A counter that reaches 15 is
@@ -114,13 +118,24 @@ impl<D> CountingBloomFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        let mut cells = self.counters.cells();
-        let maximum = cells.maximum();
-        let count = |before, location| {
-            let counter = cells.update(location, |counter| counter + u64::from(counter < maximum));
-            before & (counter > 0)
-        };
-        match self.layout.counting() {
+        if self.is_usual() {
+            self.insert_as(digest, USUAL_BITS, Counting::EachProbe)
+        } else {
+            self.insert_unusual(digest)
+        }
+    }
+
+    #[inline(never)]
+    fn insert_unusual(&mut self, digest: Digest) -> bool {
+        self.insert_as(digest, self.layout.counter_bits(), self.layout.counting())
+    }
+
+    /// The same with what the layout says, so that the compiler can know it.
+    #[inline(always)]
+    fn insert_as(&mut self, digest: Digest, bits: u32, counting: Counting) -> bool {
+        let mut cells = self.counters.cells(bits);
+        let count = move |before, location| before & (cells.increment(location) > 0);
+        match counting {
             Counting::EachProbe => self.scheme.fold(digest, true, count),
             Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().fold(true, count),
         }
@@ -131,6 +146,9 @@ impl<D> CountingBloomFilter<D> {
     where
         D: Digester<Q> + Clone,
     {
+        if self.is_cached() {
+            return keys.into_iter().for_each(|key| _ = self.insert(key));
+        }
         let digester = self.digester.clone();
         in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
             self.prefetch_all(digests);
@@ -158,47 +176,53 @@ impl<D> CountingBloomFilter<D> {
     /// If the key is certainly not there; nothing is changed then.
     #[inline]
     pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        // Counts are taken back on the way; a counter that is 0 (or, where c probes coincide, below c)
-        // proves the key absent, and what was taken is given back.
-        let mut cells = self.counters.cells();
-        let maximum = cells.maximum();
-        let mut visited = 0;
-        let mut uncount = |location| {
-            let counter =
-                cells.update(location, |counter| counter - u64::from(0 < counter && counter < maximum));
-            visited += usize::from(counter > 0);
-            counter > 0
+        let (taken, visited) = if self.is_usual() {
+            self.take_as(digest, USUAL_BITS, Counting::EachProbe)
+        } else {
+            self.take_unusual(digest)
         };
-        let present = match self.layout.counting() {
-            Counting::EachProbe => self.scheme.all(digest, uncount),
-            Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().all(&mut uncount),
-        };
-        if present {
+        if taken.count_ones() == visited {
             return Ok(());
         }
-        self.give_back(digest, visited);
+        // A counter that is 0 (or, where c probes coincide, below c) proves the key absent.
+        self.give_back(digest, taken);
         Err(NotPresent)
     }
 
-    /// Gives back to the first `visited` locations what was taken from them. A counter below its maximum was
-    /// not stuck when it was visited, so it has lost one for each visit, and has room for it.
-    #[cold]
-    fn give_back(&mut self, digest: Digest, visited: usize) {
-        let mut cells = self.counters.cells();
-        let maximum = cells.maximum();
-        let mut left = visited;
-        let mut recount = |location| {
-            if left == 0 {
-                return false;
+    #[inline(never)]
+    fn take_unusual(&mut self, digest: Digest) -> (u64, u32) {
+        self.take_as(digest, self.layout.counter_bits(), self.layout.counting())
+    }
+
+    /// Takes one from each counter of a digest that is above 0; returns a bit for each counter, 1 where it was above
+    /// 0 and that of the last counter lowest, and how many counters there are. (There are at most 64.)
+    #[inline(always)]
+    fn take_as(&mut self, digest: Digest, bits: u32, counting: Counting) -> (u64, u32) {
+        let mut cells = self.counters.cells(bits);
+        let take = move |taken, location| taken << 1 | u64::from(cells.decrement(location) > 0);
+        match counting {
+            Counting::EachProbe => (self.scheme.fold(digest, 0, take), self.layout.hashes()),
+            Counting::OncePerItem => {
+                let locations = Locations::distinct(&self.scheme, digest);
+                (locations.iter().fold(0, take), locations.count as u32)
             }
-            left -= 1;
-            cells.update(location, |counter| counter + u64::from(counter < maximum));
-            true
+        }
+    }
+
+    /// Gives back to a digest's counters what [`take_as`](Self::take_as) took. A counter below its maximum was
+    /// not stuck when it was visited, so it has lost one for each visit that took, and has room for it.
+    #[cold]
+    fn give_back(&mut self, digest: Digest, taken: u64) {
+        let locations = match self.layout.counting() {
+            Counting::EachProbe => Locations::all(&self.scheme, digest),
+            Counting::OncePerItem => Locations::distinct(&self.scheme, digest),
         };
-        match self.layout.counting() {
-            Counting::EachProbe => self.scheme.all(digest, recount),
-            Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().all(&mut recount),
-        };
+        let mut cells = self.counters.cells(self.layout.counter_bits());
+        for (after, location) in locations.places[..locations.count].iter().rev().enumerate() {
+            if taken >> after & 1 == 1 {
+                cells.increment(*location);
+            }
+        }
     }
 
     /// Adds all keys of another filter of the same layout, digester and seed; counters that overflow are stuck.
@@ -217,7 +241,8 @@ impl<D> CountingBloomFilter<D> {
         }
         for location in 0..self.layout.counters() {
             let (theirs, maximum) = (other.counters.get(location), self.counters.maximum());
-            self.counters.cells().update(location, |ours| maximum.min(ours + theirs));
+            let mut cells = self.counters.cells(self.layout.counter_bits());
+            cells.update(location, |ours| maximum.min(ours + theirs));
         }
         Ok(())
     }
@@ -229,6 +254,12 @@ impl<D> CountingBloomFilter<D> {
 }
 
 impl<D, S: Words> CountingBloom<D, S> {
+    /// Whether the counters are of the width, and count in the way, that has code of its own.
+    #[inline(always)]
+    fn is_usual(&self) -> bool {
+        self.layout.counter_bits() == USUAL_BITS && self.layout.counting() == Counting::EachProbe
+    }
+
     fn over_words(layout: CountingLayout, digester: D, words: S) -> Self {
         let scheme = AnyScheme::new(layout.scheme(), Domain::FILTER, layout.hashes(), layout.counters());
         let scheme = scheme.expect("a checked layout");
@@ -247,11 +278,27 @@ impl<D, S: Words> CountingBloom<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let occupied = |location| self.counters.get(location) > 0;
-        if self.byte_len() < CACHED_BYTES {
-            self.scheme.every(digest, occupied)
+        if self.layout.counter_bits() == USUAL_BITS {
+            self.contains_as(digest, USUAL_BITS)
         } else {
-            self.scheme.all(digest, occupied)
+            self.contains_unusual(digest)
+        }
+    }
+
+    #[inline(never)]
+    fn contains_unusual(&self, digest: Digest) -> bool {
+        self.contains_as(digest, self.layout.counter_bits())
+    }
+
+    #[inline(always)]
+    fn contains_as(&self, digest: Digest, bits: u32) -> bool {
+        // SAFETY: a scheme's locations are below the number of counters, and `bits` is their width.
+        let counter = move |location| unsafe { self.counters.get_unchecked(location, bits) };
+        if self.is_cached() {
+            // The lowest bit is 1 if the counter is above 0.
+            self.scheme.every(digest, move |location| (counter(location) + (1 << bits) - 1) >> bits)
+        } else {
+            self.scheme.all(digest, move |location| counter(location) > 0)
         }
     }
 
@@ -264,6 +311,9 @@ impl<D, S: Words> CountingBloom<D, S> {
     ) where
         D: Digester<Q>,
     {
+        if self.is_cached() {
+            return keys.into_iter().for_each(|key| answer(self.contains(key)));
+        }
         in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
             self.prefetch_all(digests);
             for &digest in digests {
@@ -272,11 +322,14 @@ impl<D, S: Words> CountingBloom<D, S> {
         });
     }
 
+    /// Whether the filter is so small that it lies in a second-level cache.
+    #[inline(always)]
+    fn is_cached(&self) -> bool {
+        self.byte_len() < CACHED_BYTES
+    }
+
     #[inline(always)]
     fn prefetch_all(&self, digests: &[Digest]) {
-        if self.byte_len() < CACHED_BYTES {
-            return;
-        }
         for &digest in digests {
             self.scheme.for_each(digest, |location| self.counters.prefetch(location));
         }
@@ -363,13 +416,23 @@ impl<D, S: Words> CountingBloom<D, S> {
     }
 }
 
-/// The locations of one key without repetition.
+/// The locations of one key.
 struct Locations {
     places: [u64; MOST_HASHES as usize],
     count: usize,
 }
 
 impl Locations {
+    fn all(scheme: &AnyScheme, digest: Digest) -> Self {
+        let mut all = Self { places: [0; MOST_HASHES as usize], count: 0 };
+        scheme.for_each(digest, |location| {
+            all.places[all.count] = location;
+            all.count += 1;
+        });
+        all
+    }
+
+    /// Without repetition.
     fn distinct(scheme: &AnyScheme, digest: Digest) -> Self {
         let mut all = Self { places: [0; MOST_HASHES as usize], count: 0 };
         scheme.for_each(digest, |location| {

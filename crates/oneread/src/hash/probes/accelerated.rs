@@ -46,9 +46,57 @@ impl Scheme for Accelerated {
 
     #[inline(always)]
     fn locations(&self, digest: Digest) -> AcceleratedLocations {
-        let (place, step) = (digest.word(self.domain, 0), digest.word(self.domain, 1));
+        self.locations_from(digest.word(self.domain, 0), digest)
+    }
+}
+
+impl Accelerated {
+    /// The locations of a digest whose first word is known.
+    #[inline(always)]
+    fn locations_from(&self, place: u64, digest: Digest) -> AcceleratedLocations {
+        let step = digest.word(self.domain, 1);
         let acceleration = place.rotate_left(32) ^ step;
         AcceleratedLocations { place, step, acceleration, size: self.size, left: self.hashes }
+    }
+
+    /// Whether `test` holds for all locations, in their order; stops at the first that fails.
+    ///
+    /// The second word is drawn only if the first location passes, which for an absent key it does every other
+    /// time. With 10 million keys and 16 bits, lookups of them are at .91 to .93 of the peer's rate and were at .81 to
+    /// .84 (three runs of each in turn); with 12 bits at .81 to .86, and at .81 to .84.
+    #[inline(always)]
+    pub(super) fn all(&self, digest: Digest, mut test: impl FnMut(u64) -> bool) -> bool {
+        let first = digest.word(self.domain, 0);
+        if !test(reduce(first, self.size)) {
+            return false;
+        }
+        let mut others = self.locations_from(first, digest);
+        others.next();
+        others.all(test)
+    }
+}
+
+impl AcceleratedLocations {
+    /// The location, and on to the next one, whether there is one or not.
+    #[inline(always)]
+    fn step(&mut self) -> u64 {
+        let location = reduce(self.place, self.size);
+        self.place = self.place.wrapping_add(self.step);
+        self.step = self.step.wrapping_add(self.acceleration);
+        location
+    }
+
+    /// Whether the lowest bit of `test` is 1 for all locations; the first four are tested with one branch.
+    #[inline(always)]
+    pub(super) fn every(mut self, test: impl Fn(u64) -> u64) -> bool {
+        if let Some(left) = self.left.checked_sub(4) {
+            self.left = left;
+            let four = test(self.step()) & test(self.step()) & test(self.step()) & test(self.step());
+            if four & 1 == 0 {
+                return false;
+            }
+        }
+        self.all(move |location| test(location) & 1 == 1)
     }
 }
 
@@ -58,10 +106,21 @@ impl Iterator for AcceleratedLocations {
     #[inline(always)]
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
-        let location = reduce(self.place, self.size);
-        self.place = self.place.wrapping_add(self.step);
-        self.step = self.step.wrapping_add(self.acceleration);
-        Some(location)
+        Some(self.step())
+    }
+
+    /// Two at a time, so that the counting costs half. (Four at a time, or all of a constant number, took longer.)
+    #[inline(always)]
+    fn fold<T, F: FnMut(T, u64) -> T>(mut self, start: T, mut visit: F) -> T {
+        let mut folded = start;
+        if self.left % 2 == 1 {
+            folded = visit(folded, self.step());
+        }
+        for _ in 0..self.left / 2 {
+            folded = visit(folded, self.step());
+            folded = visit(folded, self.step());
+        }
+        folded
     }
 
     #[inline]
