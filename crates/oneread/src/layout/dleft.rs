@@ -5,6 +5,7 @@ use super::{LayoutError, MOST_PLACES};
 
 /// Which of several equally good places is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Ties {
     /// The leftmost: that of the first sub-table, or of the first child.
     #[default]

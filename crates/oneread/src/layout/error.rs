@@ -18,7 +18,8 @@ use super::{MOST_HASHES, MOST_PLACES};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// A structure without any of these: "bits", "blocks", "counters", "counters a row", "items".
+    /// A structure without any of these: "bits", "blocks", "buckets", "cells", "counters", "counters a row", "filters",
+    /// "fingerprint bits", "items", "levels", "slots", "slots a bucket", "sub-tables".
     Zero {
         /// What there must be at least one of.
         what: &'static str,
@@ -76,6 +77,13 @@ pub enum LayoutError {
         /// The factor asked for.
         found: u32,
     },
+    /// A summary of multiple filters needs one for each level of its table.
+    FilterForEachLevel {
+        /// The levels of the table.
+        expected: usize,
+        /// The filters of the summary.
+        found: usize,
+    },
     /// No layout within the limits meets the rate.
     OutOfReach {
         /// The rate that was to be met.
@@ -125,6 +133,10 @@ impl fmt::Display for LayoutError {
                     "expected a growth of at least {expected}, found {found}: 2 doubles with each layer"
                 )
             }
+            Self::FilterForEachLevel { expected, found } => write!(
+                f,
+                "expected {expected} filters, one for each level of the table, found {found}: give each level a filter"
+            ),
             Self::OutOfReach { rate, items } => write!(
                 f,
                 "no layout within the limits (2^{} bits, {MOST_HASHES} hashes) keeps {items} items at the rate \

@@ -11,6 +11,9 @@
 //! | [`CountMinLayout`] | counts of a stream's items | width, depth | update: plain |
 //! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: .85 |
 //! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits a bucket | semisort: as the paper; group: 1; ties: left |
+//! | [`MultilevelLayout`] | multilevel hash table | buckets of each level | slots: 1; [stash](MultilevelLayout::with_stash): 32; [moves](Moves): none; [on a crisis](OnCrisis): the stash |
+//! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | |
+//! | [`CountingFiltersLayout`], [`CountingCellsLayout`], [`PageLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
 //!
 //! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
 
@@ -21,6 +24,11 @@ mod counting;
 mod dleft;
 mod error;
 mod growing;
+mod moves;
+mod multilevel;
+#[cfg(feature = "serde")]
+mod serde;
+mod summary;
 
 pub use blocked::BlockedLayout;
 pub use bloom::BloomLayout;
@@ -30,6 +38,13 @@ pub use dleft::{BucketBits, DLeftLayout, Semisort, Ties};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;
+pub use moves::{HintChain, HintRule, Hints, Keep, Maps, Moves, OnCrisis, Restriction};
+pub use multilevel::MultilevelLayout;
+pub(crate) use summary::CellPacking;
+pub use summary::{
+    CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, MultipleFiltersLayout, PageLayout,
+    SingleFilterLayout, SummaryLayout,
+};
 
 /// The most bits, counters or items of one structure: 2^46 bits are 8 TiB.
 ///

@@ -5,3 +5,5 @@ mod counting;
 mod dleft;
 mod error;
 mod growing;
+#[cfg(feature = "serde")]
+mod serde;

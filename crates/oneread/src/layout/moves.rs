@@ -1,0 +1,216 @@
+//! What a multilevel table does when items collide, leave, or find no room.
+
+use super::error::check_places;
+use super::{LayoutError, MultilevelLayout, Ties};
+
+/// Which items a multilevel table moves, and when.
+///
+/// | policy | on an insertion | on a deletion | extra memory |
+/// | --- | --- | --- | --- |
+/// | [`None`](Moves::None) | – | – | – |
+/// | [`SecondChance`](Moves::SecondChance) | at most one item, one level down | – | – |
+/// | [`Hints`](Moves::Hints) | – | one item, or a chain of them, up | a hint for each bucket |
+/// | [`Both`](Moves::Both) | as Second Chance | as hints | a hint for each bucket |
+/// | [`Restricted`](Moves::Restricted) | at most one item a level, one way down | what keeps the rule of the policy | – |
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts",
+/// 2008: sections II (Second Chance), III (hints) and IV (restricted hashing). The rule by which hints are written
+/// is not in the text; [`HintRule`] has the one whose results are those of the paper's Table I.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Moves {
+    /// Items stay where they are put.
+    #[default]
+    None,
+    /// An insertion that finds its buckets of two levels full may move an item of the first to its bucket of the
+    /// second.
+    SecondChance,
+    /// A bucket remembers where an item is that found it full, and takes it back when there is room.
+    Hints(Hints),
+    /// Second Chance on insertions, hints on deletions.
+    Both(Hints),
+    /// What a bucket cannot keep goes on to few buckets of the next level, so that a deletion finds what to take
+    /// back without hints.
+    Restricted(Restriction),
+}
+
+impl Moves {
+    /// Whether insertions give items a second chance.
+    #[must_use]
+    pub const fn second_chance(self) -> bool {
+        matches!(self, Self::SecondChance | Self::Both(_))
+    }
+
+    /// The hints, if there are any.
+    #[must_use]
+    pub const fn hints(self) -> Option<Hints> {
+        match self {
+            Self::Hints(hints) | Self::Both(hints) => Some(hints),
+            _ => None,
+        }
+    }
+
+    /// The restriction, if there is one.
+    #[must_use]
+    pub const fn restriction(self) -> Option<Restriction> {
+        match self {
+            Self::Restricted(restriction) => Some(restriction),
+            _ => None,
+        }
+    }
+}
+
+/// How hints are written and followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub struct Hints {
+    /// Which hint a bucket keeps.
+    pub rule: HintRule,
+    /// How many items a deletion moves.
+    pub chain: HintChain,
+}
+
+/// Which hint a bucket keeps.
+///
+/// An item that was put somewhere writes its place as a hint into each bucket that it found full; one that Second
+/// Chance moved is hinted at in the bucket it left; an item of the stash is hinted at too. A bucket that is left
+/// with room forgets its hint. A hint is only a hint: it is followed if the item at that place has the bucket
+/// among its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum HintRule {
+    /// The newest. The paper's choice.
+    #[default]
+    Replace,
+    /// The newest, unless the present one is of a deeper level and still good. Better than the paper's choice: a
+    /// stash of .76 instead of 1.20 in its table of 8192 items, four levels and one move.
+    Deepest,
+    /// The newest of the next level; items of deeper ones write none.
+    Next,
+}
+
+/// How many items a deletion moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum HintChain {
+    /// At most one.
+    #[default]
+    One,
+    /// One into the room that was left, another one into the room that this leaves, and so on: at most one a level.
+    Recursive,
+}
+
+/// Restricted hashing: where an item can go in the next level depends on the bucket it comes from.
+///
+/// A bucket has `fanout` (ℓ in the paper) buckets of the next level below it, its children; which of them is an
+/// item's own is drawn from its digest. Of all items that come to a bucket it keeps one.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{Maps, Moves, MultilevelLayout, Restriction};
+///
+/// let layout = MultilevelLayout::geometric(8192, 0.5, 6)?;
+/// let nine = Restriction { fanout: 9, ..Restriction::default() };
+/// assert!(layout.clone().with_moves(Moves::Restricted(nine)).is_err());
+/// let chain = Restriction { fanout: 1, maps: Maps::Random, ..Restriction::default() }; // h2(h1(x))
+/// assert!(layout.with_moves(Moves::Restricted(chain)).is_ok());
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub struct Restriction {
+    /// The children of a bucket.
+    pub fanout: u32,
+    /// Which buckets its children are.
+    pub maps: Maps,
+    /// Which item a bucket keeps.
+    pub keep: Keep,
+}
+
+impl Default for Restriction {
+    /// Two children by shifts, any item kept.
+    fn default() -> Self {
+        Self { fanout: 2, maps: Maps::Shifts, keep: Keep::Random }
+    }
+}
+
+impl Restriction {
+    /// The most children of a bucket.
+    pub const MOST_FANOUT: u32 = 8;
+
+    /// The most buckets of the last level below one of the first: a deletion may look at all of them.
+    pub const MOST_BELOW: u64 = 4096;
+
+    /// Whether a table of these levels can be restricted so.
+    pub(super) fn check(self, layout: &MultilevelLayout) -> Result<(), LayoutError> {
+        check_places("children of a bucket", u64::from(self.fanout), u64::from(Self::MOST_FANOUT))?;
+        if self.maps == Maps::Nested {
+            check_places("children of a bucket (with nested maps)", u64::from(self.fanout), 1)?;
+        }
+        check_places("slots a bucket (with restricted hashing)", u64::from(layout.slots()), 1)?;
+        let below = layout.levels()[1..].iter().try_fold(1u64, |below, _| {
+            let below = below * u64::from(self.fanout);
+            check_places("last buckets below a first one", below, Self::MOST_BELOW).map(|()| below)
+        });
+        below?;
+        if self.maps == Maps::Shifts {
+            for &buckets in &layout.levels()[1..] {
+                check_places(
+                    "buckets for each child of a bucket",
+                    buckets / u64::from(self.fanout),
+                    u64::MAX,
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which buckets of the next level are below a bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Maps {
+    /// The next level is divided into as many equal parts as a bucket has children, and child j of bucket y is y
+    /// plus a constant, modulo the size of a part, in part j: all buckets have the same number above them.
+    #[default]
+    Shifts,
+    /// Any: a fixed random function of the bucket and the child. With one child, the paper's h2(h1(x)).
+    Random,
+    /// Bucket y modulo the size of the next level: the paper's h(x) mod 2^(k−i+1), where levels are powers of two. One
+    /// child.
+    Nested,
+}
+
+/// Which of the items that come to a bucket it keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Keep {
+    /// Any of them, with the same probability.
+    #[default]
+    Random,
+    /// One of those whose bucket in the next level would get the most, by the tie rule if there are several such
+    /// buckets.
+    Greedy(Ties),
+}
+
+/// What happens to an item that finds no room in any level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum OnCrisis {
+    /// It goes to the stash; if that is full, the insertion fails.
+    #[default]
+    Stash,
+    /// All items are placed anew with fresh hash functions, which takes time in proportion to the table; if that
+    /// does not place all of them in the levels in so many attempts, the item goes to the stash.
+    Rebuild {
+        /// How often fresh functions are tried, 1 to [`MOST_ATTEMPTS`](OnCrisis::MOST_ATTEMPTS).
+        attempts: u32,
+    },
+}
+
+impl OnCrisis {
+    /// The most attempts of one rebuilding.
+    pub const MOST_ATTEMPTS: u32 = 1024;
+}

@@ -1,0 +1,252 @@
+//! How a multilevel hash table is laid out.
+
+use alloc::vec::Vec;
+
+use super::error::{check_fraction, check_places};
+use super::{LayoutError, MOST_PLACES, Moves, OnCrisis};
+
+/// The buckets of each level of a multilevel hash table, the slots of a bucket, the stash, and which items move.
+///
+/// A key has one bucket in each level, and is put into the first level whose bucket has room for it. Levels are
+/// counted from 0 and usually shrink: most keys find room in level 0, most of the rest in level 1, and so on.
+/// [`plan::multilevel`](crate::plan::multilevel) computes how many, and the odds that a key finds no room at all.
+///
+/// # Source
+/// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for Hashing With
+/// Choices", 2008, section VI, whose `T_1` … `T_d` are the levels 0 … d − 1 here.
+///
+/// # Example
+/// ```
+/// use oneread::layout::MultilevelLayout;
+///
+/// assert!(MultilevelLayout::new([]).is_err());
+/// // The paper's table for ten thousand items (section IX).
+/// let layout = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
+/// assert_eq!((layout.level_count(), layout.buckets(), layout.occupancy_bytes()), (5, 60_000, 7_500));
+/// // Three buckets an item in level 0, each level half as large as the one before (Table I).
+/// let halving = MultilevelLayout::for_items(10_000, 3.0, 0.5, 5)?;
+/// assert_eq!(halving.levels(), [30_000, 15_000, 7_500, 3_750, 1_875]);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MultilevelLayout {
+    levels: Vec<u64>,
+    slots: u32,
+    stash: u32,
+    moves: Moves,
+    on_crisis: OnCrisis,
+}
+
+impl MultilevelLayout {
+    /// The most levels. Five or six are usual.
+    pub const MOST_LEVELS: usize = 64;
+
+    /// The most slots of a bucket.
+    pub const MOST_SLOTS: u32 = 1024;
+
+    /// The most items of a stash.
+    pub const MOST_STASH: u32 = 1 << 20;
+
+    /// The items of a stash unless another number is given: what the paper on moves needed for tables without any.
+    pub const DEFAULT_STASH: u32 = 32;
+
+    /// Levels of so many buckets with a slot each, without moves, with a stash of
+    /// [`DEFAULT_STASH`](Self::DEFAULT_STASH) items.
+    ///
+    /// # Errors
+    /// If there are no levels or more than [`MOST_LEVELS`](Self::MOST_LEVELS), if a level has no buckets, or if there are more
+    /// than [`MOST_PLACES`] in all.
+    pub fn new(levels: impl Into<Vec<u64>>) -> Result<Self, LayoutError> {
+        let levels = levels.into();
+        check_places("levels", levels.len() as u64, Self::MOST_LEVELS as u64)?;
+        let mut all: u64 = 0;
+        for &buckets in &levels {
+            check_places("buckets", buckets, MOST_PLACES)?;
+            // At most 64 terms of 2^46.
+            all += buckets;
+        }
+        check_places("buckets", all, MOST_PLACES)?;
+        Ok(Self {
+            levels,
+            slots: 1,
+            stash: Self::DEFAULT_STASH,
+            moves: Moves::default(),
+            on_crisis: OnCrisis::default(),
+        })
+    }
+
+    /// `levels` levels, the first of `first` buckets and each next one `ratio` times as large: ⌈first·ratioⁱ⌉.
+    ///
+    /// What is a whole number but for rounding stays that number.
+    ///
+    /// # Errors
+    /// If the ratio is not between 0 and 1, and as [`new`](Self::new).
+    pub fn geometric(first: u64, ratio: f64, levels: u32) -> Result<Self, LayoutError> {
+        check_places("buckets", first, MOST_PLACES)?;
+        Self::geometric_sizes(first as f64, ratio, levels)
+    }
+
+    /// The paper's form, for n items: level i has ⌈c2ⁱ·c1·n⌉ buckets.
+    ///
+    /// # Errors
+    /// If there are no items or more than [`MOST_PLACES`], if c1·n is no number of buckets, if c2 is not between 0 and 1, and as
+    /// [`new`](Self::new).
+    pub fn for_items(items: u64, c1: f64, c2: f64, levels: u32) -> Result<Self, LayoutError> {
+        check_places("items", items, MOST_PLACES)?;
+        Self::geometric_sizes(c1 * items as f64, c2, levels)
+    }
+
+    fn geometric_sizes(first: f64, ratio: f64, levels: u32) -> Result<Self, LayoutError> {
+        check_fraction("ratio", ratio)?;
+        check_places("levels", u64::from(levels), Self::MOST_LEVELS as u64)?;
+        let mut exact = first;
+        let mut sizes = Vec::new();
+        for _ in 0..levels {
+            sizes.push(rounded_up(exact));
+            exact *= ratio;
+        }
+        Self::new(sizes)
+    }
+
+    /// The same with so many slots in each bucket.
+    ///
+    /// # Errors
+    /// If a bucket has no slots or more than [`MOST_SLOTS`](Self::MOST_SLOTS), or if there are more than [`MOST_PLACES`] in
+    /// all.
+    pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
+        check_places("slots a bucket", u64::from(slots), u64::from(Self::MOST_SLOTS))?;
+        check_places("slots", self.buckets() * u64::from(slots), MOST_PLACES)?;
+        Self { slots, ..self }.checked()
+    }
+
+    /// The same with room for so many items in the stash, perhaps none.
+    ///
+    /// # Errors
+    /// If they are more than [`MOST_STASH`](Self::MOST_STASH).
+    pub fn with_stash(self, stash: u32) -> Result<Self, LayoutError> {
+        if stash > Self::MOST_STASH {
+            let expected = u64::from(Self::MOST_STASH);
+            return Err(LayoutError::TooLarge { what: "items in the stash", expected, found: stash.into() });
+        }
+        Ok(Self { stash, ..self })
+    }
+
+    /// The same with these moves.
+    ///
+    /// # Errors
+    /// With hints, if there are 2^32 places or more, or buckets; with restricted hashing, if the fan-out is 0 or above
+    /// [`MOST_FANOUT`](super::Restriction::MOST_FANOUT), if it is not 1 with nested maps, if a bucket has several slots, if more than
+    /// [`MOST_BELOW`](super::Restriction::MOST_BELOW) buckets of the last level are below one of the first, or if a level has fewer
+    /// buckets than children that its parts are for.
+    pub fn with_moves(self, moves: Moves) -> Result<Self, LayoutError> {
+        Self { moves, ..self }.checked()
+    }
+
+    /// The same with another answer to a crisis.
+    ///
+    /// # Errors
+    /// If a rebuilding has no attempts or more than [`MOST_ATTEMPTS`](OnCrisis::MOST_ATTEMPTS).
+    pub fn with_crisis(self, on_crisis: OnCrisis) -> Result<Self, LayoutError> {
+        if let OnCrisis::Rebuild { attempts } = on_crisis {
+            check_places("attempts to rebuild", attempts.into(), OnCrisis::MOST_ATTEMPTS.into())?;
+        }
+        Ok(Self { on_crisis, ..self })
+    }
+
+    /// What the moves ask of the sizes.
+    fn checked(self) -> Result<Self, LayoutError> {
+        if self.moves.hints().is_some() {
+            // A hint is a 32-bit number; a stash of any size fits above these.
+            const MOST_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MOST_STASH as u64 - 1;
+            check_places("slots (with hints)", self.capacity(), MOST_HINTED)?;
+        }
+        if let Some(restriction) = self.moves.restriction() {
+            restriction.check(&self)?;
+        }
+        Ok(self)
+    }
+
+    /// The buckets of each level (`m_1` … `m_d` in the paper).
+    #[must_use]
+    pub fn levels(&self) -> &[u64] {
+        &self.levels
+    }
+
+    /// The number of levels (d in the paper).
+    #[must_use]
+    pub fn level_count(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// The slots of a bucket.
+    #[must_use]
+    pub const fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// The items for which there is room in the stash.
+    #[must_use]
+    pub const fn stash(&self) -> u32 {
+        self.stash
+    }
+
+    /// Which items move.
+    #[must_use]
+    pub const fn moves(&self) -> Moves {
+        self.moves
+    }
+
+    /// What happens to an item that finds no room.
+    #[must_use]
+    pub const fn on_crisis(&self) -> OnCrisis {
+        self.on_crisis
+    }
+
+    /// The buckets of all levels.
+    #[must_use]
+    pub fn buckets(&self) -> u64 {
+        self.levels.iter().sum()
+    }
+
+    /// The items that fit, if each found room: the slots of all levels.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.buckets() * u64::from(self.slots)
+    }
+
+    /// The bytes of a table with one bit a bucket, which says whether the bucket has any item (section V of the paper).
+    #[must_use]
+    pub fn occupancy_bytes(&self) -> u64 {
+        self.buckets().div_ceil(8)
+    }
+
+    /// The bits of a hint: enough to tell all slots, all places of the stash, and *none* apart; 0 without hints.
+    #[must_use]
+    pub fn hint_bits(&self) -> u32 {
+        let values = self.capacity() + u64::from(self.stash) + 1;
+        if self.moves.hints().is_some() { (values - 1).ilog2() + 1 } else { 0 }
+    }
+
+    /// The bytes of all hints, one a bucket, if they are packed; 0 without hints.
+    #[must_use]
+    pub fn hint_bytes(&self) -> u64 {
+        (self.buckets() * u64::from(self.hint_bits())).div_ceil(8)
+    }
+}
+
+/// The next whole number, or the nearest where the difference is rounding: 1000·0.1·0.1 is 10, not 11. What is no number,
+/// or negative, is 0.
+fn rounded_up(exact: f64) -> u64 {
+    /// Far above the rounding of 64 products (1e-14), far below any difference that is meant.
+    const ROUNDING: f64 = 1e-10;
+    if exact.is_nan() || exact <= 0.0 {
+        return 0;
+    }
+    // A conversion cuts the fraction off, and ends at the largest number.
+    let nearest = (exact + 0.5) as u64;
+    if (exact - nearest as f64).abs() <= ROUNDING * exact {
+        nearest
+    } else {
+        (exact as u64).saturating_add(1)
+    }
+}

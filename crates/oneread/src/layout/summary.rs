@@ -1,0 +1,448 @@
+//! How the summary of a multilevel table is laid out: which level holds a key.
+
+use alloc::vec::Vec;
+
+use crate::hash::probes::SchemeName;
+
+use super::error::{check_hashes, check_places, places_used};
+use super::{Counting, CountingLayout, LayoutError, MOST_PLACES, MultilevelLayout};
+
+/// A summary of any of the three kinds.
+///
+/// | kind | what it keeps | bytes for the paper's ten thousand items |
+/// | --- | --- | --- |
+/// | [`InterpolationLayout`] | a string and a level for each key | 72 500 |
+/// | [`SingleFilterLayout`] | a Bloom filter of levels | 40 000 |
+/// | [`MultipleFiltersLayout`] | a Bloom filter for each level | 24 950 |
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SummaryLayout {
+    /// A sorted array of strings.
+    Interpolation(InterpolationLayout),
+    /// One filter of cells.
+    Single(SingleFilterLayout),
+    /// A filter for each level.
+    Multiple(MultipleFiltersLayout),
+}
+
+impl SummaryLayout {
+    /// The bytes of the summary of a table that has `items` items, without its occupancy bits.
+    #[must_use]
+    pub fn byte_len(&self, items: u64, table: &MultilevelLayout) -> u64 {
+        match self {
+            Self::Interpolation(layout) => layout.byte_len(items, table),
+            Self::Single(layout) => layout.byte_len(table),
+            Self::Multiple(layout) => layout.byte_len(),
+        }
+    }
+}
+
+impl From<InterpolationLayout> for SummaryLayout {
+    fn from(layout: InterpolationLayout) -> Self {
+        Self::Interpolation(layout)
+    }
+}
+
+impl From<SingleFilterLayout> for SummaryLayout {
+    fn from(layout: SingleFilterLayout) -> Self {
+        Self::Single(layout)
+    }
+}
+
+impl From<MultipleFiltersLayout> for SummaryLayout {
+    fn from(layout: MultipleFiltersLayout) -> Self {
+        Self::Multiple(layout)
+    }
+}
+
+/// A random string of some bits for each key, in order, each with the level of its key.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{InterpolationLayout, MultilevelLayout};
+///
+/// assert!(InterpolationLayout::new(0).is_err());
+/// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
+/// // 55 bits, and 3 for one of five levels: 58 bits an item.
+/// assert_eq!(InterpolationLayout::new(55)?.byte_len(10_000, &table), 72_500);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InterpolationLayout {
+    fingerprint_bits: u32,
+}
+
+impl InterpolationLayout {
+    /// The longest string: that of a whole digest.
+    pub const MOST_FINGERPRINT_BITS: u32 = 128;
+
+    /// Strings of so many bits (b in the paper).
+    ///
+    /// # Errors
+    /// If there are no bits or more than [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
+    pub fn new(fingerprint_bits: u32) -> Result<Self, LayoutError> {
+        check_places(
+            "fingerprint bits",
+            u64::from(fingerprint_bits),
+            u64::from(Self::MOST_FINGERPRINT_BITS),
+        )?;
+        Ok(Self { fingerprint_bits })
+    }
+
+    /// The bits of a string (b in the paper).
+    #[must_use]
+    pub const fn fingerprint_bits(&self) -> u32 {
+        self.fingerprint_bits
+    }
+
+    /// The bytes for `items` items: b + ⌈log2 d⌉ bits each. `u64::MAX` stands for anything above it.
+    #[must_use]
+    pub fn byte_len(&self, items: u64, table: &MultilevelLayout) -> u64 {
+        let level_bits = bits_for(table.level_count() as u64 - 1);
+        let bits = u128::from(items) * u128::from(self.fingerprint_bits + level_bits);
+        u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX)
+    }
+}
+
+/// A Bloom filter whose cells hold, of the keys that fall on them, the largest level + 1.
+///
+/// Each hash function has an equal band of the cells to itself.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{MultilevelLayout, SingleFilterLayout};
+///
+/// assert!(SingleFilterLayout::new(14, 15).is_err());
+/// let layout = SingleFilterLayout::new(120_000, 15)?;
+/// // Five levels and 0 are six values: 6·6·6 = 216 of a byte's 256.
+/// let five = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
+/// assert_eq!(layout.byte_len(&five), 40_000);
+/// // Six levels take three bits a cell.
+/// let six = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 1_250, 1_250])?;
+/// assert_eq!(layout.byte_len(&six), 45_000);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SingleFilterLayout {
+    cells: u64,
+    hashes: u32,
+}
+
+impl SingleFilterLayout {
+    /// `hashes` (k in the paper) bands of equally many cells, `cells` (m in the paper) in all: these are rounded down to a
+    /// multiple of the hashes.
+    ///
+    /// # Errors
+    /// If there are no cells or more than [`MOST_PLACES`], no hashes or more than
+    /// [`MOST_HASHES`](super::MOST_HASHES), or fewer cells than hashes.
+    pub fn new(cells: u64, hashes: u32) -> Result<Self, LayoutError> {
+        check_places("cells", cells, MOST_PLACES)?;
+        check_hashes(hashes)?;
+        Ok(Self { cells: places_used(SchemeName::IndependentBands, cells, hashes)?, hashes })
+    }
+
+    /// The cells that are used (m in the paper).
+    #[must_use]
+    pub const fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    /// The number of hash functions (k in the paper).
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// The bytes of the cells: three cells a byte or whole bits a cell, whichever is smaller.
+    #[must_use]
+    pub fn byte_len(&self, table: &MultilevelLayout) -> u64 {
+        match Self::packing(table.level_count()) {
+            CellPacking::ThreeAByte => self.cells.div_ceil(3),
+            CellPacking::Bits(bits) => (self.cells * u64::from(bits)).div_ceil(8),
+        }
+    }
+
+    /// How cells with values from 0 to `levels` are packed.
+    pub(crate) const fn packing(levels: usize) -> CellPacking {
+        /// Three values from 0 to 5 fit in a byte.
+        const MOST_OF_THREE: usize = 5;
+        /// Of cells with fewer bits, more than three fit.
+        const BITS_OF_THREE: u32 = 3;
+        let bits = bits_for(levels as u64);
+        if levels <= MOST_OF_THREE && bits >= BITS_OF_THREE {
+            CellPacking::ThreeAByte
+        } else {
+            CellPacking::Bits(bits)
+        }
+    }
+}
+
+/// How the cells of a single filter lie in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CellPacking {
+    /// As the digits of a number to the base 6.
+    ThreeAByte,
+    /// One behind the other, of so many bits each.
+    Bits(u32),
+}
+
+/// A Bloom filter for each level: filter `B_i` holds the keys at level i or deeper.
+///
+/// The filters are not partitioned: every hash function of a filter may fall on each of its bits.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B.
+///
+/// # Example
+/// ```
+/// use oneread::layout::MultipleFiltersLayout;
+///
+/// assert!(MultipleFiltersLayout::new([]).is_err());
+/// let layout = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// assert_eq!((layout.filters().len(), layout.byte_len()), (5, 24_950));
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MultipleFiltersLayout {
+    filters: Vec<(u64, u32)>,
+}
+
+impl MultipleFiltersLayout {
+    /// The bits and the hash functions of each filter, `B_0` first.
+    ///
+    /// # Errors
+    /// If there are no filters or more than [`MultilevelLayout::MOST_LEVELS`], if a filter has no bits, no hashes or more than
+    /// [`MOST_HASHES`](super::MOST_HASHES), or if there are more than [`MOST_PLACES`] bits in all.
+    pub fn new(filters: impl Into<Vec<(u64, u32)>>) -> Result<Self, LayoutError> {
+        let filters = filters.into();
+        check_places("filters", filters.len() as u64, MultilevelLayout::MOST_LEVELS as u64)?;
+        for &(bits, hashes) in &filters {
+            check_places("bits", bits, MOST_PLACES)?;
+            check_hashes(hashes)?;
+        }
+        let layout = Self { filters };
+        check_places("bits", layout.bits(), MOST_PLACES)?;
+        Ok(layout)
+    }
+
+    /// The bits (`b_i` in the paper) and the hash functions (`k_i`) of each filter.
+    #[must_use]
+    pub fn filters(&self) -> &[(u64, u32)] {
+        &self.filters
+    }
+
+    /// The bits of all filters.
+    #[must_use]
+    pub fn bits(&self) -> u64 {
+        self.filters.iter().map(|&(bits, _)| bits).sum()
+    }
+
+    /// The bytes of all filters, one behind the other.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        self.bits().div_ceil(8)
+    }
+}
+
+/// Multiple filters with a counter in the place of each bit, so that keys can be removed.
+///
+/// Each filter has its own width of counters, and its own way to count a key whose probes coincide.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{Counting, CountingFiltersLayout, MultipleFiltersLayout};
+///
+/// let filters = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// assert!(CountingFiltersLayout::new(filters.clone(), [(4, Counting::EachProbe)]).is_err());
+/// // The paper's conservative choice, and the other one.
+/// let (each, once) = (Counting::EachProbe, Counting::OncePerItem);
+/// let wide = [(4, each), (4, each), (4, each), (4, once), (2, once)];
+/// assert_eq!(CountingFiltersLayout::new(filters.clone(), wide)?.byte_len(), 99_775);
+/// let narrow = [(4, each), (4, each), (4, each), (3, once), (1, once)];
+/// assert_eq!(CountingFiltersLayout::new(filters, narrow)?.byte_len(), 99_700);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CountingFiltersLayout {
+    filters: MultipleFiltersLayout,
+    counters: Vec<(u32, Counting)>,
+}
+
+impl CountingFiltersLayout {
+    /// The narrowest counter: it sticks at its first key, and so never forgets one.
+    pub const LEAST_COUNTER_BITS: u32 = 1;
+
+    /// The filters, with the bits of a counter and the way to count for each of them.
+    ///
+    /// # Errors
+    /// If there are not as many of these as filters, or if a counter has no bits or more than 8.
+    pub fn new(
+        filters: MultipleFiltersLayout,
+        counters: impl Into<Vec<(u32, Counting)>>,
+    ) -> Result<Self, LayoutError> {
+        let counters = counters.into();
+        let (expected, found) = (filters.filters().len(), counters.len());
+        if expected != found {
+            return Err(LayoutError::FilterForEachLevel { expected, found });
+        }
+        counters.iter().try_for_each(|&(bits, _)| check_counter_bits(bits))?;
+        Ok(Self { filters, counters })
+    }
+
+    /// Counters of four bits for all filters, which count each probe but in filters that have no more places than
+    /// [`FEW_PLACES`](Self::FEW_PLACES).
+    #[must_use]
+    pub fn usual(filters: MultipleFiltersLayout) -> Self {
+        const USUAL_BITS: u32 = 4;
+        let counting = |places| {
+            if places <= Self::FEW_PLACES { Counting::OncePerItem } else { Counting::EachProbe }
+        };
+        let counters = filters.filters().iter().map(|&(places, _)| (USUAL_BITS, counting(places)));
+        Self { counters: counters.collect(), filters }
+    }
+
+    /// Filters of so few places count an item once in [`usual`](Self::usual): the paper does so for 500 and 100, where two of
+    /// 49 probes often coincide, and not for 5500.
+    pub const FEW_PLACES: u64 = 1000;
+
+    /// The same filters without counters.
+    #[must_use]
+    pub const fn filters(&self) -> &MultipleFiltersLayout {
+        &self.filters
+    }
+
+    /// The bits of a counter and the way to count, for each filter.
+    #[must_use]
+    pub fn counters(&self) -> &[(u32, Counting)] {
+        &self.counters
+    }
+
+    /// The bytes of all counters, one behind the other.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        let bits = self.filters.filters().iter().zip(&self.counters);
+        bits.map(|(&(places, _), &(bits, _))| places * u64::from(bits)).sum::<u64>().div_ceil(8)
+    }
+}
+
+/// A single filter with a counter for each level in each cell, so that keys can be removed.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{CountingCellsLayout, SingleFilterLayout};
+///
+/// let filter = SingleFilterLayout::new(120_000, 15)?;
+/// assert!(CountingCellsLayout::new(filter, [4, 0]).is_err());
+/// // Five levels: 4 + 4 + 3 + 2 + 1 bits a cell.
+/// assert_eq!(CountingCellsLayout::new(filter, [4, 4, 3, 2, 1])?.byte_len(), 210_000);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CountingCellsLayout {
+    filter: SingleFilterLayout,
+    counter_bits: Vec<u32>,
+}
+
+impl CountingCellsLayout {
+    /// The filter, and the bits of a counter for each level.
+    ///
+    /// # Errors
+    /// If there are no levels or more than [`MultilevelLayout::MOST_LEVELS`], if a counter has no bits or more than 8, or if
+    /// there are more than [`MOST_PLACES`] counters in all.
+    pub fn new(filter: SingleFilterLayout, counter_bits: impl Into<Vec<u32>>) -> Result<Self, LayoutError> {
+        let counter_bits = counter_bits.into();
+        check_places("levels", counter_bits.len() as u64, MultilevelLayout::MOST_LEVELS as u64)?;
+        counter_bits.iter().try_for_each(|&bits| check_counter_bits(bits))?;
+        check_places("counters", filter.cells() * counter_bits.len() as u64, MOST_PLACES)?;
+        Ok(Self { filter, counter_bits })
+    }
+
+    /// The same cells without counters.
+    #[must_use]
+    pub const fn filter(&self) -> SingleFilterLayout {
+        self.filter
+    }
+
+    /// The bits of a counter, for each level.
+    #[must_use]
+    pub fn counter_bits(&self) -> &[u32] {
+        &self.counter_bits
+    }
+
+    /// The bytes of all counters, one behind the other.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        let bits: u32 = self.counter_bits.iter().sum();
+        (self.filter.cells() * u64::from(bits)).div_ceil(8)
+    }
+}
+
+/// A short string for each slot of a table, kept by buckets: what a bucket has is found in its own few bits.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{MultilevelLayout, PageLayout};
+///
+/// assert!(PageLayout::new(0).is_err());
+/// let table = MultilevelLayout::new([2_500, 625, 312])?.with_slots(4)?;
+/// // 3437 buckets of four slots, and 8 bits for each.
+/// assert_eq!(PageLayout::new(8)?.byte_len(&table), 13_748);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PageLayout {
+    fingerprint_bits: u32,
+}
+
+impl PageLayout {
+    /// The longest string of a slot.
+    pub const MOST_FINGERPRINT_BITS: u32 = 16;
+
+    /// Strings of so many bits.
+    ///
+    /// # Errors
+    /// If there are no bits or more than [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
+    pub fn new(fingerprint_bits: u32) -> Result<Self, LayoutError> {
+        check_places("fingerprint bits", fingerprint_bits.into(), Self::MOST_FINGERPRINT_BITS.into())?;
+        Ok(Self { fingerprint_bits })
+    }
+
+    /// The bits of a string. One of its values stands for *no item*.
+    #[must_use]
+    pub const fn fingerprint_bits(&self) -> u32 {
+        self.fingerprint_bits
+    }
+
+    /// The bytes for all slots of a table.
+    #[must_use]
+    pub fn byte_len(&self, table: &MultilevelLayout) -> u64 {
+        (table.capacity() * u64::from(self.fingerprint_bits)).div_ceil(8)
+    }
+}
+
+/// A width that a counter of a summary can have.
+fn check_counter_bits(found: u32) -> Result<(), LayoutError> {
+    let (at_least, at_most) = (CountingFiltersLayout::LEAST_COUNTER_BITS, CountingLayout::MOST_COUNTER_BITS);
+    if (at_least..=at_most).contains(&found) {
+        Ok(())
+    } else {
+        Err(LayoutError::CounterBits { at_least, at_most, found })
+    }
+}
+
+/// The bits of a number from 0 to `most`.
+const fn bits_for(most: u64) -> u32 {
+    u64::BITS - most.leading_zeros()
+}
