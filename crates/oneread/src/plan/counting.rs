@@ -76,8 +76,30 @@ pub fn stuck_probability(layout: CountingLayout, items: u64) -> f64 {
 /// The logarithm of [`stuck_probability`].
 #[must_use]
 pub fn ln_stuck_probability(layout: CountingLayout, items: u64) -> f64 {
+    ln_reach_probability(layout, items, layout.most())
+}
+
+/// ln Pr(a given counter is at least `value`), if it were wide enough.
+fn ln_reach_probability(layout: CountingLayout, items: u64, value: u32) -> f64 {
     let (trials, probability) = distribution(layout, items);
-    binomial::ln_upper_tail(trials, probability, layout.most())
+    binomial::ln_upper_tail(trials, probability, value)
+}
+
+/// The expected number of counters that reach a value, if they are wide enough: how wide they must be.
+///
+/// ```
+/// use oneread::layout::CountingLayout;
+/// use oneread::plan::counting;
+///
+/// // One throw into two counters raises one of them to 1, and none to 2.
+/// let layout = CountingLayout::new(2, 1, 2)?;
+/// assert_eq!(counting::expected_reaching(layout, 1, 1), 1.0);
+/// assert_eq!(counting::expected_reaching(layout, 1, 2), 0.0);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[must_use]
+pub fn expected_reaching(layout: CountingLayout, items: u64, value: u32) -> f64 {
+    layout.counters() as f64 * exp(ln_reach_probability(layout, items, value))
 }
 
 /// The lecture's bound on [`stuck_probability`]: (e·μ/t)^t, with μ the mean of a counter, at most 1.

@@ -11,7 +11,10 @@
 //!
 //! | module | table | computes |
 //! | --- | --- | --- |
+//! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis |
 //! | [`moves`] | multilevel, with moves or deletions | the items in the stash |
+//! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters |
+//! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup |
 //! | [`probing`] | linear probing | the cells a search looks at |
 //! | [`cuckoo`] | cuckoo hashing | how full it can be |
 //!
@@ -30,13 +33,17 @@ pub mod bloom;
 pub mod count_min;
 pub mod counting;
 pub mod cuckoo;
+pub mod deletion;
 mod differential;
 pub mod dleft;
 mod error;
 mod float;
 pub mod growing;
+mod interpolation;
 pub mod moves;
+pub mod multilevel;
 mod occupancy;
 pub mod probing;
+pub mod summary;
 
 pub use error::OutOfRange;

@@ -3,10 +3,13 @@ mod bloom;
 mod count_min;
 mod counting;
 mod cuckoo;
+mod deletion;
 mod dleft;
 mod growing;
 mod moves;
+mod multilevel;
 mod probing;
+mod summary;
 
 /// Rates no solver accepts.
 const BAD_FRACTIONS: [f64; 8] = [0.0, -0.0, 1.0, -0.5, 1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];

@@ -1,0 +1,95 @@
+//! Equation (1): expected loads as if every level were given exactly the expected number of items.
+
+use alloc::vec::Vec;
+
+use crate::layout::MultilevelLayout;
+
+use super::super::binomial::{self, NEGLIGIBLE};
+use super::super::float::{exp, expm1, ln, ln_1p};
+use super::Level;
+
+/// The expected load of each level by equation (1) of the paper: m·(1 − (1 − 1/m)^a), where a is what reaches the level.
+///
+/// Exact for level 0 and close while many items are left; not meant for levels that a few reach, where a is no
+/// whole number and the load may come out below 0. For several slots, m times the expected smaller of s and a
+/// binomial variable.
+///
+/// # Example
+/// ```
+/// use oneread::layout::MultilevelLayout;
+/// use oneread::plan::multilevel;
+///
+/// let layout = MultilevelLayout::for_items(10_000, 3.0, 0.5, 5)?;
+/// let loads = multilevel::expected_approximate(&layout, 10_000);
+/// // The paper's Table I: 8504.18, …, −3.00e-5.
+/// assert!((loads[0] - 8504.18).abs() < 0.005 && (loads[4] + 3.00e-5).abs() < 5e-8);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[must_use]
+pub fn expected_approximate(layout: &MultilevelLayout, items: u64) -> Vec<f64> {
+    by_level(layout, items, |level, items| {
+        let buckets = level.buckets as f64;
+        if level.slots == 1 {
+            return -buckets * expm1(items * ln_1p(-1.0 / buckets));
+        }
+        placed(
+            level,
+            items,
+            |load| binomial::ln_point(items, 1.0 / buckets, load),
+            |load| binomial::ratio_upward(items, 1.0 / (buckets - 1.0), load),
+        )
+    })
+}
+
+/// The expected load of each level by the right-hand side of equation (1): m·(1 − e^(−a/m)), never more than
+/// [`expected_approximate`].
+#[must_use]
+pub fn expected_exponential(layout: &MultilevelLayout, items: u64) -> Vec<f64> {
+    by_level(layout, items, |level, items| {
+        let load = items / level.buckets as f64;
+        if level.slots == 1 {
+            return -(level.buckets as f64) * expm1(-load);
+        }
+        placed(
+            level,
+            items,
+            |found| -load + (1..=found).map(|i| ln(load / f64::from(i))).sum::<f64>(),
+            |found| load / (found + 1.0),
+        )
+    })
+}
+
+fn by_level(layout: &MultilevelLayout, items: u64, load: impl Fn(Level, f64) -> f64) -> Vec<f64> {
+    let mut left = items as f64;
+    Level::of(layout)
+        .map(|level| {
+            let here = load(level, left);
+            left -= here;
+            here
+        })
+        .collect()
+}
+
+/// Items less those beyond the slots of their bucket: m·Σ over j > s of (j − s)·Pr(a bucket is chosen j times).
+///
+/// The distribution is given by the logarithm of a probability and the ratio of neighbours.
+fn placed(level: Level, items: f64, ln_point: impl Fn(u32) -> f64, ratio: impl Fn(f64) -> f64) -> f64 {
+    if items <= f64::from(level.slots) || level.buckets == 1 {
+        return items.min(f64::from(level.slots));
+    }
+    if level.is_surely_full(items as u64) {
+        return level.buckets as f64 * f64::from(level.slots);
+    }
+    // In units of the first term, which may be too small for a float.
+    let (mut excess, mut term, mut sum) = (1.0, 1.0, 0.0);
+    loop {
+        sum += excess * term;
+        let next = ratio(f64::from(level.slots) + excess);
+        term *= next;
+        excess += 1.0;
+        if next < 0.5 && excess * term <= NEGLIGIBLE * sum {
+            break;
+        }
+    }
+    items - level.buckets as f64 * exp(ln_point(level.slots + 1) + ln(sum))
+}

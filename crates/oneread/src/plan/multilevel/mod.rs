@@ -1,0 +1,248 @@
+//! The odds of a multilevel hash table: how many items each level holds, and a crisis, where an item finds no room.
+//!
+//! Letters in the formulas: n items, d levels, level i (from 0) of m buckets with s slots; `S_i` are the items
+//! that reach level i, so that `S_0` = n and `S_d` find no room.
+//!
+//! # How
+//! What level i passes on depends on what it was given alone, so that the distributions of `S_1`, `S_2`, … follow one from the
+//! other. What is passed on of one number of items is a row; the rows of all numbers that level i may be given are added
+//! up, each with its probability. Rows come from, whichever is fastest:
+//!
+//! | | when | why it is exact |
+//! | --- | --- | --- |
+//! | `recursion` | one slot; started by an integral where there are many items | positive terms |
+//! | `series` | several slots, no more items than buckets, up to some thousand | positive terms |
+//! | `buckets` | several slots, few buckets | positive terms |
+//! | `few` | many items, few of them passed on or few slots free | one integral for a row, nothing cancels |
+//! | `contour` | many items otherwise | integrals through saddle points, nothing cancels |
+//!
+//! Rows of large distributions are computed at every so many-th number only, which loses nothing: they are smooth. So a
+//! hundred million items take less than a second.
+//!
+//! # What is exact
+//! [`Accuracy`] says it of each plan. In short: relative errors are below 1e-10 up to ten million items with one slot, or
+//! some thousand with several; below 1e-8 beyond.
+//!
+//! # Source
+//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI-A, VI-B and appendices I and III-A.
+//! Differs from the paper in: the crisis probability is the sum over one or more items without room, never 1 − Pr(0) (with which
+//! the paper's 6.6e-24 for 100k items became 7.78e-16); buckets may have several slots; integrals instead of a recursion
+//! over all items.
+
+mod bounds;
+mod bucket;
+mod buckets;
+mod chain;
+mod complex;
+mod contour;
+mod expected;
+mod few;
+mod normal;
+mod passed_on;
+mod rare;
+mod recursion;
+mod rows;
+mod series;
+mod wide;
+
+use alloc::vec::Vec;
+
+use crate::layout::{LayoutError, MultilevelLayout};
+
+use super::float::{exp, ln};
+
+pub use bounds::{crisis_bound, skew_estimate};
+pub use expected::{expected_approximate, expected_exponential};
+pub use passed_on::PassedOn;
+
+/// How far a plan may be off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Accuracy {
+    /// All numbers are exact to rounding: a relative error below 1e-10.
+    Exact {
+        /// The probability that the windows leave out at their high ends; below 1e-30 of the crisis probability while that is
+        /// above 1e-200. (At the low ends they leave out 1e-38 of every number: fewer items passed on mean fewer later.)
+        dropped: f64,
+    },
+    /// Distributions were computed by contour integrals, of every so many-th number only.
+    Close {
+        /// The relative error of expected numbers, and of the crisis probability. (Of what a level passes on, numbers far
+        /// below the usual ones, less likely than 1e-12, may be further off: nothing else depends on them.)
+        relative_error: f64,
+    },
+    /// A level has so few buckets for its items, or so large ones, that what it passes on was taken for normally distributed.
+    /// Expected loads are right to some digits; a crisis is certain or nearly so, unless a larger level follows.
+    Overloaded,
+    /// The crisis probability is below 1e-200 and takes a hundred items or more in one bucket. Its logarithm was estimated, by the
+    /// likeliest way to a crisis alone; all other numbers are as exact as can be.
+    Estimated,
+}
+
+/// What a multilevel table of a layout does with a number of items, inserted one after the other.
+///
+/// # Example
+/// ```
+/// use oneread::layout::MultilevelLayout;
+/// use oneread::plan::multilevel::MultilevelPlan;
+///
+/// let layout = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
+/// assert!(MultilevelPlan::new(&layout, 0).is_err());
+/// let plan = MultilevelPlan::new(&layout, 10_000)?;
+/// // The paper's Table II: 8848.07, 1088.08, 63.45, 0.41, 3.37e-5.
+/// assert!((plan.expected()[2] - 63.4510).abs() < 5e-5);
+/// assert!((plan.crisis_probability() / 1.00702e-12 - 1.0).abs() < 5e-6);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MultilevelPlan {
+    layout: MultilevelLayout,
+    items: u64,
+    passed_on: Vec<PassedOn>,
+    expected: Vec<f64>,
+    ln_crisis: f64,
+    accuracy: Accuracy,
+}
+
+impl MultilevelPlan {
+    /// The most items that can be planned for.
+    pub const MOST_ITEMS: u64 = 10_000_000_000;
+
+    /// Plans for so many items: exact where that takes no more than a second or two, else approximate.
+    ///
+    /// # Errors
+    /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS).
+    pub fn new(layout: &MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
+        Self::within(layout, items, chain::Effort::USUAL)
+    }
+
+    fn within(layout: &MultilevelLayout, items: u64, effort: chain::Effort) -> Result<Self, LayoutError> {
+        match items {
+            0 => return Err(LayoutError::Zero { what: "items" }),
+            _ if items > Self::MOST_ITEMS => {
+                return Err(LayoutError::TooLarge {
+                    what: "items",
+                    expected: Self::MOST_ITEMS,
+                    found: items,
+                });
+            }
+            _ => {}
+        }
+        let chain::Chain { passed_on, ln_crisis, accuracy } = chain::run(layout, items, effort);
+        let expected = passed_on.iter().map(|passed_on| passed_on.expectation_over_placed(|_| 1.0)).collect();
+        Ok(Self { layout: layout.clone(), items, passed_on, expected, ln_crisis, accuracy })
+    }
+
+    /// What was planned.
+    #[must_use]
+    pub const fn layout(&self) -> &MultilevelLayout {
+        &self.layout
+    }
+
+    /// The items planned for (n in the paper).
+    #[must_use]
+    pub const fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// The expected number of items that each level holds.
+    #[must_use]
+    pub fn expected(&self) -> &[f64] {
+        &self.expected
+    }
+
+    /// The distribution of the items that each level passes on (|`S_1`| … |`S_d`| in the paper). Those of the last find no room.
+    #[must_use]
+    pub fn passed_on(&self) -> &[PassedOn] {
+        &self.passed_on
+    }
+
+    /// The probability that any item finds no room.
+    #[must_use]
+    pub fn crisis_probability(&self) -> f64 {
+        exp(self.ln_crisis)
+    }
+
+    /// The logarithm of [`crisis_probability`](Self::crisis_probability), also where that is too small for a float.
+    #[must_use]
+    pub const fn ln_crisis_probability(&self) -> f64 {
+        self.ln_crisis
+    }
+
+    /// The expected number of items that find no room: what a stash would hold.
+    #[must_use]
+    pub fn expected_stash(&self) -> f64 {
+        self.passed_on[self.passed_on.len() - 1].mean()
+    }
+
+    /// How far the numbers may be off.
+    #[must_use]
+    pub const fn accuracy(&self) -> Accuracy {
+        self.accuracy
+    }
+
+    /// The expectation of a function of the number of items that reach a level; level 0 is reached by all.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    #[must_use]
+    pub fn expectation_at(&self, level: usize, mut function: impl FnMut(u64) -> f64) -> f64 {
+        match level {
+            0 => function(self.items),
+            _ => self.passed_on[level - 1].expectation(function),
+        }
+    }
+}
+
+/// One level.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    buckets: u64,
+    slots: u32,
+}
+
+impl Level {
+    /// All levels of a layout, in order.
+    fn of(layout: &MultilevelLayout) -> impl Iterator<Item = Self> + '_ {
+        layout.levels().iter().map(|&buckets| Self { buckets, slots: layout.slots() })
+    }
+
+    /// Whether some bucket with room is less likely than e^−700, the smallest float; or for several slots, where rows take
+    /// longer, e^−80 = 1e-35. By Chernoff's bound on the load of a bucket, Pr(load ≤ k) ≤ e^−λ·(eλ/k)^k for k ≤ λ.
+    fn is_surely_full(self, balls: u64) -> bool {
+        let ln_impossible = if self.slots == 1 { -700.0 } else { -80.0 };
+        let load = balls as f64 / self.buckets as f64;
+        let least = f64::from(self.slots - 1);
+        let ln_room = if least == 0.0 { -load } else { least - load + least * ln(load / least) };
+        load > least && ln_room + ln(self.buckets as f64) < ln_impossible
+    }
+}
+
+/// What a window leaves out, relative to the largest probability in it.
+#[derive(Clone, Copy)]
+struct Cut {
+    low: f64,
+    high: f64,
+    ln_low: f64,
+    ln_high: f64,
+}
+
+impl Cut {
+    /// The low end may be cut generously: fewer items passed on mean fewer at all levels below, so that all
+    /// numbers reported fall by at most the share that is cut. The high end is where crises come from.
+    fn new(high: f64) -> Self {
+        const LOW: f64 = 1e-40;
+        Self::both(LOW, high)
+    }
+
+    /// The cut of something that has a share in a whole, for the whole to be cut as here.
+    fn relative_to(self, share: f64) -> Self {
+        /// However little it counts, something of it is kept.
+        const MOST: f64 = 1e-3;
+        Self::both((self.low / share).min(MOST), (self.high / share).min(MOST))
+    }
+
+    fn both(low: f64, high: f64) -> Self {
+        Self { low, high, ln_low: ln(low), ln_high: ln(high) }
+    }
+}

@@ -1,0 +1,131 @@
+//! A row: the distribution of what a level passes on of one number of many items, by whichever integral suits it.
+
+use alloc::vec::Vec;
+
+use super::super::float::{exp, ln};
+use super::few::{self, Counted};
+use super::wide::Weight;
+use super::{Cut, Level, bucket, buckets, contour, series};
+
+/// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the real axis, and may be left out there.
+pub(super) const LEAST_ITEMS: u64 = 150;
+
+/// Logarithms of the probabilities of numbers of items passed on, each a multiple of a stride.
+pub(super) struct LnRow {
+    /// The first number.
+    pub(super) first: u64,
+    pub(super) ln_weights: Vec<f64>,
+}
+
+impl LnRow {
+    /// Only this number is possible.
+    pub(super) fn certain(number: u64) -> Self {
+        Self { first: number, ln_weights: Vec::from([0.0]) }
+    }
+
+    /// The multiples of a stride, of all numbers; if there is none among them, the first.
+    fn every(self, stride: u64) -> Self {
+        let first = self.first.next_multiple_of(stride);
+        let begin = (first - self.first) as usize;
+        if begin >= self.ln_weights.len() {
+            return Self { first: self.first / stride * stride, ln_weights: self.ln_weights[..1].to_vec() };
+        }
+        let ln_weights = self.ln_weights[begin..].iter().copied().step_by(stride as usize).collect();
+        Self { first, ln_weights }
+    }
+
+    /// The probabilities, each of a number and those around it. They are made to add up to 1, which takes away the error that
+    /// all have in common; unless that error is large, and something went wrong.
+    pub(super) fn weights(&self, wanted: Wanted) -> Option<Vec<f64>> {
+        const LARGE: f64 = 1e-6;
+        // A row that counts little may be cut so short that it says nothing.
+        let is_short = self.ln_weights.len() == 1 || wanted.cut.low.max(wanted.cut.high) > LARGE * LARGE;
+        let mut weights: Vec<f64> = self.ln_weights.iter().map(|&ln_p| exp(ln_p)).collect();
+        let sum: f64 = weights.iter().sum();
+        let is_right = is_short || (sum * wanted.stride as f64 - 1.0).abs() < LARGE;
+        weights.iter_mut().for_each(|weight| *weight /= sum);
+        is_right.then_some(weights)
+    }
+}
+
+/// Probabilities of a range of numbers of items passed on.
+#[derive(Clone)]
+pub(super) struct Row<W> {
+    /// The first number.
+    pub(super) first: u64,
+    pub(super) weights: Vec<W>,
+}
+
+/// Which numbers of a row are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// What is below this, relative to the largest, is left out.
+    pub(super) cut: Cut,
+    /// Only as many or more count.
+    pub(super) at_least: u64,
+    /// About the logarithm of the largest probability.
+    pub(super) ln_largest: f64,
+    /// The multiples of this.
+    pub(super) stride: u64,
+}
+
+impl Wanted {
+    /// All numbers.
+    pub(super) const fn all(cut: Cut) -> Self {
+        Self { cut, at_least: 0, ln_largest: 0.0, stride: 1 }
+    }
+
+    /// What cannot count in a sum of what is wanted.
+    pub(super) fn ln_negligible(self) -> f64 {
+        /// A millionth, for many terms that are left out.
+        const LN_SHARE: f64 = -14.0;
+        self.ln_largest + self.cut.ln_high + LN_SHARE
+    }
+}
+
+/// The rows of all numbers below [`LEAST_ITEMS`], as far as they are needed: by sums, since they have no integrals.
+pub(super) fn of_few<W: Weight>(level: Level, least: u64, wanted: Wanted) -> Vec<Row<W>> {
+    let last = LEAST_ITEMS - 1;
+    match level.buckets {
+        _ if least > last => Vec::new(),
+        buckets if buckets <= last => buckets::rows(level, last, wanted),
+        _ => series::rows(level, last, wanted.ln_negligible()),
+    }
+}
+
+/// ln Pr(l) of at least [`LEAST_ITEMS`] items.
+pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted) -> LnRow {
+    /// Where fewer than these are expected, the whole row comes from one integral. Where more are, it is a bell that has
+    /// fallen to 1e-40 before it ends at 0.
+    const FEW: f64 = 200.0;
+    let (mean, _) = bucket::moments(level, balls as f64);
+    let free = (level.buckets * u64::from(level.slots)) as f64 + mean - balls as f64;
+    if level.buckets == 1 || level.is_surely_full(balls) {
+        return LnRow::certain(balls.saturating_sub(level.buckets * u64::from(level.slots)));
+    }
+    let counted = if mean < FEW {
+        Some(Counted::PassedOn)
+    } else if free < FEW {
+        Some(Counted::FreeSlots)
+    } else {
+        None
+    };
+    let few = counted.and_then(|counted| few::ln_row(level, balls, counted, wanted));
+    few.map_or_else(|| contour::ln_row(level, balls, wanted), |row| row.every(wanted.stride))
+}
+
+/// About the logarithm of the probability that so many or more are passed on, where that is far from usual.
+///
+/// Each may come from a bucket of its own, or one bucket may pass all of them on: the likelier.
+pub(super) fn ln_rare(level: Level, balls: f64, needed: u64) -> f64 {
+    let (buckets, needed_items) = (level.buckets as f64, needed as f64);
+    // ln C(a, j)/m^j, of sets of j items that meet in a given bucket.
+    let ln_together = |together: u64| -> f64 {
+        (0..together).map(|i| ln((balls - i as f64).max(1.0) / ((i + 1) as f64 * buckets))).sum()
+    };
+    let slots = u64::from(level.slots);
+    let ln_one = ln(buckets) + ln_together(slots + needed);
+    let ln_mean = ln(buckets) + ln_together(slots + 1);
+    let ln_apart = needed_items * (ln_mean - ln(needed_items.max(1.0)) + 1.0);
+    ln_one.max(ln_apart).min(0.0)
+}

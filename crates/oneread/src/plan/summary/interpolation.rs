@@ -1,0 +1,94 @@
+//! The sorted strings of section VII: a random string of b bits for each key.
+
+use crate::layout::InterpolationLayout;
+
+use super::super::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp};
+use super::super::multilevel::MultilevelPlan;
+use super::Odds;
+use super::reads;
+
+pub(super) fn odds(table: &MultilevelPlan, layout: InterpolationLayout) -> Odds {
+    let items = table.items() as f64;
+    let equal = one_in_two_to_the(layout.fingerprint_bits());
+    let ln_any_of = |strings: u64| ln(-expm1(strings as f64 * ln_1p(-equal)));
+
+    // A key's string is asked for; each level with an equal one is named, so all are read where the bucket has an item.
+    let levels = table.layout().level_count();
+    let read_at = |level: usize| {
+        let occupied = table.expectation_at(level, |reached| reads::occupied(table, level, reached));
+        // As if the level always had the expected number of items, a little too much.
+        -expm1(table.expected()[level] * ln_1p(-equal)) * occupied
+    };
+    let mut above = 0.0;
+    let mut extra = 0.0;
+    for level in 0..levels {
+        extra += above * read_at(level);
+        above += table.expected()[level];
+    }
+    Odds {
+        ln_false_positive: ln_any_of(table.items()),
+        ln_failure: ln(items * (items - 1.0) / 2.0 * equal),
+        ln_failure_exact: ln_one_minus_exp(ln_all_differ(table.items(), layout.fingerprint_bits())),
+        failure_by_level: reads::ln_failures(table, |_, below| ln_any_of(below))
+            .into_iter()
+            .map(exp)
+            .collect(),
+        extra_reads_per_hit: extra / items,
+        reads_per_miss: (0..levels).map(read_at).sum(),
+    }
+}
+
+/// 2^−bits, for at most 128 bits.
+fn one_in_two_to_the(bits: u32) -> f64 {
+    const EXPONENT_OF_ONE: u64 = 1023;
+    const MANTISSA_BITS: u32 = 52;
+    f64::from_bits((EXPONENT_OF_ONE - u64::from(bits)) << MANTISSA_BITS)
+}
+
+/// The birthday problem: ln Pr(all strings differ) = Σ ln(1 − i/N) over i < n, with N = 2^bits.
+fn ln_all_differ(items: u64, bits: u32) -> f64 {
+    /// Up to so many terms are added up one by one.
+    const FEW: u64 = 1 << 20;
+    /// Beyond this no float tells the probability of a pair from 1.
+    const CERTAIN: f64 = 100.0;
+    /// Terms of the series below: the last is r^11 with r below 2·CERTAIN/FEW.
+    const TERMS: u32 = 6;
+    let step = one_in_two_to_the(bits);
+    let share = items as f64 * step;
+    if share > 1.0 || share * items as f64 / 2.0 > CERTAIN {
+        return f64::NEG_INFINITY;
+    }
+    if items <= FEW {
+        return (0..items).map(|i| ln_1p(-(i as f64) * step)).sum();
+    }
+    // Euler and Maclaurin: the integral −N·Σ r^p/(p(p − 1)) over p ≥ 2 with r = n/N, less half the last term.
+    let (mut power, mut integral) = (share, 0.0);
+    for p in 2..TERMS + 2 {
+        power *= share;
+        integral += power / f64::from(p * (p - 1));
+    }
+    -integral / step - 0.5 * ln_1p(-share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twenty_three_people() {
+        // Three strings of two bits differ with probability 3/4 · 2/4, five never do.
+        assert!((ln_all_differ(3, 2) - ln_1p(3.0 / 8.0 - 1.0)).abs() < 1e-15);
+        assert_eq!(ln_all_differ(5, 2), f64::NEG_INFINITY);
+        assert_eq!(ln_all_differ(1, 1), 0.0);
+    }
+
+    #[test]
+    fn the_series_continues_the_sum() {
+        let (few, bits) = (1u64 << 20, 40);
+        let mut sum = ln_all_differ(few, bits);
+        for i in few..few + 1000 {
+            sum += ln_1p(-(i as f64) * one_in_two_to_the(bits));
+        }
+        assert!((ln_all_differ(few + 1000, bits) / sum - 1.0).abs() < 1e-12);
+    }
+}

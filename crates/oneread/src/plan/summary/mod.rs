@@ -1,0 +1,197 @@
+//! The odds of a summary: how often it names the wrong level, or any level for a key that is not there, and what that costs
+//! in reads.
+//!
+//! Letters in the formulas: n items, levels i from 0 of `m_i` buckets; `S_i` are the items that reach level i or deeper, `L_i`
+//! those at level i; `q_i`(s) is the probability that the summary takes a key above level i for one at level i or deeper,
+//! when there are s of these.
+//!
+//! # Failures
+//! Given `S_(i+1)` = s, a key at level i fails with probability `q_(i+1)`(s), so that `E[L_i·q_(i+1)(S_(i+1))]` keys of level i
+//! are expected to, and their sum over the levels bounds the probability of any failure (the paper's union bound, "fairly
+//! tight" while it is small). The expectation is over the joint distribution of `L_i` and `S_(i+1)`, which
+//! [`multilevel`](super::multilevel) has exactly.
+//!
+//! # Reads
+//! A table keeps one bit a bucket that says whether the bucket has any item, and an empty bucket is not read. A lookup reads
+//! the level named and then those above it, until it finds the key. So each level j below the key's own costs a
+//! read if the summary names level j or deeper and the key's bucket there has an item. The level right below is counted
+//! exactly; for those deeper still, the numbers of items at different levels are taken for independent. They add a
+//! share of about q_(j+1), a second mistake behind the first, so that the neglected correlation is a small part of
+//! a small part.
+//!
+//! # Source
+//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VII, VIII and appendix III-B, III-C.
+//! Ours: the expected reads, and the exact formula of unpartitioned filters.
+
+mod interpolation;
+mod multiple;
+mod reads;
+mod single;
+
+use alloc::vec::Vec;
+
+use crate::layout::{LayoutError, MultilevelLayout, SummaryLayout};
+
+use super::float::exp;
+use super::multilevel::MultilevelPlan;
+
+pub use single::{hashes_for_failures, hashes_for_false_positives};
+
+/// What a summary of a layout says of a multilevel table with a number of items.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{MultilevelLayout, MultipleFiltersLayout, SummaryLayout};
+/// use oneread::plan::summary::SummaryPlan;
+///
+/// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
+/// let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49)];
+/// // Each level needs its filter.
+/// assert!(SummaryPlan::new(&table, 10_000, &MultipleFiltersLayout::new(filters)?.into()).is_err());
+///
+/// let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)];
+/// let summary = SummaryLayout::from(MultipleFiltersLayout::new(filters)?);
+/// let plan = SummaryPlan::new(&table, 10_000, &summary)?;
+/// // The paper's Table III: 4.97e-12 with the crises, .006 and 32 450 bytes with a bit a bucket.
+/// assert!(((plan.failure() + plan.crisis_probability()) / 4.9719e-12 - 1.0).abs() < 1e-5);
+/// assert!((plan.false_positive() - 0.00616).abs() < 5e-6);
+/// assert_eq!(plan.byte_len() + plan.occupancy_bytes(), 32_450);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SummaryPlan {
+    table: MultilevelPlan,
+    layout: SummaryLayout,
+    odds: Odds,
+}
+
+/// What the kinds compute, each in its way.
+#[derive(Clone, Debug)]
+struct Odds {
+    ln_false_positive: f64,
+    ln_failure: f64,
+    ln_failure_exact: f64,
+    failure_by_level: Vec<f64>,
+    extra_reads_per_hit: f64,
+    reads_per_miss: f64,
+}
+
+impl SummaryPlan {
+    /// Plans a table and its summary for so many items.
+    ///
+    /// # Errors
+    /// If there are no items or [too many](MultilevelPlan::MOST_ITEMS), and as [`with_table`](Self::with_table).
+    pub fn new(table: &MultilevelLayout, items: u64, summary: &SummaryLayout) -> Result<Self, LayoutError> {
+        Self::with_table(MultilevelPlan::new(table, items)?, summary)
+    }
+
+    /// Plans a summary for a table that is planned already.
+    ///
+    /// # Errors
+    /// If multiple filters are not as many as there are levels.
+    pub fn with_table(table: MultilevelPlan, summary: &SummaryLayout) -> Result<Self, LayoutError> {
+        let odds = match summary {
+            SummaryLayout::Interpolation(layout) => interpolation::odds(&table, *layout),
+            SummaryLayout::Single(layout) => single::odds(&table, *layout),
+            SummaryLayout::Multiple(layout) => multiple::odds(&table, layout)?,
+        };
+        Ok(Self { table, layout: summary.clone(), odds })
+    }
+
+    /// The plan of the table.
+    #[must_use]
+    pub const fn table(&self) -> &MultilevelPlan {
+        &self.table
+    }
+
+    /// What was planned.
+    #[must_use]
+    pub const fn layout(&self) -> &SummaryLayout {
+        &self.layout
+    }
+
+    /// The probability that a level is named for a key that is not in the table.
+    ///
+    /// Exact; for multiple filters that of the first filter, unpartitioned.
+    #[must_use]
+    pub fn false_positive(&self) -> f64 {
+        exp(self.odds.ln_false_positive)
+    }
+
+    /// The logarithm of [`false_positive`](Self::false_positive), also where that is too small for a float.
+    #[must_use]
+    pub const fn ln_false_positive(&self) -> f64 {
+        self.odds.ln_false_positive
+    }
+
+    /// The paper's bound on the probability of any failure, crises apart: an expected number, so it may be more than 1.
+    ///
+    /// Interpolation: the expected number of pairs of equal strings, whatever their levels. Single filter: the expected number
+    /// of keys that fail. Multiple filters: the same, by the formula of partitioned filters.
+    #[must_use]
+    pub fn failure(&self) -> f64 {
+        exp(self.odds.ln_failure)
+    }
+
+    /// The logarithm of [`failure`](Self::failure), also where that is too small for a float.
+    #[must_use]
+    pub const fn ln_failure(&self) -> f64 {
+        self.odds.ln_failure
+    }
+
+    /// The same without what the paper neglects.
+    ///
+    /// Interpolation: the exact probability that two strings are equal. Single filter: as [`failure`](Self::failure), whose
+    /// formula is exact for bands. Multiple filters: the expected number of keys that fail, by the exact formula of unpartitioned
+    /// filters.
+    #[must_use]
+    pub fn failure_exact(&self) -> f64 {
+        exp(self.odds.ln_failure_exact)
+    }
+
+    /// The logarithm of [`failure_exact`](Self::failure_exact), also where that is too small for a float.
+    #[must_use]
+    pub const fn ln_failure_exact(&self) -> f64 {
+        self.odds.ln_failure_exact
+    }
+
+    /// The expected number of keys of each level that fail, by the formula of [`failure`](Self::failure) (`f_1` … `f_d` in the
+    /// paper; the last is 0).
+    ///
+    /// For interpolation, the keys with an equal string at a deeper level, which would be read first. They are fewer than
+    /// the pairs of equal strings.
+    #[must_use]
+    pub fn failure_by_level(&self) -> &[f64] {
+        &self.odds.failure_by_level
+    }
+
+    /// The probability that some item finds no room in the table.
+    #[must_use]
+    pub fn crisis_probability(&self) -> f64 {
+        self.table.crisis_probability()
+    }
+
+    /// The expected reads beyond the first of a lookup of a key that is in the table.
+    #[must_use]
+    pub const fn extra_reads_per_hit(&self) -> f64 {
+        self.odds.extra_reads_per_hit
+    }
+
+    /// The expected reads of a lookup of a key that is not.
+    #[must_use]
+    pub const fn reads_per_miss(&self) -> f64 {
+        self.odds.reads_per_miss
+    }
+
+    /// The bytes of the summary, without the bit a bucket.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        self.layout.byte_len(self.table.items(), self.table.layout())
+    }
+
+    /// The bytes of the bit a bucket.
+    #[must_use]
+    pub fn occupancy_bytes(&self) -> u64 {
+        self.table.layout().occupancy_bytes()
+    }
+}

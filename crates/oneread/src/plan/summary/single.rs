@@ -1,0 +1,83 @@
+//! The single filter of section VIII-A: cells hold the deepest level that fell on them, in a band for each hash function.
+
+use crate::layout::{LayoutError, MOST_HASHES, SingleFilterLayout};
+
+use super::super::bloom;
+use super::super::float::{exp, ln_sum};
+use super::super::multilevel::MultilevelPlan;
+use super::Odds;
+use super::reads::{self, Names};
+
+/// All cells of a key have an item at the level or deeper: (1 − (1 − k/m)^s)^k, exactly.
+impl Names for SingleFilterLayout {
+    fn ln_names(&self, _: usize, reached: u64) -> f64 {
+        bloom::ln_partitioned(self.cells(), self.hashes(), reached)
+    }
+
+    const STEP_BY_STEP: bool = false;
+}
+
+pub(super) fn odds(table: &MultilevelPlan, layout: SingleFilterLayout) -> Odds {
+    let ln_failure_by_level = reads::ln_failures(table, |level, below| layout.ln_names(level, below));
+    let ln_failure = ln_failure_by_level.iter().copied().fold(f64::NEG_INFINITY, ln_sum);
+    let (extra_reads_per_hit, reads_per_miss) = reads::expected(table, &layout);
+    Odds {
+        ln_false_positive: layout.ln_names(0, table.items()),
+        ln_failure,
+        ln_failure_exact: ln_failure,
+        failure_by_level: ln_failure_by_level.into_iter().map(exp).collect(),
+        extra_reads_per_hit,
+        reads_per_miss,
+    }
+}
+
+/// The number of hash functions that makes false positives of a single filter rarest: about ln 2 · m/n.
+///
+/// # Errors
+/// If there are no cells or too many.
+pub fn hashes_for_false_positives(cells: u64, items: u64) -> Result<u32, LayoutError> {
+    SingleFilterLayout::new(cells, 1)?;
+    Ok(fewest(cells, |layout| layout.ln_names(0, items.max(1))))
+}
+
+/// The number of hash functions that makes failures of keys at the first level rarest, by far the likeliest failures: about
+/// ln 2 · m/s, where s items are deeper.
+///
+/// Far more than [`hashes_for_false_positives`], so that a number in between is a compromise (section VIII-A of the paper).
+///
+/// # Errors
+/// If there are no cells or too many.
+///
+/// # Example
+/// ```
+/// use oneread::layout::MultilevelLayout;
+/// use oneread::plan::multilevel::MultilevelPlan;
+/// use oneread::plan::summary;
+///
+/// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
+/// let table = MultilevelPlan::new(&table, 10_000)?;
+/// // ln 2 · 12 = 8.3 against ln 2 · 120 000/1152 = 72, which is more than a filter can have.
+/// assert_eq!(summary::hashes_for_false_positives(120_000, 10_000)?, 8);
+/// assert_eq!(summary::hashes_for_failures(120_000, &table)?, 64);
+/// // Of 60 000 cells: 36, or rather fewer for the varying number of items below.
+/// assert!((33..=36).contains(&summary::hashes_for_failures(60_000, &table)?));
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+pub fn hashes_for_failures(cells: u64, table: &MultilevelPlan) -> Result<u32, LayoutError> {
+    SingleFilterLayout::new(cells, 1)?;
+    let first = &table.passed_on()[0];
+    Ok(fewest(cells, |layout| reads::ln_expectation_over_placed(first, |below| layout.ln_names(1, below))))
+}
+
+/// The number of hash functions with the least of something, given by its logarithm; the smallest if there are several.
+fn fewest(cells: u64, ln_odds: impl Fn(SingleFilterLayout) -> f64) -> u32 {
+    let (mut best, mut least) = (1, f64::INFINITY);
+    for hashes in 1..=MOST_HASHES {
+        let Ok(layout) = SingleFilterLayout::new(cells, hashes) else { break };
+        let here = ln_odds(layout);
+        if here < least {
+            (best, least) = (hashes, here);
+        }
+    }
+    best
+}
