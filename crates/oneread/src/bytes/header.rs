@@ -21,11 +21,14 @@ pub enum Kind {
     CountMin = 4,
     /// A growing filter.
     Growing = 5,
+    /// A multilevel table.
+    Multilevel = 16,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 5] = [Self::Bloom, Self::Blocked, Self::Counting, Self::CountMin, Self::Growing];
+    pub const ALL: [Kind; 6] =
+        [Self::Bloom, Self::Blocked, Self::Counting, Self::CountMin, Self::Growing, Self::Multilevel];
 
     /// The kind of a number in a file.
     #[must_use]
@@ -53,6 +56,7 @@ impl fmt::Display for Kind {
             Self::Counting => "a counting Bloom filter",
             Self::CountMin => "a Count-Min sketch",
             Self::Growing => "a growing filter",
+            Self::Multilevel => "a multilevel table",
         })
     }
 }

@@ -29,6 +29,7 @@
 mod error;
 mod header;
 mod identity;
+mod record;
 mod saved;
 #[cfg(feature = "serde")]
 mod serde;
@@ -38,6 +39,7 @@ mod view;
 pub use error::LoadError;
 pub use header::Kind;
 pub use identity::{Identified, Identity};
+pub use record::Record;
 pub use saved::Saved;
 pub use view::{View, Viewed};
 

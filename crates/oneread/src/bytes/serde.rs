@@ -6,8 +6,10 @@ use core::fmt;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Identified, Saved};
+use super::{Identified, Record, Saved};
 use crate::filter::{BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, GrowingFilter};
+use crate::hash::Digester;
+use crate::table::MultilevelTable;
 
 fn serialize<F: Saved, S: Serializer>(structure: &F, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(&structure.to_bytes())
@@ -63,3 +65,17 @@ macro_rules! as_bytes {
 }
 
 as_bytes!(BloomFilter, BlockedBloomFilter, CountingBloomFilter, CountMinSketch, GrowingFilter);
+
+impl<K: Record + Eq, V: Record, D: Identified + Digester<K>> Serialize for MultilevelTable<K, V, D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self, serializer)
+    }
+}
+
+impl<'de, K: Record + Eq, V: Record, D: Identified + Digester<K>> Deserialize<'de>
+    for MultilevelTable<K, V, D>
+{
+    fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
+        deserialize(deserializer)
+    }
+}

@@ -64,6 +64,11 @@ impl<'a> Payload<'a> {
         self.items(count, |word: &[u8; 8]| u64::from_le_bytes(*word))
     }
 
+    /// The whole words that were not taken yet.
+    pub(crate) fn words_left(&self) -> u64 {
+        (self.length - self.taken) / 8
+    }
+
     /// The next `count` lines.
     pub(crate) fn lines(&mut self, count: u64) -> Result<Vec<Line>, LoadError> {
         self.items(count, |line: &[u8; Line::BYTES]| {

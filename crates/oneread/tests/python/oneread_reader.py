@@ -3,6 +3,8 @@
 
     oneread_reader.py query FILE u64|str    keys by lines on stdin: prints 1 (perhaps there) or 0 (not there) for each,
                                             or for a Count-Min sketch how often it came, at most
+    oneread_reader.py items FILE u64|str    the items of a table with such keys and 64-bit values, in the order of their places:
+                                            prints level, key and value of each, having looked the key up by its digest
     oneread_reader.py checksum              bytes in hexadecimal by lines on stdin: prints the XXH3-64 of each
     oneread_reader.py vectors FILE          compares digests and words with those of digest_vectors.tsv
 
@@ -203,7 +205,7 @@ def xxh3_128(data, seed):
 # From a key to its places: docs/format.md.
 
 PHI = 0x9E3779B97F4A7C15
-FILTER, BLOCKED, COUNT_MIN = 2**31, 2**31 + 1, 2**31 + 2
+FILTER, BLOCKED, COUNT_MIN, TABLE = 2**31, 2**31 + 1, 2**31 + 2, 2**31 + 3
 
 
 def spread(z):
@@ -357,6 +359,74 @@ class GrowingFilter:
         return int(any(layer.answer(digest) for layer in self.layers))
 
 
+class MultilevelTable:
+    """Levels, places in use and items. Keys and values are for their types to read."""
+
+    def __init__(self, layout, payload):
+        count, self.slots, self.stash, moves, attempts, self.generation = layout
+        self.policy, *self.parameters = struct.pack("<Q", moves)[:4]
+        check(1 <= count <= 64 and 1 <= self.slots <= 1024 and self.stash <= 2**20 and attempts <= 1024, "an impossible table")
+        check(self.generation < 2**32 and moves < 2**32 and self.policy <= 4, "an impossible table")
+        check(len(payload) >= 8 * count, "the payload has another length than the layout says")
+        self.levels = struct.unpack_from(f"<{count}Q", payload)
+        check(min(self.levels) >= 1 and self.slots * sum(self.levels) <= 2**46, "impossible levels")
+        self.places = self.slots * sum(self.levels) + self.stash
+        bits = 8 * count
+        hints = bits + 8 * (-(-self.places // 64))
+        end = hints + (8 * (-(-sum(self.levels) // 2)) if self.policy in (2, 3) else 0)
+        check(len(payload) >= end, "the payload has another length than the layout says")
+        self.bits, self.records = payload[bits:hints], payload[end:]
+        check(unused_bits_are_zero(self.bits, self.places), "there are bits beyond the last")
+        if self.policy in (2, 3):
+            places = struct.unpack_from(f"<{sum(self.levels)}I", payload, hints)
+            deeper = (place == M32 or self.level(bucket * self.slots) < self.level(place) for bucket, place in enumerate(places))
+            check(all(deeper), "a hint at no deeper place")
+
+    def level(self, place):
+        """The level of a place; the stash is the one after the last, and there is nothing behind it."""
+        for level, buckets in enumerate(self.levels):
+            if place < buckets * self.slots:
+                return level
+            place -= buckets * self.slots
+        return len(self.levels) if place < self.stash else -1
+
+    def buckets(self, digest):
+        """A key's bucket in each level."""
+        own = [word(digest, TABLE, 128 * self.generation + level) for level in range(len(self.levels))]
+        if self.policy < 4:
+            return [reduce(w, buckets) for w, buckets in zip(own, self.levels)]
+        maps, _, fanout = self.parameters
+        chosen = [reduce(own[0], self.levels[0])]
+        for level, buckets in list(enumerate(self.levels))[1:]:
+            child, above = reduce(own[level], fanout), chosen[-1]
+
+            def random(x):
+                high = (x ^ spread(PHI)) * (spread(2 * PHI & M64) | 1) & M64
+                return word(((128 * self.generation << 32) + 256 * level + child, high), TABLE, 0)
+
+            part = buckets // fanout
+            if maps == 0:
+                chosen.append(child * part + (above + reduce(random(M64), part)) % part)
+            else:
+                chosen.append(reduce(random(above), buckets) if maps == 1 else above % buckets)
+        return chosen
+
+    def items(self, read_key, digest_of):
+        """Level, key and value of each item, its key being where a lookup finds it."""
+        at, seen = 0, set()
+        for place in (place for place in range(self.places) if bit(self.bits, place)):
+            key, at = read_key(self.records, at)
+            value, at = u64(self.records, at), at + 8
+            level = self.level(place)
+            if level < len(self.levels):
+                first = self.slots * (sum(self.levels[:level]) + self.buckets(digest_of(key))[level])
+                check(first <= place < first + self.slots, "an item in a bucket that is not its own")
+            check(key not in seen, "a key twice")
+            seen.add(key)
+            yield level, key, value
+        check(len(self.records) - at < 8 and not any(self.records[at:]), "something behind the last item")
+
+
 def check_places(m, k, scheme):
     check(1 <= m <= 2**46 and 1 <= k <= 64 and scheme <= 9, "impossible bits, hashes or scheme")
     check(scheme < 8 or (m >= k and m % k == 0), "bands that leave bits over")
@@ -364,6 +434,7 @@ def check_places(m, k, scheme):
 
 # Each kind with the number of its words in the layout.
 KINDS = {1: (BloomFilter, 3), 2: (BlockedFilter, 1), 3: (CountingFilter, 5), 4: (CountMinSketch, 4), 5: (GrowingFilter, 5)}
+KINDS[16] = MultilevelTable, 6
 
 
 def read(container):
@@ -391,6 +462,20 @@ def query(path, type_):
     parse = int if type_ == "u64" else str.encode
     for line in sys.stdin:
         print(structure.answer(portable(parse(line.rstrip("\n")), seed)))
+
+
+def items(path, type_):
+    with open(path, "rb") as file:
+        table, seed = read(file.read())
+    check(isinstance(table, MultilevelTable), "not a table")
+
+    def string(records, at):
+        end = at + 8 + u64(records, at)
+        return records[at + 8 : end], end
+
+    read_key = string if type_ == "str" else lambda records, at: (u64(records, at), at + 8)
+    for level, key, value in table.items(read_key, lambda key: portable(key, seed)):
+        print(level, key.decode() if type_ == "str" else key, value, sep="\t")
 
 
 def checksum():
@@ -422,6 +507,8 @@ def main():
     command = sys.argv[1:]
     if command[:1] == ["query"] and len(command) == 3 and command[2] in ("u64", "str"):
         query(command[1], command[2])
+    elif command[:1] == ["items"] and len(command) == 3 and command[2] in ("u64", "str"):
+        items(command[1], command[2])
     elif command == ["checksum"]:
         checksum()
     elif command[:1] == ["vectors"] and len(command) == 2:

@@ -20,6 +20,7 @@ use oneread::filter::{
     CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
 };
 use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use oneread::table::MultilevelTable;
 use xxhash_rust::xxh3::xxh3_64;
 
 // Positions in a container, as `docs/format.md` has them.
@@ -114,6 +115,7 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             _ = (filter.insert(&u64::MAX), filter.len());
             saved
         }
+        Kind::Multilevel => <MultilevelTable<u64, u64>>::from_bytes(bytes)?.to_bytes(),
         _ => panic!("a kind without a sample: {kind}"),
     })
 }
@@ -146,6 +148,8 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
             (0..100u64).for_each(|key| _ = view.contains(&key));
             view.verify()
         }
+        // Tables have no view.
+        Kind::Multilevel => <MultilevelTable<u64, u64>>::from_bytes(bytes).map(drop),
         _ => panic!("a kind without a sample: {kind}"),
     }
 }

@@ -1,0 +1,39 @@
+//! Why a table cannot be built.
+
+use core::fmt;
+
+use crate::bits::OutOfMemory;
+use crate::layout::LayoutError;
+
+/// A table cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The sizes make no table.
+    Layout(LayoutError),
+    /// There is no memory for it.
+    OutOfMemory(OutOfMemory),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout(error) => error.fmt(f),
+            Self::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}
+
+impl From<LayoutError> for BuildError {
+    fn from(error: LayoutError) -> Self {
+        Self::Layout(error)
+    }
+}
+
+impl From<OutOfMemory> for BuildError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}

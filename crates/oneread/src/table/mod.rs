@@ -1,0 +1,33 @@
+//! Tables: keys in one of few places, so that a lookup reads few buckets.
+//!
+//! | type | for |
+//! | --- | --- |
+//! | [`MultilevelTable`] | a map of fixed capacity with constant worst-case work, in the manner of `HashMap` |
+//! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
+//! | [`simulate`] | what a layout does under churn, before anything is built |
+//! | [`study`] | cuckoo hashing, linear probing, chaining, d-left hashing and Song's table, to compare with |
+//!
+//! ```
+//! use oneread::layout::MultilevelLayout;
+//! use oneread::table::MultilevelTable;
+//!
+//! // Three buckets an item in the first of five levels, each half as large as the one before.
+//! let layout = MultilevelLayout::for_items(1000, 3.0, 0.5, 5)?;
+//! let mut table = MultilevelTable::new(layout)?;
+//! assert_eq!(table.get("one"), None);
+//! table.insert("one", 1).expect("room");
+//! assert_eq!(table.get("one"), Some(&1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod multilevel;
+pub mod placement;
+pub mod simulate;
+pub mod study;
+
+pub use error::BuildError;
+pub use multilevel::{
+    Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
+    OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,
+};

@@ -1,0 +1,448 @@
+//! The multilevel hash table as a map.
+//!
+//! # Invariants
+//! 1. `entries[place]` is `Some` exactly where the placement says that `place` is in use. A change makes both true before
+//!    anything of the user's runs (`Drop`, `Eq`, a digester), so that a panic of theirs leaves a table that works.
+//! 2. An item lies in a bucket of its digest, or in the stash.
+//! 3. No two items have equal keys, unless their `Eq` lies.
+
+mod entry;
+mod full;
+mod iter;
+mod rebuild;
+mod saved;
+mod traits;
+
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+use core::mem;
+
+use crate::bits::{OutOfMemory, reserved};
+use crate::hash::{Digest, Digester, Portable};
+use crate::layout::{MultilevelLayout, OnCrisis};
+
+use super::placement::{Crisis, Items, Location, Move, Placement};
+
+pub use entry::{Entry, OccupiedEntry, VacantEntry};
+pub use full::{Full, TryExtendError};
+pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+
+/// A map of fixed capacity whose every operation reads at most one bucket a level.
+///
+/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail and nothing grows: no
+/// rehash and no resize behind the caller's back, however long it is used. A key has one bucket in each level, and goes to
+/// the first that has room. With the paper's table of six buckets an item, 88 of 100 keys are in level 0 and all but 41 in
+/// a million in the first three; the chance that any of ten thousand finds no room at all is 1e-12
+/// ([`plan::multilevel`](crate::plan::multilevel) computes it for any layout), and then there is still the stash.
+///
+/// Deletions leave room where they happen, which after long churn is not where new keys look first: size such tables by
+/// [`plan::moves`](crate::plan::moves) or [`simulate`](super::simulate), and let items move ([`Moves`](crate::layout::Moves)):
+/// with Second Chance and hints, half the buckets can be in use with four levels.
+///
+/// # Source
+/// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices",
+/// 2008, section VI; and "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008.
+/// Differs from the papers in: buckets may have several slots; a crisis goes to a stash by default.
+///
+/// # Costs
+/// A lookup reads the bits that say whether a bucket is in use, and the buckets that are, at most one a level; an insertion looks
+/// first. Memory is `Option<(K, V)>` for each slot and a bit; hints take four bytes more a bucket.
+///
+/// # Limits
+/// An insertion fails when all buckets of its key are full and the stash is too. With a digester that gives all keys one digest, that
+/// is after a slot of each level and the stash.
+///
+/// # Example
+/// ```
+/// use oneread::layout::MultilevelLayout;
+/// use oneread::table::MultilevelTable;
+///
+/// let mut flows = MultilevelTable::new(MultilevelLayout::for_items(10_000, 3.0, 0.5, 5)?)?;
+/// assert!(!flows.contains_key(&[10, 0, 0, 1]));
+/// assert_eq!(flows.insert([10, 0, 0, 1], 1), Ok(None));
+/// assert_eq!(flows.insert([10, 0, 0, 1], 2), Ok(Some(1)));
+/// *flows.entry([10, 0, 0, 2]).or_try_insert(0)? += 5;
+/// assert_eq!((flows[&[10, 0, 0, 1]], flows[&[10, 0, 0, 2]], flows.len()), (2, 5, 2));
+///
+/// // Two slots and a stash of one: the fourth of four equal digests has nowhere to go, and comes back.
+/// let tiny = MultilevelLayout::new([1, 1])?.with_stash(1)?;
+/// let mut tiny = MultilevelTable::new(tiny)?;
+/// assert!((0..3).all(|key: u64| tiny.insert(key, "in").is_ok()));
+/// let full = tiny.insert(3, "out").unwrap_err();
+/// assert_eq!((full.key, full.value, tiny.len()), (3, "out", 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct MultilevelTable<K, V, D = Portable> {
+    layout: MultilevelLayout,
+    digester: D,
+    placement: Placement,
+    /// An item for each place that is in use.
+    entries: Vec<Option<(K, V)>>,
+}
+
+/// Where a key is, and what finding it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Where the key is, if it is there. The stash counts as the level after the last.
+    pub location: Option<Location>,
+    /// The buckets that a lookup reads; those without items are not read, and the stash is not counted.
+    pub buckets_read: u32,
+}
+
+impl<K, V> MultilevelTable<K, V> {
+    /// An empty table with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    #[cfg(feature = "std")]
+    pub fn new(layout: MultilevelLayout) -> Result<Self, OutOfMemory> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty table that places keys alike for the same seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_seed(layout: MultilevelLayout, seed: u64) -> Result<Self, OutOfMemory> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// A table of these items, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it, or no room for one of the items.
+    #[cfg(feature = "std")]
+    pub fn try_from_iter(
+        layout: MultilevelLayout,
+        items: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self, TryExtendError<K, V>>
+    where
+        K: Eq,
+        Portable: Digester<K>,
+    {
+        let mut table = Self::new(layout)?;
+        table.try_extend(items)?;
+        Ok(table)
+    }
+}
+
+impl<K, V, D> MultilevelTable<K, V, D> {
+    /// An empty table whose keys go through this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: MultilevelLayout, digester: D) -> Result<Self, OutOfMemory> {
+        // The larger part first: where there is no memory, that is known before any is used.
+        let mut entries = reserved(layout.capacity() + u64::from(layout.stash()))?;
+        let placement = Placement::new(&layout)?;
+        entries.resize_with(placement.places(), || None);
+        Ok(Self { layout, digester, placement, entries })
+    }
+
+    /// The number of items.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.placement.len() as usize
+    }
+
+    /// Whether there are no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The slots of all levels and the stash. Insertions may fail before they are all used: [`Full`].
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The layout it was made with.
+    #[must_use]
+    pub fn layout(&self) -> &MultilevelLayout {
+        &self.layout
+    }
+
+    /// The digester that its keys go through.
+    #[must_use]
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The items in each level.
+    #[must_use]
+    pub fn level_loads(&self) -> &[u64] {
+        self.placement.level_loads()
+    }
+
+    /// The items in the stash.
+    #[must_use]
+    pub fn stash_len(&self) -> usize {
+        self.placement.stash_load() as usize
+    }
+
+    /// The moves that the last insertion or removal made, in order. [`location`](Self::location) tells what a place is, and
+    /// [`item_at`](Self::item_at) which item was moved there.
+    #[must_use]
+    pub fn last_moves(&self) -> &[Move] {
+        self.placement.moves()
+    }
+
+    /// How often all items were placed anew with fresh functions ([`OnCrisis::Rebuild`]), attempts that failed included.
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        self.placement.generation()
+    }
+
+    /// The level, bucket and slot of a place.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    #[must_use]
+    pub fn location(&self, place: usize) -> Location {
+        assert!(place < self.capacity(), "there are {} places, {place} is none of them", self.capacity());
+        self.placement.location(place)
+    }
+
+    /// The item at a place, if there is one.
+    #[must_use]
+    pub fn item_at(&self, place: usize) -> Option<(&K, &V)> {
+        self.entries.get(place)?.as_ref().map(|(key, value)| (key, value))
+    }
+
+    /// The bytes of all it has on the heap, without what keys and values have there.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        size_of_val(self.entries.as_slice()) + self.placement.byte_len()
+    }
+
+    /// Removes all items.
+    pub fn clear(&mut self) {
+        drop(self.drain());
+        self.placement.clear();
+    }
+
+    #[inline(always)]
+    fn find<Q: ?Sized + Eq>(&self, digest: Digest, key: &Q) -> (Option<usize>, u32)
+    where
+        K: Borrow<Q>,
+    {
+        self.placement.find(digest, |place| matches!(&self.entries[place], Some((k, _)) if k.borrow() == key))
+    }
+
+    #[inline(always)]
+    fn find_key<Q: ?Sized + Eq>(&self, key: &Q) -> Option<usize>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find(self.digester.digest(key), key).0
+    }
+
+    /// The value of a key.
+    #[inline]
+    #[must_use]
+    pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.get_key_value(key).map(|(_, value)| value)
+    }
+
+    /// The key that is there and its value.
+    #[inline]
+    #[must_use]
+    pub fn get_key_value<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.item_at(self.find_key(key)?)
+    }
+
+    /// The value of a key, to be changed.
+    #[inline]
+    #[must_use]
+    pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        let place = self.find_key(key)?;
+        self.entries[place].as_mut().map(|(_, value)| value)
+    }
+
+    /// Whether a key is there.
+    #[inline]
+    #[must_use]
+    pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find_key(key).is_some()
+    }
+
+    /// The value of a key that is looked for in the stash and in these levels only, in this order. Levels that there are not are
+    /// passed over.
+    ///
+    /// For whoever knows from elsewhere, such as a summary, where a key can be.
+    #[must_use]
+    pub fn get_in_levels<Q: ?Sized + Eq>(
+        &self,
+        key: &Q,
+        levels: impl IntoIterator<Item = usize>,
+    ) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        let digest = self.digester.digest(key);
+        let in_levels = levels.into_iter().flat_map(|level| self.placement.candidates_in(digest, level));
+        let is_it = |&place: &usize| matches!(&self.entries[place], Some((k, _)) if k.borrow() == key);
+        let place = self.placement.stashed().chain(in_levels).find(is_it)?;
+        self.item_at(place).map(|(_, value)| value)
+    }
+
+    /// Where a key is, and how many buckets a lookup reads until it is found, or known to be absent.
+    #[must_use]
+    pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> Located
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        let (place, buckets_read) = self.find(self.digester.digest(key), key);
+        Located { location: place.map(|place| self.placement.location(place)), buckets_read }
+    }
+
+    /// Removes a key; gives its value.
+    pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q> + Digester<K>,
+    {
+        self.remove_entry(key).map(|(_, value)| value)
+    }
+
+    /// Removes a key; gives it and its value.
+    pub fn remove_entry<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<(K, V)>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q> + Digester<K>,
+    {
+        let digest = <D as Digester<Q>>::digest(&self.digester, key);
+        let place = self.find(digest, key).0?;
+        self.take(place, digest)
+    }
+
+    /// Takes out the item at a place that is in use, and moves others.
+    fn take(&mut self, place: usize, digest: Digest) -> Option<(K, V)>
+    where
+        D: Digester<K>,
+    {
+        let entry = self.entries[place].take();
+        self.placement.remove(
+            place,
+            digest,
+            &mut Held { entries: &mut self.entries, digester: &self.digester },
+        );
+        entry
+    }
+
+    /// Keeps only the items that a test accepts.
+    ///
+    /// The test sees every item once. Items move, as on any removal, when all have been seen.
+    pub fn retain(&mut self, mut accepts: impl FnMut(&K, &mut V) -> bool)
+    where
+        D: Digester<K>,
+    {
+        let mut vacated = Vec::new();
+        for place in 0..self.entries.len() {
+            if let Some((key, value)) = &mut self.entries[place]
+                && !accepts(key, value)
+            {
+                self.placement.vacate(place);
+                vacated.push(place);
+                drop(self.entries[place].take());
+            }
+        }
+        let mut held = Held { entries: &mut self.entries, digester: &self.digester };
+        for &place in vacated.iter().rev() {
+            self.placement.refill(place, &mut held);
+        }
+    }
+}
+
+impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
+    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
+    ///
+    /// # Errors
+    /// [`Full`] with the item if there is no room for it; nothing was changed.
+    #[inline]
+    pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
+        let digest = self.digester.digest(&key);
+        if let Some(place) = self.find(digest, &key).0
+            && let Some((_, present)) = &mut self.entries[place]
+        {
+            return Ok(Some(mem::replace(present, value)));
+        }
+        self.insert_new(digest, key, value).map(|_| None)
+    }
+
+    /// Inserts items, replacing the values of keys that are there.
+    ///
+    /// # Errors
+    /// [`Full`] with the first item that has no room; those before it are in, those after it were not asked for.
+    pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
+        items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
+    }
+
+    /// Inserts an item whose key is not there; gives its place.
+    fn insert_new(&mut self, digest: Digest, key: K, value: V) -> Result<usize, Full<K, V>> {
+        let mut held = Held { entries: &mut self.entries, digester: &self.digester };
+        let mut placed = self.placement.insert_in_level(digest, &mut held);
+        if placed.is_err() {
+            placed = self.insert_in_crisis(digest);
+        }
+        match placed {
+            Ok(place) => {
+                self.entries[place] = Some((key, value));
+                Ok(place)
+            }
+            Err(Crisis) => Err(Full { key, value }),
+        }
+    }
+
+    /// An item found no room in any level: what the layout says.
+    #[cold]
+    fn insert_in_crisis(&mut self, digest: Digest) -> Result<usize, Crisis> {
+        if let OnCrisis::Rebuild { attempts } = self.layout.on_crisis()
+            && let Some(place) = self.rebuild(digest, attempts)
+        {
+            return Ok(place);
+        }
+        let mut held = Held { entries: &mut self.entries, digester: &self.digester };
+        self.placement.insert_in_stash(digest, &mut held)
+    }
+}
+
+/// The entries as what a placement asks for.
+struct Held<'a, K, V, D> {
+    entries: &'a mut [Option<(K, V)>],
+    digester: &'a D,
+}
+
+impl<K, V, D: Digester<K>> Items for Held<'_, K, V, D> {
+    #[inline]
+    fn digest(&self, place: usize) -> Digest {
+        let (key, _) = self.entries[place].as_ref().expect("the place is in use");
+        self.digester.digest(key)
+    }
+
+    #[inline]
+    fn relocate(&mut self, from: usize, to: usize) {
+        self.entries[to] = self.entries[from].take();
+    }
+}

@@ -1,0 +1,114 @@
+//! Hints: where an item is that would like to come back to a bucket.
+//!
+//! # Invariants
+//! 1. A hint in a bucket is a place of a deeper level, or of the stash, or none. It may be out of date: it is followed only if
+//!    the place is in use by an item that has the bucket among its own.
+
+use alloc::vec::Vec;
+
+use crate::bits::{OutOfMemory, zeroed};
+use crate::layout::{HintChain, HintRule, Hints};
+
+use super::geometry::Bucket;
+use super::{Items, Placement};
+
+/// No hint. Layouts with hints have fewer places.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Debug)]
+pub(super) struct HintTable {
+    rule: HintRule,
+    chain: HintChain,
+    /// A place for each bucket.
+    hints: Vec<u32>,
+}
+
+impl HintTable {
+    pub(super) fn new(hints: Hints, buckets: u64) -> Result<Self, OutOfMemory> {
+        Ok(Self { rule: hints.rule, chain: hints.chain, hints: zeroed(NONE, buckets)? })
+    }
+
+    fn read(&self, bucket: usize) -> Option<usize> {
+        let hint = self.hints[bucket];
+        (hint != NONE).then_some(hint as usize)
+    }
+
+    pub(super) fn write(&mut self, bucket: usize, place: usize) {
+        self.hints[bucket] = place as u32;
+    }
+
+    fn forget(&mut self, bucket: usize) {
+        self.hints[bucket] = NONE;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.hints.fill(NONE);
+    }
+
+    pub(super) fn byte_len(&self) -> usize {
+        size_of_val(self.hints.as_slice())
+    }
+
+    pub(super) fn places(&self) -> &[u32] {
+        &self.hints
+    }
+
+    pub(super) fn places_mut(&mut self) -> &mut [u32] {
+        &mut self.hints
+    }
+}
+
+impl Placement {
+    /// The new item at `place` is hinted at in the buckets that it found full.
+    pub(super) fn write_hints(&mut self, place: usize, level: usize, items: &impl Items) {
+        let Some(rule) = self.hints.as_ref().map(|hints| hints.rule) else { return };
+        for at in 0..self.full.len() {
+            let bucket = self.full[at];
+            let written = match rule {
+                HintRule::Replace => true,
+                HintRule::Next => bucket.level + 1 == level,
+                HintRule::Deepest => {
+                    self.hinted(bucket, items).is_none_or(|present| self.level_of(present) <= level)
+                }
+            };
+            if let Some(hints) = self.hints.as_mut().filter(|_| written) {
+                hints.write(self.geometry.index_of(bucket), place);
+            }
+        }
+    }
+
+    /// The place that a bucket's hint names, if an item is there that can come to the bucket.
+    fn hinted(&self, bucket: Bucket, items: &impl Items) -> Option<usize> {
+        let place = self.hints.as_ref()?.read(self.geometry.index_of(bucket))?;
+        let comes =
+            self.occupancy.get(place) && self.geometry.choice(items.digest(place), bucket.level) == bucket;
+        comes.then_some(place)
+    }
+
+    /// A place is free: an item that was hinted at moves there, then perhaps another one to where that was.
+    pub(super) fn follow_hints(&mut self, mut place: usize, items: &mut impl Items) {
+        let Some(chain) = self.hints.as_ref().map(|hints| hints.chain) else { return };
+        loop {
+            let level = self.level_of(place);
+            if level == self.geometry.level_count() {
+                return;
+            }
+            let bucket = self.geometry.bucket_of(place, level);
+            let more = chain == HintChain::Recursive || self.moves.is_empty();
+            match self.hinted(bucket, items).filter(|_| more) {
+                Some(from) => {
+                    self.relocate(from, place, items);
+                    place = from;
+                }
+                None => {
+                    // Whoever comes next will find room here, and need no hint.
+                    let index = self.geometry.index_of(bucket);
+                    if let Some(hints) = &mut self.hints {
+                        hints.forget(index);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! Where an item goes, and what moves: one piece of code for tables, stores and simulations.
+//!
+//! A [`Placement`] knows a layout, which places are in use, and the hints. It does not have the items: whoever has
+//! them ([`Items`]) tells the digest of one when a policy asks for it, and carries out the moves.
+//!
+//! ```text
+//!  digest ──▶ a bucket in each level ──▶ the first with room ──▶ a place
+//!             │                          │
+//!             functions of the layout    or another item makes room (Second Chance, restricted hashing),
+//!                                        or the stash, or a crisis
+//! ```
+
+mod geometry;
+mod hints;
+mod occupancy;
+mod restricted;
+mod saved;
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use crate::bits::OutOfMemory;
+use crate::hash::Digest;
+use crate::layout::{Moves, MultilevelLayout};
+
+use geometry::{Bucket, Geometry};
+use hints::HintTable;
+use occupancy::Occupancy;
+
+/// Whoever has the items of a [`Placement`].
+///
+/// Places are numbers below [`Placement::places`]; each is of one level, or of the stash.
+pub trait Items {
+    /// The digest of the item at a place that is in use.
+    fn digest(&self, place: usize) -> Digest;
+
+    /// Moves the item at `from` to `to`, which is free.
+    fn relocate(&mut self, from: usize, to: usize);
+}
+
+/// An item that was moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The place it left.
+    pub from: usize,
+    /// The place it has now.
+    pub to: usize,
+}
+
+/// An item found no room in any of its buckets, nor in the stash. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crisis;
+
+impl fmt::Display for Crisis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "no room in any bucket of the item, nor in the stash: use a larger layout or a larger stash",
+        )
+    }
+}
+
+impl core::error::Error for Crisis {}
+
+/// A place in the words of a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// The level, from 0; the stash counts as the level after the last.
+    pub level: usize,
+    /// The bucket of the level, from 0.
+    pub bucket: u64,
+    /// The slot of the bucket, from 0.
+    pub slot: u32,
+}
+
+/// The places of a multilevel table: which are in use, where a digest's item goes, what moves.
+///
+/// # Source
+/// Broder, Karlin, "Multilevel adaptive hashing", 1990, for the table. Kirsch, Mitzenmacher, "On the Performance of
+/// Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008, for the moves; [`Moves`] says what of it is
+/// inferred.
+///
+/// # Costs
+/// A lookup looks at one bucket a level at most, an insertion too (Second Chance compares no others). A deletion with hints
+/// looks at one more place for each item moved. Restricted hashing looks at all buckets below the one that changes.
+///
+/// # Example
+/// ```
+/// use oneread::hash::{Digest, Digester, Ideal};
+/// use oneread::layout::{Moves, MultilevelLayout};
+/// use oneread::table::placement::{Items, Placement};
+///
+/// struct Digests(Vec<Option<Digest>>);
+/// impl Items for Digests {
+///     fn digest(&self, place: usize) -> Digest {
+///         self.0[place].expect("in use")
+///     }
+///     fn relocate(&mut self, from: usize, to: usize) {
+///         self.0[to] = self.0[from].take();
+///     }
+/// }
+///
+/// let layout = MultilevelLayout::new([4, 2])?.with_moves(Moves::SecondChance)?;
+/// let mut placement = Placement::new(&layout)?;
+/// let mut items = Digests(vec![None; placement.places()]);
+/// let digest = Ideal::with_seed(1).digest(&7u64);
+/// assert_eq!(placement.candidates(digest).count(), 0);
+/// let place = placement.insert(digest, &mut items)?;
+/// items.0[place] = Some(digest);
+/// assert_eq!(placement.candidates(digest).collect::<Vec<_>>(), [place]);
+/// assert_eq!(placement.location(place).level, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Placement {
+    geometry: Geometry,
+    occupancy: Occupancy,
+    hints: Option<HintTable>,
+    policy: Moves,
+    generation: u32,
+    /// The moves of the last change.
+    moves: Vec<Move>,
+    /// The buckets that an insertion found full, kept to save allocations.
+    full: Vec<Bucket>,
+}
+
+impl Placement {
+    /// All places of a layout, none in use.
+    ///
+    /// # Errors
+    /// If there is no memory for the bits and hints.
+    pub fn new(layout: &MultilevelLayout) -> Result<Self, OutOfMemory> {
+        Self::with_generation(layout, 0)
+    }
+
+    /// The same with other hash functions, for each generation fresh ones.
+    ///
+    /// # Errors
+    /// If there is no memory for the bits and hints.
+    pub fn with_generation(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
+        let places = layout.capacity() + u64::from(layout.stash());
+        usize::try_from(places).map_err(|_| OutOfMemory { bytes: places / 8 })?;
+        let geometry = Geometry::new(layout, generation);
+        let hints = match layout.moves().hints() {
+            Some(hints) => Some(HintTable::new(hints, layout.buckets())?),
+            None => None,
+        };
+        Ok(Self {
+            occupancy: Occupancy::new(geometry.places(), geometry.level_count())?,
+            hints,
+            policy: layout.moves(),
+            generation,
+            moves: Vec::new(),
+            full: Vec::new(),
+            geometry,
+        })
+    }
+
+    /// The places of all levels and the stash.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.geometry.places()
+    }
+
+    /// Whether a place is in use.
+    #[inline]
+    #[must_use]
+    pub fn in_use(&self, place: usize) -> bool {
+        place < self.places() && self.occupancy.get(place)
+    }
+
+    /// The items in each level.
+    #[must_use]
+    pub fn level_loads(&self) -> &[u64] {
+        &self.occupancy.loads()[..self.geometry.level_count()]
+    }
+
+    /// The items in the stash.
+    #[inline]
+    #[must_use]
+    pub fn stash_load(&self) -> u64 {
+        self.occupancy.loads()[self.geometry.level_count()]
+    }
+
+    /// The items in all levels and the stash.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.occupancy.loads().iter().sum()
+    }
+
+    /// Whether no place is in use.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Which hash functions it has; a rebuilding draws the next ones.
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// The moves of the last insertion or deletion, in the order in which they were made.
+    #[must_use]
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// The level of a place; the stash counts as the level after the last.
+    #[inline]
+    #[must_use]
+    pub fn level_of(&self, place: usize) -> usize {
+        self.geometry.level_of(place)
+    }
+
+    /// The level, bucket and slot of a place.
+    #[must_use]
+    pub fn location(&self, place: usize) -> Location {
+        let level = self.level_of(place);
+        if level == self.geometry.level_count() {
+            return Location { level, bucket: 0, slot: (place - self.geometry.stash().start) as u32 };
+        }
+        let bucket = self.geometry.bucket_of(place, level);
+        Location { level, bucket: bucket.number, slot: (place - bucket.start) as u32 }
+    }
+
+    /// The bucket of a digest in a level.
+    #[must_use]
+    pub fn bucket(&self, digest: Digest, level: usize) -> u64 {
+        self.geometry.choice(digest, level).number
+    }
+
+    /// The bytes of the bits that say which places are in use, and of the hints.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.occupancy.byte_len() + self.hints.as_ref().map_or(0, HintTable::byte_len)
+    }
+
+    /// The places in use where a digest's item can be, in the order of a lookup: by levels, then the stash.
+    pub fn candidates(&self, digest: Digest) -> impl Iterator<Item = usize> + '_ {
+        let first = Some(self.geometry.first(digest));
+        let buckets = core::iter::successors(first, move |&bucket| self.geometry.next(digest, bucket));
+        let in_levels = buckets.flat_map(|bucket| self.occupancy.in_use(self.geometry.places_of(bucket)));
+        in_levels.chain(self.stashed())
+    }
+
+    /// The places of a digest's bucket in one level that are in use.
+    pub fn candidates_in(&self, digest: Digest, level: usize) -> impl Iterator<Item = usize> + '_ {
+        let range = if level < self.geometry.level_count() {
+            self.geometry.places_of(self.geometry.choice(digest, level))
+        } else {
+            0..0
+        };
+        self.occupancy.in_use(range)
+    }
+
+    /// The places of the stash that are in use.
+    pub fn stashed(&self) -> impl Iterator<Item = usize> + '_ {
+        let stash = if self.stash_load() > 0 {
+            self.geometry.stash().start..self.occupancy.stash_end()
+        } else {
+            0..0
+        };
+        self.occupancy.in_use(stash)
+    }
+
+    /// The first of a digest's places that satisfies a test, and how many buckets it took to read: those in use up to
+    /// there. The stash, in fast memory, is not counted.
+    #[inline(always)]
+    pub(super) fn find(&self, digest: Digest, mut is_it: impl FnMut(usize) -> bool) -> (Option<usize>, u32) {
+        let (found, read) = if self.geometry.slots() == 1 && !self.geometry.is_restricted() {
+            self.find_in_single_slots(digest, &mut is_it)
+        } else {
+            self.find_in_buckets(digest, &mut is_it)
+        };
+        (found.or_else(|| self.stashed().find(|&place| is_it(place))), read)
+    }
+
+    fn find_in_buckets(&self, digest: Digest, mut is_it: impl FnMut(usize) -> bool) -> (Option<usize>, u32) {
+        let mut read = 0;
+        let mut bucket = Some(self.geometry.first(digest));
+        while let Some(present) = bucket {
+            let mut any = 0;
+            for place in self.occupancy.in_use(self.geometry.places_of(present)) {
+                any = 1;
+                if is_it(place) {
+                    return (Some(place), read + 1);
+                }
+            }
+            read += any;
+            bucket = self.geometry.next(digest, present);
+        }
+        (None, read)
+    }
+
+    /// Most items are in level 0. Who is not is deeper or absent: then the bits of several levels are read together, with no branch
+    /// between them, so that one does not wait for the other.
+    #[inline(always)]
+    fn find_in_single_slots(
+        &self,
+        digest: Digest,
+        mut is_it: impl FnMut(usize) -> bool,
+    ) -> (Option<usize>, u32) {
+        const TOGETHER: usize = 8;
+        let first = self.geometry.first(digest).start;
+        let mut read = 0;
+        if self.occupancy.get(first) {
+            read = 1;
+            if is_it(first) {
+                return (Some(first), read);
+            }
+        }
+        let levels = self.geometry.level_count();
+        for start in (1..levels).step_by(TOGETHER) {
+            let mut places = [0; TOGETHER];
+            let mut in_use = 0u32;
+            for (at, place) in places[..TOGETHER.min(levels - start)].iter_mut().enumerate() {
+                *place = self.geometry.choice(digest, start + at).start;
+                in_use |= u32::from(self.occupancy.get(*place)) << at;
+            }
+            while in_use != 0 {
+                let place = places[in_use.trailing_zeros() as usize];
+                in_use &= in_use - 1;
+                read += 1;
+                if is_it(place) {
+                    return (Some(place), read);
+                }
+            }
+        }
+        (None, read)
+    }
+
+    /// Finds a place for a new item, in a level or else in the stash, and moves others as the policy has it. The item is
+    /// not there yet: the caller puts it.
+    ///
+    /// # Errors
+    /// [`Crisis`] if there is no room; nothing was changed.
+    pub fn insert(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
+        match self.insert_in_level(digest, items) {
+            Err(Crisis) => self.insert_in_stash(digest, items),
+            placed => placed,
+        }
+    }
+
+    /// The same in a level only.
+    ///
+    /// # Errors
+    /// [`Crisis`] if no level has room; nothing was changed.
+    #[inline]
+    pub fn insert_in_level(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
+        self.moves.clear();
+        self.full.clear();
+        match self.policy {
+            Moves::Restricted(_) => self.insert_restricted(digest, items, false),
+            Moves::SecondChance | Moves::Both(_) => self.insert_with_second_chance(digest, items),
+            Moves::None | Moves::Hints(_) => self.insert_plainly(digest, items),
+        }
+    }
+
+    /// The same in the stash only, which makes sense after no level had room.
+    ///
+    /// # Errors
+    /// [`Crisis`] if the stash is full; nothing was changed.
+    pub fn insert_in_stash(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
+        self.moves.clear();
+        self.full.clear();
+        if let Moves::Restricted(_) = self.policy {
+            return self.insert_restricted(digest, items, true);
+        }
+        let place = self.occupancy.vacancy(self.geometry.stash()).ok_or(Crisis)?;
+        if self.hints.is_some() {
+            let mut bucket = Some(self.geometry.first(digest));
+            while let Some(full) = bucket {
+                self.full.push(full);
+                bucket = self.geometry.next(digest, full);
+            }
+        }
+        Ok(self.settle(place, self.geometry.level_count(), items))
+    }
+
+    #[inline]
+    fn insert_plainly(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
+        let mut bucket = self.geometry.first(digest);
+        loop {
+            if let Some(place) = self.vacancy(bucket) {
+                return Ok(self.settle(place, bucket.level, items));
+            }
+            self.full.push(bucket);
+            bucket = self.geometry.next(digest, bucket).ok_or(Crisis)?;
+        }
+    }
+
+    /// Section II of the paper: where the buckets of levels i and i + 1 are full, an item of the first may move to its
+    /// bucket of level i + 1.
+    fn insert_with_second_chance(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
+        let mut bucket = self.geometry.first(digest);
+        if let Some(place) = self.vacancy(bucket) {
+            return Ok(self.settle(place, 0, items));
+        }
+        loop {
+            let next = self.geometry.next(digest, bucket).ok_or(Crisis)?;
+            if let Some(place) = self.vacancy(next) {
+                self.full.push(bucket);
+                return Ok(self.settle(place, next.level, items));
+            }
+            for from in self.geometry.places_of(bucket) {
+                let other = self.geometry.choice(items.digest(from), next.level);
+                if let Some(to) = self.vacancy(other) {
+                    self.relocate(from, to, items);
+                    if let Some(hints) = &mut self.hints {
+                        hints.write(self.geometry.index_of(bucket), to);
+                    }
+                    return Ok(self.settle(from, bucket.level, items));
+                }
+            }
+            self.full.push(bucket);
+            bucket = next;
+        }
+    }
+
+    /// Marks a place as in use by the new item, and hints at it in the buckets that the item found full.
+    #[inline]
+    fn settle(&mut self, place: usize, level: usize, items: &impl Items) -> usize {
+        // Hints first: they ask for digests, and whoever makes them may panic.
+        if self.hints.is_some() && !self.full.is_empty() {
+            self.write_hints(place, level, items);
+        }
+        self.occupancy.set(place, level);
+        place
+    }
+
+    #[inline(always)]
+    fn vacancy(&self, bucket: Bucket) -> Option<usize> {
+        self.occupancy.vacancy(self.geometry.places_of(bucket))
+    }
+
+    /// Gives a place back whose item is gone, and moves others as the policy has it. `digest` is that of the item.
+    pub fn remove(&mut self, place: usize, digest: Digest, items: &mut impl Items) {
+        self.vacate(place);
+        match self.policy {
+            Moves::None | Moves::SecondChance => {}
+            Moves::Hints(_) | Moves::Both(_) => self.follow_hints(place, items),
+            Moves::Restricted(_) => self.leave(place, digest, 0, items),
+        }
+    }
+
+    /// Gives a place back, and moves nothing.
+    pub(super) fn vacate(&mut self, place: usize) {
+        self.moves.clear();
+        self.occupancy.clear(place, self.level_of(place));
+    }
+
+    /// Moves an item to a place that was given back by [`vacate`](Self::vacate), if the policy has one for it. Deeper
+    /// places come first.
+    pub(super) fn refill(&mut self, place: usize, items: &mut impl Items) {
+        self.moves.clear();
+        match self.policy {
+            _ if self.occupancy.get(place) => {}
+            Moves::None | Moves::SecondChance => {}
+            Moves::Hints(_) | Moves::Both(_) => self.follow_hints(place, items),
+            Moves::Restricted(_) => self.fill(place, items),
+        }
+    }
+
+    /// Gives all places back.
+    pub fn clear(&mut self) {
+        self.moves.clear();
+        self.occupancy.clear_all();
+        if let Some(hints) = &mut self.hints {
+            hints.clear();
+        }
+    }
+
+    /// Moves an item, and writes it down.
+    fn relocate(&mut self, from: usize, to: usize, items: &mut impl Items) {
+        items.relocate(from, to);
+        self.occupancy.clear(from, self.level_of(from));
+        self.occupancy.set(to, self.level_of(to));
+        self.moves.push(Move { from, to });
+    }
+
+    fn stash_places(&self) -> Range<usize> {
+        self.geometry.stash()
+    }
+}

@@ -1,0 +1,175 @@
+//! The table beside a `HashMap`: the same operations, the same answers.
+
+use std::collections::HashMap;
+
+use oneread::hash::{Digest, Digester};
+use oneread::layout::{Moves, MultilevelLayout, OnCrisis};
+use oneread::table::{Entry, MultilevelTable};
+
+use super::{Random, halving, policies};
+
+/// Random operations on keys below `keys`, in a table that may become full.
+fn compare<D: Digester<u64>>(
+    table: &mut MultilevelTable<u64, u64, D>,
+    keys: u64,
+    operations: u64,
+    seed: u64,
+) {
+    let mut model: HashMap<u64, u64> = HashMap::new();
+    let mut random = Random::new(seed);
+    let mut refused = 0;
+    let depth = table.layout().level_count() as u32;
+    for operation in 0..operations {
+        let (key, value) = (random.below(keys), random.word());
+        match random.below(100) {
+            0..45 => match table.insert(key, value) {
+                Ok(before) => assert_eq!(before, model.insert(key, value)),
+                Err(full) => {
+                    refused += 1;
+                    assert_eq!((full.key, full.value), (key, value));
+                    assert!(!model.contains_key(&key) && !table.contains_key(&key));
+                }
+            },
+            45..75 => assert_eq!(table.remove(&key), model.remove(&key)),
+            75..85 => match table.entry(key) {
+                Entry::Occupied(mut entry) => {
+                    assert_eq!((entry.key(), Some(entry.get())), (&key, model.get(&key)));
+                    if value % 2 == 0 {
+                        assert_eq!(Some(entry.insert(value)), model.insert(key, value));
+                    } else {
+                        assert_eq!(Some(entry.remove()), model.remove(&key));
+                    }
+                }
+                Entry::Vacant(entry) => {
+                    assert!(!model.contains_key(entry.key()));
+                    match entry.try_insert(value) {
+                        Ok(placed) => {
+                            assert_eq!(*placed, value);
+                            model.insert(key, value);
+                        }
+                        Err(full) => assert_eq!((full.key, full.value), (key, value)),
+                    }
+                }
+            },
+            85..90 => {
+                if let Some(value) = table.get_mut(&key) {
+                    *value ^= 1;
+                    *model.get_mut(&key).unwrap() ^= 1;
+                }
+            }
+            _ => {
+                assert_eq!(table.get(&key), model.get(&key));
+                let located = table.locate(&key);
+                assert!(
+                    located.buckets_read <= depth && located.location.is_some() == model.contains_key(&key)
+                );
+            }
+        }
+        assert_eq!(table.len(), model.len());
+        // Rarely, since it takes time in proportion to the table.
+        if operation % 4096 == 4095 {
+            match random.below(16) {
+                0 => {
+                    let threshold = random.word();
+                    table.retain(|_, value| *value < threshold);
+                    model.retain(|_, value| *value < threshold);
+                }
+                1 => {
+                    let drained: HashMap<_, _> = table.drain().collect();
+                    assert_eq!(drained, model);
+                    model.clear();
+                }
+                2 => {
+                    table.clear();
+                    model.clear();
+                }
+                3 => {
+                    table.values_mut().for_each(|value| *value ^= 2);
+                    model.values_mut().for_each(|value| *value ^= 2);
+                }
+                _ => {}
+            }
+            assert_eq!(table.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
+            assert_eq!(table.iter().len(), model.len());
+            let loads = table.level_loads().iter().sum::<u64>() as usize;
+            assert_eq!(loads + table.stash_len(), model.len());
+        }
+    }
+    assert!(model.iter().all(|(key, value)| table.get(key) == Some(value)));
+    if keys > 2 * table.capacity() as u64 {
+        assert!(refused > 0 || cfg!(miri), "a table that is too small becomes full");
+    }
+}
+
+fn operations() -> u64 {
+    if cfg!(miri) { 300 } else { 200_000 }
+}
+
+#[test]
+fn does_what_a_hash_map_does_under_every_policy() {
+    for (at, (_, moves)) in policies().into_iter().enumerate() {
+        // 112 slots and a stash: 60 keys fit, 1000 do not.
+        for keys in [60, 1000] {
+            let layout = halving(64, 3, moves).with_stash(7).unwrap();
+            let mut table = MultilevelTable::with_seed(layout, at as u64).unwrap();
+            compare(&mut table, keys, operations(), at as u64);
+        }
+    }
+}
+
+#[test]
+fn does_what_a_hash_map_does_with_several_slots_a_bucket() {
+    let unrestricted = policies().into_iter().filter(|(_, moves)| moves.restriction().is_none());
+    for (at, (_, moves)) in unrestricted.enumerate() {
+        for slots in [2, 3, 70] {
+            let layout = MultilevelLayout::new([11, 5, 3]).unwrap().with_slots(slots).unwrap();
+            let layout = layout.with_moves(moves).unwrap().with_stash(3).unwrap();
+            let keys = 3 * layout.capacity();
+            let mut table = MultilevelTable::with_seed(layout, at as u64).unwrap();
+            compare(&mut table, keys, operations() / 2, at as u64);
+        }
+    }
+}
+
+#[test]
+fn does_what_a_hash_map_does_while_it_is_rebuilt() {
+    for moves in [Moves::None, Moves::SecondChance] {
+        let layout = halving(64, 3, moves).with_stash(2).unwrap();
+        let layout = layout.with_crisis(OnCrisis::Rebuild { attempts: 3 }).unwrap();
+        let mut table = MultilevelTable::with_seed(layout, 5).unwrap();
+        compare(&mut table, 70, operations() / 10, 5);
+        assert!(table.generation() > 0);
+    }
+}
+
+/// All keys have one digest: nothing but the levels' one bucket each and the stash is left.
+#[derive(Clone, Copy)]
+struct Constant;
+
+impl Digester<u64> for Constant {
+    fn digest(&self, _: &u64) -> Digest {
+        Digest::from_halves(1, 2)
+    }
+}
+
+#[test]
+fn does_what_a_hash_map_does_with_one_digest_for_all_keys() {
+    for (_, moves) in policies() {
+        let layout = halving(64, 4, moves).with_stash(5).unwrap();
+        let layout = layout.with_crisis(OnCrisis::Rebuild { attempts: 2 }).unwrap();
+        let mut table = MultilevelTable::with_digester(layout, Constant).unwrap();
+        compare(&mut table, 300, operations() / 100, 1);
+        table.clear();
+        assert_eq!((0..300).filter(|&key| table.insert(key, 0).is_ok()).count(), 4 + 5);
+    }
+}
+
+#[test]
+#[ignore = "two minutes: ten million operations under every policy"]
+fn does_what_a_hash_map_does_for_long() {
+    for (at, (_, moves)) in policies().into_iter().enumerate() {
+        let layout = halving(1024, 5, moves).with_stash(20).unwrap();
+        let mut table = MultilevelTable::with_seed(layout, at as u64).unwrap();
+        compare(&mut table, 2500, 10_000_000, at as u64);
+    }
+}
