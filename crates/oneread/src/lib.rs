@@ -1,5 +1,4 @@
-//! Hashing with choices: digests, hash families, probe schemes, filters and their planner today; tables and
-//! summaries as they arrive.
+//! Hashing with choices: digests, hash families, probe schemes, filters, tables, summaries and their planner.
 //!
 //! A table in slow memory is read once a lookup if something in fast memory knows which of a key's
 //! places to read. This library has what that takes, each part usable by itself:
@@ -8,13 +7,16 @@
 //! - [`layout`]: sizes and policies of a structure, as plain values.
 //! - [`plan`]: the odds of a layout, and the layout for given odds.
 //! - [`filter`]: is a key in the set? *No* is certain.
+//! - [`table`]: keys in one of few places; a map of fixed capacity.
+//! - [`summary`]: which of its places a key is in; a map that reads one bucket a lookup.
 //! - [`bytes`]: all of it saved, loaded, and queried in place.
 //! - [`bits`]: where the bits of a structure are kept.
 //!
 //! # Features
 //! - `std` (default): random seeds, readers and writers, vector instructions found at run time. Without it the library is
 //!   `no_std` with `alloc`, and everything else works alike.
-//! - `serde`: `Serialize` and `Deserialize` for every filter.
+//! - `serde`: `Serialize` and `Deserialize` for every filter and table, as the bytes of its container, and for every layout, by
+//!   its fields.
 //!
 //! # Promises
 //! - The same key has the same digest on every platform and in every release, and old bytes load forever.
@@ -29,6 +31,8 @@ pub mod filter;
 pub mod hash;
 pub mod layout;
 pub mod plan;
+pub mod summary;
+pub mod table;
 
 /// The README's examples are compiled and run.
 #[cfg(doctest)]

@@ -7,3 +7,5 @@ mod hash;
 mod layout;
 mod plan;
 mod statistics;
+mod summary;
+mod table;

@@ -1,0 +1,123 @@
+//! A summary of a kind that is known only when it is made.
+
+use super::{
+    BuildError, ChangeError, InterpolationSummary, LevelSet, MultiFilterSummary, SingleFilterSummary, Summary,
+};
+use crate::hash::{Digest, Portable};
+use crate::layout::{MultilevelLayout, SummaryLayout};
+
+/// The summary of a [`SummaryLayout`], of whatever kind: what a plan leads to.
+///
+/// # Example
+/// ```
+/// use oneread::hash::{Digester, Portable};
+/// use oneread::layout::{MultilevelLayout, SingleFilterLayout};
+/// use oneread::summary::{AnySummary, Summary};
+///
+/// let table = MultilevelLayout::new([400, 100, 50])?;
+/// let layout = SingleFilterLayout::new(1200, 15)?.into();
+/// let mut summary = AnySummary::with_digester(&layout, &table, Portable::with_seed(1))?;
+/// let key = summary.digester().digest("key");
+/// assert!(summary.lookup(key).is_empty());
+/// summary.insert(key, 2)?;
+/// assert_eq!(summary.lookup(key).first(), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AnySummary<D = Portable> {
+    /// A sorted array of strings.
+    Interpolation(InterpolationSummary<D>),
+    /// One filter of cells.
+    Single(SingleFilterSummary<D>),
+    /// A filter for each level.
+    Multiple(MultiFilterSummary<D>),
+}
+
+impl<D> AnySummary<D> {
+    /// An empty summary of a table, for digests of this digester.
+    ///
+    /// # Errors
+    /// If multiple filters are not as many as there are levels, or if there is no memory for it.
+    pub fn with_digester(
+        layout: &SummaryLayout,
+        table: &MultilevelLayout,
+        digester: D,
+    ) -> Result<Self, BuildError> {
+        let levels = table.level_count();
+        let summary = match layout {
+            SummaryLayout::Interpolation(layout) => {
+                Self::Interpolation(InterpolationSummary::with_digester(*layout, levels, digester)?)
+            }
+            SummaryLayout::Single(layout) => {
+                Self::Single(SingleFilterSummary::with_digester(*layout, levels, digester)?)
+            }
+            SummaryLayout::Multiple(layout) => {
+                Self::Multiple(MultiFilterSummary::with_digester(layout.clone(), digester)?)
+            }
+        };
+        summary.check_table(table)?;
+        Ok(summary)
+    }
+
+    fn inner(&self) -> &dyn Summary<Digester = D> {
+        match self {
+            Self::Interpolation(summary) => summary,
+            Self::Single(summary) => summary,
+            Self::Multiple(summary) => summary,
+        }
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Summary<Digester = D> {
+        match self {
+            Self::Interpolation(summary) => summary,
+            Self::Single(summary) => summary,
+            Self::Multiple(summary) => summary,
+        }
+    }
+}
+
+impl<D> Summary for AnySummary<D> {
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        self.inner().digester()
+    }
+
+    fn level_count(&self) -> usize {
+        self.inner().level_count()
+    }
+
+    #[inline]
+    fn lookup(&self, digest: Digest) -> LevelSet {
+        match self {
+            Self::Interpolation(summary) => summary.lookup(digest),
+            Self::Single(summary) => summary.lookup(digest),
+            Self::Multiple(summary) => summary.lookup(digest),
+        }
+    }
+
+    fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        self.inner_mut().insert(digest, level)
+    }
+
+    fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        self.inner_mut().remove(digest, level)
+    }
+
+    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
+        self.inner_mut().relocate(digest, from, to)
+    }
+
+    fn can_remove(&self) -> bool {
+        self.inner().can_remove()
+    }
+
+    fn reset(&mut self, generation: u32) {
+        self.inner_mut().reset(generation);
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.inner().byte_len()
+    }
+}

@@ -1,0 +1,206 @@
+//! A counting filter for each level.
+//!
+//! # Invariants
+//! 1. A counter of filter `B_i` below its maximum is the number of probes of the keys at level i or deeper that fall on it (once
+//!    for each key under once-per-item counting). One that reached its maximum is stuck there until the next reset.
+//! 2. Inserting and removing visit the same places in the same way, so 1 survives both.
+//! 3. So all counters of a key at level j are above 0 in `B_0` to `B_j`.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use super::error::check_level;
+use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
+use crate::bits::{Counters, counter_words, zeroed};
+use crate::hash::{Digest, Portable};
+use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MOST_HASHES};
+
+/// A [`MultiFilterSummary`](super::MultiFilterSummary) from which keys can be removed: a small counter in the place of each bit.
+///
+/// Counters of four bits are enough for large filters, and those that get stuck stay, so that no key is ever lost. Small filters
+/// have few keys and many coinciding probes, so they count a key once and have narrow counters.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
+///
+/// # Costs
+/// 3.3 times the memory of the summary without counters, bit a bucket included.
+///
+/// # Limits
+/// Remove only keys that are there, at their level: a removal that is noticed to be wrong is an error, one that is not takes counts
+/// from other keys. [`Summarized`](super::Summarized) compares the key first.
+///
+/// # Example
+/// ```
+/// use oneread::hash::Digester;
+/// use oneread::layout::{CountingFiltersLayout, MultipleFiltersLayout};
+/// use oneread::summary::{ChangeError, CountingMultiFilterSummary, LevelSet, Summary};
+///
+/// let filters = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// let mut summary = CountingMultiFilterSummary::new(CountingFiltersLayout::usual(filters))?;
+/// let key = summary.digester().digest("key");
+/// assert_eq!(summary.remove(key, 1), Err(ChangeError::NotPresent));
+/// summary.insert(key, 1)?;
+/// summary.relocate(key, 1, 0)?;
+/// assert_eq!(summary.lookup(key), LevelSet::up_to(0));
+/// summary.remove(key, 0)?;
+/// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct CountingMultiFilterSummary<D = Portable> {
+    layout: CountingFiltersLayout,
+    digester: D,
+    filters: Vec<Filter>,
+}
+
+#[derive(Clone)]
+struct Filter {
+    places: u64,
+    hashes: u32,
+    bits: u32,
+    counting: Counting,
+    counters: Counters<Vec<u64>>,
+}
+
+impl Filter {
+    /// Whether probe number `index` is the first on its place, or counts anyway.
+    fn counts(&self, probes: &[u64; MOST_HASHES as usize], index: usize) -> bool {
+        self.counting == Counting::EachProbe || !probes[..index].contains(&probes[index])
+    }
+
+    /// Does something to the counter of each probe that counts.
+    fn change(&mut self, digest: Digest, up: bool) {
+        let mut probes = [0; MOST_HASHES as usize];
+        for index in 0..self.hashes as usize {
+            probes[index] = probe(digest, index as u32, self.places);
+            if self.counts(&probes, index) {
+                let mut cells = self.counters.cells(self.bits);
+                if up {
+                    cells.increment(probes[index])
+                } else {
+                    cells.decrement(probes[index])
+                };
+            }
+        }
+    }
+
+    #[inline]
+    fn contains(&self, digest: Digest) -> bool {
+        (0..self.hashes).all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
+    }
+}
+
+constructors!(CountingMultiFilterSummary, layout: CountingFiltersLayout);
+
+impl<D> CountingMultiFilterSummary<D> {
+    /// An empty summary for digests of this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: CountingFiltersLayout, digester: D) -> Result<Self, BuildError> {
+        let mut filters = Vec::new();
+        for (&(places, hashes), &(bits, counting)) in layout.filters().filters().iter().zip(layout.counters())
+        {
+            let words = counter_words(places, bits);
+            let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: places };
+            let counters = Counters::new(zeroed(0, words.ok_or(too_large)?)?, bits);
+            filters.push(Filter { places, hashes, bits, counting, counters });
+        }
+        Ok(Self { layout, digester, filters })
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> &CountingFiltersLayout {
+        &self.layout
+    }
+
+    /// The largest counter of each filter. Reads all of them.
+    pub fn largest_counters(&self) -> Vec<u64> {
+        let largest = |filter: &Filter| (0..filter.places).map(|at| filter.counters.get(at)).max();
+        self.filters.iter().map(|filter| largest(filter).unwrap_or(0)).collect()
+    }
+
+    /// How many counters of each filter are stuck at their maximum. Reads all of them.
+    pub fn stuck(&self) -> Vec<u64> {
+        let is_stuck = |filter: &Filter, at| filter.counters.get(at) == filter.counters.maximum();
+        let stuck = |filter: &Filter| (0..filter.places).filter(|&at| is_stuck(filter, at)).count() as u64;
+        self.filters.iter().map(stuck).collect()
+    }
+
+    fn change(&mut self, digest: Digest, levels: RangeInclusive<usize>, up: bool) {
+        for level in levels {
+            self.filters[level].change(digest, up);
+        }
+    }
+}
+
+impl<D> Summary for CountingMultiFilterSummary<D> {
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn level_count(&self) -> usize {
+        self.filters.len()
+    }
+
+    #[inline]
+    fn lookup(&self, digest: Digest) -> LevelSet {
+        match self.filters.iter().take_while(|filter| filter.contains(digest)).count() {
+            0 => LevelSet::EMPTY,
+            passed => LevelSet::up_to(passed - 1),
+        }
+    }
+
+    fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        check_level(level, self.level_count())?;
+        self.change(digest, 0..=level, true);
+        Ok(())
+    }
+
+    fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        check_level(level, self.level_count())?;
+        if !self.lookup(digest).contains(level) {
+            return Err(ChangeError::NotPresent);
+        }
+        self.change(digest, 0..=level, false);
+        Ok(())
+    }
+
+    /// Only the filters between the two levels change: what inserting and removing would do, without sticking a counter that
+    /// is one short of its maximum.
+    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
+        check_level(to, self.level_count())?;
+        if !self.lookup(digest).contains(from) {
+            return Err(ChangeError::NotPresent);
+        }
+        self.change(digest, from + 1..=to, true);
+        self.change(digest, to + 1..=from, false);
+        Ok(())
+    }
+
+    fn can_remove(&self) -> bool {
+        true
+    }
+
+    fn reset(&mut self, _: u32) {
+        self.filters.iter_mut().for_each(|filter| filter.counters.clear());
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.layout.byte_len()
+    }
+}
+
+impl<D> fmt::Debug for CountingMultiFilterSummary<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CountingMultiFilterSummary")
+            .field("filters", &self.layout.filters().filters())
+            .field("counters", &self.layout.counters())
+            .field("stuck", &self.stuck())
+            .finish_non_exhaustive()
+    }
+}

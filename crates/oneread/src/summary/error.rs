@@ -1,0 +1,107 @@
+//! What cannot be done with a summary.
+
+use core::fmt;
+
+use crate::bits::OutOfMemory;
+use crate::layout::LayoutError;
+
+/// A summary, or a table with one, cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The parameters make no layout.
+    Layout(LayoutError),
+    /// There is no memory for it.
+    OutOfMemory(OutOfMemory),
+    /// The summary is for a table of another number of levels, or of other levels.
+    Levels {
+        /// The levels of the table.
+        expected: usize,
+        /// The levels of the summary.
+        found: usize,
+    },
+    /// The summary was made for another layout of the table, with levels of other sizes.
+    Tables,
+    /// Table and summary have different digesters or seeds.
+    Digesters,
+    /// The table moves items up, which a summary without counters cannot follow.
+    Moves,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout(error) => error.fmt(f),
+            Self::OutOfMemory(error) => error.fmt(f),
+            Self::Levels { expected, found } => write!(
+                f,
+                "the table has {expected} levels and the summary {found}: build the summary for this table"
+            ),
+            Self::Tables => f.write_str(
+                "the summary was made for levels of other sizes: build it with the layout of this table",
+            ),
+            Self::Digesters => f.write_str(
+                "table and summary have different digesters or seeds: build them with the same seed",
+            ),
+            Self::Moves => f.write_str(
+                "hints and restricted hashing move items up, which a summary without counters cannot follow: \
+                 use one that can remove keys, or a table without moves or with Second Chance",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}
+
+impl From<LayoutError> for BuildError {
+    fn from(error: LayoutError) -> Self {
+        Self::Layout(error)
+    }
+}
+
+impl From<OutOfMemory> for BuildError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}
+
+/// A summary cannot make a change. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// There is no such level.
+    Level {
+        /// The number of levels; they count from 0.
+        levels: usize,
+        /// The level asked for.
+        found: usize,
+    },
+    /// The key to be removed is certainly not there, or not at that level.
+    NotPresent,
+    /// The bucket of the key at that level has as many keys as slots: the table has no room for it there.
+    BucketFull,
+    /// Keys cannot be removed from a summary of this kind, nor moved up.
+    InsertOnly,
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Level { levels, found } => {
+                write!(f, "expected a level below {levels}, found {found}: levels count from 0")
+            }
+            Self::NotPresent => f.write_str("the key to be removed is not in the summary at that level"),
+            Self::BucketFull => f.write_str("the bucket of the key at that level has as many keys as slots"),
+            Self::InsertOnly => {
+                f.write_str("a summary without counters forgets no key: use one that can remove keys")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ChangeError {}
+
+/// A level that there is.
+pub(super) fn check_level(level: usize, levels: usize) -> Result<(), ChangeError> {
+    if level < levels { Ok(()) } else { Err(ChangeError::Level { levels, found: level }) }
+}

@@ -1,0 +1,260 @@
+//! A string for each key, sorted, found by interpolation.
+//!
+//! # Invariants
+//! 1. For each key there is an entry with its string and level; equal strings are neighbours, in no order of their levels.
+//! 2. Block number i has the strings whose leading bits are i, in order.
+
+mod packed;
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::error::check_level;
+use super::single::check_levels;
+use super::{BuildError, ChangeError, DOMAIN, LevelSet, Summary, constructors};
+use crate::bits::reserved;
+use crate::hash::{Digest, Portable};
+use crate::layout::InterpolationLayout;
+
+use packed::{Packed, Widths};
+
+/// A summary that hardly ever errs on absent keys and forgets any key: a random string of b bits for each, in order, with its level.
+///
+/// A lookup guesses where the string must be, since random strings are spread evenly, and is there in a few steps. Two
+/// keys with equal strings are two entries, each with its level, so that none is lost; the deepest level is read first.
+///
+/// # Two forms
+/// [`new`](Self::new) keeps the one array of the paper, bit by bit to its bytes, and shifts what is behind an entry that comes or goes: half
+/// of it, 36 KB for ten thousand keys. [`in_blocks`](Self::in_blocks) divides the array by the leading bits of the strings into blocks of
+/// about 64 keys, and shifts part of a block only, for 6 bits a key more. (Blocks, since strings are random: no tree is
+/// needed to keep them even.)
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII. Ours: equal strings, which the paper counts as
+/// a failure, and the blocks.
+///
+/// # Costs
+/// b + ⌈log2 d⌉ bits a key: 58 in the paper's design. About log log n strings are looked at, never more than 3·log2 n.
+///
+/// # Limits
+/// The memory grows with the keys, by the allocator's steps; [`byte_len`](Summary::byte_len) counts what is in use.
+///
+/// # Example
+/// ```
+/// use oneread::hash::Digester;
+/// use oneread::layout::InterpolationLayout;
+/// use oneread::summary::{ChangeError, InterpolationSummary, LevelSet, Summary};
+///
+/// let mut summary = InterpolationSummary::new(InterpolationLayout::new(55)?, 5)?;
+/// let key = summary.digester().digest("key");
+/// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
+/// summary.insert(key, 2)?;
+/// // The level itself, and not those above it.
+/// assert_eq!(summary.lookup(key), LevelSet::deepest_first([2]));
+/// assert_eq!(summary.remove(key, 1), Err(ChangeError::NotPresent));
+/// summary.remove(key, 2)?;
+/// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct InterpolationSummary<D = Portable> {
+    layout: InterpolationLayout,
+    levels: usize,
+    digester: D,
+    widths: Widths,
+    /// As many as there are values of `block_bits` bits.
+    blocks: Vec<Packed>,
+    block_bits: u32,
+    len: usize,
+}
+
+/// What a block has when it is as full as planned: few enough to be shifted in a hundred nanoseconds.
+const KEYS_A_BLOCK: u64 = 64;
+
+constructors!(InterpolationSummary, layout: InterpolationLayout, levels: usize);
+
+impl<D> InterpolationSummary<D> {
+    /// An empty summary of a table with so many levels, in one array, for digests of this digester.
+    ///
+    /// # Errors
+    /// If there are no levels or more than [`MOST_LEVELS`](crate::layout::MultilevelLayout::MOST_LEVELS).
+    pub fn with_digester(
+        layout: InterpolationLayout,
+        levels: usize,
+        digester: D,
+    ) -> Result<Self, BuildError> {
+        Self::divided(layout, levels, 0, digester)
+    }
+
+    /// The same in blocks, for about so many keys. With more of them it is slower, and works.
+    ///
+    /// # Errors
+    /// As [`with_digester`](Self::with_digester), or if there is no memory for the blocks.
+    pub fn in_blocks(
+        layout: InterpolationLayout,
+        levels: usize,
+        items: u64,
+        digester: D,
+    ) -> Result<Self, BuildError> {
+        let blocks = (items / KEYS_A_BLOCK).max(1);
+        Self::divided(layout, levels, blocks.ilog2().min(layout.fingerprint_bits()), digester)
+    }
+
+    fn divided(
+        layout: InterpolationLayout,
+        levels: usize,
+        block_bits: u32,
+        digester: D,
+    ) -> Result<Self, BuildError> {
+        check_levels(levels)?;
+        let mut blocks = reserved(1 << block_bits)?;
+        blocks.resize_with(1 << block_bits, Packed::default);
+        let level_bits = usize::BITS - (levels - 1).leading_zeros();
+        let widths = Widths { string: layout.fingerprint_bits(), level: level_bits };
+        Ok(Self { layout, levels, digester, widths, blocks, block_bits, len: 0 })
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> InterpolationLayout {
+        self.layout
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The string of a digest.
+    #[inline]
+    fn string(&self, digest: Digest) -> u128 {
+        let [high, low] = [0, 1].map(|index| u128::from(digest.word(DOMAIN, index)));
+        (high << 64 | low) >> (128 - self.widths.string)
+    }
+
+    #[inline]
+    fn block_of(&self, string: u128) -> usize {
+        if self.block_bits == 0 { 0 } else { (string >> (self.widths.string - self.block_bits)) as usize }
+    }
+
+    /// The first entry of a block whose string is not below one.
+    ///
+    /// Two guesses by interpolation, then a halving: random strings are found by the guesses, any others by the halvings.
+    fn lower_bound(&self, block: usize, string: u128) -> usize {
+        let (entries, widths) = (&self.blocks[block], self.widths);
+        let within = self.widths.string - self.block_bits;
+        // The upper bits of what varies in a block tell where a string must be.
+        let leading = |string: u128| {
+            let own = if within == 128 { string } else { string & ((1 << within) - 1) };
+            if within > 32 { (own >> (within - 32)) as u64 } else { (own << (32 - within)) as u64 }
+        };
+        let target = leading(string);
+        let (mut low, mut high) = (0, entries.len());
+        let (mut low_value, mut high_value) = (0, 1u64 << 32);
+        let mut step = 0;
+        while low < high {
+            step += 1;
+            let at = if step % 3 == 0 {
+                low + (high - low) / 2
+            } else {
+                let (part, whole) = (target.saturating_sub(low_value), (high_value - low_value).max(1));
+                let guess = (u128::from(part) * (high - low) as u128 / u128::from(whole)) as usize;
+                low + guess.min(high - low - 1)
+            };
+            let present = entries.string(at, widths);
+            if present < string {
+                (low, low_value) = (at + 1, leading(present));
+            } else {
+                (high, high_value) = (at, leading(present));
+            }
+        }
+        low
+    }
+
+    /// The block and number of the entry of a key at a level.
+    fn entry(&self, digest: Digest, level: usize) -> Result<(usize, usize), ChangeError> {
+        check_level(level, self.levels)?;
+        let string = self.string(digest);
+        let block = self.block_of(string);
+        let entries = &self.blocks[block];
+        let mut equal = entries.equal(string, self.lower_bound(block, string), self.widths);
+        let at = equal.find(|&at| entries.level(at, self.widths) == level);
+        at.map(|at| (block, at)).ok_or(ChangeError::NotPresent)
+    }
+}
+
+impl<D> Summary for InterpolationSummary<D> {
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn level_count(&self) -> usize {
+        self.levels
+    }
+
+    fn lookup(&self, digest: Digest) -> LevelSet {
+        let string = self.string(digest);
+        let block = self.block_of(string);
+        let entries = &self.blocks[block];
+        let equal = entries.equal(string, self.lower_bound(block, string), self.widths);
+        LevelSet::deepest_first(equal.map(|at| entries.level(at, self.widths)))
+    }
+
+    fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        check_level(level, self.levels)?;
+        let string = self.string(digest);
+        let block = self.block_of(string);
+        let at = self.lower_bound(block, string);
+        self.blocks[block].insert(at, string, level, self.widths);
+        self.len += 1;
+        Ok(())
+    }
+
+    fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        let (block, at) = self.entry(digest, level)?;
+        self.blocks[block].remove(at, self.widths);
+        self.len -= 1;
+        Ok(())
+    }
+
+    /// The entry stays, and its level changes.
+    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
+        check_level(to, self.levels)?;
+        let (block, at) = self.entry(digest, from)?;
+        self.blocks[block].set_level(at, to, self.widths);
+        Ok(())
+    }
+
+    fn can_remove(&self) -> bool {
+        true
+    }
+
+    fn reset(&mut self, _: u32) {
+        self.blocks = vec![Packed::default(); self.blocks.len()];
+        self.len = 0;
+    }
+
+    fn byte_len(&self) -> u64 {
+        let bits = self.len as u64 * self.widths.entry();
+        let blocks = if self.block_bits == 0 { 0 } else { size_of_val(self.blocks.as_slice()) as u64 };
+        bits.div_ceil(8) + blocks
+    }
+}
+
+impl<D> fmt::Debug for InterpolationSummary<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InterpolationSummary")
+            .field("fingerprint_bits", &self.widths.string)
+            .field("levels", &self.levels)
+            .field("len", &self.len)
+            .field("blocks", &self.blocks.len())
+            .finish_non_exhaustive()
+    }
+}

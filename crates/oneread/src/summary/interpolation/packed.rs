@@ -1,0 +1,160 @@
+//! Strings with levels, in order, packed without gaps.
+//!
+//! # Layout
+//! Entry i is bits i·w to i·w + w − 1 of the words, the least significant first: the string, then the level. Bits after the last entry
+//! are 0, and there is no word without a bit of an entry.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// The bits of a string and of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Widths {
+    pub(super) string: u32,
+    pub(super) level: u32,
+}
+
+impl Widths {
+    pub(super) fn entry(self) -> u64 {
+        u64::from(self.string + self.level)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packed {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Packed {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn string(&self, at: usize, widths: Widths) -> u128 {
+        let bit = at as u64 * widths.entry();
+        let low = u128::from(self.word_at(bit));
+        let string = if widths.string > 64 { u128::from(self.word_at(bit + 64)) << 64 | low } else { low };
+        string & (u128::MAX >> (128 - widths.string))
+    }
+
+    pub(super) fn level(&self, at: usize, widths: Widths) -> usize {
+        let bit = at as u64 * widths.entry() + u64::from(widths.string);
+        (self.word_at(bit) & !(u64::MAX << widths.level)) as usize
+    }
+
+    /// The entries with this string.
+    pub(super) fn equal(&self, string: u128, first: usize, widths: Widths) -> Range<usize> {
+        let equal = (first..self.len).take_while(|&at| self.string(at, widths) == string).count();
+        first..first + equal
+    }
+
+    pub(super) fn set_level(&mut self, at: usize, level: usize, widths: Widths) {
+        let bit = at as u64 * widths.entry() + u64::from(widths.string);
+        self.write(bit, level as u64, widths.level);
+    }
+
+    /// Inserts an entry before entry `at`; those from there on move by one.
+    pub(super) fn insert(&mut self, at: usize, string: u128, level: usize, widths: Widths) {
+        let (width, bit) = (widths.entry(), at as u64 * widths.entry());
+        self.len += 1;
+        self.words.resize((self.len as u64 * width).div_ceil(64) as usize, 0);
+        for word in (bit / 64..self.words.len() as u64).rev() {
+            // Bits below the gap stay, those above it come from `width` bits lower; the gap itself is written afterwards.
+            let start = word * 64;
+            let stay = ones_below(bit.saturating_sub(start));
+            let above = !ones_below((bit + width).saturating_sub(start));
+            let lower = match start.checked_sub(width) {
+                Some(from) => self.word_at(from),
+                None if width - start < 64 => self.words[0] << (width - start),
+                None => 0,
+            };
+            self.words[word as usize] = self.words[word as usize] & stay | lower & above;
+        }
+        let low = widths.string.min(64);
+        self.write(bit, string as u64 & ones_below(low.into()), low);
+        if widths.string > 64 {
+            self.write(bit + 64, (string >> 64) as u64, widths.string - 64);
+        }
+        self.set_level(at, level, widths);
+    }
+
+    /// Removes entry `at`; those after it move by one.
+    pub(super) fn remove(&mut self, at: usize, widths: Widths) {
+        let (width, bit) = (widths.entry(), at as u64 * widths.entry());
+        for word in bit / 64..self.words.len() as u64 {
+            let start = word * 64;
+            let kept = ones_below(bit.saturating_sub(start));
+            let higher = self.word_at(start + width);
+            self.words[word as usize] = self.words[word as usize] & kept | higher & !kept;
+        }
+        self.len -= 1;
+        self.words.truncate((self.len as u64 * width).div_ceil(64) as usize);
+    }
+
+    /// 64 bits from a bit on; those behind the last word are 0.
+    #[inline]
+    fn word_at(&self, bit: u64) -> u64 {
+        let (word, shift) = ((bit / 64) as usize, bit % 64);
+        let word_or_zero = |at: usize| self.words.get(at).copied().unwrap_or(0);
+        let low = word_or_zero(word) >> shift;
+        if shift == 0 { low } else { low | word_or_zero(word + 1) << (64 - shift) }
+    }
+
+    /// Writes a number of up to 64 bits.
+    fn write(&mut self, bit: u64, value: u64, bits: u32) {
+        if bits == 0 {
+            return;
+        }
+        let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
+        let mask = ones_below(bits.into());
+        self.words[word] = self.words[word] & !(mask << shift) | value << shift;
+        if shift + bits > 64 {
+            let done = 64 - shift;
+            self.words[word + 1] = self.words[word + 1] & !(mask >> done) | value >> done;
+        }
+    }
+}
+
+/// As many ones, from the lowest bit on; 64 of them at most.
+fn ones_below(count: u64) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn does_what_a_vector_of_pairs_does() {
+        for (string, level) in
+            [(1, 0), (5, 3), (13, 1), (55, 3), (61, 3), (64, 0), (64, 6), (65, 2), (100, 5), (128, 6)]
+        {
+            let widths = Widths { string, level };
+            let (mut packed, mut model) = (Packed::default(), Vec::new());
+            let mut state = 1u128;
+            let steps = if cfg!(miri) { 60 } else { 600 };
+            for step in 0..steps {
+                state = state.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(99);
+                let random = (state >> 64) as usize;
+                if model.is_empty() || random % 5 < 3 && step < steps / 2 || random.is_multiple_of(5) {
+                    let at = random / 5 % (model.len() + 1);
+                    let pair =
+                        ((state ^ state >> 61) & (u128::MAX >> (128 - string)), random & ((1 << level) - 1));
+                    model.insert(at, pair);
+                    packed.insert(at, pair.0, pair.1, widths);
+                } else {
+                    let at = random / 5 % model.len();
+                    model.remove(at);
+                    packed.remove(at, widths);
+                }
+                assert_eq!(packed.len(), model.len());
+                let pair = |at| (packed.string(at, widths), packed.level(at, widths));
+                assert!((0..packed.len()).map(pair).eq(model.iter().copied()), "{widths:?}, step {step}");
+                let rest = packed.word_at(packed.len() as u64 * widths.entry());
+                assert_eq!(rest, 0, "nothing behind the last entry");
+            }
+        }
+    }
+}

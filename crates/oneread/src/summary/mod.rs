@@ -1,0 +1,154 @@
+//! Summaries: small structures in fast memory that say which level of a table to read.
+//!
+//! ```text
+//!  digest ──▶ summary ──▶ levels, in reading order ──▶ one bucket, nearly always
+//!                         none: absent, nothing is read
+//! ```
+//!
+//! | type | keeps | for the paper's ten thousand keys | keys leave |
+//! | --- | --- | --- | --- |
+//! | [`MultiFilterSummary`] | a Bloom filter for each level | 24 950 bytes, fails once in 2e11 tables | no |
+//! | [`CountingMultiFilterSummary`] | the same with counters | 99 775 bytes | yes |
+//! | [`SingleFilterSummary`] | a filter of levels | 40 000 bytes, fails once in 1e9 | no |
+//! | [`CountingSingleFilterSummary`] | the same with a counter a level | 210 000 bytes and more | yes |
+//! | [`InterpolationSummary`] | a string and a level for each key | 72 500 bytes, fails once in 7e8 | yes |
+//! | [`PageSummary`] | a short string for each slot, by buckets | 60 000 bytes of 8 bits a slot | yes |
+//!
+//! [`Summarized`] joins a table and a summary to one map, which is always exact: a wrong level costs a read, never a wrong
+//! answer. [`LazilyDeleting`] lets keys go from it whose summary cannot forget them.
+//!
+//! # Which to choose
+//! Keys that stay: [`MultiFilterSummary`], sized by [`plan::summary`](crate::plan::summary). Keys that come and go:
+//! [`InterpolationSummary`] where absent keys must cost nothing, [`PageSummary`] where the table is well filled and a read now and
+//! then does no harm, [`CountingMultiFilterSummary`] where it does.
+//!
+//! # Source
+//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008.
+
+mod any;
+mod cells;
+mod counting_multiple;
+mod counting_single;
+mod error;
+mod interpolation;
+mod level_set;
+mod multiple;
+mod page;
+mod single;
+mod summarized;
+
+pub use any::AnySummary;
+pub use counting_multiple::CountingMultiFilterSummary;
+pub use counting_single::CountingSingleFilterSummary;
+pub use error::{BuildError, ChangeError};
+pub use interpolation::InterpolationSummary;
+pub use level_set::LevelSet;
+pub use multiple::{MultiFilter, MultiFilterSummary};
+pub use page::PageSummary;
+pub use single::{SingleFilter, SingleFilterSummary};
+pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, Stats, Summarized};
+
+use crate::hash::{Digest, Domain, reduce};
+use crate::layout::MultilevelLayout;
+
+/// The words that summaries draw, apart from those of tables and filters. All filters of one summary share them: the odds ask only
+/// that the probes of one filter be independent (section VIII-B of the paper).
+///
+/// The number is the lowest of those of a growing filter's layers, which never come that far: a filter has at most 4096.
+const DOMAIN: Domain = Domain::layer(0x7fff);
+
+/// Probe number `index` of a digest in a filter of `places` places: a word for each, never double hashing.
+///
+/// With double hashing, filter `B_1` of the paper's design errs at 1.2e-5 a key instead of 2e-16: .11 failures a table.
+#[inline(always)]
+fn probe(digest: Digest, index: u32, places: u64) -> u64 {
+    reduce(digest.word(DOMAIN, index), places)
+}
+
+/// What can say in which level of a multilevel table a key is.
+///
+/// # The contract
+/// After every change, [`lookup`](Summary::lookup) of a key that was inserted at a level, and not removed, has this level among
+/// its answers. It may have others, and may have levels for keys that were never inserted.
+///
+/// An insertion is of a key that is not there: whoever has the keys looks first. A removal names the level of the key, which
+/// has been found there by comparing the keys.
+pub trait Summary {
+    /// What makes digests of its keys.
+    type Digester;
+
+    /// The digester that its keys go through.
+    fn digester(&self) -> &Self::Digester;
+
+    /// The number of levels of its table.
+    fn level_count(&self) -> usize;
+
+    /// The levels where a key can be.
+    fn lookup(&self, digest: Digest) -> LevelSet;
+
+    /// Inserts a key at a level.
+    ///
+    /// # Errors
+    /// If there is no such level.
+    fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError>;
+
+    /// Removes a key that is at a level.
+    ///
+    /// # Errors
+    /// If there is no such level, if the key is certainly not there, or if no key can be removed.
+    fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError>;
+
+    /// A key moved from one level to another: it is inserted at the new one before it is removed from the old one.
+    ///
+    /// # Errors
+    /// As for both. A summary from which nothing can be removed follows a key that moves to a deeper level, since it answers
+    /// with the levels above too, and no other.
+    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
+        self.insert(digest, to)?;
+        self.remove(digest, from)
+    }
+
+    /// Whether keys can be removed.
+    fn can_remove(&self) -> bool;
+
+    /// Forgets all keys. The table's hash functions are now of this
+    /// [generation](crate::table::MultilevelTable::generation).
+    fn reset(&mut self, generation: u32);
+
+    /// The bytes of its content, as the plans count them: what is allocated is rounded up to whole words.
+    fn byte_len(&self) -> u64;
+
+    /// Whether it can be the summary of a table.
+    ///
+    /// # Errors
+    /// If the number of levels differs, or if it was made for other levels.
+    fn check_table(&self, table: &MultilevelLayout) -> Result<(), BuildError> {
+        let (expected, found) = (table.level_count(), self.level_count());
+        if expected == found { Ok(()) } else { Err(BuildError::Levels { expected, found }) }
+    }
+}
+
+/// The three constructors of a summary, which all have a digester as their last parameter.
+macro_rules! constructors {
+    ($summary:ident, $($argument:ident: $kind:ty),+) => {
+        impl $summary {
+            /// An empty summary with a random seed.
+            ///
+            /// # Errors
+            /// If there is no memory for it, or as [`with_digester`](Self::with_digester).
+            #[cfg(feature = "std")]
+            pub fn new($($argument: $kind),+) -> Result<Self, BuildError> {
+                Self::with_digester($($argument),+, Portable::random())
+            }
+
+            /// An empty summary: the same for the same seed.
+            ///
+            /// # Errors
+            /// If there is no memory for it, or as [`with_digester`](Self::with_digester).
+            pub fn with_seed($($argument: $kind),+, seed: u64) -> Result<Self, BuildError> {
+                Self::with_digester($($argument),+, Portable::with_seed(seed))
+            }
+        }
+    };
+}
+use constructors;

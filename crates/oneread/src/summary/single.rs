@@ -1,0 +1,186 @@
+//! One filter whose cells are levels.
+//!
+//! # Invariants
+//! 1. Every cell of a key at level j is at least j + 1.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::cells::Cells;
+use super::error::check_level;
+use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
+use crate::bits::Words;
+use crate::hash::{Digest, Digester, Portable};
+use crate::layout::{LayoutError, MultilevelLayout, SingleFilterLayout};
+
+/// A single filter over words of storage `S`; use its named form, [`SingleFilterSummary`].
+#[derive(Clone)]
+pub struct SingleFilter<D, S> {
+    layout: SingleFilterLayout,
+    levels: usize,
+    digester: D,
+    cells: Cells<S>,
+}
+
+/// One filter for all levels: a cell has the largest level + 1 of the keys that fall on it, and a key's level is at most the
+/// smallest of its cells.
+///
+/// Simpler than [`MultiFilterSummary`](super::MultiFilterSummary), and larger: one number of hash functions has to serve
+/// both for absent keys, which want 8, and for those at level 0, which want 72 in the paper's design. 15 is its compromise.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A, with a band of cells for each hash function, as there.
+///
+/// # Costs
+/// 32 bits a key in the paper's design of five levels, packed three cells a byte; a probe of each band, fewer for absent keys.
+///
+/// # Limits
+/// Keys stay: [`remove`](Summary::remove) is an error.
+/// [`CountingSingleFilterSummary`](super::CountingSingleFilterSummary) can.
+///
+/// # Example
+/// ```
+/// use oneread::hash::Digester;
+/// use oneread::layout::SingleFilterLayout;
+/// use oneread::summary::{LevelSet, SingleFilterSummary, Summary};
+///
+/// let mut summary = SingleFilterSummary::new(SingleFilterLayout::new(120_000, 15)?, 5)?;
+/// let key = summary.digester().digest("key");
+/// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
+/// summary.insert(key, 3)?;
+/// assert_eq!(summary.lookup(key), LevelSet::up_to(3));
+/// assert_eq!(summary.byte_len(), 40_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type SingleFilterSummary<D = Portable> = SingleFilter<D, Vec<u64>>;
+
+constructors!(SingleFilterSummary, layout: SingleFilterLayout, levels: usize);
+
+impl<D> SingleFilterSummary<D> {
+    /// An empty summary of a table with so many levels, for digests of this digester.
+    ///
+    /// # Errors
+    /// If there are no levels or more than [`MultilevelLayout::MOST_LEVELS`], or if there is no memory for it.
+    pub fn with_digester(layout: SingleFilterLayout, levels: usize, digester: D) -> Result<Self, BuildError> {
+        check_levels(levels)?;
+        let cells = Cells::zeroed(SingleFilterLayout::packing(levels), layout.cells())?;
+        Ok(Self { layout, levels, digester, cells })
+    }
+}
+
+/// A number of levels that a table can have.
+pub(super) fn check_levels(levels: usize) -> Result<(), LayoutError> {
+    match levels {
+        0 => Err(LayoutError::Zero { what: "levels" }),
+        1..=MultilevelLayout::MOST_LEVELS => Ok(()),
+        _ => Err(LayoutError::TooLarge {
+            what: "levels",
+            expected: MultilevelLayout::MOST_LEVELS as u64,
+            found: levels as u64,
+        }),
+    }
+}
+
+/// The cell of a digest in a band.
+#[inline(always)]
+pub(super) fn cell(layout: SingleFilterLayout, digest: Digest, band: u32) -> u64 {
+    let cells_a_band = layout.cells() / u64::from(layout.hashes());
+    u64::from(band) * cells_a_band + probe(digest, band, cells_a_band)
+}
+
+/// The levels of a smallest cell.
+#[inline(always)]
+pub(super) fn levels_of_cell(smallest: u64) -> LevelSet {
+    if smallest == 0 { LevelSet::EMPTY } else { LevelSet::up_to(smallest as usize - 1) }
+}
+
+impl<D, S: Words> SingleFilter<D, S> {
+    /// The layout it was made with.
+    pub fn layout(&self) -> SingleFilterLayout {
+        self.layout
+    }
+
+    /// The levels where a key can be.
+    #[inline]
+    pub fn levels_of<Q: ?Sized>(&self, key: &Q) -> LevelSet
+    where
+        D: Digester<Q>,
+    {
+        self.levels_of_digest(self.digester.digest(key))
+    }
+
+    /// The levels where the key of a digest can be.
+    #[inline]
+    pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
+        let mut smallest = self.levels as u64;
+        for band in 0..self.layout.hashes() {
+            smallest = smallest.min(self.cells.get(cell(self.layout, digest, band)));
+            if smallest == 0 {
+                break;
+            }
+        }
+        levels_of_cell(smallest)
+    }
+}
+
+impl<D> Summary for SingleFilterSummary<D> {
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn level_count(&self) -> usize {
+        self.levels
+    }
+
+    #[inline]
+    fn lookup(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
+    }
+
+    fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        check_level(level, self.levels)?;
+        for band in 0..self.layout.hashes() {
+            self.cells.raise(cell(self.layout, digest, band), level as u64 + 1);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, _: Digest, _: usize) -> Result<(), ChangeError> {
+        Err(ChangeError::InsertOnly)
+    }
+
+    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
+        if to < from { Err(ChangeError::InsertOnly) } else { self.insert(digest, to) }
+    }
+
+    fn can_remove(&self) -> bool {
+        false
+    }
+
+    fn reset(&mut self, _: u32) {
+        self.cells.clear();
+    }
+
+    fn byte_len(&self) -> u64 {
+        match &self.cells {
+            Cells::ThreeAByte(_) => self.layout.cells().div_ceil(3),
+            Cells::Bits(counters) => {
+                (self.layout.cells() * u64::from(counters.maximum().count_ones())).div_ceil(8)
+            }
+        }
+    }
+}
+
+impl<D, S: Words> fmt::Debug for SingleFilter<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let occupied = (0..self.layout.cells()).filter(|&at| self.cells.get(at) > 0).count();
+        f.debug_struct("SingleFilter")
+            .field("cells", &self.layout.cells())
+            .field("hashes", &self.layout.hashes())
+            .field("levels", &self.levels)
+            .field("fill", &(occupied as f64 / self.layout.cells() as f64))
+            .finish_non_exhaustive()
+    }
+}

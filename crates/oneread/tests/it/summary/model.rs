@@ -1,0 +1,186 @@
+//! A summarized table beside a `HashMap`: the same operations, the same answers, with every summary and policy that go together.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+
+use oneread::hash::{Digest, Digester, Portable};
+use oneread::layout::{
+    Counting, CountingFiltersLayout, InterpolationLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
+    OnCrisis, PageLayout, SingleFilterLayout,
+};
+use oneread::summary::{
+    ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary,
+    MultiFilterSummary, PageSummary, SingleFilterSummary, Summarized, Summary,
+};
+use oneread::table::MultilevelTable;
+
+use super::{Random, counting_cells, halving, policies};
+
+/// Filters so small that every kind of mistake is common, and counters so narrow that many are stuck.
+fn small_filters(levels: usize) -> MultipleFiltersLayout {
+    let filters = [(150, 2), (40, 3), (20, 3), (9, 5), (5, 5)];
+    MultipleFiltersLayout::new(&filters[..levels]).unwrap()
+}
+
+fn small_counters(levels: usize) -> CountingFiltersLayout {
+    let (each, once) = (Counting::EachProbe, Counting::OncePerItem);
+    let counters = [(3, each), (2, once), (3, each), (1, once), (2, once)];
+    CountingFiltersLayout::new(small_filters(levels), &counters[..levels]).unwrap()
+}
+
+/// Random operations on keys below `keys`; the summary must have the level of every key after each few of them.
+fn compare<D, S>(map: &mut Summarized<MultilevelTable<u64, u64, D>, S>, keys: u64, operations: u64, seed: u64)
+where
+    D: Digester<u64>,
+    S: Summary<Digester = D> + Debug,
+{
+    let mut model: HashMap<u64, u64> = HashMap::new();
+    let mut random = Random::new(seed);
+    let removes = map.summary().can_remove();
+    for operation in 0..operations {
+        let (key, value) = (random.below(keys), random.word());
+        match random.below(100) {
+            0..50 => match map.insert(key, value) {
+                Ok(before) => assert_eq!(before, model.insert(key, value)),
+                Err(full) => {
+                    assert_eq!((full.key, full.value), (key, value));
+                    assert!(!model.contains_key(&key) && !map.contains_key(&key));
+                }
+            },
+            50..80 if removes => assert_eq!(map.remove(&key), Ok(model.remove(&key))),
+            50..80 => assert_eq!(map.remove(&key), Err(ChangeError::InsertOnly)),
+            80..85 => {
+                if let Some(value) = map.get_mut(&key) {
+                    *value ^= 1;
+                    *model.get_mut(&key).unwrap() ^= 1;
+                }
+            }
+            _ => assert_eq!(
+                (map.get(&key), map.contains_key(&key)),
+                (model.get(&key), model.contains_key(&key))
+            ),
+        }
+        assert_eq!(map.len(), model.len());
+        if operation % 256 == 255 {
+            assert!((0..keys).all(|key| map.get(&key) == model.get(&key)));
+            assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
+            for key in model.keys() {
+                let digest = map.table().digester().digest(key);
+                let level = map.table().locate(key).location.unwrap().level;
+                let named = map.summary().lookup(digest);
+                let in_stash = level == map.summary().level_count();
+                assert!(in_stash || named.contains(level), "level {level}, named {named:?}");
+            }
+        }
+        // Now and then all begins again; more often where nothing ever leaves.
+        if operation % 1024 == 1023 && random.below(if removes { 8 } else { 2 }) == 0 {
+            map.clear();
+            model.clear();
+        }
+    }
+    let measured = map.stats().measured;
+    assert_eq!(measured.lookups(), measured.hits + measured.misses);
+    let levels = map.summary().level_count() as u64;
+    assert!(measured.reads() <= levels * measured.lookups() && measured.wrong_levels <= measured.hits);
+}
+
+/// The same with every summary that can follow the table.
+fn compare_all<D>(layout: &MultilevelLayout, digester: &D, keys: u64, operations: u64, seed: u64)
+where
+    D: Digester<u64> + Clone + PartialEq + Debug,
+{
+    let levels = layout.level_count();
+    let rebuilt = layout.on_crisis() != OnCrisis::Stash;
+    macro_rules! compare_with {
+        ($summary:expr) => {
+            let table = MultilevelTable::with_digester(layout.clone(), digester.clone()).unwrap();
+            let mut map = Summarized::new(table, $summary.unwrap()).unwrap();
+            compare(&mut map, keys, operations, seed);
+            assert!(rebuilt || map.stats().rebuilds == 0, "each change is followed by itself");
+        };
+    }
+    compare_with!(CountingMultiFilterSummary::with_digester(small_counters(levels), digester.clone()));
+    let counter_bits = [3, 2, 1, 2, 2];
+    let cells = counting_cells(90, 3, &counter_bits[..levels]);
+    compare_with!(CountingSingleFilterSummary::with_digester(cells, digester.clone()));
+    // Five bits: equal strings are common.
+    let strings = InterpolationLayout::new(5).unwrap();
+    compare_with!(InterpolationSummary::with_digester(strings, levels, digester.clone()));
+    compare_with!(InterpolationSummary::in_blocks(strings, levels, 300, digester.clone()));
+    compare_with!(PageSummary::with_digester(PageLayout::new(3).unwrap(), layout, digester.clone()));
+    if matches!(layout.moves(), Moves::None | Moves::SecondChance) {
+        compare_with!(MultiFilterSummary::with_digester(small_filters(levels), digester.clone()));
+        let cells = SingleFilterLayout::new(90, 3).unwrap();
+        compare_with!(SingleFilterSummary::with_digester(cells, levels, digester.clone()));
+    }
+}
+
+fn operations() -> u64 {
+    if cfg!(miri) { 60 } else { 6000 }
+}
+
+/// 15 policies, 5 summaries and two more for two of them, 2 numbers of keys: 79 · 2 · 6000 are 950 000 operations.
+#[test]
+fn does_what_a_hash_map_does_with_every_summary_and_policy() {
+    for (at, (_, moves)) in policies().into_iter().enumerate() {
+        // 112 slots and a stash: 60 keys fit, 400 do not.
+        for keys in [60, 400] {
+            let layout = halving(64, 3, moves).with_stash(7).unwrap();
+            compare_all(&layout, &Portable::with_seed(at as u64), keys, operations(), at as u64);
+        }
+    }
+}
+
+#[test]
+fn does_what_a_hash_map_does_with_several_slots_a_bucket() {
+    let unrestricted = policies().into_iter().filter(|(_, moves)| moves.restriction().is_none());
+    for (at, (_, moves)) in unrestricted.enumerate() {
+        for slots in [2, 5] {
+            let layout = MultilevelLayout::new([11, 5, 3, 2]).unwrap().with_slots(slots).unwrap();
+            let layout = layout.with_moves(moves).unwrap().with_stash(3).unwrap();
+            compare_all(
+                &layout,
+                &Portable::with_seed(at as u64),
+                3 * layout.capacity(),
+                operations(),
+                at as u64,
+            );
+        }
+    }
+}
+
+#[test]
+fn does_what_a_hash_map_does_while_the_table_is_rebuilt() {
+    for moves in [Moves::None, Moves::SecondChance] {
+        let layout = halving(64, 3, moves).with_stash(2).unwrap();
+        let layout = layout.with_crisis(OnCrisis::Rebuild { attempts: 3 }).unwrap();
+        compare_all(&layout, &Portable::with_seed(5), 70, operations(), 5);
+    }
+}
+
+/// All keys have one digest: nothing but the levels' one bucket each and the stash is left, and all strings are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Constant;
+
+impl Digester<u64> for Constant {
+    fn digest(&self, _: &u64) -> Digest {
+        Digest::from_halves(1, 2)
+    }
+}
+
+#[test]
+fn does_what_a_hash_map_does_with_one_digest_for_all_keys() {
+    for (_, moves) in policies() {
+        let layout = halving(64, 4, moves).with_stash(5).unwrap();
+        compare_all(&layout, &Constant, 20, operations() / 4, 1);
+    }
+}
+
+#[test]
+#[ignore = "two minutes: half a million operations with every summary and policy"]
+fn does_what_a_hash_map_does_for_long() {
+    for (at, (_, moves)) in policies().into_iter().enumerate() {
+        let layout = halving(256, 5, moves).with_stash(20).unwrap();
+        compare_all(&layout, &Portable::with_seed(at as u64), 600, 500_000, at as u64);
+    }
+}

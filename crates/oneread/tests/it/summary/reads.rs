@@ -1,0 +1,102 @@
+//! Reads a lookup, measured on whole tables, beside the plan.
+
+use oneread::layout::{InterpolationLayout, MultipleFiltersLayout, SummaryLayout};
+use oneread::plan::summary::SummaryPlan;
+use oneread::summary::{AnySummary, Measured, Summarized};
+use oneread::table::MultilevelTable;
+
+use super::{paper_cells, paper_filters, paper_table};
+use crate::statistics::SIX_SIGMA;
+
+const ITEMS: u64 = 10_000;
+const TABLES: u64 = 10;
+const MISSES: u64 = 100_000;
+
+fn plan(layout: impl Into<SummaryLayout>) -> SummaryPlan {
+    SummaryPlan::new(&paper_table(), ITEMS, &layout.into()).unwrap()
+}
+
+/// Looks up every item and many absent keys, in several tables.
+fn measured(plan: &SummaryPlan) -> Measured {
+    let mut sum = Measured::default();
+    for seed in 0..TABLES {
+        let mut map: Summarized<MultilevelTable<u64, ()>, AnySummary> =
+            Summarized::from_plan_with_seed(plan, seed).unwrap();
+        (0..ITEMS).for_each(|key| _ = map.insert(key, ()).unwrap());
+        assert_eq!(map.stats().measured, Measured::default(), "insertions do not count as lookups");
+        assert!((0..ITEMS).all(|key| map.get(&key).is_some()));
+        assert!((ITEMS..ITEMS + MISSES).all(|key| map.get(&key).is_none()));
+        let one = map.stats().measured;
+        sum.hits += one.hits;
+        sum.misses += one.misses;
+        sum.reads_of_hits += one.reads_of_hits;
+        sum.reads_of_misses += one.reads_of_misses;
+        sum.buckets_named_for_misses += one.buckets_named_for_misses;
+        sum.wrong_levels += one.wrong_levels;
+    }
+    assert_eq!((sum.hits, sum.misses), (TABLES * ITEMS, TABLES * MISSES));
+    sum
+}
+
+/// A count is within six deviations of what was expected: those of a Poisson variable, and those of the tables among each other,
+/// a share of the count.
+#[track_caller]
+fn agrees(count: u64, expected: f64, between_tables: f64) {
+    let deviation = (expected + (expected * between_tables).powi(2) / TABLES as f64).sqrt();
+    let z = (count as f64 - expected) / deviation;
+    assert!(z.abs() < SIX_SIGMA, "{count} counted, {expected} expected: {z} deviations");
+}
+
+#[test]
+fn the_papers_multiple_filters_read_once_a_hit_and_hardly_ever_a_miss() {
+    let plan = plan(paper_filters());
+    let measured = measured(&plan);
+    // Any second read is planned for once in 2e11 tables.
+    assert_eq!((measured.reads_per_hit(), measured.wrong_levels), (1.0, 0));
+    assert!((plan.reads_per_miss() - 0.0014).abs() < 5e-5, "{}", plan.reads_per_miss());
+    assert!((plan.false_positive() - 0.0062).abs() < 5e-5);
+    // The fill of B_0 has a standard deviation of .0012 of .483, and 7 times its share is 1.7%; that of level 0 is .3%.
+    agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.02);
+    agrees(measured.buckets_named_for_misses, plan.false_positive() * measured.misses as f64, 0.02);
+    let rounded = |reads: f64| (reads * 1e4).round() / 1e4;
+    println!(
+        "reads a miss: {} and {} without occupancy",
+        measured.reads_per_miss(),
+        measured.reads_per_miss_without_occupancy()
+    );
+    assert!((rounded(measured.reads_per_miss()) - 0.0014).abs() < 1.5e-4);
+    assert!((rounded(measured.reads_per_miss_without_occupancy()) - 0.0062).abs() < 3.5e-4);
+}
+
+#[test]
+fn the_papers_single_filter_reads_once_a_hit_too() {
+    let plan = plan(paper_cells());
+    let measured = measured(&plan);
+    assert_eq!((measured.reads_per_hit(), measured.wrong_levels), (1.0, 0));
+    // 15 bands, each filled to .71 with a standard deviation of .0045: √15·.0045/.71 = 2.5%.
+    agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.03);
+}
+
+#[test]
+fn the_papers_strings_read_once_a_hit_and_never_a_miss() {
+    let measured = measured(&plan(InterpolationLayout::new(55).unwrap()));
+    assert_eq!((measured.reads_per_hit(), measured.reads_of_misses), (1.0, 0));
+}
+
+/// The average sizing: who can bear one hit in a thousand that reads twice needs a summary a quarter smaller. Table and summary
+/// share one digest, and the reads are as planned all the same: neither sees the other's bits.
+#[test]
+fn a_summary_sized_for_the_average_is_much_smaller_and_reads_as_planned() {
+    let filters =
+        MultipleFiltersLayout::new([(106_000, 7), (11_500, 7), (700, 7), (40, 7), (20, 7)]).unwrap();
+    let plan = plan(filters);
+    assert!(plan.extra_reads_per_hit() < 0.001, "{}", plan.extra_reads_per_hit());
+    let bytes = plan.byte_len() + plan.occupancy_bytes();
+    assert!(bytes as f64 <= 0.75 * 32_450.0, "{bytes}");
+    let measured = measured(&plan);
+    let extra = measured.reads_of_hits - measured.hits;
+    // B_1 has 11 500 bits of which half are set, to within .7%: 7 of these are 5%.
+    agrees(extra, plan.extra_reads_per_hit() * measured.hits as f64, 0.06);
+    agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.02);
+    assert!(measured.wrong_levels >= extra, "some wrong levels are empty, and not read");
+}
