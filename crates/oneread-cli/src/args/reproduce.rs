@@ -1,0 +1,43 @@
+//! The flags of `oneread reproduce`.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use oneread_lab::Paper;
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread reproduce                        everything, in about half a minute
+  oneread reproduce lecture less-hashing   two of the papers
+  oneread reproduce --full --out results   with smaller errors, kept in a folder; interrupted, it goes on there
+
+A claim holds, or is a misprint (and two methods agree on what is right), or is undecided, or fails: our own
+numbers contradict each other.
+
+Exit codes: 0 no claim fails, 1 one does, 2 bad use or a failure.")]
+pub(crate) struct Reproduce {
+    /// The papers, all unless told.
+    #[arg(value_name = "PAPER", value_parser = paper())]
+    pub(crate) papers: Vec<Paper>,
+    /// Measures for some minutes a paper, for smaller standard errors.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Prints the claims without judging them.
+    #[arg(long, conflicts_with_all = ["full", "out", "seed"])]
+    pub(crate) list: bool,
+    /// Keeps results.json and report.md in a folder, and does not repeat what is there already of this version,
+    /// seed and effort.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Which random numbers to measure with.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Prints one JSON document instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn paper() -> impl TypedValueParser<Value = Paper> {
+    PossibleValuesParser::new(Paper::ALL.map(Paper::name)).map(|name| name.parse().expect("one of the names"))
+}

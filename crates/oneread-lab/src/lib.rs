@@ -1,0 +1,43 @@
+//! The experiments of the papers, run on `oneread` through its public functions alone.
+//!
+//! A paper says something, often a number. An [`Experiment`] holds what is [`Printed`] and a function that looks for
+//! itself: it calculates with `oneread::plan`, measures on the real structures, or both. What it returns, a
+//! [`Finding`], is judged by one rule, [`verdict::judge`]; the experiment has no say in it.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`experiment`] | what an experiment is, and what it may use: a seed and an effort |
+//! | [`printed`] | printed figures, and which values they stand for |
+//! | [`finding`] | what an experiment found, and means of measurements |
+//! | [`verdict`] | the rule |
+//! | [`digits`] | numbers for people |
+//! | [`results`] | judged claims, run in parallel, kept in a folder, written as a report |
+//! | [`papers`] | the experiments, by paper |
+//!
+//! No number is written here but the printed ones and the parameters of the experiments.
+//!
+//! ```
+//! use oneread_lab::experiment::{Effort, Run};
+//! use oneread_lab::{Paper, Verdict, papers, results};
+//!
+//! let mut experiments = papers::of(Paper::Lecture);
+//! experiments.retain(|experiment| experiment.id() == "lecture/6.4/multi-band-memory");
+//! let claims = results::run(&experiments, Run { seed: 1, effort: Effort::Quick }, |_| ());
+//! assert_eq!((claims[0].printed.as_str(), claims[0].calculated), ("14 Mb", Some(14.0)));
+//! assert_eq!(claims[0].verdict, Verdict::Holds);
+//! ```
+
+pub mod digits;
+pub mod experiment;
+pub mod finding;
+mod paper;
+pub mod papers;
+pub mod printed;
+pub mod results;
+pub mod verdict;
+
+pub use experiment::Experiment;
+pub use finding::Finding;
+pub use paper::{Paper, UnknownPaper};
+pub use printed::Printed;
+pub use verdict::Verdict;

@@ -1,0 +1,98 @@
+//! A d-left table as balls and bins: the loads of its buckets, and the false positives that follow from them.
+
+use oneread::layout::{DLeftLayout, Ties};
+
+use crate::papers::random::{Choices, Random};
+
+/// The loads of a table's buckets.
+pub(super) struct Table {
+    layout: DLeftLayout,
+    loads: Vec<Vec<u32>>,
+    /// The most items that each bucket ever had.
+    most: Vec<Vec<u32>>,
+}
+
+/// Sub-table and bucket.
+type Place = (usize, usize);
+
+impl Table {
+    /// An empty table. Its buckets hold any number of items.
+    pub(super) fn new(layout: DLeftLayout) -> Self {
+        let loads: Vec<Vec<u32>> =
+            layout.buckets().iter().map(|&buckets| vec![0; buckets as usize]).collect();
+        Self { layout, most: loads.clone(), loads }
+    }
+
+    /// A table of so many items, and where these are.
+    pub(super) fn filled(layout: DLeftLayout, items: u64, random: Random) -> (Self, Vec<Place>) {
+        let mut table = Self::new(layout);
+        let places = (0..items).map(|item| table.insert(random.item(item), 0)).collect();
+        (table, places)
+    }
+
+    /// Puts an item into the least loaded of its buckets, for the first time or again: each time ties are broken anew.
+    pub(super) fn insert(&mut self, item: Choices, time: usize) -> Place {
+        let bucket = |subtable: usize| (subtable, item.below(subtable, self.layout.buckets()[subtable]));
+        let load = |(subtable, bucket): Place| self.loads[subtable][bucket];
+        let mut best = bucket(0);
+        let mut equally_good = 1;
+        for subtable in 1..self.loads.len() {
+            let place = bucket(subtable);
+            if load(place) < load(best) {
+                (best, equally_good) = (place, 1);
+            } else if load(place) == load(best) && self.layout.ties() == Ties::Random {
+                equally_good += 1;
+                // Choices after those of the buckets: each of the equally good is the last one taken equally often.
+                if item.below((1 + time) * self.loads.len() + subtable, equally_good) == 0 {
+                    best = place;
+                }
+            }
+        }
+        let (subtable, bucket) = best;
+        let load = &mut self.loads[subtable][bucket];
+        *load += 1;
+        let most = &mut self.most[subtable][bucket];
+        *most = (*most).max(*load);
+        best
+    }
+
+    pub(super) fn remove(&mut self, (subtable, bucket): Place) {
+        self.loads[subtable][bucket] -= 1;
+    }
+
+    /// Formula (1) on these buckets, in groups of the layout's size: the sum over a key's buckets of load times the chance to
+    /// match one fingerprint.
+    pub(super) fn false_positive(&self) -> f64 {
+        let of_group = |group: &[u32]| -> f64 {
+            let total = group.iter().sum();
+            group.iter().map(|&load| matches(load, self.layout.fingerprint_bits(load, total))).sum()
+        };
+        let of_subtable = |loads: &Vec<u32>| {
+            loads.chunks(self.layout.group() as usize).map(of_group).sum::<f64>() / loads.len() as f64
+        };
+        self.loads.iter().map(of_subtable).sum()
+    }
+
+    /// The chance that a key matches any fingerprint of its buckets, all being of `bits` bits.
+    pub(super) fn false_positive_of_fixed(&self, bits: u32) -> f64 {
+        let misses = 1.0 - 0.5f64.powi(bits as i32);
+        let none_in = |loads: &Vec<u32>| {
+            loads.iter().map(|&load| misses.powi(load as i32)).sum::<f64>() / loads.len() as f64
+        };
+        1.0 - self.loads.iter().map(none_in).product::<f64>()
+    }
+
+    /// Formula (1) with fingerprints as long as `bits` says for the most items that their bucket ever had.
+    pub(super) fn false_positive_by_most(&self, bits: impl Fn(u32) -> u32) -> f64 {
+        let of_subtable = |(loads, most): (&Vec<u32>, &Vec<u32>)| {
+            let sum: f64 = loads.iter().zip(most).map(|(&load, &most)| matches(load, bits(most))).sum();
+            sum / loads.len() as f64
+        };
+        self.loads.iter().zip(&self.most).map(of_subtable).sum()
+    }
+}
+
+/// The chance to match any of so many fingerprints, if no key matches two.
+fn matches(load: u32, bits: u32) -> f64 {
+    f64::from(load) * 0.5f64.powi(bits as i32)
+}

@@ -1,0 +1,154 @@
+//! Section 6.4: Bloom filters.
+
+use std::f64::consts::LN_2;
+
+use oneread::filter::BloomFilter;
+use oneread::hash::Ideal;
+use oneread::layout::{BloomLayout, CountingLayout};
+use oneread::plan::{bloom, counting};
+
+use super::new;
+use crate::{Experiment, Finding, Printed};
+
+/// The section's example.
+const ITEMS: u64 = 1_000_000;
+const MEGABIT: f64 = 1e6;
+
+/// The first of the keys that nobody inserts.
+const ABSENT: u64 = 1 << 60;
+
+pub(super) fn experiments() -> Vec<Experiment> {
+    vec![
+        memory(
+            "trivial-memory",
+            "A trivial filter for 10^6 items with ε = 0.01 requires 100 Mb",
+            "100 Mb",
+            || Ok(bloom::trivial_for_rate(ITEMS, 0.01)?),
+        ),
+        bands("bands", "The multi-band filter for n = 10^6 and ε = 0.01 has k = 7", "7", 0.01),
+        memory(
+            "multi-band-memory",
+            "The multi-band filter for n = 10^6 and ε = 0.01 requires 14 Mb",
+            "14 Mb",
+            || Ok(bloom::bands_for_rate(ITEMS, 0.01)?),
+        ),
+        bands("bands-lower-rate", "For ε = 0.001, k has to be increased only to 10", "10", 0.001),
+        memory(
+            "multi-band-memory-lower-rate",
+            "For ε = 0.001 the memory reaches only 20 Mb",
+            "20 Mb",
+            || Ok(bloom::bands_for_rate(ITEMS, 0.001)?),
+        ),
+        error_of_bands(),
+        best_fill(),
+        constant_of_memory(),
+        stuck_counter(),
+        any_stuck_counter(),
+    ]
+}
+
+fn memory(
+    name: &str,
+    claim: &str,
+    printed: &str,
+    layout: fn() -> Result<BloomLayout, crate::experiment::Error>,
+) -> Experiment {
+    new(format!("6.4/{name}"), format!("{claim} (6.4)"), Printed::number(printed), move |_| {
+        Ok(Finding::calculated(layout()?.bits() as f64 / MEGABIT))
+    })
+}
+
+fn bands(name: &str, claim: &str, printed: &str, rate: f64) -> Experiment {
+    new(format!("6.4/{name}"), format!("{claim} (6.4)"), Printed::number(printed), move |_| {
+        Ok(Finding::calculated(bloom::bands_for_rate(ITEMS, rate)?.hashes().into()))
+    })
+}
+
+fn error_of_bands() -> Experiment {
+    const RATE: f64 = 0.01;
+    const FEWER_ITEMS: u64 = 1000;
+    const QUERIES: u64 = 10_000;
+    new(
+        "6.4/multi-band-error",
+        "The k-band filter with m = 2n and k = ⌈log(1/ε)⌉ gives false positives with probability at most ε (6.4): 1000 items, \
+         ε = 0.01",
+        Printed::at_most("0.010"),
+        |context| {
+            let layout = bloom::bands_for_rate(FEWER_ITEMS, RATE)?;
+            let measured = context.trials(context.effort(200, 5000), |seed| {
+                let mut filter =
+                    BloomFilter::with_digester(layout, Ideal::with_seed(seed)).expect("a small filter");
+                (0..FEWER_ITEMS).for_each(|key| _ = filter.insert(&key));
+                (ABSENT..ABSENT + QUERIES).filter(|key| filter.contains(key)).count() as f64 / QUERIES as f64
+            });
+            let planned = bloom::false_positive_probability(layout, FEWER_ITEMS);
+            Ok(Finding::calculated(planned)
+                .and_measured(measured)
+                .note("a band errs at .39 rather than at 1/2"))
+        },
+    )
+}
+
+fn best_fill() -> Experiment {
+    new(
+        "6.4/best-fill",
+        "False positives are fewest if half of the bits are set (6.4, optimizing parameters): p = 1/2",
+        Printed::number("0.5"),
+        |_| {
+            // Real numbers of hashes, as in the text: ln p · ln(1 − p) is largest.
+            const STEPS: u32 = 1_000_000;
+            let fills = (1..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
+            let worth = |p: f64| p.ln() * (-p).ln_1p();
+            let best = fills.max_by(|a, b| worth(*a).total_cmp(&worth(*b))).unwrap_or(f64::NAN);
+            Ok(Finding::calculated(best))
+        },
+    )
+}
+
+fn constant_of_memory() -> Experiment {
+    new(
+        "6.4/bits-per-item",
+        "M = n · log(1/ε) · 1.44 (6.4, optimizing parameters), with 1/ln 2 beside what the planner needs at ε = 2^−20",
+        Printed::number("1.44"),
+        |_| {
+            const BITS: i32 = 20;
+            let layout = bloom::for_rate(ITEMS, 0.5f64.powi(BITS))?;
+            let planned = layout.bits() as f64 / ITEMS as f64 / f64::from(BITS);
+            Ok(Finding::calculated(planned).note(format!("1/ln 2 = {:.5}", LN_2.recip())))
+        },
+    )
+}
+
+/// As many counters as are best for the items, n / ln 2.
+fn counters(counters: u64) -> Result<(CountingLayout, u64), crate::experiment::Error> {
+    const COUNTER_BITS: u32 = 4;
+    Ok((CountingLayout::new(counters, 1, COUNTER_BITS)?, (counters as f64 * LN_2).round() as u64))
+}
+
+fn stuck_counter() -> Experiment {
+    new(
+        "6.4/stuck-counter",
+        "A 4-bit counter is stuck with probability at most 3.06·10^−14 (6.4, counting filters): (e ln 2/15)^15",
+        Printed::number("3.06e-14"),
+        |_| {
+            let (layout, items) = counters(1_000_000_000)?;
+            let exact = counting::stuck_probability(layout, items);
+            let finding = Finding::calculated(counting::stuck_bound(layout, items));
+            Ok(finding.note(format!("a bound; exactly {exact:.3e}")))
+        },
+    )
+}
+
+fn any_stuck_counter() -> Experiment {
+    new(
+        "6.4/any-stuck-counter",
+        "Of 10^9 4-bit counters any is stuck with probability at most 3.06·10^−5 (6.4, counting filters)",
+        Printed::number("3.06e-5"),
+        |_| {
+            let (layout, items) = counters(1_000_000_000)?;
+            let exact = counting::any_stuck_bound(layout, items);
+            let bound = counting::stuck_bound(layout, items) * layout.counters() as f64;
+            Ok(Finding::calculated(bound).note(format!("a bound; by the exact tail {exact:.3e}")))
+        },
+    )
+}

@@ -1,0 +1,51 @@
+//! The experiments, by paper.
+//!
+//! A paper is a folder or a file; an experiment's claim names the section, and its id never changes.
+
+mod dleft;
+mod lecture;
+mod less_hashing;
+mod moves;
+mod random;
+mod summaries;
+
+use crate::{Experiment, Paper};
+
+/// The experiments of a paper, in the order of its sections.
+#[must_use]
+pub fn of(paper: Paper) -> Vec<Experiment> {
+    match paper {
+        Paper::Summaries => summaries::experiments(),
+        Paper::DLeft => dleft::experiments(),
+        Paper::LessHashing => less_hashing::experiments(),
+        Paper::Moves => moves::experiments(),
+        Paper::Lecture => lecture::experiments(),
+    }
+}
+
+/// All experiments, in the order of the papers.
+#[must_use]
+pub fn all() -> Vec<Experiment> {
+    Paper::ALL.into_iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_experiment_has_an_id_of_its_own_that_begins_with_its_paper() {
+        let mut ids = HashSet::new();
+        for experiment in all() {
+            let id = experiment.id().to_owned();
+            assert!(id.starts_with(&format!("{}/", experiment.paper())), "{id}");
+            assert!(
+                id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-./".contains(c)),
+                "{id}"
+            );
+            assert!(ids.insert(id), "{experiment:?} is there twice");
+        }
+    }
+}

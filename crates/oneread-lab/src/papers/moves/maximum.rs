@@ -1,0 +1,79 @@
+//! Table I, the largest stash in 10,000 trials: what the average says about it.
+
+use std::f64::consts::PI;
+
+use oneread::layout::Moves;
+use oneread::table::simulate::Simulation;
+
+use super::poisson::ln_probability;
+use super::table_i::{Row, mean, simulate};
+use super::{STEPS, TRIALS, halving, new};
+use crate::experiment::{Context, Error};
+use crate::{Experiment, Finding, Printed};
+
+/// So many expected ones are seen to be none once in a thousand times; one is seen once in a thousand times if so few are expected.
+const CERTAIN: f64 = 7.0;
+const POSSIBLE: f64 = 0.001;
+/// The median: as likely none as some.
+const LIKELY: f64 = std::f64::consts::LN_2;
+
+pub(super) fn largest(id: &str, name: &str, moves: Moves, row: Row) -> Experiment {
+    let Row { items, levels, .. } = row;
+    new(
+        format!("table-i/{id}-n{items}-max"),
+        format!(
+            "The largest stash of {items} items in {levels} levels {name} in 10,000 trials (table I): as the average allows, taking \
+             a trial to be 2^18 steps"
+        ),
+        row.largest.map_or_else(Printed::lost, Printed::number),
+        move |context| match row.average {
+            Some(average) if moves != Moves::None => {
+                Ok(by_crossings(row, average, moves != Moves::SecondChance))
+            }
+            _ => by_trials(context, row, moves),
+        },
+    )
+}
+
+/// A stash of Poisson size with mean μ, whose items stay τ steps, comes to have k items μ/τ·Pr(k − 1) times a step. The largest of
+/// 10,000 trials is k if that is often for k, and hardly ever for k + 1.
+///
+/// The average is known to some digits and standard errors. An item stays n steps, or with hints less: up to ℓ cells hint at it,
+/// and a cell is left by a deletion or by a move, of which a deletion makes at most one on average here.
+fn by_crossings(row: Row, average: &str, has_hints: bool) -> Finding {
+    let Row { items, levels, .. } = row;
+    let most_often = if has_hints { f64::from(2 * levels + 1) } else { 1.0 };
+    let average_range = Printed::measured(average, (mean(average) / TRIALS).sqrt());
+    let (low, high) = (average_range.agreeing().start().max(0.0), *average_range.agreeing().end());
+    let rounds = TRIALS * STEPS as f64 / items as f64;
+    let largest = |mean: f64, rounds: f64, often: f64| {
+        let comes = |k: u32| rounds * mean * ln_probability(mean, k - 1).exp();
+        // Beyond the mean each size is rarer than the one before.
+        (1..200).filter(|&k| comes(k) >= often).max().map_or(0.0, f64::from)
+    };
+    let least = largest(low, rounds, CERTAIN);
+    let likely = largest(mean(average), rounds * most_often.sqrt(), LIKELY);
+    let most = largest(high, rounds * most_often, POSSIBLE);
+    Finding::calculated(likely)
+        .at_most_lower_by(likely - least)
+        .at_most_higher_by(most - likely)
+        .note(format!("{least} to {most} but for two seeds in a thousand"))
+}
+
+/// Without moves, stashes vary more than Poisson variables: the chance to find no room is a product over levels of a few cells. The
+/// largest stashes of a few trials are taken to have a Gumbel distribution, as maxima have.
+fn by_trials(context: &Context, Row { items, levels, .. }: Row, moves: Moves) -> Result<Finding, Error> {
+    let simulation = Simulation::new(halving(items, levels, moves)?, items)?.with_steps(STEPS);
+    let trials = context.effort(24, 2000);
+    let of_a_trial = simulate(context, &simulation, trials)?.mean_of_max_stash();
+    let spread = of_a_trial.standard_error * (trials as f64).sqrt();
+    let scale = spread * 6f64.sqrt() / PI;
+    // The largest of N Gumbel variables is one that is ln N scales higher. Its mean is known up to the error of a trial's mean and
+    // of the scale (a relative √(1.1/N), for Gumbel variables); one paper's largest varies by a trial's spread.
+    let largest = of_a_trial.mean + scale * TRIALS.ln();
+    let error_of_scale = scale * TRIALS.ln() * (1.1 / trials as f64).sqrt();
+    let error = of_a_trial.standard_error.hypot(error_of_scale).hypot(spread);
+    Ok(Finding::calculated(largest)
+        .off_by(crate::verdict::STANDARD_ERRORS * error)
+        .note(format!("{:.1} in a trial, on average of {trials}", of_a_trial.mean)))
+}

@@ -1,0 +1,40 @@
+//! On the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts.
+
+mod maximum;
+mod odds;
+mod poisson;
+mod table_i;
+mod table_ii;
+
+use oneread::layout::{LayoutError, Moves, MultilevelLayout};
+
+use crate::experiment::{Context, Error};
+use crate::{Experiment, Finding, Paper, Printed};
+
+/// Each configuration of Table I was run so often.
+const TRIALS: f64 = 10_000.0;
+
+/// A trial of Table I has so many steps, each a deletion and an insertion. The text has lost the exponent; this is the power of
+/// two whose stashes fit best.
+const STEPS: u64 = 1 << 18;
+
+pub(super) fn experiments() -> Vec<Experiment> {
+    let mut experiments = table_i::experiments();
+    experiments.push(poisson::figure());
+    experiments.extend(table_ii::experiments());
+    experiments
+}
+
+fn new(
+    name: impl std::fmt::Display,
+    claim: impl Into<String>,
+    printed: Printed,
+    look: impl Fn(&Context) -> Result<Finding, Error> + Send + Sync + 'static,
+) -> Experiment {
+    Experiment::new(Paper::Moves, name, claim, printed, look)
+}
+
+/// The paper's tables: a cell an item in the first level, half as many in each next one.
+fn halving(items: u64, levels: u32, moves: Moves) -> Result<MultilevelLayout, LayoutError> {
+    MultilevelLayout::new((0..levels).map(|level| items >> level).collect::<Vec<_>>())?.with_moves(moves)
+}

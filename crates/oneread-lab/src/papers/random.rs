@@ -1,0 +1,32 @@
+//! Random numbers for the simulations: digests that are as good as random ones, by number.
+
+use oneread::hash::{Digest, Digester, Domain, Ideal, reduce};
+
+/// The domain of the simulations' words.
+const DOMAIN: Domain = Domain::new(2);
+
+/// The random choices of one trial.
+#[derive(Clone, Copy)]
+pub(super) struct Random(Ideal);
+
+impl Random {
+    pub(super) const fn with_seed(seed: u64) -> Self {
+        Self(Ideal::with_seed(seed))
+    }
+
+    /// The choices of item number `item`.
+    pub(super) fn item(self, item: u64) -> Choices {
+        Choices(self.0.digest(&item))
+    }
+}
+
+/// The random choices of one item.
+#[derive(Clone, Copy)]
+pub(super) struct Choices(Digest);
+
+impl Choices {
+    /// Choice number `number`, below `bound`. All choices are independent.
+    pub(super) fn below(self, number: usize, bound: u64) -> usize {
+        reduce(self.0.word(DOMAIN, number as u32), bound) as usize
+    }
+}

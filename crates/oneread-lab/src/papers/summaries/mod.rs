@@ -1,0 +1,39 @@
+//! Simple Summaries for Hashing With Choices.
+
+mod counters;
+mod deletions;
+mod simulation;
+mod summary;
+mod tables;
+
+use oneread::layout::{LayoutError, MultilevelLayout};
+
+use crate::experiment::{Context, Error};
+use crate::{Experiment, Finding, Paper, Printed};
+
+pub(super) fn experiments() -> Vec<Experiment> {
+    let mut experiments = tables::experiments();
+    experiments.extend(summary::experiments());
+    experiments.extend(deletions::experiments());
+    experiments.extend(counters::experiments());
+    experiments
+}
+
+fn new(
+    name: impl std::fmt::Display,
+    claim: impl Into<String>,
+    printed: Printed,
+    look: impl Fn(&Context) -> Result<Finding, Error> + Send + Sync + 'static,
+) -> Experiment {
+    Experiment::new(Paper::Summaries, name, claim, printed, look)
+}
+
+/// Section IX's table for 10,000 items.
+fn table_10k() -> Result<MultilevelLayout, LayoutError> {
+    MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])
+}
+
+/// Section IX's table for 100,000 items.
+fn table_100k() -> Result<MultilevelLayout, LayoutError> {
+    MultilevelLayout::new([400_000, 100_000, 50_000, 25_000, 12_500, 12_500])
+}

@@ -1,0 +1,226 @@
+//! Results in a folder: `results.json` for programs, which a later run goes on from, and `report.md` for people.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use super::{Claim, Results, report, run_some};
+use crate::experiment::Run;
+use crate::{Experiment, Verdict, papers};
+
+const RESULTS: &str = "results.json";
+const REPORT: &str = "report.md";
+
+/// A folder of results. A run that was interrupted goes on where it was, and one of other papers adds to it.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    results: Results,
+    /// Whether another run's results were there.
+    is_begun_anew: bool,
+    /// The ids of all experiments, in the order of reports.
+    order: Vec<String>,
+}
+
+impl Folder {
+    /// Opens the folder, or makes it. What another version, seed or effort left there is begun anew.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or if its results cannot be read.
+    pub fn open(path: impl Into<PathBuf>, run: Run) -> Result<Self, FolderError> {
+        let path = path.into();
+        fs::create_dir_all(&path).map_err(|error| FolderError::new(&path, error))?;
+        let file = path.join(RESULTS);
+        let fresh = Results::new(run, Vec::new());
+        let found: Option<Results> = match fs::read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(FolderError::new(&file, error)),
+            Ok(bytes) => {
+                Some(serde_json::from_slice(&bytes).map_err(|error| FolderError::new(&file, error))?)
+            }
+        };
+        let is_same = |found: &Results| (&found.version, found.run) == (&fresh.version, run);
+        let is_begun_anew = found.as_ref().is_some_and(|found| !is_same(found));
+        let results = found.filter(is_same).unwrap_or(fresh);
+        let order = papers::all().iter().map(|experiment| experiment.id().to_owned()).collect();
+        Ok(Self { path, results, is_begun_anew, order })
+    }
+
+    /// Whether results of another version, seed or effort are there, which the next run replaces.
+    #[must_use]
+    pub const fn is_begun_anew(&self) -> bool {
+        self.is_begun_anew
+    }
+
+    /// The claim that is kept for an experiment. One that failed is looked at again, and so is one whose text is no
+    /// longer that of the experiment.
+    fn kept(&self, experiment: &Experiment) -> Option<&Claim> {
+        let same = |claim: &&Claim| {
+            claim.id == experiment.id()
+                && claim.claim == experiment.claim()
+                && claim.printed == experiment.printed().text()
+                && claim.verdict != Verdict::Fails
+        };
+        self.results.claims.iter().find(same)
+    }
+
+    /// How many of the experiments are kept, and will not be run.
+    #[must_use]
+    pub fn kept_of(&self, experiments: &[Experiment]) -> usize {
+        experiments.iter().filter(|experiment| self.kept(experiment).is_some()).count()
+    }
+
+    /// Runs the experiments that are not kept, as [`run`](super::run) does, and saves each claim as it comes. Returns
+    /// the claims of all the experiments, and writes the report of everything in the folder.
+    ///
+    /// # Errors
+    /// If a file cannot be written. The experiments are finished all the same.
+    pub fn run(
+        &mut self,
+        experiments: &[Experiment],
+        done: impl Fn(&Claim) + Sync,
+    ) -> Result<Vec<Claim>, FolderError> {
+        let missing = experiments.iter().filter(|experiment| self.kept(experiment).is_none()).collect();
+        let run = self.results.run;
+        let state = Mutex::new((&mut *self, Ok(())));
+        run_some(missing, run, |claim| {
+            let mut state = state.lock().expect("no panic under the lock");
+            let (folder, outcome) = &mut *state;
+            folder.insert(claim.clone());
+            if outcome.is_ok() {
+                *outcome = folder.save(RESULTS, &folder.json());
+            }
+            done(claim);
+        });
+        let (_, outcome) = state.into_inner().expect("no panic under the lock");
+        outcome?;
+        self.save(RESULTS, &self.json())?;
+        self.save(REPORT, &report::markdown(&self.results))?;
+        let of =
+            |experiment: &Experiment| self.results.claims.iter().find(|claim| claim.id == experiment.id());
+        Ok(experiments.iter().filter_map(of).cloned().collect())
+    }
+
+    /// Puts a claim in the place that its experiment has among all.
+    fn insert(&mut self, claim: Claim) {
+        let claims = &mut self.results.claims;
+        claims.retain(|other| other.id != claim.id);
+        claims.push(claim);
+        claims.sort_by_key(|claim| self.order.iter().position(|id| *id == claim.id));
+    }
+
+    fn json(&self) -> String {
+        serde_json::to_string_pretty(&self.results).expect("text and numbers") + "\n"
+    }
+
+    /// Writes a file that appears whole or not at all.
+    fn save(&self, name: &str, contents: &str) -> Result<(), FolderError> {
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
+            file.write_all(contents.as_bytes())?;
+            file.persist(self.path.join(name))?;
+            Ok(())
+        };
+        write().map_err(|error: io::Error| FolderError::new(&self.path.join(name), error))
+    }
+}
+
+/// A folder of results that cannot be read or written.
+#[derive(Debug)]
+pub struct FolderError {
+    path: PathBuf,
+    reason: String,
+}
+
+impl FolderError {
+    fn new(path: &Path, reason: impl fmt::Display) -> Self {
+        Self { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+impl fmt::Display for FolderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, reason } = self;
+        write!(
+            f,
+            "cannot keep results in {}: {reason}; choose another folder, or delete what is there",
+            path.display()
+        )
+    }
+}
+
+impl std::error::Error for FolderError {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::experiment::Effort;
+    use crate::{Finding, Paper, Printed};
+
+    const RUN: Run = Run { seed: 1, effort: Effort::Quick };
+
+    const UNEVEN: f64 = 1.147_982_066_619_231_7;
+
+    /// An experiment that counts how often it is run.
+    fn counting(name: &str, printed: &str, runs: &Arc<AtomicU32>) -> Experiment {
+        let runs = Arc::clone(runs);
+        Experiment::new(Paper::Lecture, name, "a claim", Printed::number(printed), move |_| {
+            let before = runs.fetch_add(1, Ordering::Relaxed);
+            // A float that a careless parser reads as its neighbour.
+            if before == 0 { Ok(Finding::calculated(UNEVEN)) } else { Err("once is enough".into()) }
+        })
+    }
+
+    #[test]
+    fn what_is_kept_is_not_run_again_unless_version_seed_effort_or_claim_differ() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/folder");
+        let runs = Arc::new(AtomicU32::new(0));
+        let experiments = [counting("a", "1", &runs)];
+        let mut folder = Folder::open(&path, RUN).unwrap();
+        assert_eq!(folder.kept_of(&experiments), 0);
+        let first = folder.run(&experiments, |_| ()).unwrap();
+        assert_eq!((first[0].verdict, runs.load(Ordering::Relaxed)), (Verdict::Holds, 1));
+        assert!(fs::read_to_string(path.join(REPORT)).unwrap().contains("a claim"));
+
+        let mut folder = Folder::open(&path, RUN).unwrap();
+        assert!(!folder.is_begun_anew() && folder.kept_of(&experiments) == 1);
+        assert_eq!(folder.run(&experiments, |_| panic!("nothing is run")).unwrap(), first);
+
+        assert_eq!(folder.kept_of(&[counting("a", "2", &runs)]), 0);
+        for other in [Run { seed: 2, ..RUN }, Run { effort: Effort::Full, ..RUN }] {
+            let folder = Folder::open(&path, other).unwrap();
+            assert!(folder.is_begun_anew() && folder.kept_of(&experiments) == 0);
+        }
+        let file = path.join(RESULTS);
+        let older = fs::read_to_string(&file).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.0");
+        fs::write(&file, older).unwrap();
+        assert_eq!(Folder::open(&path, RUN).unwrap().kept_of(&experiments), 0);
+    }
+
+    #[test]
+    fn what_failed_is_run_again_and_other_papers_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let (runs, other_runs) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(0)));
+        let experiments = [counting("a", "1", &runs)];
+        let mut folder = Folder::open(directory.path(), RUN).unwrap();
+        assert_eq!(folder.run(&experiments, |_| ()).unwrap()[0].note, "once is enough");
+        assert_eq!(folder.kept_of(&experiments), 0);
+        let others = [counting("b", "1", &other_runs)];
+        assert_eq!(folder.run(&others, |_| ()).unwrap().len(), 1);
+        assert_eq!(Folder::open(directory.path(), RUN).unwrap().results.claims.len(), 2);
+    }
+
+    #[test]
+    fn a_folder_that_holds_something_else_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(RESULTS), "{}").unwrap();
+        let error = Folder::open(directory.path(), RUN).unwrap_err().to_string();
+        assert!(error.contains(RESULTS) && error.contains("choose another folder"), "{error}");
+    }
+}

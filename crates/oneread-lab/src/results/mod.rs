@@ -1,0 +1,222 @@
+//! Judged claims: made by running experiments in parallel, kept in a [`Folder`], written as a [report].
+
+mod folder;
+pub mod report;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Run;
+use crate::verdict::judge;
+use crate::{Experiment, Finding, Paper, Verdict};
+
+pub use folder::{Folder, FolderError};
+
+/// A claim of a paper, what was found, and the verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Whose claim it is.
+    pub paper: Paper,
+    /// The experiment that looked.
+    pub id: String,
+    /// The claim in a sentence.
+    pub claim: String,
+    /// What is printed.
+    pub printed: String,
+    /// What was calculated.
+    pub calculated: Option<f64>,
+    /// What was measured.
+    pub measured: Option<f64>,
+    /// The standard error of what was measured; 0 if all cases were counted.
+    pub standard_error: Option<f64>,
+    /// The verdict on it.
+    pub verdict: Verdict,
+    /// What a reader should know; why it failed, if it did without a number.
+    pub note: String,
+}
+
+/// Claims, and the run that judged them: what is printed as JSON, and kept in a folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// The version of this crate.
+    pub version: String,
+    /// Seed and effort.
+    #[serde(flatten)]
+    pub run: Run,
+    /// In the order of the experiments.
+    pub claims: Vec<Claim>,
+}
+
+impl Results {
+    /// Claims of this version.
+    #[must_use]
+    pub fn new(run: Run, claims: Vec<Claim>) -> Self {
+        Self { version: env!("CARGO_PKG_VERSION").to_owned(), run, claims }
+    }
+}
+
+/// Runs experiments by all threads there are, and judges what they find. The claims are in the order of the experiments
+/// and the same for any number of threads; `done` hears of each as it comes.
+///
+/// An experiment that returns an error or panics is a claim that fails, with the reason as its note.
+pub fn run(experiments: &[Experiment], run: Run, done: impl Fn(&Claim) + Sync) -> Vec<Claim> {
+    run_some(experiments.iter().collect(), run, done)
+}
+
+/// Whether no claim fails: what the command's exit code says.
+#[must_use]
+pub fn none_fails(claims: &[Claim]) -> bool {
+    claims.iter().all(|claim| claim.verdict != Verdict::Fails)
+}
+
+fn run_some(experiments: Vec<&Experiment>, run: Run, done: impl Fn(&Claim) + Sync) -> Vec<Claim> {
+    // One experiment a task: some take a thousand times as long as others.
+    let judged = experiments.into_par_iter().with_max_len(1).map(|experiment| {
+        let claim = judged(experiment, run);
+        done(&claim);
+        claim
+    });
+    judged.collect()
+}
+
+fn judged(experiment: &Experiment, run: Run) -> Claim {
+    let found = catch_unwind(AssertUnwindSafe(|| experiment.find(run)));
+    let (finding, verdict) = match found {
+        Ok(Ok(finding)) => {
+            let verdict = judge(experiment.printed(), &finding);
+            (with_witness(finding, verdict), verdict)
+        }
+        Ok(Err(error)) => (Finding::default().note(error.to_string()), Verdict::Fails),
+        Err(panic) => {
+            // What `panic!` throws: a literal, or a formatted text.
+            let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let message = literal.or_else(|| panic.downcast_ref::<String>().cloned());
+            let message = message.unwrap_or_else(|| "no message".to_owned());
+            (Finding::default().note(format!("panicked: {message}")), Verdict::Fails)
+        }
+    };
+    Claim {
+        paper: experiment.paper(),
+        id: experiment.id().to_owned(),
+        claim: experiment.claim().to_owned(),
+        printed: experiment.printed().text().to_owned(),
+        calculated: finding.calculated,
+        measured: finding.measured.map(|measured| measured.value),
+        standard_error: finding.measured.map(|measured| measured.standard_error),
+        verdict,
+        note: finding.note,
+    }
+}
+
+/// Says who the second witness against the paper is, unless that is a measurement, which is shown.
+fn with_witness(finding: Finding, verdict: Verdict) -> Finding {
+    if verdict != Verdict::Misprint || finding.measured.is_some() {
+        return finding;
+    }
+    let witness = "a second method of calculation agrees";
+    let note =
+        if finding.note.is_empty() { witness.to_owned() } else { format!("{}; {witness}", finding.note) };
+    finding.note(note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Printed;
+    use crate::experiment::Effort;
+
+    const RUN: Run = Run { seed: 1, effort: Effort::Quick };
+
+    #[test]
+    fn errors_and_panics_are_claims_that_fail_and_others_go_on() {
+        let experiment = |name, look: fn() -> Result<Finding, crate::experiment::Error>| {
+            Experiment::new(Paper::Moves, name, "a claim", Printed::number("1"), move |_| look())
+        };
+        let experiments = [
+            experiment("fine", || Ok(Finding::calculated(1.0))),
+            experiment("error", || Err("no such layout".into())),
+            experiment("panic", || panic!("{} is wrong", 7)),
+            experiment("fine-too", || Ok(Finding::calculated(1.0))),
+        ];
+        let claims = run(&experiments, RUN, |_| ());
+        let summary: Vec<_> =
+            claims.iter().map(|claim| (claim.id.as_str(), claim.verdict, claim.note.as_str())).collect();
+        let expected = [
+            ("moves/fine", Verdict::Holds, ""),
+            ("moves/error", Verdict::Fails, "no such layout"),
+            ("moves/panic", Verdict::Fails, "panicked: 7 is wrong"),
+            ("moves/fine-too", Verdict::Holds, ""),
+        ];
+        assert_eq!(summary, expected);
+        assert!(none_fails(&claims[..1]) && !none_fails(&claims));
+    }
+
+    #[test]
+    fn a_claim_on_which_our_own_numbers_differ_fails() {
+        let measured = crate::finding::Measured { value: 1.5, standard_error: 0.1 };
+        let experiments = [1.2, 1.0].map(|calculated| {
+            Experiment::new(Paper::Moves, calculated, "a claim", Printed::number("1.2"), move |_| {
+                Ok(Finding::calculated(calculated).and_measured(measured))
+            })
+        });
+        let verdicts: Vec<_> = run(&experiments, RUN, |_| ()).iter().map(|claim| claim.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Holds, Verdict::Fails]);
+    }
+
+    #[test]
+    fn a_misprint_says_who_the_second_witness_is() {
+        let experiment = |note: &'static str| {
+            Experiment::new(Paper::Moves, "a", "a claim", Printed::number("1"), move |_| {
+                Ok(Finding::calculated(2.0).confirmed_by(2.0).note(note))
+            })
+        };
+        let notes: Vec<_> = run(&[experiment(""), experiment("b")], RUN, |_| ())
+            .into_iter()
+            .map(|claim| claim.note)
+            .collect();
+        let witness = "a second method of calculation agrees".to_owned();
+        assert_eq!(notes, [witness.clone(), format!("b; {witness}")]);
+    }
+
+    #[test]
+    fn claims_are_the_same_for_any_number_of_threads() {
+        let experiment = |number: u64| {
+            Experiment::new(Paper::Moves, number, "a claim", Printed::number("1"), move |context| {
+                Ok(Finding::measured(context.trials(10 * number, |seed| (seed % 1009) as f64 / 7.0)))
+            })
+        };
+        let experiments: Vec<_> = (1..40).rev().map(experiment).collect();
+        let claims = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(&experiments, RUN, |_| ()))
+        };
+        assert_eq!(claims(1), claims(3));
+    }
+
+    #[test]
+    fn the_document_has_the_fields_that_are_promised() {
+        let printed = Printed::number("1");
+        let experiments =
+            [Experiment::new(Paper::DLeft, "a", "b", printed, |_| Ok(Finding::calculated(1.0)))];
+        let results = Results::new(RUN, run(&experiments, RUN, |_| ()));
+        let expected = serde_json::json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "seed": 1,
+            "effort": "quick",
+            "claims": [{
+                "paper": "dleft",
+                "id": "dleft/a",
+                "claim": "b",
+                "printed": "1",
+                "calculated": 1.0,
+                "measured": null,
+                "standard_error": null,
+                "verdict": "holds",
+                "note": "",
+            }],
+        });
+        assert_eq!(serde_json::to_value(&results).unwrap(), expected);
+    }
+}
