@@ -1,11 +1,17 @@
 //! Every subcommand and flag.
 
+pub(crate) mod plan;
+mod reproduce;
+pub(crate) mod simulate;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum, value_parser};
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{CountingLayout, MOST_HASHES};
+
+pub(crate) use reproduce::Reproduce;
 
 /// A billion keys take some minutes.
 const MOST_KEYS: u64 = 1_000_000_000;
@@ -41,6 +47,14 @@ pub(crate) enum Command {
     /// Builds, queries, describes and merges filters: files that know which lines are certainly not in a set.
     #[command(subcommand)]
     Filter(Filter),
+    /// Computes the odds of tables, summaries and filters before anything is built.
+    #[command(subcommand)]
+    Plan(plan::Plan),
+    /// Judges what the papers print: calculates and measures every figure, and says which hold.
+    Reproduce(Reproduce),
+    /// Tries a design out before it is built.
+    #[command(subcommand)]
+    Simulate(simulate::Simulate),
 }
 
 #[derive(clap::Args)]

@@ -6,6 +6,9 @@ mod args;
 mod demo;
 mod filter;
 mod output;
+mod plan;
+mod reproduce;
+mod simulate;
 
 use std::io;
 use std::process::ExitCode;
@@ -21,7 +24,7 @@ const FAILED: u8 = 2;
 /// How a command ended that did what it was asked to.
 enum Outcome {
     Done,
-    /// It was asked whether something is there, and nothing is.
+    /// It was asked whether something is so, and it is not.
     Negative,
 }
 
@@ -46,6 +49,9 @@ fn run(args: Args) -> Result<Outcome> {
     match args.command {
         Command::Demo(args) => demo::run(&args).map(|()| Outcome::Done),
         Command::Filter(command) => filter::run(&command),
+        Command::Plan(command) => plan::run(command).map(|()| Outcome::Done),
+        Command::Reproduce(args) => reproduce::run(&args),
+        Command::Simulate(command) => simulate::run(&command).map(|()| Outcome::Done),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 /// Writes a text, and a newline after it.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -23,12 +24,13 @@ pub(crate) enum Align {
     Right,
 }
 
-/// Cells in aligned columns, the first row being their headings.
-pub(crate) fn table<const COLUMNS: usize>(aligns: [Align; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
-    let widths: [usize; COLUMNS] =
-        std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
+/// Cells in aligned columns, the first row being their headings if there are any.
+pub(crate) fn table(aligns: impl AsRef<[Align]>, rows: &[impl AsRef<[String]>]) -> String {
+    let aligns = aligns.as_ref();
+    let width = |at: usize| rows.iter().map(|row| row.as_ref()[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..aligns.len()).map(width).collect();
     let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(widths).zip(aligns).map(|((cell, width), align)| match align {
+        let cells = row.as_ref().iter().zip(&widths).zip(aligns).map(|((cell, &width), align)| match align {
             Align::Left => format!("{cell:<width$}"),
             Align::Right => format!("{cell:>width$}"),
         });
@@ -37,8 +39,60 @@ pub(crate) fn table<const COLUMNS: usize>(aligns: [Align; COLUMNS], rows: &[[Str
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Named values that keep their order.
+pub(crate) struct Document(pub(crate) Vec<(String, Value)>);
+
+impl Serialize for Document {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// Documents as lines of cells: single values first, then lists with a column for each entry. What a document has not is
+/// empty.
+pub(crate) fn csv(documents: &[Document]) -> String {
+    // Each name with the entries of its longest list; none for a single value.
+    let mut columns: Vec<(&str, Option<usize>)> = Vec::new();
+    for (name, value) in documents.iter().flat_map(|document| &document.0) {
+        let entries = value.as_array().map(Vec::len);
+        match columns.iter_mut().find(|(known, _)| known == name) {
+            Some((_, most)) => *most = (*most).max(entries),
+            None => columns.push((name, entries)),
+        }
+    }
+    let (single, lists): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(_, entries)| entries.is_none());
+    let header = single.iter().map(|(name, _)| (*name).to_owned()).chain(
+        lists.iter().flat_map(|(name, most)| (0..most.unwrap_or(0)).map(move |at| format!("{name}_{at}"))),
+    );
+    let rows = documents.iter().map(|document| {
+        let value = |name: &str| {
+            document.0.iter().find(|(known, _)| known == name).map_or(&Value::Null, |(_, value)| value)
+        };
+        let entries = |name, most| (0..most).map(move |at| cell(value(name).get(at).unwrap_or(&Value::Null)));
+        let single = single.iter().map(|(name, _)| cell(value(name)));
+        let lists = lists.iter().flat_map(|&(name, most)| entries(name, most.unwrap_or(0)));
+        single.chain(lists).collect::<Vec<_>>().join(",")
+    });
+    let lines = [header.collect::<Vec<_>>().join(",")].into_iter().chain(rows);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A cell of CSV: what is not known is empty. Names and numbers need no quotes.
+pub(crate) fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        value => {
+            let number = value.to_string();
+            number.strip_suffix(".0").map_or(number.clone(), str::to_owned)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -46,5 +100,17 @@ mod tests {
         let rows = [["name", "n"], ["a", "100"], ["žluť", "1"]].map(|row| row.map(str::to_owned));
         let text = table([Align::Left, Align::Right], &rows);
         assert_eq!(text, "name    n\na     100\nžluť    1");
+    }
+
+    #[test]
+    fn documents_with_longer_lists_add_columns() {
+        let named = |fields: &[(&str, Value)]| {
+            Document(fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+        };
+        let documents = [
+            named(&[("n", json!(1.0)), ("of", json!([2, 0.5]))]),
+            named(&[("n", Value::Null), ("of", json!([3, 4, 5])), ("to", json!("x"))]),
+        ];
+        assert_eq!(csv(&documents), "n,to,of_0,of_1,of_2\n1,,2,0.5,\n,x,3,4,5");
     }
 }

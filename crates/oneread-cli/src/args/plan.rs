@@ -1,0 +1,489 @@
+//! The subcommands and flags of `oneread plan`.
+//!
+//! Flags are many, and boxed: a command of few would take as much memory.
+//!
+//! Numbers that a sweep may set are options, even where a plan cannot do without them: whoever sweeps over a
+//! flag need not give it.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{PlannedTable, Sweep};
+
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  oneread plan multilevel --items 10000 --levels 40000,10000,5000,2500,2500
+      ten thousand items in five levels: how many each level holds, and that some item finds no room in any
+      once in 10^12 tables
+  oneread plan multilevel --items 1e6 --first-level 2e6 --ratio 0.5 --level-count 6 --plot loads.svg
+      levels that halve, drawn beside their items; --buckets-per-item 2 for a first level that grows with the items
+  oneread plan summary multiple --items 10000 --levels 40000,10000,5000,2500,2500 \\
+          --filters 106000:7,87500:49,5500:49,500:49,100:49
+      24950 bytes of filters that name the level to read: how often they err, and what that costs in reads
+  oneread plan bloom --items 1e6 --bits 8e6 --sweep hashes=1..16 > hashes.csv
+      a row for each number of hashes; the fewest false positives are at 6
+  oneread plan multilevel --buckets-per-item 4 --sweep items=1000..1e6 --log --steps 10 > items.csv
+      ten rows, the items multiplied from one to the next
+  oneread plan dleft --load 4 --plot dleft.svg --layout-out dleft.json
+      a d-left filter at four items a bucket, drawn beside a Bloom filter of its size
+  oneread plan dleft --load 5 --layout dleft.json
+      the same filter at another load
+
+Whole numbers may be written 10000, 10_000 or 1e4. A sweep prints CSV (with --json an array of documents): the field
+that changes first, then all other numbers, then lists with a column for each entry.
+
+A number that is too small for a float is null in JSON and empty in CSV, never 0; 0 is what cannot happen.
+Probabilities that may be that small come with their natural logarithm: ln_crisis_probability is that of
+crisis_probability.")]
+pub(crate) enum Plan {
+    /// A multilevel hash table: the items of each level, and the odds that one finds no room.
+    Multilevel(Box<Multilevel>),
+    /// A summary of a multilevel hash table, which names the level to read: how often it errs.
+    #[command(subcommand)]
+    Summary(Summary),
+    /// Lazy deletions from a multilevel hash table: the items that move when it is cleaned up.
+    Deletions(Box<Deletions>),
+    /// A d-left filter: the loads of its buckets and its false positives.
+    Dleft(Dleft),
+    /// A Bloom filter: its false positives, and the best number of hashes.
+    Bloom(Bloom),
+    /// Restricted hashing: the items that a multilevel table with few next cells leaves to its stash.
+    Restricted(Restricted),
+}
+
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples, the paper's three for ten thousand items:
+  oneread plan summary interpolation --items 10000 --levels 40000,10000,5000,2500,2500 --fingerprint-bits 55
+  oneread plan summary single --items 10000 --levels 40000,10000,5000,2500,2500 --cells 120000 --hashes 15
+  oneread plan summary multiple --items 10000 --levels 40000,10000,5000,2500,2500 \\
+          --filters 106000:7,87500:49,5500:49,500:49,100:49")]
+pub(crate) enum Summary {
+    /// A sorted string of bits for each item, beside its level.
+    Interpolation(Box<Interpolation>),
+    /// One Bloom filter whose cells hold levels.
+    Single(Box<Single>),
+    /// A Bloom filter for each level, of the items at this level or deeper.
+    Multiple(Box<Multiple>),
+}
+
+/// Flags of all plans.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Output {
+    /// Prints one JSON document instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Plans for each of several values of a number, and prints CSV.
+    ///
+    /// FIELD is any flag that takes one number. FIELD=A..B takes each whole number from A to B; if these are more than
+    /// 100, or fractions make sense, 21 values in equal steps. FIELD=A..B..STEP adds STEP from row to row,
+    /// FIELD=A..B..xFACTOR multiplies by FACTOR.
+    #[arg(long, value_name = "FIELD=A..B", value_parser = Sweep::parse)]
+    pub(crate) sweep: Option<Sweep>,
+    /// How many values a sweep takes from A to B, both included.
+    #[arg(long, value_name = "N", requires = "sweep", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) steps: Option<u64>,
+    /// Makes a sweep multiply by equal factors instead of adding equal steps.
+    #[arg(long, requires = "sweep")]
+    pub(crate) log: bool,
+}
+
+/// Flags of the plans that have a layout.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Files {
+    /// Takes the layout from a file that --layout-out made, instead of from flags.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) layout: Option<PathBuf>,
+    /// Writes the layout as JSON: its kind, and the flags that describe it.
+    #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
+    pub(crate) layout_out: Option<PathBuf>,
+}
+
+/// The levels of a multilevel table: listed, or each a fraction of the one before.
+#[derive(Clone, Default, clap::Args)]
+pub(crate) struct Table {
+    /// The buckets of each level, first to last.
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        value_parser = whole,
+        conflicts_with_all = ["layout", "first_level", "buckets_per_item", "ratio", "level_count"],
+    )]
+    pub(crate) levels: Vec<u64>,
+    /// The buckets of the first level, instead of --levels: each next one has --ratio times as many.
+    #[arg(
+        long,
+        value_name = "M",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        conflicts_with_all = ["layout", "buckets_per_item"],
+    )]
+    pub(crate) first_level: Option<u64>,
+    /// The same for each item: the first level has so many times as many buckets as there are items.
+    #[arg(
+        long,
+        visible_alias = "c1",
+        value_name = "C1",
+        allow_hyphen_values = true,
+        value_parser = positive,
+        conflicts_with = "layout",
+    )]
+    pub(crate) buckets_per_item: Option<f64>,
+    /// The size of a level, of that of the one before; rounded up to whole buckets [default: 0.5].
+    #[arg(
+        long,
+        visible_alias = "c2",
+        value_name = "C2",
+        allow_hyphen_values = true,
+        value_parser = fraction,
+        conflicts_with = "layout",
+    )]
+    pub(crate) ratio: Option<f64>,
+    /// How many levels there are, with --first-level or --buckets-per-item [default: 5].
+    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    pub(crate) level_count: Option<u64>,
+    /// The slots of a bucket [default: 1].
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    pub(crate) slots: Option<u64>,
+    #[arg(skip)]
+    pub(crate) planned: PlannedTable,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread plan multilevel --items 10000 --levels 40000,10000,5000,2500,2500
+  oneread plan multilevel --items 10000 --buckets-per-item 3 --ratio 0.5 --level-count 5 --plot loads.svg
+  oneread plan multilevel --items 1e5 --buckets-per-item 3 --sweep ratio=0.3..0.6..0.05
+  oneread plan multilevel --items 10000 --first-level 3000 --level-count 3 --slots 4
+
+expected_approximate[] is the paper's equation (1), which treats what a level passes on as a fixed number; expected[]
+sums over all the numbers it may pass on.")]
+pub(crate) struct Multilevel {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    #[command(flatten)]
+    pub(crate) table: Table,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Draws the items and the buckets of each level.
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, clap::Args)]
+pub(crate) struct Items {
+    /// How many items are inserted.
+    #[arg(
+        id = "items",
+        long = "items",
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) number: Option<u64>,
+}
+
+/// What all summaries have.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Summarized {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    #[command(flatten)]
+    pub(crate) table: Table,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Draws failures and false positives against the bytes of smaller and larger summaries.
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Example:
+  oneread plan summary interpolation --items 10000 --levels 40000,10000,5000,2500,2500 --sweep fingerprint-bits=50..60")]
+pub(crate) struct Interpolation {
+    /// The bits of a string.
+    #[arg(
+        long,
+        value_name = "B",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        conflicts_with = "layout",
+        required_unless_present_any = ["sweep", "layout"],
+    )]
+    pub(crate) fingerprint_bits: Option<u64>,
+    #[command(flatten)]
+    pub(crate) of: Summarized,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Example:
+  oneread plan summary single --items 10000 --levels 40000,10000,5000,2500,2500 --cells 120000 --sweep hashes=8..20")]
+pub(crate) struct Single {
+    /// The cells of the filter, rounded down to a multiple of the hashes.
+    #[arg(
+        long,
+        value_name = "M",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        conflicts_with = "layout",
+        required_unless_present_any = ["sweep", "layout"],
+    )]
+    pub(crate) cells: Option<u64>,
+    /// How many hashes an item has.
+    #[arg(
+        long,
+        value_name = "K",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        conflicts_with = "layout",
+        required_unless_present_any = ["sweep", "layout"],
+    )]
+    pub(crate) hashes: Option<u64>,
+    #[command(flatten)]
+    pub(crate) of: Summarized,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Example:
+  oneread plan summary multiple --items 10000 --levels 40000,10000,5000,2500,2500 \\
+          --filters 106000:7,87500:49,5500:49,500:49,100:49 --plot failures.svg")]
+pub(crate) struct Multiple {
+    /// The bits and the hashes of each level's filter.
+    #[arg(
+        long,
+        value_name = "BITS:K,BITS:K,…",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_parser = bits_and_hashes,
+        conflicts_with = "layout",
+        required_unless_present = "layout",
+    )]
+    pub(crate) filters: Vec<BitsAndHashes>,
+    #[command(flatten)]
+    pub(crate) of: Summarized,
+}
+
+/// One filter of several.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BitsAndHashes {
+    pub(crate) bits: u64,
+    pub(crate) hashes: u64,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Example:
+  oneread plan deletions --alive 9090 --deleted 909 --levels 40000,10000,5000,2500,2500
+
+Items that are deleted keep their places until the table is cleaned up; then what stands behind them moves up.")]
+pub(crate) struct Deletions {
+    /// How many items are left.
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        required_unless_present = "sweep"
+    )]
+    pub(crate) alive: Option<u64>,
+    /// How many items are marked as deleted, and still take their places.
+    #[arg(
+        long,
+        value_name = "D",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        required_unless_present = "sweep"
+    )]
+    pub(crate) deleted: Option<u64>,
+    #[command(flatten)]
+    pub(crate) table: Table,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Which of equally good places is taken.
+#[derive(Clone, Copy, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Ties {
+    /// Each with the same probability.
+    Random,
+    /// The leftmost.
+    Left,
+}
+
+/// The leading bits of fingerprints that a bucket's state tells.
+#[derive(Clone, Copy, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Semisort {
+    /// None.
+    None,
+    /// One, at the loads whose zeros the state can count.
+    One,
+    /// As many as the state can tell: one in a 64-bit bucket, up to two in a 128-bit bucket.
+    Paper,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread plan dleft --load 4
+  oneread plan dleft --subtables 3 --load 6.4 --bucket-bits 128 --semisort paper --group 4
+  oneread plan dleft --sweep load=3..5..0.25")]
+pub(crate) struct Dleft {
+    /// How many sub-tables a key has a bucket in [default: 3].
+    #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    pub(crate) subtables: Option<u64>,
+    /// How many items there are for each bucket.
+    #[arg(
+        long,
+        value_name = "L",
+        allow_hyphen_values = true,
+        value_parser = positive,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) load: Option<f64>,
+    /// The size of a bucket: 64 or 128 [default: 64].
+    #[arg(long, value_name = "BITS", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    pub(crate) bucket_bits: Option<u64>,
+    /// Which bits of the fingerprints are saved by sorting them [default: paper].
+    #[arg(long, value_enum, conflicts_with = "layout")]
+    pub(crate) semisort: Option<Semisort>,
+    /// How many buckets share their bits [default: 1].
+    #[arg(long, value_name = "G", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    pub(crate) group: Option<u64>,
+    /// Which of equally loaded buckets is taken [default: left].
+    #[arg(long, value_enum, conflicts_with = "layout")]
+    pub(crate) ties: Option<Ties>,
+    /// The buckets of each sub-table: for the layout only, the plan is that of many buckets [default: 4096].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    pub(crate) buckets: Option<u64>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Draws the loads, and the false positives against the bits of an item, beside those of a Bloom filter.
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread plan bloom --items 1e6 --bits 8e6
+  oneread plan bloom --items 1e6 --sweep bits=4e6..32e6 --steps 8
+  oneread plan bloom --items 1e6 --bits 16e6 --plot bloom.svg")]
+pub(crate) struct Bloom {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    /// The bits of the filter.
+    #[arg(
+        long,
+        value_name = "M",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        conflicts_with = "layout",
+        required_unless_present_any = ["sweep", "layout"],
+    )]
+    pub(crate) bits: Option<u64>,
+    /// How many hashes an item has [default: the best number].
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    pub(crate) hashes: Option<u64>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Draws the false positives against the bits of an item.
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Which item a cell keeps.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Policy {
+    /// Any of them, with the same probability.
+    Random,
+    /// One of those whose next cell would get the most.
+    Greedy,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Example:
+  oneread plan restricted --items 8192 --levels 6 --fanout 2 --policy greedy --ties random")]
+pub(crate) struct Restricted {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    /// How many levels there are: the first has as many cells as there are items, each next one half of that.
+    #[arg(
+        long,
+        value_name = "V",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        required_unless_present = "sweep"
+    )]
+    pub(crate) levels: Option<u64>,
+    /// How many cells of the next level a cell's items go on to [default: 2].
+    #[arg(long, value_name = "L", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) fanout: Option<u64>,
+    /// Which item a cell keeps.
+    #[arg(long, value_enum, default_value_t = Policy::Random)]
+    pub(crate) policy: Policy,
+    /// Which of equally good items is kept (greedy).
+    #[arg(long, value_enum, default_value_t = Ties::Random)]
+    pub(crate) ties: Ties,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A whole number: 10000, `10_000` or 1e4.
+fn whole(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    if let Ok(number) = digits.parse() {
+        return Ok(number);
+    }
+    match digits.parse::<f64>() {
+        Ok(number) if number >= 0.0 && number.fract() == 0.0 && number < u64::MAX as f64 => Ok(number as u64),
+        _ => Err("expected a whole number that is not negative, such as 10000 or 1e4".to_owned()),
+    }
+}
+
+/// A ratio.
+fn fraction(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
+        _ => Err("expected a number between 0 and 1, such as 0.5".to_owned()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number above 0, such as 4 or 5.5".to_owned()),
+    }
+}
+
+fn bits_and_hashes(text: &str) -> Result<BitsAndHashes, String> {
+    let numbers =
+        text.split_once(':').and_then(|(bits, hashes)| Some((whole(bits).ok()?, whole(hashes).ok()?)));
+    match numbers {
+        Some((bits, hashes)) => Ok(BitsAndHashes { bits, hashes }),
+        None => Err("expected the bits and the hashes of a filter, such as 106000:7".to_owned()),
+    }
+}

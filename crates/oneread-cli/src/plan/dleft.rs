@@ -1,0 +1,202 @@
+//! `oneread plan dleft`.
+
+use anyhow::{Result, bail};
+use oneread::layout::{self, BucketBits, DLeftLayout};
+use oneread::plan::dleft;
+
+use super::layout_file::LayoutFile;
+use super::plot::{self, Axis, Chart, Scale, Series, Shape};
+use super::report::Report;
+use super::sweep::Number;
+use super::{Subject, given, refused, small};
+use crate::args::plan::{Dleft, Output, Semisort, Ties};
+
+/// Three sub-tables are best.
+const DEFAULT_SUBTABLES: u64 = 3;
+
+const DEFAULT_BUCKET_BITS: u64 = 64;
+
+/// The paper's simulation has so many; the plan does not depend on them.
+const DEFAULT_BUCKETS: u64 = 4096;
+
+impl Subject for Dleft {
+    fn output(&self) -> &Output {
+        &self.output
+    }
+
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![
+            ("subtables", Number::Whole(&mut self.subtables)),
+            ("load", Number::Real(&mut self.load)),
+            ("bucket_bits", Number::Whole(&mut self.bucket_bits)),
+            ("group", Number::Whole(&mut self.group)),
+            ("buckets", Number::Whole(&mut self.buckets)),
+        ]
+    }
+
+    fn load(&mut self) -> Result<()> {
+        match LayoutFile::read(&self.files)? {
+            None => Ok(()),
+            Some(LayoutFile::Dleft { buckets, bucket_bits, semisort, group, ties }) => {
+                if buckets.windows(2).any(|pair| pair[0] != pair[1]) {
+                    bail!(
+                        "expected sub-tables of equal size, found {buckets:?}: plan uneven ones by the library"
+                    );
+                }
+                self.subtables = Some(buckets.len() as u64);
+                self.buckets = buckets.first().copied();
+                self.bucket_bits = Some(bucket_bits);
+                self.semisort = Some(semisort);
+                self.group = Some(group);
+                self.ties = Some(ties);
+                Ok(())
+            }
+            Some(other) => other.refuse("dleft"),
+        }
+    }
+
+    fn report(&self) -> Result<Report> {
+        let (layout, load) = (self.layout()?, given(self.load, "load")?);
+        let capacity = layout.capacity();
+        if !(load > 0.0 && load <= f64::from(capacity)) {
+            let bits = layout.bucket_bits().bits();
+            bail!(
+                "--load: expected more than 0 items a bucket, and up to {capacity} in {bits} bits, found {load}: \
+                 give another load, or change --bucket-bits"
+            );
+        }
+        let plan = dleft::plan(layout, load)?;
+        // Any number of items may come to a bucket, though few do.
+        let load_fraction: Vec<_> = plan.load_fraction.iter().map(|&fraction| (fraction, true)).collect();
+        Ok(Report::new("load")
+            .whole("subtables", "a key has a bucket in each", layout.buckets().len() as u64)
+            .real("load", "items a bucket", load)
+            .whole("bucket_bits", "bits", layout.bucket_bits().bits())
+            .whole("group", "buckets that share their bits", layout.group())
+            .rare_list("load_fraction", "of buckets; in the last row: or more", &load_fraction)
+            .rare("false_positive", "of absent keys, by the paper's sum", plan.false_positive, true)
+            .rare(
+                "false_positive_exact",
+                "of absent keys, each counted once",
+                plan.false_positive_exact,
+                true,
+            )
+            .rare("overflow", "of items, which find no room", plan.overflow, true)
+            .real("bits_per_item", "bits", plan.bits_per_item)
+            .whole("bloom_hashes", "of a Bloom filter of this size", plan.bloom_hashes)
+            .rare(
+                "bloom_false_positive",
+                "of absent keys, in a Bloom filter of this size",
+                plan.bloom_false_positive,
+                true,
+            ))
+    }
+
+    fn save(&self) -> Result<()> {
+        let layout = self.layout()?;
+        LayoutFile::Dleft {
+            buckets: layout.buckets().to_vec(),
+            bucket_bits: layout.bucket_bits().bits().into(),
+            semisort: self.semisort(),
+            group: layout.group().into(),
+            ties: self.ties(),
+        }
+        .write(&self.files)?;
+        plot::write(self.plot.as_deref(), || {
+            let load = given(self.load, "load")?;
+            Ok(vec![loads(layout, load)?, against_bits(layout, load)?])
+        })
+    }
+}
+
+impl Dleft {
+    fn subtables(&self) -> u64 {
+        self.subtables.unwrap_or(DEFAULT_SUBTABLES)
+    }
+
+    fn buckets(&self) -> u64 {
+        self.buckets.unwrap_or(DEFAULT_BUCKETS)
+    }
+
+    fn semisort(&self) -> Semisort {
+        self.semisort.unwrap_or(Semisort::Paper)
+    }
+
+    fn group(&self) -> u64 {
+        self.group.unwrap_or(1)
+    }
+
+    fn ties(&self) -> Ties {
+        self.ties.unwrap_or(Ties::Left)
+    }
+
+    fn layout(&self) -> Result<DLeftLayout> {
+        let bucket_bits = match self.bucket_bits.unwrap_or(DEFAULT_BUCKET_BITS) {
+            64 => BucketBits::Bits64,
+            128 => BucketBits::Bits128,
+            bits => bail!("--bucket-bits: expected 64 or 128, found {bits}: give one of the two"),
+        };
+        let semisort = match self.semisort() {
+            Semisort::None => layout::Semisort::None,
+            Semisort::One => layout::Semisort::One,
+            Semisort::Paper => layout::Semisort::Paper,
+        };
+        let layout = DLeftLayout::new(small(self.subtables(), "subtables")?, self.buckets(), bucket_bits)
+            .map_err(refused("--subtables and --buckets"))?
+            .with_semisort(semisort)
+            .with_ties(self.ties().into());
+        layout.with_group(small(self.group(), "group")?).map_err(refused("--group"))
+    }
+}
+
+impl From<Ties> for layout::Ties {
+    fn from(ties: Ties) -> Self {
+        match ties {
+            Ties::Random => Self::Random,
+            Ties::Left => Self::Left,
+        }
+    }
+}
+
+fn loads(layout: DLeftLayout, load: f64) -> Result<Chart> {
+    /// Rarer loads are left out: they would make all others look alike.
+    const LEAST: f64 = 1e-20;
+    let fractions = dleft::plan(layout, load)?.load_fraction;
+    let bars = (0..).map(f64::from).zip(fractions).filter(|(_, fraction)| *fraction >= LEAST);
+    Ok(Chart {
+        title: format!("d-left filter, {load} items a bucket: loads"),
+        x: Axis { label: "load (items in a bucket)", scale: Scale::Whole },
+        y: Axis { label: "fraction of buckets", scale: Scale::Log },
+        series: vec![Series::new(
+            "buckets",
+            Shape::Bars,
+            bars.map(|(load, fraction)| (load, fraction.ln())).collect(),
+        )],
+    })
+}
+
+/// The false positives of emptier and fuller filters.
+fn against_bits(layout: DLeftLayout, load: f64) -> Result<Chart> {
+    const POINTS: u32 = 60;
+    let bucket_bits = f64::from(layout.bucket_bits().bits());
+    // From as full as can be to half of what is planned.
+    let (fewest, most) = (bucket_bits / f64::from(layout.capacity()), 2.0 * bucket_bits / load);
+    let (mut of_dleft, mut of_bloom) = (Vec::new(), Vec::new());
+    for at in 0..=POINTS {
+        let bits = fewest + (most - fewest) * f64::from(at) / f64::from(POINTS);
+        let plan = dleft::plan(layout, (bucket_bits / bits).min(f64::from(layout.capacity())))?;
+        of_dleft.push((bits, plan.false_positive.ln()));
+        of_bloom.push((bits, plan.bloom_false_positive.ln()));
+    }
+    let plan = dleft::plan(layout, load)?;
+    Ok(Chart {
+        title: "Beside a Bloom filter of the same size".to_owned(),
+        x: Axis { label: "bits an item", scale: Scale::Linear },
+        y: Axis { label: "false positives (fraction of absent keys)", scale: Scale::Log },
+        series: vec![
+            Series::new("d-left filter", Shape::Line, of_dleft),
+            Series::new("Bloom filter", Shape::Line, of_bloom),
+            Series::new("this plan", Shape::Dots, vec![(plan.bits_per_item, plan.false_positive.ln())]),
+        ],
+    })
+}

@@ -1,0 +1,112 @@
+//! Layouts as JSON files: what `--layout-out` writes and `--layout` reads.
+//!
+//! An object with a `kind`, and the fields of the library's layouts; those of a table and of its summary stand side by
+//! side:
+//!
+//! ```json
+//! { "kind": "multilevel", "levels": [40000, 10000], "slots": 1 }
+//! { "kind": "summary-interpolation", "levels": [40000, 10000], "slots": 1, "fingerprint_bits": 55 }
+//! { "kind": "summary-single", "levels": [40000, 10000], "slots": 1, "cells": 120000, "hashes": 15 }
+//! { "kind": "summary-multiple", "levels": [40000, 10000], "slots": 1,
+//!   "filters": [{ "bits": 106000, "hashes": 7 }, { "bits": 87500, "hashes": 49 }] }
+//! { "kind": "dleft", "buckets": [4096, 4096, 4096], "bucket_bits": 64, "semisort": "paper", "group": 1,
+//!   "ties": "left" }
+//! { "kind": "bloom", "bits": 8000, "hashes": 6, "scheme": "independent" }
+//! ```
+//!
+//! A file may say anything: its numbers are checked where those of flags are, when a layout is made of them.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::args::plan::{BitsAndHashes, Files, Semisort, Ties};
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum LayoutFile {
+    Multilevel {
+        levels: Vec<u64>,
+        slots: u64,
+    },
+    SummaryInterpolation {
+        levels: Vec<u64>,
+        slots: u64,
+        fingerprint_bits: u64,
+    },
+    SummarySingle {
+        levels: Vec<u64>,
+        slots: u64,
+        cells: u64,
+        hashes: u64,
+    },
+    SummaryMultiple {
+        levels: Vec<u64>,
+        slots: u64,
+        filters: Vec<BitsAndHashes>,
+    },
+    Dleft {
+        /// Of each sub-table.
+        buckets: Vec<u64>,
+        bucket_bits: u64,
+        semisort: Semisort,
+        group: u64,
+        ties: Ties,
+    },
+    Bloom {
+        bits: u64,
+        hashes: u64,
+        scheme: Scheme,
+    },
+}
+
+/// How a Bloom filter's hashes are made.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Scheme {
+    /// The scheme that plans are exact for.
+    Independent,
+}
+
+impl LayoutFile {
+    /// The layout that a plan is to be of, if a file is named.
+    pub(super) fn read(files: &Files) -> Result<Option<Self>> {
+        files.layout.as_deref().map(Self::open).transpose()
+    }
+
+    fn open(path: &Path) -> Result<Self> {
+        /// Far more than the most levels take; what is longer is no layout.
+        const MOST_BYTES: u64 = 1 << 20;
+        let layout = || {
+            let mut text = Vec::new();
+            let file = File::open(path).context("cannot open it")?;
+            file.take(MOST_BYTES).read_to_end(&mut text).context("cannot read it")?;
+            serde_json::from_slice(&text)
+                .map_err(|error| anyhow!("it is no layout ({error}): make one with --layout-out"))
+        };
+        layout().with_context(|| path.display().to_string())
+    }
+
+    /// Writes the layout if that is asked for.
+    pub(super) fn write(self, files: &Files) -> Result<()> {
+        let Some(path) = &files.layout_out else { return Ok(()) };
+        let text = serde_json::to_string_pretty(&self)? + "\n";
+        fs::write(path, text).with_context(|| format!("{}: cannot write it", path.display()))
+    }
+
+    /// The answer to a layout of another kind.
+    pub(super) fn refuse<T>(self, expected: &str) -> Result<T> {
+        let found = match self {
+            Self::Multilevel { .. } => "multilevel",
+            Self::SummaryInterpolation { .. } => "summary interpolation",
+            Self::SummarySingle { .. } => "summary single",
+            Self::SummaryMultiple { .. } => "summary multiple",
+            Self::Dleft { .. } => "dleft",
+            Self::Bloom { .. } => "bloom",
+        };
+        bail!("expected a layout for `plan {expected}`, found one for `plan {found}`: name another file")
+    }
+}

@@ -1,0 +1,87 @@
+//! `oneread plan multilevel`.
+
+use anyhow::Result;
+use oneread::plan::multilevel::{MultilevelPlan, expected_approximate};
+
+use super::layout_file::LayoutFile;
+use super::plot::{self, Axis, Chart, Scale, Series, Shape};
+use super::report::Report;
+use super::sweep::Number;
+use super::{Subject, table};
+use crate::args::plan::{Multilevel, Output, Table};
+
+impl Subject for Multilevel {
+    fn output(&self) -> &Output {
+        &self.output
+    }
+
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        let mut numbers = vec![("items", Number::Whole(&mut self.items.number))];
+        numbers.extend(self.table.numbers());
+        numbers
+    }
+
+    fn load(&mut self) -> Result<()> {
+        match LayoutFile::read(&self.files)? {
+            None => Ok(()),
+            Some(LayoutFile::Multilevel { levels, slots }) => {
+                self.table = Table::listed(levels, slots);
+                Ok(())
+            }
+            Some(other) => other.refuse("multilevel"),
+        }
+    }
+
+    fn report(&self) -> Result<Report> {
+        let plan = self.plan()?;
+        let (layout, items) = (plan.layout(), plan.items());
+        let expected = plan.expected().iter().copied().enumerate();
+        let expected: Vec<_> =
+            expected.map(|(level, expected)| (expected, table::is_reachable(layout, items, level))).collect();
+        let has_stash = table::is_reachable(layout, items, layout.level_count());
+        let report = Report::new("level").whole("items", "inserted", items);
+        let report = table::with_layout(report, layout)
+            .reals("expected_approximate", "items", &expected_approximate(layout, items))
+            .rare_list("expected", "items", &expected)
+            .odds(
+                "crisis_probability",
+                "that any item finds no room",
+                plan.crisis_probability(),
+                plan.ln_crisis_probability(),
+            )
+            .rare("expected_stash", "items without room", plan.expected_stash(), has_stash);
+        Ok(table::with_accuracy(report, &plan))
+    }
+
+    fn save(&self) -> Result<()> {
+        let layout = self.table.layout(self.items.given()?)?;
+        LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
+            .write(&self.files)?;
+        plot::write(self.plot.as_deref(), || Ok(vec![loads(&self.plan()?)]))
+    }
+}
+
+impl Multilevel {
+    fn plan(&self) -> Result<MultilevelPlan> {
+        self.table.plan(self.items.given()?)
+    }
+}
+
+fn loads(plan: &MultilevelPlan) -> Chart {
+    let layout = plan.layout();
+    let by_level = |values: Vec<f64>| (0..).map(f64::from).zip(values.into_iter().map(f64::ln)).collect();
+    let room = layout.levels().iter().map(|&buckets| buckets as f64 * f64::from(layout.slots())).collect();
+    let (room_name, label) = match layout.slots() {
+        1 => ("buckets", "items, buckets"),
+        _ => ("slots", "items, slots"),
+    };
+    Chart {
+        title: format!("{} items in a table of {} levels", plan.items(), layout.level_count()),
+        x: Axis { label: "level", scale: Scale::Whole },
+        y: Axis { label, scale: Scale::Log },
+        series: vec![
+            Series::new("expected items", Shape::Bars, by_level(plan.expected().to_vec())),
+            Series::new(room_name, Shape::Dots, by_level(room)),
+        ],
+    }
+}

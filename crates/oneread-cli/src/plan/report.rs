@@ -1,0 +1,217 @@
+//! What a plan says: tables for people, a document for programs, a row of a sweep.
+
+use serde_json::Value as Json;
+
+use crate::output::{Align, Document, table};
+
+/// The named numbers of a plan, in order.
+pub(super) struct Report {
+    /// What the entries of lists are counted by: "level", "load".
+    index: &'static str,
+    fields: Vec<Field>,
+}
+
+struct Field {
+    name: &'static str,
+    /// The unit, or in a few words what is counted.
+    unit: &'static str,
+    value: Value,
+}
+
+enum Value {
+    Text(&'static str),
+    Whole(u64),
+    Wholes(Vec<u64>),
+    Real(f64),
+    Reals(Vec<f64>),
+    Odds(Odds),
+    OddsList(Vec<Odds>),
+}
+
+/// A number that may be too small for a float.
+#[derive(Clone, Copy)]
+pub(super) struct Odds {
+    number: f64,
+    /// The logarithm, where that is known.
+    ln: Option<f64>,
+    /// What is smaller is not known, though not 0; nothing if 0 is 0.
+    least: Option<f64>,
+}
+
+impl Report {
+    pub(super) const fn new(index: &'static str) -> Self {
+        Self { index, fields: Vec::new() }
+    }
+
+    fn with(mut self, name: &'static str, unit: &'static str, value: Value) -> Self {
+        self.fields.push(Field { name, unit, value });
+        self
+    }
+
+    pub(super) fn text(self, name: &'static str, unit: &'static str, value: &'static str) -> Self {
+        self.with(name, unit, Value::Text(value))
+    }
+
+    pub(super) fn whole(self, name: &'static str, unit: &'static str, value: impl Into<u64>) -> Self {
+        self.with(name, unit, Value::Whole(value.into()))
+    }
+
+    pub(super) fn wholes(self, name: &'static str, unit: &'static str, values: &[u64]) -> Self {
+        self.with(name, unit, Value::Wholes(values.to_vec()))
+    }
+
+    pub(super) fn real(self, name: &'static str, unit: &'static str, value: f64) -> Self {
+        self.with(name, unit, Value::Real(value))
+    }
+
+    pub(super) fn reals(self, name: &'static str, unit: &'static str, values: &[f64]) -> Self {
+        self.with(name, unit, Value::Reals(values.to_vec()))
+    }
+
+    /// A probability that may be too small for a float, and its logarithm.
+    pub(super) fn odds(self, name: &'static str, unit: &'static str, probability: f64, ln: f64) -> Self {
+        let ln = Some(ln);
+        self.with(
+            name,
+            unit,
+            Value::Odds(Odds { ln, ..Odds::new(probability, ln != Some(f64::NEG_INFINITY)) }),
+        )
+    }
+
+    /// A number that may be too small for a float, and whether it is above 0.
+    pub(super) fn rare(self, name: &'static str, unit: &'static str, number: f64, possible: bool) -> Self {
+        self.with(name, unit, Value::Odds(Odds::new(number, possible)))
+    }
+
+    /// Numbers that may be too small for a float, and whether they are above 0.
+    pub(super) fn rare_list(self, name: &'static str, unit: &'static str, numbers: &[(f64, bool)]) -> Self {
+        let odds = numbers.iter().map(|&(number, possible)| Odds::new(number, possible));
+        self.with(name, unit, Value::OddsList(odds.collect()))
+    }
+
+    /// A number above 0 that is known if it is no smaller than `least`.
+    pub(super) fn at_least(self, name: &'static str, unit: &'static str, number: f64, least: f64) -> Self {
+        self.with(name, unit, Value::Odds(Odds { number, ln: None, least: Some(least) }))
+    }
+
+    /// Names and values as programs get them.
+    pub(super) fn document(&self) -> Document {
+        let entries = self.fields.iter().flat_map(|Field { name, value, .. }| {
+            let logarithm = match value {
+                Value::Odds(odds) => odds.ln.map(Json::from),
+                _ => None,
+            };
+            let value = match value {
+                Value::Text(text) => Json::from(*text),
+                Value::Whole(number) => Json::from(*number),
+                Value::Wholes(numbers) => Json::from(numbers.as_slice()),
+                Value::Real(number) => Json::from(*number),
+                Value::Reals(numbers) => Json::from(numbers.as_slice()),
+                Value::Odds(odds) => Json::from(odds.float()),
+                Value::OddsList(odds) => odds.iter().map(|odds| odds.float()).collect(),
+            };
+            let logarithm = logarithm.map(|logarithm| (format!("ln_{name}"), logarithm));
+            [((*name).to_owned(), value)].into_iter().chain(logarithm)
+        });
+        Document(entries.collect())
+    }
+
+    /// A table of the lists, and a table of what is left.
+    pub(super) fn tables(&self) -> String {
+        let (lists, single): (Vec<_>, Vec<_>) = self
+            .fields
+            .iter()
+            .map(|field| (field, field.value.cells()))
+            .partition(|(field, _)| field.value.is_list());
+        let mut tables = Vec::new();
+        if !lists.is_empty() {
+            let heading = |field: &Field| match field.unit {
+                "" => field.name.to_owned(),
+                unit => format!("{} [{unit}]", field.name),
+            };
+            let mut rows = vec![vec![self.index.to_owned()]];
+            rows[0].extend(lists.iter().map(|(field, _)| heading(field)));
+            let length = lists.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+            for at in 0..length {
+                let cell = |cells: &Vec<String>| cells.get(at).cloned().unwrap_or_default();
+                let mut row = vec![at.to_string()];
+                row.extend(lists.iter().map(|(_, cells)| cell(cells)));
+                rows.push(row);
+            }
+            tables.push(table(vec![Align::Right; rows[0].len()], &rows));
+        }
+        let rows: Vec<_> = single
+            .into_iter()
+            .map(|(field, mut cells)| [field.name.to_owned(), cells.swap_remove(0), field.unit.to_owned()])
+            .collect();
+        tables.push(table([Align::Left, Align::Right, Align::Left], &rows));
+        tables.join("\n\n")
+    }
+}
+
+impl Value {
+    const fn is_list(&self) -> bool {
+        matches!(self, Self::Wholes(_) | Self::Reals(_) | Self::OddsList(_))
+    }
+
+    /// The value, or each of the values, for people.
+    fn cells(&self) -> Vec<String> {
+        match self {
+            Self::Text(text) => vec![(*text).to_owned()],
+            Self::Whole(number) => vec![number.to_string()],
+            Self::Wholes(numbers) => numbers.iter().map(u64::to_string).collect(),
+            Self::Real(number) => vec![readable(*number)],
+            Self::Reals(numbers) => numbers.iter().copied().map(readable).collect(),
+            Self::Odds(odds) => vec![odds.readable()],
+            Self::OddsList(odds) => odds.iter().map(Odds::readable).collect(),
+        }
+    }
+}
+
+impl Odds {
+    fn new(number: f64, possible: bool) -> Self {
+        Self { number, ln: None, least: possible.then_some(f64::MIN_POSITIVE) }
+    }
+
+    /// The number if it is known: what is not 0 is never told as 0.
+    fn float(&self) -> Option<f64> {
+        self.least.is_none_or(|least| self.number >= least).then_some(self.number)
+    }
+
+    fn readable(&self) -> String {
+        match (self.float(), self.ln) {
+            (Some(number), _) => readable(number),
+            (None, Some(ln)) => {
+                let power = ln / std::f64::consts::LN_10;
+                format!("{:.5}e{}", 10f64.powf(power - power.floor()), power.floor())
+            }
+            (None, None) => format!("< {:.0e}", self.least.unwrap_or(0.0)),
+        }
+    }
+}
+
+/// At most six digits.
+fn readable(number: f64) -> String {
+    const DIGITS: i32 = 6;
+    /// Outside of these a number is written with an exponent.
+    const WITHOUT_EXPONENT: std::ops::Range<f64> = 1e-4..1e9;
+    if number == 0.0 || !number.is_finite() {
+        return number.to_string();
+    }
+    let magnitude = number.abs().log10().floor();
+    if WITHOUT_EXPONENT.contains(&number.abs()) {
+        let decimals = (DIGITS - 1 - magnitude as i32).max(0) as usize;
+        return without_zeros(&format!("{number:.decimals$}")).to_owned();
+    }
+    let text = format!("{number:.*e}", DIGITS as usize - 1);
+    let (digits, exponent) = text.split_once('e').expect("an exponent");
+    format!("{}e{exponent}", without_zeros(digits))
+}
+
+/// A number without the zeros at the end of its fraction.
+pub(super) fn without_zeros(number: &str) -> &str {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    }
+}

@@ -1,0 +1,305 @@
+//! `oneread plan summary`.
+
+use anyhow::Result;
+use oneread::layout::{InterpolationLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout};
+use oneread::plan::summary::{SummaryPlan, hashes_for_failures, hashes_for_false_positives};
+
+use super::layout_file::LayoutFile;
+use super::plot::{self, Axis, Chart, Scale, Series, Shape};
+use super::report::Report;
+use super::sweep::Number;
+use super::{Subject, given, refused, small, table};
+use crate::args::plan::{BitsAndHashes, Interpolation, Multiple, Output, Single, Summarized, Table};
+
+/// What one kind of summary has that the others have not.
+trait Kind {
+    /// In the command and in titles.
+    const NAME: &'static str;
+
+    fn of(&self) -> &Summarized;
+
+    fn of_mut(&mut self) -> &mut Summarized;
+
+    /// The flags of the kind that take one number, and those that all have.
+    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized);
+
+    /// Sets the flags of the kind, and tells the levels and the slots that the file says.
+    fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)>;
+
+    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile>;
+
+    fn layout(&self) -> Result<SummaryLayout>;
+
+    /// Adds the flags of the kind to a report, as they are used.
+    fn with_flags(&self, report: Report, plan: &SummaryPlan) -> Result<Report>;
+
+    /// Smaller and larger summaries of the kind, in order; what cannot be made is left out.
+    fn sizes(&self) -> Result<Vec<SummaryLayout>>;
+}
+
+impl<K: Kind> Subject for K {
+    fn output(&self) -> &Output {
+        &self.of().output
+    }
+
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        let (mut numbers, shared) = self.numbers_and_shared();
+        numbers.push(("items", Number::Whole(&mut shared.items.number)));
+        numbers.extend(shared.table.numbers());
+        numbers
+    }
+
+    fn load(&mut self) -> Result<()> {
+        if let Some(file) = LayoutFile::read(&self.of().files)? {
+            let (levels, slots) = self.take(file)?;
+            self.of_mut().table = Table::listed(levels, slots);
+        }
+        Ok(())
+    }
+
+    fn report(&self) -> Result<Report> {
+        let plan = plan(self, &self.layout()?)?;
+        let (table, items) = (plan.table(), plan.table().items());
+        // A key fails if another one is deeper.
+        let can_fail = |level| level + 1 < table.layout().level_count() && is_reachable(&plan, level + 1);
+        let by_level = plan.failure_by_level().iter().enumerate();
+        let by_level: Vec<_> = by_level.map(|(level, &failure)| (failure, can_fail(level))).collect();
+        let report = Report::new("level").whole("items", "inserted", items);
+        let report = self.with_flags(table::with_layout(report, table.layout()), &plan)?;
+        let report = report
+            .odds("false_positive", "of absent keys", plan.false_positive(), plan.ln_false_positive())
+            .odds(
+                "failure",
+                "that any key fails, at most (the paper's bound)",
+                plan.failure(),
+                plan.ln_failure(),
+            )
+            .odds(
+                "failure_exact",
+                "the same, without what the paper neglects",
+                plan.failure_exact(),
+                plan.ln_failure_exact(),
+            )
+            .rare_list("failure_by_level", "keys that fail", &by_level)
+            .odds(
+                "crisis_probability",
+                "that any item finds no room",
+                plan.crisis_probability(),
+                table.ln_crisis_probability(),
+            )
+            .rare("extra_reads_per_hit", "reads beyond the first", plan.extra_reads_per_hit(), by_level[0].1)
+            .rare("reads_per_miss", "reads", plan.reads_per_miss(), true)
+            .whole("bytes", "of the summary", plan.byte_len())
+            .whole("occupancy_bytes", "of a bit for each bucket", plan.occupancy_bytes());
+        Ok(table::with_accuracy(report, table))
+    }
+
+    fn save(&self) -> Result<()> {
+        let of = self.of();
+        let table = of.table.layout(of.items.given()?)?;
+        self.file(table.levels().to_vec(), table.slots().into())?.write(&of.files)?;
+        plot::write(of.plot.as_deref(), || Ok(vec![against_bytes(self)?]))
+    }
+}
+
+fn plan(kind: &impl Kind, summary: &SummaryLayout) -> Result<SummaryPlan> {
+    let of = kind.of();
+    SummaryPlan::with_table(of.table.plan(of.items.given()?)?, summary).map_err(refused("--filters"))
+}
+
+fn is_reachable(plan: &SummaryPlan, level: usize) -> bool {
+    table::is_reachable(plan.table().layout(), plan.table().items(), level)
+}
+
+/// The odds of smaller and larger summaries.
+fn against_bytes<K: Kind>(kind: &K) -> Result<Chart> {
+    let (mut failures, mut false_positives) = (Vec::new(), Vec::new());
+    for layout in kind.sizes()? {
+        let plan = plan(kind, &layout)?;
+        failures.push((plan.byte_len() as f64, plan.ln_failure()));
+        false_positives.push((plan.byte_len() as f64, plan.ln_false_positive()));
+    }
+    let plan = plan(kind, &kind.layout()?)?;
+    let bytes = plan.byte_len() as f64;
+    let here = [plan.ln_failure(), plan.ln_false_positive()].map(|ln_odds| (bytes, ln_odds));
+    Ok(Chart {
+        title: format!("Summary of {} items: {}", plan.table().items(), K::NAME),
+        x: Axis { label: "bytes of the summary", scale: Scale::Linear },
+        y: Axis { label: "probability", scale: Scale::Log },
+        series: vec![
+            Series::new("that any key fails, at most", Shape::Line, failures),
+            Series::new("that an absent key is found", Shape::Line, false_positives),
+            Series::new("this plan", Shape::Dots, here.to_vec()),
+        ],
+    })
+}
+
+/// Factors from a half to twice, for the sizes of a chart.
+fn factors() -> impl Iterator<Item = f64> {
+    const STEPS: i32 = 16;
+    (-STEPS..=STEPS).map(|at| (f64::from(at) / f64::from(STEPS)).exp2())
+}
+
+impl Kind for Interpolation {
+    const NAME: &'static str = "interpolation";
+
+    fn of(&self) -> &Summarized {
+        &self.of
+    }
+
+    fn of_mut(&mut self) -> &mut Summarized {
+        &mut self.of
+    }
+
+    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized) {
+        (vec![("fingerprint_bits", Number::Whole(&mut self.fingerprint_bits))], &mut self.of)
+    }
+
+    fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
+        let LayoutFile::SummaryInterpolation { levels, slots, fingerprint_bits } = file else {
+            return file.refuse("summary interpolation");
+        };
+        self.fingerprint_bits = Some(fingerprint_bits);
+        Ok((levels, slots))
+    }
+
+    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile> {
+        let fingerprint_bits = given(self.fingerprint_bits, "fingerprint-bits")?;
+        Ok(LayoutFile::SummaryInterpolation { levels, slots, fingerprint_bits })
+    }
+
+    fn layout(&self) -> Result<SummaryLayout> {
+        let bits = small(given(self.fingerprint_bits, "fingerprint-bits")?, "fingerprint-bits")?;
+        Ok(InterpolationLayout::new(bits).map_err(refused("--fingerprint-bits"))?.into())
+    }
+
+    fn with_flags(&self, report: Report, _: &SummaryPlan) -> Result<Report> {
+        let bits = given(self.fingerprint_bits, "fingerprint-bits")?;
+        Ok(report.whole("fingerprint_bits", "a string", bits))
+    }
+
+    fn sizes(&self) -> Result<Vec<SummaryLayout>> {
+        /// Each bit halves the odds.
+        const AROUND: u32 = 16;
+        let bits = small(given(self.fingerprint_bits, "fingerprint-bits")?, "fingerprint-bits")?;
+        let around = bits.saturating_sub(AROUND)..=bits.saturating_add(AROUND);
+        Ok(around.filter_map(|bits| InterpolationLayout::new(bits).ok()).map(Into::into).collect())
+    }
+}
+
+impl Kind for Single {
+    const NAME: &'static str = "single filter";
+
+    fn of(&self) -> &Summarized {
+        &self.of
+    }
+
+    fn of_mut(&mut self) -> &mut Summarized {
+        &mut self.of
+    }
+
+    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized) {
+        let numbers =
+            vec![("cells", Number::Whole(&mut self.cells)), ("hashes", Number::Whole(&mut self.hashes))];
+        (numbers, &mut self.of)
+    }
+
+    fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
+        let LayoutFile::SummarySingle { levels, slots, cells, hashes } = file else {
+            return file.refuse("summary single");
+        };
+        (self.cells, self.hashes) = (Some(cells), Some(hashes));
+        Ok((levels, slots))
+    }
+
+    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile> {
+        let layout = self.filter()?;
+        Ok(LayoutFile::SummarySingle { levels, slots, cells: layout.cells(), hashes: layout.hashes().into() })
+    }
+
+    fn layout(&self) -> Result<SummaryLayout> {
+        Ok(self.filter()?.into())
+    }
+
+    fn with_flags(&self, report: Report, plan: &SummaryPlan) -> Result<Report> {
+        let (layout, table) = (self.filter()?, plan.table());
+        let cells = layout.cells();
+        Ok(report
+            .whole("cells", "in all", cells)
+            .whole("hashes", "an item", layout.hashes())
+            .whole("hashes_for_failures", "would make them rarest", hashes_for_failures(cells, table)?)
+            .whole(
+                "hashes_for_false_positives",
+                "would make them rarest",
+                hashes_for_false_positives(cells, table.items())?,
+            ))
+    }
+
+    fn sizes(&self) -> Result<Vec<SummaryLayout>> {
+        let layout = self.filter()?;
+        let cells = factors().map(|factor| (layout.cells() as f64 * factor) as u64);
+        let layouts = cells.filter_map(|cells| SingleFilterLayout::new(cells, layout.hashes()).ok());
+        Ok(layouts.map(Into::into).collect())
+    }
+}
+
+impl Single {
+    fn filter(&self) -> Result<SingleFilterLayout> {
+        let (cells, hashes) = (given(self.cells, "cells")?, given(self.hashes, "hashes")?);
+        SingleFilterLayout::new(cells, small(hashes, "hashes")?).map_err(refused("--cells and --hashes"))
+    }
+}
+
+impl Kind for Multiple {
+    const NAME: &'static str = "multiple filters";
+
+    fn of(&self) -> &Summarized {
+        &self.of
+    }
+
+    fn of_mut(&mut self) -> &mut Summarized {
+        &mut self.of
+    }
+
+    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized) {
+        (vec![], &mut self.of)
+    }
+
+    fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
+        let LayoutFile::SummaryMultiple { levels, slots, filters } = file else {
+            return file.refuse("summary multiple");
+        };
+        self.filters = filters;
+        Ok((levels, slots))
+    }
+
+    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile> {
+        Ok(LayoutFile::SummaryMultiple { levels, slots, filters: self.filters.clone() })
+    }
+
+    fn layout(&self) -> Result<SummaryLayout> {
+        Ok(self.filters_times(1.0)?.into())
+    }
+
+    fn with_flags(&self, report: Report, _: &SummaryPlan) -> Result<Report> {
+        let bits: Vec<u64> = self.filters.iter().map(|filter| filter.bits).collect();
+        let hashes: Vec<u64> = self.filters.iter().map(|filter| filter.hashes).collect();
+        Ok(report.wholes("filter_bits", "bits", &bits).wholes("filter_hashes", "an item", &hashes))
+    }
+
+    fn sizes(&self) -> Result<Vec<SummaryLayout>> {
+        Ok(factors().filter_map(|factor| self.filters_times(factor).ok()).map(Into::into).collect())
+    }
+}
+
+impl Multiple {
+    /// The filters, with so many times the bits.
+    fn filters_times(&self, factor: f64) -> Result<MultipleFiltersLayout> {
+        let filter = |&BitsAndHashes { bits, hashes }| {
+            let bits = if factor == 1.0 { bits } else { (bits as f64 * factor) as u64 };
+            Ok((bits, small(hashes, "filters")?))
+        };
+        let filters = self.filters.iter().map(filter).collect::<Result<Vec<_>>>()?;
+        MultipleFiltersLayout::new(filters).map_err(refused("--filters"))
+    }
+}

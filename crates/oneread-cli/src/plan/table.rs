@@ -1,0 +1,132 @@
+//! The flags that describe a multilevel table, which several plans share.
+
+use std::cell::RefCell;
+
+use anyhow::{Result, bail};
+use oneread::layout::MultilevelLayout;
+use oneread::plan::multilevel::{Accuracy, MultilevelPlan};
+
+use super::report::Report;
+use super::sweep::Number;
+use super::{given, refused, small};
+use crate::args::plan::{Items, Table};
+
+/// Each level half as large as the one before, as in the paper's Table I.
+const DEFAULT_RATIO: f64 = 0.5;
+
+/// Enough for ten thousand items to find room almost surely.
+const DEFAULT_LEVEL_COUNT: u64 = 5;
+
+/// The table that was planned last: charts and sweeps over a summary ask for the same one many times, and it may take
+/// seconds.
+#[derive(Clone, Default)]
+pub(crate) struct PlannedTable(RefCell<Option<MultilevelPlan>>);
+
+impl Items {
+    pub(super) fn given(&self) -> Result<u64> {
+        given(self.number, "items")
+    }
+}
+
+impl Table {
+    /// The table that a file says.
+    pub(super) fn listed(levels: Vec<u64>, slots: u64) -> Self {
+        Self { levels, slots: Some(slots), ..Self::default() }
+    }
+
+    /// The flags that take one number.
+    pub(super) fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![
+            ("first_level", Number::Whole(&mut self.first_level)),
+            ("buckets_per_item", Number::Real(&mut self.buckets_per_item)),
+            ("ratio", Number::Real(&mut self.ratio)),
+            ("level_count", Number::Whole(&mut self.level_count)),
+            ("slots", Number::Whole(&mut self.slots)),
+        ]
+    }
+
+    pub(super) fn slots(&self) -> u64 {
+        self.slots.unwrap_or(1)
+    }
+
+    /// The table for so many items, on which its size may depend.
+    pub(super) fn layout(&self, items: u64) -> Result<MultilevelLayout> {
+        let layout = match (self.levels.is_empty(), self.is_geometric()) {
+            (false, false) => MultilevelLayout::new(self.levels.as_slice()).map_err(refused("--levels"))?,
+            (true, true) => self.geometric(items)?,
+            (true, false) => {
+                bail!("the levels are missing: give --levels, or --first-level, --ratio and --level-count")
+            }
+            // Flags exclude each other, but a sweep may set one beside those of a list or a file.
+            (false, true) => bail!(
+                "levels that are listed have no first_level, buckets_per_item, ratio or level_count to sweep over: \
+                 give --first-level instead of --levels"
+            ),
+        };
+        layout.with_slots(small(self.slots(), "slots")?).map_err(refused("--slots"))
+    }
+
+    pub(super) fn plan(&self, items: u64) -> Result<MultilevelPlan> {
+        let layout = self.layout(items)?;
+        let mut planned = self.planned.0.borrow_mut();
+        if let Some(plan) = planned.as_ref().filter(|plan| *plan.layout() == layout && plan.items() == items)
+        {
+            return Ok(plan.clone());
+        }
+        let plan = MultilevelPlan::new(&layout, items).map_err(refused("--items"))?;
+        Ok(planned.insert(plan).clone())
+    }
+
+    fn is_geometric(&self) -> bool {
+        self.first_level.is_some()
+            || self.buckets_per_item.is_some()
+            || self.ratio.is_some()
+            || self.level_count.is_some()
+    }
+
+    fn geometric(&self, items: u64) -> Result<MultilevelLayout> {
+        let ratio = self.ratio.unwrap_or(DEFAULT_RATIO);
+        let count = small(self.level_count.unwrap_or(DEFAULT_LEVEL_COUNT), "level-count")?;
+        match (self.first_level, self.buckets_per_item) {
+            (Some(first), None) => MultilevelLayout::geometric(first, ratio, count)
+                .map_err(refused("--first-level, --ratio and --level-count")),
+            (None, Some(per_item)) => MultilevelLayout::for_items(items, per_item, ratio, count)
+                .map_err(refused("--buckets-per-item, --ratio and --level-count")),
+            (None, None) => bail!("--first-level is missing: give it, or --buckets-per-item"),
+            (Some(_), Some(_)) => {
+                bail!("expected --first-level or --buckets-per-item, found both: leave one out")
+            }
+        }
+    }
+}
+
+/// Adds the table to a report.
+pub(super) fn with_layout(report: Report, layout: &MultilevelLayout) -> Report {
+    report.wholes("levels", "buckets", layout.levels()).whole("slots", "a bucket", layout.slots())
+}
+
+/// Adds how far the numbers of a table may be off.
+pub(super) fn with_accuracy(report: Report, plan: &MultilevelPlan) -> Report {
+    /// What the library promises of exact plans.
+    const EXACT: f64 = 1e-10;
+    let (accuracy, error) = match plan.accuracy() {
+        Accuracy::Exact { .. } => ("exact", EXACT),
+        Accuracy::Close { relative_error } => ("close", relative_error),
+        // A crisis is as good as certain there.
+        Accuracy::Overloaded => ("overloaded", f64::NAN),
+        Accuracy::Estimated => ("estimated", f64::NAN),
+        _ => ("unknown", f64::NAN),
+    };
+    report.text("accuracy", "of the crisis probability", accuracy).real(
+        "relative_error",
+        "at most, of the crisis probability",
+        error,
+    )
+}
+
+/// Whether any item can come to a level; the one behind the last is that of items without room. For that, all its buckets
+/// above must be full.
+pub(super) fn is_reachable(layout: &MultilevelLayout, items: u64, level: usize) -> bool {
+    // At most 64 levels of 1024 slots.
+    level <= layout.level_count() && level as u64 * u64::from(layout.slots()) < items
+}
