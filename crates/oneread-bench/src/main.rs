@@ -4,6 +4,7 @@
 
 mod machine;
 mod measure;
+mod memory;
 mod report;
 mod subjects;
 mod workload;

@@ -45,18 +45,26 @@ pub(crate) struct Contestant<'a> {
     name: String,
     /// Facts about it that stand beside its rate: bits a key, false positives, …
     facts: BTreeMap<&'static str, f64>,
+    /// The longest that an operation may take, if somebody said so.
+    bar: Option<Duration>,
     round: Box<dyn FnMut() -> Sample + 'a>,
 }
 
 impl<'a> Contestant<'a> {
     /// A contestant that prepares what it needs and then times itself, once a round.
     pub(crate) fn new(name: impl Into<String>, round: impl FnMut() -> Sample + 'a) -> Self {
-        Self { name: name.into(), facts: BTreeMap::new(), round: Box::new(round) }
+        Self { name: name.into(), facts: BTreeMap::new(), bar: None, round: Box::new(round) }
     }
 
-    /// The same with facts that stand beside its rate.
-    pub(crate) fn with_facts(self, facts: BTreeMap<&'static str, f64>) -> Self {
-        Self { facts, ..self }
+    /// The same with more facts that stand beside its rate.
+    pub(crate) fn with_facts(mut self, facts: impl IntoIterator<Item = (&'static str, f64)>) -> Self {
+        self.facts.extend(facts);
+        self
+    }
+
+    /// The same with the longest that an operation may take.
+    pub(crate) fn with_bar(self, bar: Option<Duration>) -> Self {
+        Self { bar, ..self }
     }
 }
 
@@ -73,6 +81,9 @@ pub(crate) struct Row {
     pub(crate) ratio: f64,
     /// The middle half of the rates is this wide, as a fraction of the median.
     pub(crate) spread: f64,
+    /// The longest that an operation may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bar_seconds: Option<f64>,
     #[serde(flatten)]
     pub(crate) facts: BTreeMap<&'static str, f64>,
 }
@@ -136,6 +147,7 @@ impl Bench {
                 ratio: quantile(ratios, 0.5),
                 spread: (quantile(own.clone(), 0.75) - quantile(own.clone(), 0.25))
                     / quantile(own.clone(), 0.5),
+                bar_seconds: contestant.bar.map(|bar| bar.as_secs_f64()),
                 facts: contestant.facts,
             });
         }

@@ -43,18 +43,26 @@ fn markdown(subject: &dyn Subject, machine: &Machine, effort: Effort, rows: &[Ro
     writeln!(text, "## {}: {}\n", subject.name(), subject.about())?;
     let warning = if effort.quick { " (a quick look: not for quoting)" } else { "" };
     writeln!(text, "{machine}. Medians of {} interleaved rounds{warning}.\n", effort.rounds())?;
-    write!(text, "| workload | subject | M/s | ns | ratio | to | spread |")?;
+    let with_bars = rows.iter().any(|row| row.bar_seconds.is_some());
+    write!(text, "| workload | subject | M/s | time | ratio | to | spread |")?;
+    if with_bars {
+        write!(text, " at most |")?;
+    }
     for fact in &facts {
         write!(text, " {fact} |")?;
     }
-    writeln!(text, "\n|{}", " --- |".repeat(7 + facts.len()))?;
+    writeln!(text, "\n|{}", " --- |".repeat(7 + usize::from(with_bars) + facts.len()))?;
     for row in rows {
         let Row { workload, name, peer, million_per_second, ratio, spread, .. } = row;
-        let (ns, percent) = (1e3 / million_per_second, spread * 100.0);
-        write!(
-            text,
-            "| {workload} | {name} | {million_per_second:.1} | {ns:.2} | {ratio:.2} | {peer} | {percent:.0}% |"
-        )?;
+        let (seconds, percent) = (1e-6 / million_per_second, spread * 100.0);
+        let (rate, time) = (four_digits(*million_per_second), with_unit(seconds));
+        write!(text, "| {workload} | {name} | {rate} | {time} | {ratio:.2} | {peer} | {percent:.0}% |")?;
+        match row.bar_seconds {
+            Some(bar) if seconds <= bar => write!(text, " {}: met |", with_unit(bar))?,
+            Some(bar) => write!(text, " {}: missed |", with_unit(bar))?,
+            None if with_bars => write!(text, " – |")?,
+            None => {}
+        }
         for fact in &facts {
             match row.facts.get(fact) {
                 Some(value) => write!(text, " {} |", four_digits(*value))?,
@@ -64,6 +72,13 @@ fn markdown(subject: &dyn Subject, machine: &Machine, effort: Effort, rows: &[Ro
         writeln!(text)?;
     }
     Ok(text)
+}
+
+/// A time in the largest unit of which it is one or more.
+fn with_unit(seconds: f64) -> String {
+    let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
+    let (size, unit) = units.into_iter().find(|(size, _)| seconds >= *size).unwrap_or((1e-9, "ns"));
+    format!("{:.2} {unit}", seconds / size)
 }
 
 /// A number in few characters, whatever its size.
@@ -80,7 +95,13 @@ fn four_digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::four_digits;
+    use super::{four_digits, with_unit};
+
+    #[test]
+    fn times_are_in_the_largest_unit() {
+        let shown: Vec<_> = [2.5e-10, 8.49e-9, 1e-6, 0.0123, 2.1].into_iter().map(with_unit).collect();
+        assert_eq!(shown, ["0.25 ns", "8.49 ns", "1.00 µs", "12.30 ms", "2.10 s"]);
+    }
 
     #[test]
     fn numbers_are_short_whatever_their_size() {

@@ -2,6 +2,8 @@
 
 mod filters;
 mod hash;
+mod plan;
+mod tables;
 
 use anyhow::Result;
 
@@ -21,5 +23,5 @@ pub(crate) trait Subject {
 
 /// All subjects, in the order of the project.
 pub(crate) fn all() -> Vec<Box<dyn Subject>> {
-    vec![Box::new(hash::Hash), Box::new(filters::Filters)]
+    vec![Box::new(hash::Hash), Box::new(filters::Filters), Box::new(plan::Plan), Box::new(tables::Tables)]
 }

@@ -309,7 +309,9 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             "fastbloom atomic",
             peer,
             |filter| filter.clear(),
-            |filter, keys: &[K]| in_two_threads(keys, |key| _ = filter.insert(key)),
+            |filter, keys: &[K]| {
+                in_two_threads(keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
+            },
             |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
             |filter| filter.num_bits() / 8,
         ),
@@ -317,15 +319,27 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             "oneread atomic Bloom",
             AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
             |filter| filter.clear(),
-            |filter, keys| in_two_threads(keys, |key| _ = filter.insert(key)),
+            |filter, keys| in_two_threads(keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
             |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+        made(
+            "oneread atomic Bloom, batch",
+            AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
+            |filter| filter.clear(),
+            |filter, keys| in_two_threads(keys, |keys| filter.insert_many(keys)),
+            |filter, keys| {
+                let mut found = 0;
+                filter.contains_many(keys, |answer| found += usize::from(answer));
+                found
+            },
             |filter| filter.byte_len(),
         ),
         made(
             "oneread atomic blocked",
             AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_seed(blocked, SEED)?),
             |filter| filter.clear(),
-            |filter, keys| in_two_threads(keys, |key| _ = filter.insert(key)),
+            |filter, keys| in_two_threads(keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
             |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
             |filter| filter.byte_len(),
         ),
@@ -343,11 +357,11 @@ fn count_hashes<K: Hash>(keys: &[K], contains: impl Fn(u64) -> bool) -> usize {
     tally(keys.iter().map(|key| contains(hasher.hash_one(key))))
 }
 
-fn in_two_threads<K: Sync>(keys: &[K], work: impl Fn(&K) + Sync) {
+fn in_two_threads<K: Sync>(keys: &[K], work: impl Fn(&[K]) + Sync) {
     let (first, second) = keys.split_at(keys.len() / 2);
     std::thread::scope(|scope| {
-        scope.spawn(|| first.iter().for_each(&work));
-        second.iter().for_each(&work);
+        scope.spawn(|| work(first));
+        work(second);
     });
 }
 
