@@ -35,7 +35,7 @@ use crate::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use super::float::exp;
 use super::multilevel::MultilevelPlan;
 
-pub use single::{hashes_for_failures, hashes_for_false_positives};
+pub use single::{hashes_for_failures, hashes_for_false_positives, single_for_exponent};
 
 /// What a summary of a layout says of a multilevel table with a number of items.
 ///

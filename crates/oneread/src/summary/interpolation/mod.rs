@@ -27,7 +27,7 @@ use packed::{Packed, Widths};
 /// # Two forms
 /// [`new`](Self::new) keeps the one array of the paper, bit by bit to its bytes, and shifts what is behind an entry that comes or goes: half
 /// of it, 36 KB for ten thousand keys. [`in_blocks`](Self::in_blocks) divides the array by the leading bits of the strings into blocks of
-/// about 64 keys, and shifts part of a block only, for 6 bits a key more. (Blocks, since strings are random: no tree is
+/// about 64 keys, and shifts part of a block only, for 2 to 4 bits a key more. (Blocks, since strings are random: no tree is
 /// needed to keep them even.)
 ///
 /// # Source
