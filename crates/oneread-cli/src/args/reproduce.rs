@@ -8,7 +8,7 @@ use oneread_lab::Paper;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  oneread reproduce                        everything, in a minute or two      
+  oneread reproduce                        everything, in a minute or two
   oneread reproduce lecture less-hashing   two of the papers
   oneread reproduce --full --out results   with smaller errors, kept in a folder; interrupted, it goes on there
 
