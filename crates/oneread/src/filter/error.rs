@@ -2,42 +2,6 @@
 
 use core::fmt;
 
-use crate::bits::OutOfMemory;
-use crate::layout::LayoutError;
-
-/// A filter cannot be built.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The parameters make no layout.
-    Layout(LayoutError),
-    /// There is no memory for the layout.
-    OutOfMemory(OutOfMemory),
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Layout(error) => error.fmt(f),
-            Self::OutOfMemory(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for BuildError {}
-
-impl From<LayoutError> for BuildError {
-    fn from(error: LayoutError) -> Self {
-        Self::Layout(error)
-    }
-}
-
-impl From<OutOfMemory> for BuildError {
-    fn from(error: OutOfMemory) -> Self {
-        Self::OutOfMemory(error)
-    }
-}
-
 /// Two filters cannot be joined: their bits mean different things. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -31,5 +31,7 @@ pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, Blocked
 pub use bloom::{AtomicBloomFilter, Bloom, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
 pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
-pub use error::{BuildError, MergeError, NotPresent};
+pub use error::{MergeError, NotPresent};
+
+pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};

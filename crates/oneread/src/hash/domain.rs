@@ -37,6 +37,8 @@ impl Domain {
     pub const COUNT_MIN: Domain = Domain::numbered(RESERVED + 2);
     /// The buckets of a multilevel table, level by level.
     pub const TABLE: Domain = Domain::numbered(RESERVED + 3);
+    /// The strings and probe locations of a table's summary.
+    pub const SUMMARY: Domain = Domain::numbered(RESERVED + 4);
 
     /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
     pub(crate) const fn layer(index: u16) -> Self {

@@ -19,6 +19,7 @@
 
 mod blocked;
 mod bloom;
+mod build;
 mod count_min;
 mod counting;
 mod dleft;
@@ -32,6 +33,7 @@ mod summary;
 
 pub use blocked::BlockedLayout;
 pub use bloom::BloomLayout;
+pub use build::BuildError;
 pub use count_min::{CountMinLayout, Update};
 pub use counting::{Counting, CountingLayout};
 pub use dleft::{BucketBits, DLeftLayout, Semisort, Ties};

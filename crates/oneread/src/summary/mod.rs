@@ -53,9 +53,7 @@ use crate::layout::MultilevelLayout;
 
 /// The words that summaries draw, apart from those of tables and filters. All filters of one summary share them: the odds ask only
 /// that the probes of one filter be independent (section VIII-B of the paper).
-///
-/// The number is the lowest of those of a growing filter's layers, which never come that far: a filter has at most 4096.
-const DOMAIN: Domain = Domain::layer(0x7fff);
+const DOMAIN: Domain = Domain::SUMMARY;
 
 /// Probe number `index` of a digest in a filter of `places` places: a word for each, never double hashing.
 ///

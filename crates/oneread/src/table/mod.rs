@@ -20,13 +20,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod error;
 mod multilevel;
 pub mod placement;
 pub mod simulate;
 pub mod study;
 
-pub use error::BuildError;
+pub use crate::layout::BuildError;
 pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
     OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,

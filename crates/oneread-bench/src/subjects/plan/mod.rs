@@ -142,7 +142,7 @@ fn tables(bench: &mut Bench, case: &Case) -> Result<()> {
     let plan = MultilevelPlan::new(table, *items)?;
     let name = match plan.accuracy() {
         Accuracy::Exact { .. } => "MultilevelPlan, exact",
-        _ => "MultilevelPlan, approximate",
+        _ => "MultilevelPlan, close",
     };
     let ours = || MultilevelPlan::new(table, *items).expect("planned before").crisis_probability();
     let mut contestants = vec![planner(name, case, ours).with_bar(case.bar)];

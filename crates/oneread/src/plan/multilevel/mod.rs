@@ -72,7 +72,7 @@ pub enum Accuracy {
         relative_error: f64,
     },
     /// A level has so few buckets for its items, or so large ones, that what it passes on was taken for normally distributed.
-    /// Expected loads are right to some digits; a crisis is certain or nearly so, unless a larger level follows.
+    /// Expected loads are right to some digits (in a hundred random plans at most 1.5e-5 of the items were lost); a crisis is certain or nearly so, unless a larger level follows.
     Overloaded,
     /// The crisis probability is below 1e-200 and takes a hundred items or more in one bucket. Its logarithm was estimated, by the
     /// likeliest way to a crisis alone; all other numbers are as exact as can be.

@@ -20,32 +20,32 @@ use oneread::hash::{Digest, Digester, Domain, Ideal};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
 
 /// A stream of random numbers, the same for the same seed.
-struct Random {
+pub(crate) struct Random {
     source: Ideal,
     drawn: u64,
 }
 
 impl Random {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { source: Ideal::with_seed(seed), drawn: 0 }
     }
 
-    fn digest(&mut self) -> Digest {
+    pub(crate) fn digest(&mut self) -> Digest {
         self.drawn += 1;
         self.source.digest(&self.drawn)
     }
 
-    fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         self.digest().word(Domain::new(0), 0)
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         oneread::hash::reduce(self.word(), limit)
     }
 }
 
 /// All policies, with a name each.
-fn policies() -> Vec<(&'static str, Moves)> {
+pub(crate) fn policies() -> Vec<(&'static str, Moves)> {
     let hints = |rule, chain| Hints { rule, chain };
     let restricted = |fanout, maps, keep| Moves::Restricted(Restriction { fanout, maps, keep });
     vec![
@@ -68,6 +68,6 @@ fn policies() -> Vec<(&'static str, Moves)> {
 }
 
 /// Levels that halve, the first of `first` buckets.
-fn halving(first: u64, levels: u32, moves: Moves) -> MultilevelLayout {
+pub(crate) fn halving(first: u64, levels: u32, moves: Moves) -> MultilevelLayout {
     MultilevelLayout::geometric(first, 0.5, levels).unwrap().with_moves(moves).unwrap()
 }

@@ -1,17 +1,18 @@
-//! Why a table cannot be built.
+//! Why a structure cannot be built from a layout.
 
 use core::fmt;
 
 use crate::bits::OutOfMemory;
-use crate::layout::LayoutError;
 
-/// A table cannot be built.
+use super::LayoutError;
+
+/// A structure cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The sizes make no table.
+    /// The parameters make no layout.
     Layout(LayoutError),
-    /// There is no memory for it.
+    /// There is no memory for the layout.
     OutOfMemory(OutOfMemory),
 }
 
