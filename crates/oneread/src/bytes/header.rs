@@ -21,14 +21,23 @@ pub enum Kind {
     CountMin = 4,
     /// A growing filter.
     Growing = 5,
+    /// A d-left filter.
+    DLeft = 6,
     /// A multilevel table.
     Multilevel = 16,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 6] =
-        [Self::Bloom, Self::Blocked, Self::Counting, Self::CountMin, Self::Growing, Self::Multilevel];
+    pub const ALL: [Kind; 7] = [
+        Self::Bloom,
+        Self::Blocked,
+        Self::Counting,
+        Self::CountMin,
+        Self::Growing,
+        Self::DLeft,
+        Self::Multilevel,
+    ];
 
     /// The kind of a number in a file.
     #[must_use]
@@ -56,6 +65,7 @@ impl fmt::Display for Kind {
             Self::Counting => "a counting Bloom filter",
             Self::CountMin => "a Count-Min sketch",
             Self::Growing => "a growing filter",
+            Self::DLeft => "a d-left filter",
             Self::Multilevel => "a multilevel table",
         })
     }

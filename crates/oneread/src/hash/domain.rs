@@ -39,6 +39,8 @@ impl Domain {
     pub const TABLE: Domain = Domain::numbered(RESERVED + 3);
     /// The strings and probe locations of a table's summary.
     pub const SUMMARY: Domain = Domain::numbered(RESERVED + 4);
+    /// The buckets and the fingerprint of a d-left filter.
+    pub const DLEFT: Domain = Domain::numbered(RESERVED + 7);
 
     /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
     pub(crate) const fn layer(index: u16) -> Self {

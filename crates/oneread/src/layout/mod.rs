@@ -36,7 +36,7 @@ pub use bloom::BloomLayout;
 pub use build::BuildError;
 pub use count_min::{CountMinLayout, Update};
 pub use counting::{Counting, CountingLayout};
-pub use dleft::{BucketBits, DLeftLayout, Semisort, Ties};
+pub use dleft::{BucketBits, DLeftLayout, Division, Semisort, Ties};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;

@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
-    CountingFiltersLayout, CountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LayoutError,
-    Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Semisort, SingleFilterLayout,
-    SummaryLayout, Ties, Update,
+    CountingFiltersLayout, CountingLayout, DLeftLayout, Division, GrowingLayout, InterpolationLayout,
+    LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Semisort,
+    SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 
@@ -196,6 +196,10 @@ struct DLeft {
     semisort: Semisort,
     group: u32,
     ties: Ties,
+    #[serde(default, with = "DivisionName")]
+    division: Division,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pages: Option<u64>,
 }
 
 impl Fields for DLeft {
@@ -208,12 +212,19 @@ impl Fields for DLeft {
             semisort: layout.semisort(),
             group: layout.group(),
             ties: layout.ties(),
+            division: layout.division(),
+            pages: layout.pages(),
         }
     }
 
     fn checked(self) -> Result<DLeftLayout, LayoutError> {
-        let layout = DLeftLayout::uneven(&self.buckets, self.bucket_bits)?;
-        layout.with_semisort(self.semisort).with_ties(self.ties).with_group(self.group)
+        let layout = match self.pages {
+            // Their sub-tables have one size only, whatever is said.
+            Some(pages) => DLeftLayout::paged(pages, self.bucket_bits)?,
+            None => DLeftLayout::uneven(&self.buckets, self.bucket_bits)?,
+        };
+        let layout = layout.with_semisort(self.semisort).with_ties(self.ties).with_division(self.division);
+        layout.with_group(self.group)
     }
 }
 
@@ -240,6 +251,14 @@ enum SemisortName {
     None,
     One,
     Paper,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Division", rename_all = "kebab-case")]
+enum DivisionName {
+    Equal,
+    Uneven,
+    Fixed,
 }
 
 #[derive(Serialize, Deserialize)]

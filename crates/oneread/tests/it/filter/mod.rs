@@ -5,6 +5,7 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod dleft;
 mod growing;
 // Millions of queries: too many for an interpreter.
 #[cfg(not(miri))]
