@@ -1,7 +1,8 @@
 //! Insertions from many threads.
 
 use super::choices::Choice;
-use super::{AtomicDLeftFilter, DLeft, DLeftFilter, Place, Work, usual_place};
+use super::simd::Outcome;
+use super::{AtomicDLeftFilter, DLeft, DLeftFilter, Work};
 use crate::bits::{AtomicWords, Words};
 use crate::filter::Full;
 use crate::filter::batch::in_batches_of;
@@ -54,13 +55,16 @@ impl<D> AtomicDLeftFilter<D> {
     #[inline(always)]
     fn insert_at<const DD: usize>(&self, choice: Choice<DD>) -> Result<bool, Full> {
         loop {
-            let (at, word) = match usual_place(&self.words, choice, true) {
-                Place::Found => return Ok(true),
-                Place::Full => return Err(Full),
-                Place::Free(at, word) => (at, word),
-            };
-            if self.words.replace(at, word, self.simd.with(word, choice.fingerprint)) {
-                return Ok(false);
+            let buckets = self.buckets(choice.buckets);
+            match self.simd.insert::<DD>(buckets, choice.fingerprint, true) {
+                Outcome::Inserted(number, bucket) => {
+                    let number = number as usize;
+                    if self.words.replace(choice.buckets.0[number], buckets[number], bucket) {
+                        return Ok(false);
+                    }
+                }
+                Outcome::Found => return Ok(true),
+                Outcome::Full => return Err(Full),
             }
         }
     }

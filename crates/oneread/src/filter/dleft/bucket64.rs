@@ -20,7 +20,7 @@
 //! The paper sorts by the first bit. By the sixteenth, a lane is always the top of the fingerprint, whatever the load: one shift.
 
 /// The bits of a bucket that hold fingerprints.
-const SPACE: u32 = 60;
+pub(super) const SPACE: u32 = 60;
 
 /// The most fingerprints.
 pub(super) const CAPACITY: u32 = 6;

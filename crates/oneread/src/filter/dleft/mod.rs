@@ -20,7 +20,7 @@ mod statistics;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::in_batches_of;
+use super::batch::{CACHED_BYTES, in_batches_of};
 use super::{BuildError, Full, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
@@ -30,7 +30,7 @@ use crate::plan;
 
 use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
 use codec::Codec;
-use simd::Simd;
+use simd::{Four, Outcome, Simd, Vector, Wide};
 
 pub use balanced::{Balance, BalanceError};
 #[cfg(feature = "std")]
@@ -228,13 +228,14 @@ impl<D> DLeftFilter<D> {
         if self.codec.is_some() {
             return self.insert_encoded(choice, look);
         }
-        let (at, word) = match usual_place(&self.words, choice, look) {
-            Place::Found => return Ok(true),
-            Place::Full => return Err(Full),
-            Place::Free(at, word) => (at, word),
-        };
-        self.words[at] = self.simd.with(word, choice.fingerprint);
-        Ok(false)
+        match self.simd.insert::<DD>(self.buckets(choice.buckets), choice.fingerprint, look) {
+            Outcome::Inserted(number, bucket) => {
+                self.words[choice.buckets.0[number as usize]] = bucket;
+                Ok(false)
+            }
+            Outcome::Found => Ok(true),
+            Outcome::Full => Err(Full),
+        }
     }
 
     #[cold]
@@ -259,36 +260,6 @@ impl<D> DLeftFilter<D> {
         codec.insert(&mut self.words[words], own, choice.fingerprint);
         Ok(false)
     }
-}
-
-/// What comes of looking at the buckets of a key.
-enum Place {
-    Found,
-    Full,
-    /// The least loaded bucket, and what is in it.
-    Free(usize, u64),
-}
-
-/// Finds the place of a fingerprint among buckets of the usual kind.
-#[inline(always)]
-fn usual_place<const DD: usize>(words: &impl Words, choice: Choice<DD>, look: bool) -> Place {
-    // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them, and
-    // the words are of one layout.
-    let buckets = choice.buckets.0.map(|at| unsafe { words.word_unchecked(at) });
-    if look && buckets.iter().fold(0, |any, &bucket| any | bucket64::matches(bucket, choice.fingerprint)) != 0
-    {
-        return Place::Found;
-    }
-    // The least load, and of equal ones the leftmost, without a branch that nobody can predict.
-    let (mut at, mut word, mut least) = (choice.buckets.0[0], buckets[0], bucket64::load(buckets[0]));
-    for subtable in 1..DD {
-        let load = bucket64::load(buckets[subtable]);
-        let better = load < least;
-        at = if better { choice.buckets.0[subtable] } else { at };
-        word = if better { buckets[subtable] } else { word };
-        least = if better { load } else { least };
-    }
-    if least == bucket64::CAPACITY { Place::Full } else { Place::Free(at, word) }
 }
 
 impl<D, S> DLeft<D, S> {
@@ -349,12 +320,19 @@ impl<D, S: Words> DLeft<D, S> {
         if let Some(codec) = &self.codec {
             return self.contains_encoded(choice, codec);
         }
-        let matches = |bucket: usize| {
-            // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made
-            // them, and the words are of one layout.
-            bucket64::matches(unsafe { self.words.word_unchecked(bucket) }, choice.fingerprint)
-        };
-        choice.buckets.0.into_iter().fold(0, |any, bucket| any | matches(bucket)) != 0
+        self.simd.matches(self.buckets(choice.buckets), choice.fingerprint)
+    }
+
+    /// The buckets themselves, if they are of the usual kind.
+    #[inline(always)]
+    fn buckets<const DD: usize>(&self, buckets: Buckets<DD>) -> Four {
+        let mut four = [0; MOST_SUBTABLES];
+        for (bucket, at) in four.iter_mut().zip(buckets.0) {
+            // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them,
+            // and the words are of one layout.
+            *bucket = unsafe { self.words.word_unchecked(at) };
+        }
+        four
     }
 
     #[cold]
@@ -501,10 +479,41 @@ impl<D, S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsM
 
     #[inline(always)]
     fn run<const DD: usize>(mut self, choose: impl Fn(Digest) -> Choice<DD>) {
-        in_batches_of(self.digests.map(choose), Choice::default(), |choices| {
-            choices.iter().for_each(|choice| self.filter.prefetch(choice.buckets));
-            choices.iter().for_each(|&choice| (self.answer)(self.filter.contains_at(choice)));
+        let filter = self.filter;
+        let choices = self.digests.map(choose);
+        if filter.codec.is_some() {
+            return choices.for_each(|choice| (self.answer)(filter.contains_at(choice)));
+        }
+        if filter.byte_len() < CACHED_BYTES {
+            return filter.simd.run(ContainsAll { filter, choices, answer: self.answer });
+        }
+        in_batches_of(choices, Choice::default(), |choices| {
+            choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
+            filter.simd.run(ContainsAll { filter, choices: choices.iter().copied(), answer: &mut self.answer });
         });
+    }
+}
+
+/// Looks all choices up, in a filter of the usual kind.
+struct ContainsAll<'a, D, S, I, A> {
+    filter: &'a DLeft<D, S>,
+    choices: I,
+    answer: A,
+}
+
+impl<const DD: usize, D, S, I, A> Wide for ContainsAll<'_, D, S, I, A>
+where
+    S: Words,
+    I: Iterator<Item = Choice<DD>>,
+    A: FnMut(bool),
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(mut self, vector: V) {
+        for choice in self.choices {
+            (self.answer)(vector.matches(self.filter.buckets(choice.buckets), choice.fingerprint));
+        }
     }
 }
 
