@@ -42,7 +42,7 @@ pub enum Rebuild {
 /// of their keys take a read.
 ///
 /// # Limits
-/// The table must not move items by itself. If a digester panics while a rebuild moves an item, this item is lost.
+/// The table must not move items by itself.
 ///
 /// # Example
 /// ```
@@ -71,7 +71,7 @@ pub struct LazilyDeleting<K, V, S, D = crate::hash::Portable> {
 
 impl<K, V, S, D> LazilyDeleting<K, V, S, D>
 where
-    K: Eq + Clone,
+    K: Eq,
     S: Summary<Digester = D>,
     D: Digester<K>,
 {
@@ -199,24 +199,20 @@ where
         map.table.retain(|_, value| value.is_some());
         self.deleted = 0;
         let mut moves = 0;
-        for level in 1..=map.places.level_count() {
-            let places = map.places.in_level(level);
-            for place in places {
-                // An item goes to the first level with room, as a new one would. Rooms that were left in this pass count.
-                let Some((key, _)) = map.table.item_at(place) else { continue };
-                let digest = map.table.digester().digest(key);
-                let is_free = |place: usize| map.table.item_at(place).is_none();
-                if !(0..level).any(|above| map.places.of(digest, above).any(is_free)) {
-                    continue;
-                }
-                let key = key.clone();
-                if let Some((key, value)) = map.table.remove_entry(&key) {
-                    moves += u64::from(map.table.insert(key, value).is_ok());
-                }
+        for place in 0..map.table.capacity() {
+            // An item goes to the first level with room, as a new one would. Rooms that were left in this pass count.
+            let Some((key, _)) = map.table.item_at(place) else { continue };
+            let digest = map.table.digester().digest(key);
+            let placement = map.table.placement();
+            let room = (0..placement.level_of(place))
+                .flat_map(|above| placement.places_in(digest, above))
+                .find(|&place| !placement.in_use(place));
+            if let Some(to) = room {
+                map.table.transfer(place, to);
+                moves += 1;
             }
         }
-        // Without memory the map goes on without summary, and tries again with the next change.
-        map.rebuild_summary().ok();
+        map.rebuild_summary();
         self.rebuilds += 1;
         self.moved += moves;
         moves

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::plan::summary::SummaryPlan;
 
 /// What one lookup did.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lookup {
     pub(super) place: Option<usize>,
     /// Where it was found; the stash is the level after the last.

@@ -6,6 +6,7 @@
 //! 2. An item lies in a bucket of its digest, or in the stash.
 //! 3. No two items have equal keys, unless their `Eq` lies.
 
+mod access;
 mod entry;
 mod full;
 mod iter;
@@ -338,7 +339,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     }
 
     /// Takes out the item at a place that is in use, and moves others.
-    fn take(&mut self, place: usize, digest: Digest) -> Option<(K, V)>
+    pub(crate) fn take(&mut self, place: usize, digest: Digest) -> Option<(K, V)>
     where
         D: Digester<K>,
     {
@@ -400,7 +401,7 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
     }
 
     /// Inserts an item whose key is not there; gives its place.
-    fn insert_new(&mut self, digest: Digest, key: K, value: V) -> Result<usize, Full<K, V>> {
+    pub(crate) fn insert_new(&mut self, digest: Digest, key: K, value: V) -> Result<usize, Full<K, V>> {
         let mut held = Held { entries: &mut self.entries, digester: &self.digester };
         let mut placed = self.placement.insert_in_level(digest, &mut held);
         if placed.is_err() {

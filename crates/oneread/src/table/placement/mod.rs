@@ -10,6 +10,7 @@
 //!                                        or the stash, or a crisis
 //! ```
 
+mod by_level;
 mod geometry;
 mod hints;
 mod occupancy;
