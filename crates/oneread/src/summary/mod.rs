@@ -46,7 +46,7 @@ pub use level_set::LevelSet;
 pub use multiple::{MultiFilter, MultiFilterSummary};
 pub use page::PageSummary;
 pub use single::{SingleFilter, SingleFilterSummary};
-pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, Stats, Summarized};
+pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, RejoinError, Stats, Summarized};
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::MultilevelLayout;

@@ -10,6 +10,7 @@
 mod change;
 mod lazy;
 mod moves;
+mod rejoin;
 mod stats;
 
 use core::borrow::Borrow;
@@ -24,6 +25,7 @@ use crate::table::{Iter, IterMut, MultilevelTable};
 use stats::{Lookup, Tally};
 
 pub use lazy::{LazilyDeleting, Rebuild};
+pub use rejoin::RejoinError;
 pub use stats::{Measured, Planned, Stats};
 
 /// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key that is not there.
@@ -176,9 +178,14 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             measured: self.tally.measured(),
             planned: self.planned,
             items: self.table.len() as u64,
+            deleted: 0,
             rebuilds: self.rebuilds,
+            moved: 0,
+            overwritten: 0,
+            stale: 0,
             summary_bytes: self.summary.byte_len(),
             occupancy_bytes: self.table.layout().occupancy_bytes(),
+            deletion_bytes: 0,
         }
     }
 

@@ -5,6 +5,7 @@ mod joined;
 #[cfg(feature = "serde")]
 mod layouts;
 mod lazy;
+mod lazy_model;
 mod model;
 mod multiple;
 mod page;
@@ -12,6 +13,8 @@ mod properties;
 mod single;
 mod sizes;
 // Whole tables of the paper.
+#[cfg(not(miri))]
+mod pollution;
 #[cfg(not(miri))]
 mod reads;
 
