@@ -9,6 +9,7 @@
 
 mod change;
 mod lazy;
+mod many;
 mod moves;
 mod rejoin;
 mod stats;
@@ -128,6 +129,14 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             return Err(BuildError::Moves);
         }
         Ok(Self { table, summary, trusted: true, planned: None, tally: Tally::default(), rebuilds: 0 })
+    }
+
+    /// The same, with what a plan says for [`stats`](Self::stats) to show: for a summary that no plan leads to, such as one
+    /// with counters, beside the plan of the one without.
+    #[must_use]
+    pub fn with_plan(mut self, plan: &SummaryPlan) -> Self {
+        self.planned = Some(plan.into());
+        self
     }
 
     /// The table.

@@ -81,6 +81,9 @@ where
             assert!((0..keys).all(|key| map.get(&key) == model.get(&key)), "{when:?}");
         }
         if operation % 512 == 511 {
+            let (mut answers, all) = (Vec::new(), (0..keys).collect::<Vec<_>>());
+            map.get_many(&all, |value| answers.push(value));
+            assert!(all.iter().map(|key| model.get(key)).eq(answers));
             assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
             let levels = map.summary().level_count();
             for key in model.keys() {

@@ -280,16 +280,34 @@ where
         self.map.table.locate(key).location
     }
 
+    /// Looks many keys up, and counts the lookups; `answer` gets the values in the order of the keys.
+    pub fn get_many<'a, 'q, Q: ?Sized + Eq + 'q>(
+        &'a self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        mut answer: impl FnMut(Option<&'a V>),
+    ) where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.map.find_many(keys, self.is_live(), |place| {
+            answer(place.and_then(|place| self.map.table.item_at(place)?.1.as_ref()));
+        });
+    }
+
     /// A lookup that passes over what is deleted, without reading it.
     fn find_live<Q: ?Sized + Eq>(&self, digest: Digest, key: &Q) -> Lookup
     where
         K: Borrow<Q>,
     {
+        self.map.find_in(self.map.levels_of(digest), digest, key, self.is_live())
+    }
+
+    /// Whether the item at a place is not deleted.
+    fn is_live(&self) -> impl Fn(usize) -> bool {
         // The bits are not of these places only after a panic in the middle of a crisis; then the items themselves tell.
         let fresh = self.generation == self.map.table.generation();
         let has_value = |place| self.map.table.item_at(place).is_some_and(|(_, value)| value.is_some());
-        let is_live = |place| if fresh { !self.deletions.get(place) } else { has_value(place) };
-        self.map.find_in(self.map.levels_of(digest), digest, key, is_live)
+        move |place| if fresh { !self.deletions.get(place) } else { has_value(place) }
     }
 
     /// All items went elsewhere, if the table has other functions now: those without value are the deleted ones.
