@@ -1,7 +1,6 @@
 //! Looking many keys up together, so that their waits for memory overlap.
 
 use core::borrow::Borrow;
-use core::hint::black_box;
 
 use super::Summarized;
 use super::stats::Lookup;
@@ -69,16 +68,12 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             if filled == 0 {
                 return;
             }
-            let mut in_use = 0;
             for (_, digest, levels) in batch.iter_mut().flatten() {
                 *levels = self.levels_of(*digest);
-                // Looks at the first bucket that will be read, so that it comes near. None of these looks waits for another one.
                 if let Some(level) = levels.first() {
-                    let place = self.table.placement().places_in(*digest, level).start;
-                    in_use += usize::from(self.table.item_at(place).is_some());
+                    self.table.prefetch(self.table.placement().places_in(*digest, level).start);
                 }
             }
-            black_box(in_use);
             for (key, digest, levels) in batch.iter().flatten() {
                 let lookup: Lookup = self.find_in(*levels, *digest, *key, &accepts);
                 self.tally.count(&lookup);

@@ -1,9 +1,7 @@
 //! What a summary's side needs of a table: items by their places.
 
-use core::mem;
-
 use super::MultilevelTable;
-use crate::bits::{OutOfMemory, reserved};
+use crate::bits::{OutOfMemory, prefetch, reserved};
 use crate::table::placement::Placement;
 
 impl<K, V, D> MultilevelTable<K, V, D> {
@@ -11,6 +9,12 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     #[inline(always)]
     pub(crate) fn placement(&self) -> &Placement {
         &self.placement
+    }
+
+    /// Asks for the item at a place to be brought near, without waiting for it.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, place: usize) {
+        prefetch(&self.entries, place);
     }
 
     /// The value at a place, to be changed.
@@ -34,7 +38,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     /// Puts an item in the stead of one that is there.
     pub(crate) fn replace_at(&mut self, place: usize, key: K, value: V) -> Option<(K, V)> {
         debug_assert!(self.placement.in_use(place), "nothing to be replaced at place {place}");
-        mem::replace(&mut self.entries[place], Some((key, value)))
+        self.entries[place].replace((key, value))
     }
 
     /// The same table with other values.
