@@ -21,7 +21,7 @@ use super::{AnySummary, BuildError, LevelSet, Summary};
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::Moves;
 use crate::plan::summary::SummaryPlan;
-use crate::table::{Iter, IterMut, MultilevelTable};
+use crate::table::{Drain, Iter, IterMut, MultilevelTable};
 
 use stats::{Lookup, Tally};
 
@@ -209,6 +209,22 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.table.clear();
         self.summary.reset(self.table.generation());
         self.trusted = true;
+    }
+
+    /// Keeps only the items that a test accepts, and makes the summary anew: also one that cannot forget.
+    pub fn retain(&mut self, accepts: impl FnMut(&K, &mut V) -> bool)
+    where
+        D: Digester<K>,
+    {
+        self.trusted = false;
+        self.table.retain(accepts);
+        self.rebuild_summary();
+    }
+
+    /// Empties the map, and gives its items. The next change makes the summary anew.
+    pub fn drain(&mut self) -> Drain<'_, K, V> {
+        self.trusted = false;
+        self.table.drain()
     }
 
     /// The value of a key.

@@ -17,10 +17,16 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         prefetch(&self.entries, place);
     }
 
+    /// The item at a place, with its value to be changed.
+    #[inline]
+    pub(crate) fn item_at_mut(&mut self, place: usize) -> Option<(&K, &mut V)> {
+        self.entries.get_mut(place)?.as_mut().map(|(key, value)| (&*key, value))
+    }
+
     /// The value at a place, to be changed.
     #[inline]
     pub(crate) fn value_at_mut(&mut self, place: usize) -> Option<&mut V> {
-        self.entries.get_mut(place)?.as_mut().map(|(_, value)| value)
+        self.item_at_mut(place).map(|(_, value)| value)
     }
 
     /// Moves the item at a place to one that is free.

@@ -255,7 +255,7 @@ fn plans_become_lazily_deleting_maps() {
     let when = Rebuild::when_asked().at_deleted(10).in_steps(8);
     let mut map = LazilyDeleting::from_plan_with_seed(&plan, 1, when).unwrap();
     (0..100u64).for_each(|key| _ = map.insert(key, ()).unwrap());
-    (0..50).for_each(|key| _ = map.remove(&key).unwrap());
+    (0..50).for_each(|key| map.remove(&key).unwrap());
     assert!((0..100).all(|key| map.contains_key(&key) == (key >= 50)));
     assert_eq!(map.stats().planned.unwrap().items, 100);
     #[cfg(feature = "std")]

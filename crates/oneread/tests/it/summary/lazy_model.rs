@@ -70,6 +70,10 @@ where
             85 if random.below(3) == 0 => map.begin_rebuild(),
             86 => _ = map.step(random.below(60) as usize),
             87 if random.below(40) == 0 => _ = map.rebuild(),
+            89 if random.below(10) == 0 => {
+                map.retain(|key, _| key % 3 != value % 3);
+                model.retain(|key, _| key % 3 != value % 3);
+            }
             88 if random.below(200) == 0 => {
                 map.clear();
                 model.clear();

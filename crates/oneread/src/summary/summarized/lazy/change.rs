@@ -54,6 +54,21 @@ where
         value
     }
 
+    /// Marks all items that a test does not accept.
+    pub fn retain(&mut self, mut accepts: impl FnMut(&K, &mut V) -> bool) {
+        self.work();
+        for place in 0..self.map.table.capacity() {
+            if let Some((key, value)) = self.map.table.item_at_mut(place)
+                && let Some(present) = value
+                && !accepts(key, present)
+            {
+                let gone = value.take();
+                self.deletions.set(place);
+                drop(gone);
+            }
+        }
+    }
+
     /// Removes all items, deleted ones too.
     pub fn clear(&mut self) {
         self.job = None;
