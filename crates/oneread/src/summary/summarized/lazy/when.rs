@@ -12,10 +12,25 @@ use crate::layout::LayoutError;
 /// # Example
 /// ```
 /// use core::time::Duration;
-/// use oneread::summary::Rebuild;
+/// use oneread::layout::{MultilevelLayout, SingleFilterLayout};
+/// use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
+/// use oneread::table::MultilevelTable;
 ///
-/// // With 909 deleted items or every hour, 64 places with each change.
-/// let when = Rebuild::when_asked().at_deleted(909).every(Duration::from_secs(3600)).in_steps(64);
+/// // With two deleted items or every hour, 300 of the 550 places and the stash with each change.
+/// let when = Rebuild::when_asked().at_deleted(2).every(Duration::from_secs(3600)).in_steps(300);
+/// let table = MultilevelTable::with_seed(MultilevelLayout::new([400, 100, 50])?, 1)?;
+/// let summary = SingleFilterSummary::with_seed(SingleFilterLayout::new(1200, 15)?, 3, 1)?;
+/// let mut map = LazilyDeleting::new(table, summary, when)?;
+/// for key in 0..9u64 {
+///     map.insert(key, ())?;
+/// }
+/// (map.remove(&0), map.remove(&1));
+/// assert!(!map.is_rebuilding() && map.deleted() == 2);
+/// map.insert(9, ())?;
+/// assert!(map.is_rebuilding());
+/// map.insert(10, ())?;
+/// assert!(!map.is_rebuilding() && map.deleted() == 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rebuild {
