@@ -5,6 +5,7 @@ mod joined;
 #[cfg(feature = "serde")]
 mod layouts;
 mod lazy;
+mod lists;
 mod model;
 mod multiple;
 mod page;
