@@ -8,8 +8,9 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::RangeInclusive;
+use core::ops::{Range, RangeInclusive};
 
+use super::batch::{FIRST, Staged, levels_of_many, look_up};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
@@ -101,7 +102,20 @@ impl Filter<Vec<u64>> {
 impl<S: Words> Filter<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
-        (0..self.hashes).all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
+        self.first_contain(digest, self.hashes)
+    }
+
+    /// Whether the counters of the first probes are above 0.
+    #[inline(always)]
+    fn first_contain(&self, digest: Digest, probes: u32) -> bool {
+        let mut probes = 0..probes.min(self.hashes);
+        probes.all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest, probes: Range<u32>) {
+        let probes = probes.start..probes.end.min(self.hashes);
+        probes.for_each(|index| self.counters.prefetch(probe(digest, index, self.places)));
     }
 }
 
@@ -174,6 +188,8 @@ impl<D, S: Words> CountingMultiFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
+    levels_of_many!();
+
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
@@ -207,6 +223,48 @@ impl<D, S: Words> CountingMultiFilter<D, S> {
     }
 }
 
+/// By the stages of a [`MultiFilter`](super::MultiFilter).
+impl<D, S: Words> Staged for CountingMultiFilter<D, S> {
+    const STAGES: usize = 3;
+
+    fn stored_bytes(&self) -> usize {
+        self.filters.iter().map(|filter| filter.counters.words().len() * size_of::<u64>()).sum()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest, stage: usize) {
+        let ask = |level: usize, probes: Range<u32>| {
+            if let Some(filter) = self.filters.get(level) {
+                filter.prefetch(digest, probes);
+            }
+        };
+        match stage {
+            0 => ask(0, 0..FIRST),
+            1 => {
+                ask(0, FIRST..u32::MAX);
+                ask(1, 0..FIRST);
+            }
+            _ => ask(1, FIRST..u32::MAX),
+        }
+    }
+
+    #[inline(always)]
+    fn passes(&self, digest: Digest, stage: usize) -> bool {
+        let passes = |level: usize, probes: u32| {
+            self.filters.get(level).is_some_and(|filter| filter.first_contain(digest, probes))
+        };
+        match stage {
+            0 => passes(0, FIRST),
+            _ => passes(0, u32::MAX) && passes(1, FIRST),
+        }
+    }
+
+    #[inline(always)]
+    fn answer(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
+    }
+}
+
 impl<D> Summary for CountingMultiFilterSummary<D> {
     type Digester = D;
 
@@ -221,6 +279,10 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
     #[inline]
     fn lookup(&self, digest: Digest) -> LevelSet {
         self.levels_of_digest(digest)
+    }
+
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        look_up(self, digests.iter().copied(), answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

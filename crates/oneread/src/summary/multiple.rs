@@ -11,6 +11,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::batch::{FIRST, Staged, levels_of_many, look_up};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
@@ -135,6 +136,8 @@ impl<D, S: Words> MultiFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
+    levels_of_many!();
+
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
@@ -179,6 +182,52 @@ impl<D, S: Words> MultiFilter<D, S> {
     }
 }
 
+/// First the first probes of `B_0`, where most absent keys fail; then its others and the first of `B_1`, where most present keys do; then
+/// the others of `B_1`. Deeper filters are small.
+impl<D, S: Words> Staged for MultiFilter<D, S> {
+    const STAGES: usize = 3;
+
+    fn stored_bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest, stage: usize) {
+        let ask = |level: usize, probes: core::ops::Range<u32>| {
+            if let Some(filter) = self.filters.get(level) {
+                let probes = probes.start..probes.end.min(filter.hashes);
+                probes.for_each(|index| self.words.prefetch((filter.bit(digest, index) / 64) as usize));
+            }
+        };
+        match stage {
+            0 => ask(0, 0..FIRST),
+            1 => {
+                ask(0, FIRST..u32::MAX);
+                ask(1, 0..FIRST);
+            }
+            _ => ask(1, FIRST..u32::MAX),
+        }
+    }
+
+    #[inline(always)]
+    fn passes(&self, digest: Digest, stage: usize) -> bool {
+        let passes = |level: usize, probes: u32| {
+            self.filters.get(level).is_some_and(|filter| {
+                (0..probes.min(filter.hashes)).all(|index| self.bit(filter.bit(digest, index)))
+            })
+        };
+        match stage {
+            0 => passes(0, FIRST),
+            _ => passes(0, u32::MAX) && passes(1, FIRST),
+        }
+    }
+
+    #[inline(always)]
+    fn answer(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
+    }
+}
+
 impl<D> Summary for MultiFilterSummary<D> {
     type Digester = D;
 
@@ -193,6 +242,10 @@ impl<D> Summary for MultiFilterSummary<D> {
     #[inline]
     fn lookup(&self, digest: Digest) -> LevelSet {
         self.levels_of_digest(digest)
+    }
+
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        look_up(self, digests.iter().copied(), answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

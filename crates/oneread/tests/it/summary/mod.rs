@@ -1,5 +1,6 @@
 //! Summaries: each against a model of what it must never forget, and all against the paper's sizes and odds.
 
+mod batch;
 mod interpolation;
 mod joined;
 #[cfg(feature = "serde")]
@@ -10,6 +11,7 @@ mod model;
 mod multiple;
 mod page;
 mod properties;
+pub(crate) mod saved;
 mod single;
 mod sizes;
 // Whole tables of the paper.
