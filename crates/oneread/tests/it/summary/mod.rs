@@ -1,5 +1,6 @@
 //! Summaries: each against a model of what it must never forget, and all against the paper's sizes and odds.
 
+mod baseline;
 mod batch;
 mod interpolation;
 mod joined;
