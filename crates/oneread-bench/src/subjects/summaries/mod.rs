@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow};
 use oneread::table::MultilevelTable;
 
 use super::Subject;
-use crate::measure::{Bench, Contestant, timed};
+use crate::measure::{Bench, Contestant, Sample, timed};
 use crate::workload::random_words;
 use contenders::{Contender, Item, SEED, paper_table};
 
@@ -85,15 +85,15 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
         let looking = contenders.iter().zip(&facts).map(|(contender, facts)| {
             let count = |keys: &[u64]| contender.count(keys);
             let bar = (n == 10_000 && contender.name() == peer).then_some(BAR);
-            Contestant::new(contender.name(), looking(count, keys, passes))
+            Contestant::new(contender.name(), lookups(count, keys, passes))
                 .with_facts(facts.clone())
                 .with_bar(bar)
         });
         bench.contest(&workload, &peer, looking.collect());
         for contender in contenders.iter().filter(|contender| contender.count_many(&keys[..1]).is_some()) {
-            let one = Contestant::new("one by one", looking(|keys| contender.count(keys), keys, passes));
+            let one = Contestant::new("one by one", lookups(|keys| contender.count(keys), keys, passes));
             let many = |keys: &[u64]| contender.count_many(keys).unwrap_or(0);
-            let many = Contestant::new("many at once", looking(many, keys, passes));
+            let many = Contestant::new("many at once", lookups(many, keys, passes));
             let name = format!("{workload}, {}", contender.name());
             bench.contest(&name, "one by one", vec![one, many]);
         }
@@ -126,11 +126,11 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
 }
 
 /// A round of lookups.
-fn looking<'a>(
+fn lookups<'a>(
     count: impl Fn(&[u64]) -> usize + 'a,
     keys: &'a [u64],
     passes: usize,
-) -> impl FnMut() -> crate::measure::Sample + 'a {
+) -> impl FnMut() -> Sample + 'a {
     move || {
         timed(|| {
             let found: usize = (0..passes).map(|_| count(black_box(keys))).sum();
@@ -145,7 +145,7 @@ fn changing_round<'a>(
     contender: &'a mut Box<dyn Contender>,
     items: &'a [Item],
     act: &'static str,
-) -> impl FnMut() -> crate::measure::Sample + 'a {
+) -> impl FnMut() -> Sample + 'a {
     move || {
         let removing = timed(|| {
             contender.remove(items);
