@@ -23,12 +23,36 @@ pub enum Kind {
     Growing = 5,
     /// A multilevel table.
     Multilevel = 16,
+    /// A summary of multiple filters.
+    MultiFilterSummary = 17,
+    /// A summary of a single filter.
+    SingleFilterSummary = 18,
+    /// A summary of multiple counting filters.
+    CountingMultiFilterSummary = 19,
+    /// A summary of a single filter with counters.
+    CountingSingleFilterSummary = 20,
+    /// A summary of sorted strings.
+    InterpolationSummary = 21,
+    /// A summary of strings by buckets.
+    PageSummary = 22,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 6] =
-        [Self::Bloom, Self::Blocked, Self::Counting, Self::CountMin, Self::Growing, Self::Multilevel];
+    pub const ALL: [Kind; 12] = [
+        Self::Bloom,
+        Self::Blocked,
+        Self::Counting,
+        Self::CountMin,
+        Self::Growing,
+        Self::Multilevel,
+        Self::MultiFilterSummary,
+        Self::SingleFilterSummary,
+        Self::CountingMultiFilterSummary,
+        Self::CountingSingleFilterSummary,
+        Self::InterpolationSummary,
+        Self::PageSummary,
+    ];
 
     /// The kind of a number in a file.
     #[must_use]
@@ -57,6 +81,12 @@ impl fmt::Display for Kind {
             Self::CountMin => "a Count-Min sketch",
             Self::Growing => "a growing filter",
             Self::Multilevel => "a multilevel table",
+            Self::MultiFilterSummary => "a summary of multiple filters",
+            Self::SingleFilterSummary => "a summary of a single filter",
+            Self::CountingMultiFilterSummary => "a summary of multiple counting filters",
+            Self::CountingSingleFilterSummary => "a summary of a single counting filter",
+            Self::InterpolationSummary => "a summary of sorted strings",
+            Self::PageSummary => "a summary of strings by buckets",
         })
     }
 }

@@ -121,7 +121,7 @@ fn decode_layout(
 }
 
 /// Four bytes: the policy, then what it has.
-fn encode_moves(moves: Moves) -> u64 {
+pub(crate) fn encode_moves(moves: Moves) -> u64 {
     let hints = |hints: Hints| {
         let rule = match hints.rule {
             HintRule::Replace => 0,
@@ -152,7 +152,7 @@ fn encode_moves(moves: Moves) -> u64 {
     u32::from_le_bytes([policy, rest[0], rest[1], rest[2]]).into()
 }
 
-fn decode_moves(field: u64) -> Option<Moves> {
+pub(crate) fn decode_moves(field: u64) -> Option<Moves> {
     let [policy, first, second, third] = u32::try_from(field).ok()?.to_le_bytes();
     let hints = || {
         let rule = [HintRule::Replace, HintRule::Deepest, HintRule::Next].get(usize::from(first)).copied()?;
