@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::MultilevelTable;
+use super::held::Reads;
 use crate::bits::reserved;
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Record, Saved, write_words};
 use crate::hash::Digester;
@@ -89,7 +90,7 @@ where
         if rest.len() >= 8 || rest.iter().any(|&byte| byte != 0) {
             return Err(LoadError::Invalid { what: "something behind the last item" });
         }
-        let table = Self { layout, digester, placement, entries };
+        let table = Self { layout, digester, placement, entries, reads: Reads::default() };
         for (place, entry) in table.entries.iter().enumerate() {
             if let Some((key, _)) = entry
                 && table.find_key(key) != Some(place)

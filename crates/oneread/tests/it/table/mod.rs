@@ -7,6 +7,7 @@ mod loads;
 mod model;
 mod panics;
 mod placement;
+mod reads;
 mod saved;
 // Millions of steps.
 #[cfg(not(miri))]
