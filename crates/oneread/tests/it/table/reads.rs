@@ -127,7 +127,7 @@ fn no_change_reads_more_buckets_than_the_layout_says() {
     }
 }
 
-#[cfg(not(miri))]
+#[cfg_attr(miri, ignore = "needs thousands of steps")]
 #[test]
 fn the_bounds_are_reached_where_they_should_be() {
     let most = |moves, keys| most_reads(&halving(64, 4, moves).with_stash(10).unwrap(), keys, "");
