@@ -13,6 +13,7 @@ mod iter;
 mod rebuild;
 mod saved;
 mod traits;
+mod view;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -28,6 +29,7 @@ use held::{Held, Reads};
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+pub use view::{MultilevelTableView, SavedTable};
 
 /// A map of fixed capacity whose every operation reads at most one bucket a level, unless its layout says otherwise.
 ///

@@ -15,6 +15,7 @@ mod hints;
 mod occupancy;
 mod restricted;
 mod saved;
+mod view;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -27,6 +28,7 @@ use crate::layout::{Moves, MultilevelLayout};
 use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
+pub(super) use view::SavedPlaces;
 
 /// Whoever has the items of a [`Placement`].
 ///

@@ -16,6 +16,7 @@ mod simulate;
 #[cfg(not(miri))]
 mod study;
 mod surface;
+mod view;
 
 use oneread::hash::{Digest, Digester, Domain, Ideal};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
