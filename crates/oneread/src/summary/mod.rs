@@ -49,8 +49,8 @@ pub use interpolation::{InterpolationArray, InterpolationSummary, InterpolationV
 pub use level_set::LevelSet;
 pub use multiple::{MultiFilter, MultiFilterSummary, MultiFilterView};
 pub use page::PageSummary;
-pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, RejoinError, Stats, Summarized};
 pub use single::{SingleFilter, SingleFilterSummary, SingleFilterView};
+pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, RejoinError, Stats, Summarized};
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::MultilevelLayout;

@@ -9,6 +9,9 @@ use crate::hash::{Digest, Digester};
 use crate::summary::{ChangeError, Summary};
 use crate::table::{Full, MultilevelTable};
 
+/// What the look for a key read is counted here, not in the table.
+const COUNTED_HERE: u32 = 0;
+
 impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
     /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
     ///
@@ -29,7 +32,7 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
     pub(super) fn insert_new(&mut self, digest: Digest, key: K, value: V) -> Result<usize, Full<K, V>> {
         let generation = self.table.generation();
         let trusted = mem::replace(&mut self.trusted, false);
-        let inserted = self.table.insert_new(digest, key, value);
+        let inserted = self.table.insert_new(digest, key, value, COUNTED_HERE);
         match &inserted {
             // Nothing was changed, so that the summary is as right as it was.
             Err(_) => self.trusted = trusted,
@@ -63,7 +66,7 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         let lookup = self.find(digest, key);
         let Some(place) = lookup.place else { return Ok(None) };
         let trusted = mem::replace(&mut self.trusted, false);
-        let removed = self.table.take(place, digest);
+        let removed = self.table.take(place, digest, COUNTED_HERE);
         let forgotten = if lookup.in_stash { Ok(()) } else { self.summary.remove(digest, lookup.level) };
         if trusted && forgotten.is_ok() && self.follow_moves().is_ok() {
             self.trusted = true;

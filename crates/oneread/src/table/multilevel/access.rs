@@ -59,6 +59,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
             digester: self.digester,
             placement: self.placement,
             entries,
+            reads: self.reads,
         })
     }
 }

@@ -7,6 +7,7 @@ mod loads;
 mod model;
 mod panics;
 mod placement;
+mod reads;
 mod saved;
 // Millions of steps.
 #[cfg(not(miri))]
@@ -15,6 +16,7 @@ mod simulate;
 #[cfg(not(miri))]
 mod study;
 mod surface;
+mod view;
 
 use oneread::hash::{Digest, Digester, Domain, Ideal};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
