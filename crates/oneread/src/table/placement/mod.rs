@@ -15,6 +15,7 @@ mod hints;
 mod occupancy;
 mod restricted;
 mod saved;
+mod weighted;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -27,6 +28,8 @@ use crate::layout::{Moves, MultilevelLayout};
 use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
+
+pub use weighted::{Weighted, bucket};
 
 /// Whoever has the items of a [`Placement`].
 ///

@@ -1,0 +1,164 @@
+//! The filter of one page: equations, one for each record, solved.
+//!
+//! # Layout
+//! ```text
+//!  byte 0: bits r of a result (0..4), system s (5..7) │ r columns of m bits, one after the other, lowest bits first
+//! ```
+//! With B bytes, m = ⌊8·(B − 1)/r⌋. r = 31 is a page without records, which passes nothing; r = 0 passes every key.
+//!
+//! # How it works
+//! A key has w = min(m, 64) random coefficients, which stand for w of the m unknowns from a random one on, and r random bits. The
+//! unknowns have r bits each, a column for each bit; in each, the exclusive or of the unknowns with
+//! coefficient 1 is the key's bit: for the keys of the page because the equations were solved, for any other with
+//! probability 1/2. If one system of equations has no solution, the next one has other coefficients.
+
+use oneread::hash::{Digest, Domain, reduce};
+use oneread::plan::store::{MOST_RESULT_BITS, ROW_BITS, ROW_SEEDS, result_bits};
+
+/// The bits of a result that stand for a page without records.
+const EMPTY: u8 = 31;
+
+/// The filter passes every key.
+const PASS_ALL: u8 = 0;
+
+/// Bytes that must follow the last filter in memory: a column is read sixteen bytes at a time.
+pub(crate) const PADDING: usize = 16;
+
+/// The words of a digest that one system draws, and those of one level.
+const WORDS: u32 = 2;
+
+/// An equation.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    coefficients: u64,
+    start: u32,
+    result: u32,
+}
+
+impl Row {
+    #[inline(always)]
+    fn new(digest: Digest, level: usize, system: u32, unknowns: u32) -> Self {
+        let word = (level as u32 * ROW_SEEDS + system) * WORDS;
+        let coefficients = digest.word(Domain::STORE_FILTER, word);
+        let other = digest.word(Domain::STORE_FILTER, word + 1);
+        let width = unknowns.min(ROW_BITS);
+        Self {
+            coefficients: coefficients >> (64 - width),
+            // The upper bits of the word; the result has the lower ones.
+            start: reduce(other, u64::from(unknowns - width + 1)) as u32,
+            result: other as u32 & ((1 << MOST_RESULT_BITS) - 1),
+        }
+    }
+}
+
+/// Whether a filter, with what lies behind it in memory, passes a key. `bytes` are those of the filter.
+#[inline(always)]
+pub(crate) fn passes(memory: &[u8], bytes: usize, digest: Digest, level: usize) -> bool {
+    let head = memory[0];
+    let bits = u32::from(head & 31);
+    if bits == 0 || bits == u32::from(EMPTY) {
+        return bits == 0;
+    }
+    let unknowns = (bytes as u32 - 1) * 8 / bits;
+    if unknowns == 0 {
+        return true;
+    }
+    let row = Row::new(digest, level, u32::from(head >> 5), unknowns);
+    let mut at = 8 + row.start as usize;
+    for column in 0..bits {
+        let window: [u8; 16] = memory[at / 8..at / 8 + 16].try_into().expect("sixteen bytes");
+        let window = (u128::from_le_bytes(window) >> (at % 8)) as u64;
+        if ((window & row.coefficients).count_ones() ^ (row.result >> column)) & 1 != 0 {
+            return false;
+        }
+        at += unknowns as usize;
+    }
+    true
+}
+
+/// Solves filters, and keeps its memory from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Solver {
+    /// By unknown: the row that begins there, or 0, and its result.
+    rows: Vec<(u64, u32)>,
+    /// By unknown, its bits.
+    solution: Vec<u32>,
+}
+
+impl Solver {
+    /// Writes the filter of a page with these keys over `filter`.
+    pub(crate) fn write(&mut self, digests: &[Digest], level: usize, filter: &mut [u8]) {
+        filter.fill(0);
+        if digests.is_empty() {
+            filter[0] = EMPTY;
+            return;
+        }
+        let bytes = filter.len() as u32;
+        for bits in (1..=result_bits(bytes, digests.len() as u32)).rev() {
+            let unknowns = (bytes - 1) * 8 / bits;
+            for system in 0..ROW_SEEDS {
+                if self.solve(digests, level, system, unknowns) {
+                    self.write_columns(bits, unknowns, &mut filter[1..]);
+                    filter[0] = bits as u8 | (system as u8) << 5;
+                    return;
+                }
+            }
+        }
+        filter[0] = PASS_ALL;
+    }
+
+    /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a solution.
+    fn solve(&mut self, digests: &[Digest], level: usize, system: u32, unknowns: u32) -> bool {
+        self.rows.clear();
+        self.rows.resize(unknowns as usize, (0, 0));
+        for &digest in digests {
+            let Row { mut coefficients, start, mut result } = Row::new(digest, level, system, unknowns);
+            let mut at = start as usize;
+            loop {
+                if coefficients == 0 {
+                    if result == 0 {
+                        // It says what others say already.
+                        break;
+                    }
+                    return false;
+                }
+                let zeros = coefficients.trailing_zeros();
+                coefficients >>= zeros;
+                at += zeros as usize;
+                let present = &mut self.rows[at];
+                if present.0 == 0 {
+                    *present = (coefficients, result);
+                    break;
+                }
+                coefficients ^= present.0;
+                result ^= present.1;
+            }
+        }
+        // From the last unknown to the first; those that no row begins with may be anything, and are 0.
+        self.solution.clear();
+        self.solution.resize(unknowns as usize, 0);
+        for at in (0..unknowns as usize).rev() {
+            let (coefficients, mut value) = self.rows[at];
+            if coefficients == 0 {
+                continue;
+            }
+            let mut others = coefficients & !1;
+            while others != 0 {
+                value ^= self.solution[at + others.trailing_zeros() as usize];
+                others &= others - 1;
+            }
+            self.solution[at] = value;
+        }
+        true
+    }
+
+    fn write_columns(&self, bits: u32, unknowns: u32, columns: &mut [u8]) {
+        let mut at = 0;
+        for column in 0..bits {
+            for value in &self.solution[..unknowns as usize] {
+                columns[at / 8] |= ((value >> column & 1) as u8) << (at % 8);
+                at += 1;
+            }
+        }
+    }
+}
