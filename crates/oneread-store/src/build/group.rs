@@ -41,15 +41,15 @@ impl Group {
         let mut entries = Vec::new();
         let mut start = 0;
         while start < bytes.len() {
-            let record = record::decode(&bytes[start..]).ok_or_else(|| {
+            let (record, length) = record::decode(&bytes[start..]).ok_or_else(|| {
                 Error::io("read a temporary file")(std::io::Error::other("it is not what was written"))
             })?;
             let digest = digester.digest(record.key);
             let segment = geometry::segment(digest, segments);
             if (first..end).contains(&segment) {
-                entries.push(Entry { digest, segment, start, length: record.length as u16 });
+                entries.push(Entry { digest, segment, start, length: length as u16 });
             }
-            start += record.length;
+            start += length;
         }
         let mut group = Self { first, end, bytes, entries, replaced: 0 };
         group.resolve(duplicates)?;
@@ -61,7 +61,7 @@ impl Group {
     }
 
     fn key(&self, entry: &Entry) -> &[u8] {
-        record::decode(self.record(entry)).map_or(&[], |record| record.key)
+        record::decode(self.record(entry)).map_or(&[], |(record, _)| record.key)
     }
 
     /// Sorts, and of records with the same key leaves the one that came last.

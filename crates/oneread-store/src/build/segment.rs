@@ -109,19 +109,20 @@ impl Placed {
             for (index, (number, page)) in (0..size).zip(&mut pages) {
                 let entries = self.page(number);
                 let records = entries.iter().map(|entry| (tag(entry.digest), group.record(entry)));
-                page::encode(Place { segment: self.segment, level, index }, records, page);
-                let mut has_runs = false;
-                for (place, entry) in entries.iter().enumerate() {
+                let first = page::encode(Place { segment: self.segment, level, index }, records, page);
+                let first_run = encoded.runs.len();
+                let mut at = first;
+                for entry in entries {
                     let bytes = group.record(entry);
-                    let Some(record) = record::decode(bytes) else { continue };
+                    let Some((record, _)) = record::decode(bytes) else { continue };
+                    at += record::split(bytes).1.len();
                     encoded.key_bytes += record.key.len() as u64;
                     encoded.levels[level].used_bytes += u64::from(weight(entry));
                     match record.value {
                         Stored::Inline(value) => encoded.value_bytes += value.len() as u64,
                         Stored::Run(run) => {
-                            has_runs = true;
                             encoded.value_bytes += run.length;
-                            let at = page::start_of(page, place) + record.length - record::REFERENCE;
+                            let at = at - record::REFERENCE;
                             encoded.runs.push(RunAt {
                                 page: number,
                                 at,
@@ -132,7 +133,7 @@ impl Placed {
                     }
                 }
                 encoded.levels[level].items += entries.len() as u64;
-                if !has_runs {
+                if encoded.runs.len() == first_run {
                     page::seal(page);
                 }
                 digests.clear();

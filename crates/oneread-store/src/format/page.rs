@@ -2,15 +2,17 @@
 //!
 //! # Layout
 //! ```text
-//!  0         8        12               16     18    20
-//!  checksum │ segment │ level, index   │ count │ end │ tags │ offsets │ records │ zeros
-//!  8        │ 4       │ 1 (high), 3    │ 2     │ 2   │ 1 each │ 2 each │         │
+//!  0         8        12            16     18    20
+//!  checksum │ segment │ level, index │ count │ end │ tags   │ lengths     │ keys and values │ zeros
+//!  8        │ 4       │ 1 (high), 3  │ 2     │ 2   │ 1 each │ 2 to 4 each │                 │
 //! ```
+//! Lengths stand together, so that finding a record adds up neighbouring bytes, and each record takes two bytes less than with an
+//! offset.
 //!
 //! # Invariants
-//! 1. The first record follows the offsets, each next one its predecessor; `end` is behind the last. From there on all is 0.
+//! 1. Records follow each other without gaps; `end` is behind the last. From there on all is 0.
 
-use super::record::{self, Record};
+use super::record::{self, Lengths, Record};
 use super::{PAGE, checksum, long_at, short_at, word_at};
 
 const SEGMENT: usize = 8;
@@ -19,11 +21,14 @@ const COUNT: usize = 16;
 const END: usize = 18;
 const TAGS: usize = 20;
 
-/// What a record takes beside its own bytes: a tag and an offset.
-pub(crate) const RECORD_OVERHEAD: usize = 3;
+/// What a record takes beside its own bytes: a tag.
+pub(crate) const RECORD_OVERHEAD: usize = 1;
 
-/// The bytes of a page for records and their tags and offsets.
+/// The bytes of a page for records and their tags.
 pub(crate) const ROOM: usize = PAGE - TAGS;
+
+/// The least that a record takes: its tag, and a byte for each length.
+const LEAST_RECORD: usize = 3;
 
 /// Which page of the store it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,37 +44,33 @@ impl Place {
     }
 }
 
-/// Writes a page of encoded records with their tags, which fit. [`seal`] makes it whole.
+/// Writes a page of encoded records with their tags, which fit. [`seal`] makes it whole. Where the first key is.
 pub(crate) fn encode<'a>(
     place: Place,
-    records: impl ExactSizeIterator<Item = (u8, &'a [u8])>,
+    records: impl ExactSizeIterator<Item = (u8, &'a [u8])> + Clone,
     page: &mut [u8],
-) {
-    let count = records.len();
+) -> usize {
     page[SEGMENT..PLACE].copy_from_slice(&place.segment.to_le_bytes());
     page[PLACE..COUNT].copy_from_slice(&place.packed().to_le_bytes());
-    page[COUNT..END].copy_from_slice(&(count as u16).to_le_bytes());
-    let mut end = TAGS + RECORD_OVERHEAD * count;
-    for (number, (tag, bytes)) in records.enumerate() {
-        page[TAGS + number] = tag;
-        let offset = TAGS + count + 2 * number;
-        page[offset..offset + 2].copy_from_slice(&(end as u16).to_le_bytes());
+    page[COUNT..END].copy_from_slice(&(records.len() as u16).to_le_bytes());
+    let mut end = TAGS;
+    let mut put = |bytes: &[u8]| {
         page[end..end + bytes.len()].copy_from_slice(bytes);
         end += bytes.len();
-    }
+        end
+    };
+    records.clone().for_each(|(tag, _)| _ = put(&[tag]));
+    records.clone().for_each(|(_, bytes)| _ = put(record::split(bytes).0));
+    let first = put(&[]);
+    records.for_each(|(_, bytes)| _ = put(record::split(bytes).1));
     page[END..TAGS].copy_from_slice(&(end as u16).to_le_bytes());
+    first
 }
 
 /// Writes the checksum, after which the page must not be changed.
 pub(crate) fn seal(page: &mut [u8]) {
     let sum = checksum(&page[SEGMENT..PAGE]);
     page[..SEGMENT].copy_from_slice(&sum.to_le_bytes());
-}
-
-/// Where record `number` begins in a page that was just written.
-pub(crate) fn start_of(page: &[u8], number: usize) -> usize {
-    let count = usize::from(short_at(page, COUNT));
-    usize::from(short_at(page, TAGS + count + 2 * number))
 }
 
 /// A page whose checksum is right, and that is the one asked for.
@@ -93,7 +94,7 @@ impl<'a> View<'a> {
             return Err("it is another page");
         }
         let count = usize::from(short_at(bytes, COUNT));
-        if TAGS + RECORD_OVERHEAD * count > PAGE {
+        if TAGS + LEAST_RECORD * count > PAGE {
             return Err("it has more records than fit");
         }
         Ok(Self { bytes, count })
@@ -104,17 +105,29 @@ impl<'a> View<'a> {
         self.count
     }
 
-    /// The bytes that records, tags and offsets take.
+    /// The bytes that records and tags take.
     pub(crate) fn used(&self) -> usize {
-        usize::from(short_at(self.bytes, END)).clamp(TAGS, PAGE) - TAGS
+        self.end().clamp(TAGS, PAGE) - TAGS
+    }
+
+    fn end(&self) -> usize {
+        usize::from(short_at(self.bytes, END))
+    }
+
+    fn tags(&self) -> &'a [u8] {
+        &self.bytes[TAGS..TAGS + self.count]
     }
 
     /// The record of a key with this tag.
     #[inline]
     pub(crate) fn find(&self, tag: u8, key: &[u8]) -> Result<Option<Record<'a>>, &'static str> {
-        let tags = &self.bytes[TAGS..TAGS + self.count];
-        for (number, _) in tags.iter().enumerate().filter(|&(_, &found)| found == tag) {
-            let record = self.record(number)?;
+        let mut walk = None;
+        for (number, _) in self.tags().iter().enumerate().filter(|&(_, &found)| found == tag) {
+            if walk.is_none() {
+                walk = Some(self.walk()?);
+            }
+            let Some(walk) = &mut walk else { continue };
+            let record = walk.nth(number)?;
             if record.key == key {
                 return Ok(Some(record));
             }
@@ -122,33 +135,74 @@ impl<'a> View<'a> {
         Ok(None)
     }
 
-    #[inline]
-    fn record(&self, number: usize) -> Result<Record<'a>, &'static str> {
-        let start = usize::from(short_at(self.bytes, TAGS + self.count + 2 * number));
-        self.bytes.get(start..).and_then(record::decode).ok_or(BAD_RECORD)
+    /// From the first record on. Where it begins follows from all lengths.
+    fn walk(&self) -> Result<Walk<'a>, &'static str> {
+        let lengths = &self.bytes[TAGS + self.count..];
+        let all = record::skip_lengths(lengths, self.count).ok_or(BAD_RECORD)?;
+        let (lengths, rest) = lengths.split_at(all);
+        Ok(Walk { next: 0, lengths, rest })
     }
 
-    /// The tags and records, in their order.
+    /// The tags and records, in their order; the last one may be an error.
     pub(crate) fn records(&self) -> impl Iterator<Item = (u8, Result<Record<'a>, &'static str>)> + use<'a> {
-        let page = *self;
-        (0..self.count).map(move |number| (page.bytes[TAGS + number], page.record(number)))
+        let tags = self.tags();
+        let mut walk = self.walk();
+        let mut number = 0;
+        std::iter::from_fn(move || {
+            let tag = *tags.get(number)?;
+            let record = walk.as_mut().map_err(|what| *what).and_then(|walk| walk.nth(number));
+            number = if record.is_ok() { number + 1 } else { tags.len() };
+            Some((tag, record))
+        })
     }
 
     /// Whether it is written in the one way that records can be.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        let mut end = TAGS + RECORD_OVERHEAD * self.count;
-        for number in 0..self.count {
-            if usize::from(short_at(self.bytes, TAGS + self.count + 2 * number)) != end {
-                return Err("its records do not follow each other");
-            }
-            end += self.record(number)?.length;
+        let mut walk = self.walk()?;
+        if self.count > 0 {
+            walk.nth(self.count - 1)?;
         }
-        if usize::from(short_at(self.bytes, END)) != end {
+        let end = PAGE - walk.rest.len();
+        if self.end() != end {
             return Err("its records end elsewhere than it says");
         }
         if self.bytes[end..].iter().any(|&byte| byte != 0) {
             return Err("there is something behind its records");
         }
         Ok(())
+    }
+}
+
+/// Goes through the records of a page, forwards.
+struct Walk<'a> {
+    /// The number of the record whose lengths come next.
+    next: usize,
+    lengths: &'a [u8],
+    /// The bytes from that record on.
+    rest: &'a [u8],
+}
+
+impl<'a> Walk<'a> {
+    /// The record with this number, which none before was above.
+    #[inline]
+    fn nth(&mut self, number: usize) -> Result<Record<'a>, &'static str> {
+        let mut skipped = 0;
+        while self.next < number {
+            skipped += self.lengths()?.body();
+            self.next += 1;
+        }
+        let lengths = self.lengths()?;
+        self.next += 1;
+        let rest = self.rest.get(skipped..).ok_or(BAD_RECORD)?;
+        let (body, rest) = rest.split_at_checked(lengths.body()).ok_or(BAD_RECORD)?;
+        self.rest = rest;
+        lengths.record(body).ok_or(BAD_RECORD)
+    }
+
+    #[inline(always)]
+    fn lengths(&mut self) -> Result<Lengths, &'static str> {
+        let (lengths, rest) = Lengths::decode(self.lengths).ok_or(BAD_RECORD)?;
+        self.lengths = rest;
+        Ok(lengths)
     }
 }

@@ -1,4 +1,4 @@
-//! A key with its value, or with the place of its value.
+//! A key with its value, or with the place of its value. In a page, the lengths of all records come before all keys and values.
 //!
 //! # Layout
 //! ```text
@@ -31,13 +31,50 @@ pub(crate) enum Stored<'a> {
     Run(Run),
 }
 
-/// A record as it lies in a page.
+/// A record, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) value: Stored<'a>,
-    /// The bytes of all of it.
-    pub(crate) length: usize,
+}
+
+/// The lengths that a record begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lengths {
+    key: usize,
+    form: usize,
+}
+
+impl Lengths {
+    /// The lengths, and what follows them.
+    #[inline(always)]
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (key, rest) = length(bytes)?;
+        let (form, rest) = length(rest)?;
+        (key <= KEY_BYTES && form <= IN_RUN).then_some((Self { key, form }, rest))
+    }
+
+    /// The bytes of key and value.
+    #[inline(always)]
+    pub(crate) fn body(self) -> usize {
+        self.key + if self.form == IN_RUN { REFERENCE } else { self.form }
+    }
+
+    /// The record that has these bytes.
+    #[inline]
+    pub(crate) fn record(self, body: &[u8]) -> Option<Record<'_>> {
+        let (key, value) = body.split_at_checked(self.key)?;
+        if self.form != IN_RUN {
+            return Some(Record { key, value: Stored::Inline(value.get(..self.form)?) });
+        }
+        let reference = value.get(..REFERENCE)?;
+        let run = Run {
+            offset: long_at(reference, 0),
+            length: long_at(reference, 8),
+            checksum: long_at(reference, 16),
+        };
+        Some(Record { key, value: Stored::Run(run) })
+    }
 }
 
 /// Appends a record, whose key and inline value are no longer than they may be.
@@ -61,26 +98,30 @@ pub(crate) fn encode(key: &[u8], value: Stored<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The record that the bytes begin with, if they do with one.
+/// The record that the bytes begin with, and the bytes of all of it, if they do with one.
+pub(crate) fn decode(bytes: &[u8]) -> Option<(Record<'_>, usize)> {
+    let (lengths, body) = Lengths::decode(bytes)?;
+    let record = lengths.record(body.get(..lengths.body())?)?;
+    Some((record, bytes.len() - body.len() + lengths.body()))
+}
+
+/// The lengths of an encoded record, and the rest.
+pub(crate) fn split(record: &[u8]) -> (&[u8], &[u8]) {
+    let body = Lengths::decode(record).map_or(0, |(_, body)| body.len());
+    record.split_at(record.len() - body)
+}
+
+/// The bytes that the lengths of so many records take.
 #[inline]
-pub(crate) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
-    let (key_length, rest) = length(bytes)?;
-    let (form, rest) = length(rest)?;
-    if key_length > KEY_BYTES || form > IN_RUN {
-        return None;
+pub(crate) fn skip_lengths(bytes: &[u8], records: usize) -> Option<usize> {
+    // Each ends with a byte below 128: usually there are two a record, and nothing to look for.
+    let mut at = 2 * records;
+    let mut ends = bytes.get(..at)?.iter().filter(|&&byte| byte < 0x80).count();
+    while ends < 2 * records {
+        ends += usize::from(*bytes.get(at)? < 0x80);
+        at += 1;
     }
-    let (key, rest) = rest.split_at_checked(key_length)?;
-    let before = bytes.len() - rest.len();
-    if form <= INLINE_BYTES {
-        return Some(Record { key, value: Stored::Inline(rest.get(..form)?), length: before + form });
-    }
-    let reference = rest.get(..REFERENCE)?;
-    let run = Run {
-        offset: long_at(reference, 0),
-        length: long_at(reference, 8),
-        checksum: long_at(reference, 16),
-    };
-    Some(Record { key, value: Stored::Run(run), length: before + REFERENCE })
+    Some(at)
 }
 
 fn put_length(length: usize, out: &mut Vec<u8>) {
