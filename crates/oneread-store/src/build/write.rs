@@ -25,6 +25,9 @@ pub(super) const WRITING: &str = "write the store";
 /// The segments that the filters are planned by: segments are alike, and so many have pages enough of every level.
 const SAMPLE: u32 = 4;
 
+/// The part of the rate that is planned for: other segments are not quite as the sample.
+const KEPT_BACK: f64 = 0.98;
+
 /// A group takes about this part of the memory: its records, their pages, and a group more of pages that waits to be written, for
 /// each thread.
 const MEMORY_A_GROUP: usize = 8;
@@ -57,7 +60,7 @@ impl Builder {
         let placed = self.place(&group)?;
         let mut by_level = [const { LevelPages::new() }; LEVELS];
         placed.iter().for_each(|segment| segment.count(&mut by_level));
-        let plan = StorePlan::for_rate(&by_level, self.options.miss_rate)
+        let plan = StorePlan::for_rate(&by_level, self.options.miss_rate * KEPT_BACK)
             .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
         let filter_bytes = std::array::from_fn(|level| plan.filter_bytes()[level]);
         let mut solver = Solver::default();

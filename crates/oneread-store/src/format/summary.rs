@@ -8,7 +8,7 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::filter::PADDING;
+use super::filter::{Filter, PADDING};
 use super::geometry::{LEVELS, SEGMENT_PAGES, levels};
 use super::header::Header;
 use super::{long_at, word_at};
@@ -126,16 +126,19 @@ impl Summary {
         self.starts.partition_point(|start| start.page <= page) as u32 - 1
     }
 
-    /// The filter of a page in its segment, with what follows it in memory, and its bytes.
+    /// The filter of a page in its segment; none if the level has no pages.
     #[inline(always)]
-    pub(crate) fn filter(&self, segment: &Segment, level: usize, index: u32) -> (&[u8], usize) {
+    pub(crate) fn filter(&self, segment: &Segment, level: usize, index: u32) -> Option<Filter<'_>> {
+        if index >= segment.levels[level] {
+            return None;
+        }
         let mut at = segment.filter as usize;
         for above in 0..level {
             at += segment.levels[above] as usize * self.filter_bytes[above];
         }
         let bytes = self.filter_bytes[level];
         at += index as usize * bytes;
-        (&self.filters[at..at + bytes + PADDING], bytes)
+        Some(Filter::new(&self.filters[at..at + bytes + PADDING]))
     }
 }
 
