@@ -17,6 +17,7 @@ mod occupancy;
 mod restricted;
 mod saved;
 mod view;
+mod weighted;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -30,6 +31,8 @@ use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
 pub(super) use view::SavedPlaces;
+
+pub use weighted::{Weighted, bucket};
 
 /// Whoever has the items of a [`Placement`].
 ///
