@@ -52,8 +52,9 @@ const SEEN: usize = 12;
 /// many come to tells how many of 10,000 do, and of a nearly Poisson stash the fraction that goes on from k to k + 1 is μ/k. None if hardly
 /// any trial has a stash.
 ///
-/// The size is the one that ln 2 trials are expected to come to, the median, interpolated. One paper's largest varies by about the inverse of ln(k/μ)
-/// around it, and the trials that were seen are known to the root of their number.
+/// The size is the one that ln 2 trials are expected to come to, the median, interpolated; a size is a whole number, half less on average. One
+/// paper's largest varies around it by about the inverse of ln(k/μ) and by the rounding, and the trials that were seen are known to the root
+/// of their number.
 fn beyond_simulated(
     context: &Context,
     Row { items, levels, .. }: Row,
@@ -78,8 +79,10 @@ fn beyond_simulated(
         size += 1.0;
     }
     let slope = step(size);
-    let value = size + (ln_expected / slope).max(0.0);
-    let standard_error = (1.0 / count.sqrt() / slope).hypot(1.0 / slope);
+    let value = size + (ln_expected / slope).max(0.0) - 0.5;
+    // The standard deviation of what is rounded off.
+    let rounding = 12f64.sqrt().recip();
+    let standard_error = (1.0 / count.sqrt() / slope).hypot(1.0 / slope).hypot(rounding);
     Ok(Some(Measured { value, standard_error }))
 }
 

@@ -28,12 +28,7 @@ pub(super) struct Row {
     pub(super) largest: Option<&'static str>,
 }
 
-const fn row(
-    items: u64,
-    levels: u32,
-    largest: Option<&'static str>,
-    average: Option<&'static str>,
-) -> Row {
+const fn row(items: u64, levels: u32, largest: Option<&'static str>, average: Option<&'static str>) -> Row {
     Row { items, levels, average, largest }
 }
 
@@ -69,11 +64,7 @@ const SCHEMES: [Scheme; 6] = [
         name: "with hints and one move a deletion",
         moves: Moves::Hints(hints(HintChain::One)),
         sooner: 2.0,
-        rows: [
-            row(8192, 7, Some("2"), Some(".004")),
-            row(16_384, 7, None, None),
-            row(32_768, 7, None, None),
-        ],
+        rows: [row(8192, 7, Some("2"), Some(".004")), row(16_384, 7, None, None), row(32_768, 7, None, None)],
     },
     Scheme {
         id: "hint-moves",
@@ -159,8 +150,10 @@ fn average(id: &str, name: &str, moves: Moves, sooner: f64, row: Row) -> Experim
             Moves::None => without_moves(context, row),
             Moves::SecondChance => {
                 let trial = |seed| odds::mean_stash(items, levels, ROUNDS_OF_CHANCES, seed);
-                let stashes: Result<Vec<f64>, Error> =
-                    context.each(context.effort(TRIALS_OF_CHANCES, 20 * TRIALS_OF_CHANCES), trial).into_iter().collect();
+                let stashes: Result<Vec<f64>, Error> = context
+                    .each(context.effort(TRIALS_OF_CHANCES, 20 * TRIALS_OF_CHANCES), trial)
+                    .into_iter()
+                    .collect();
                 let note = "from the chances that the next item finds no room, which are seen more often than stashes";
                 Ok(Finding::measured(Measured::mean(&stashes?)).note(note))
             }
