@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use oneread::hash::{Digester, Ideal};
 use oneread::layout::{MultilevelLayout, SingleFilterLayout};
-use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary, Summarized};
+use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
 use oneread::table::MultilevelTable;
 use oneread::table::placement::Placement;
 
@@ -21,7 +21,11 @@ pub(super) enum Deleted {
 /// A table after deletions.
 pub(super) struct Table {
     map: LazilyDeleting<u64, (), SingleFilterSummary<Ideal>, Ideal>,
-    items: u64,
+    /// Says which bucket an item has in a level.
+    placement: Placement,
+    digester: Ideal,
+    /// The level and bucket of each deleted item.
+    vacated: HashSet<(usize, u64)>,
 }
 
 impl Table {
@@ -42,41 +46,36 @@ impl Table {
         let table = MultilevelTable::with_digester(layout.clone(), digester)?;
         let filter = SingleFilterLayout::new(CELLS, 1)?;
         let summary = SingleFilterSummary::with_digester(filter, layout.level_count(), digester)?;
-        let mut map = LazilyDeleting::new(Summarized::new(table, summary)?, Rebuild::WhenAsked)?;
+        let mut map = LazilyDeleting::new(table, summary, Rebuild::when_asked())?;
         for item in 0..items {
             map.insert(item, ()).map_err(|full| format!("a crisis: no room for item {}", full.key))?;
         }
         // Choices of items that were not inserted, until so many different ones are deleted.
         let random = Random::with_seed(seed);
+        let mut vacated = HashSet::new();
         for step in items.. {
             if map.deleted() as u64 == count {
                 break;
             }
             let chosen = random.item(step).below(0, items) as u64;
-            let level = map.map().table().locate(&chosen).location.map(|location| location.level);
-            if deleted == Deleted::Any || level == Some(0) {
+            let Some(at) = map.location(&chosen) else { continue };
+            if deleted == Deleted::Any || at.level == 0 {
                 map.remove(&chosen);
+                vacated.insert((at.level, at.bucket));
             }
         }
-        Ok(Self { map, items })
+        let placement = Placement::new(layout)?;
+        Ok(Self { map, placement, digester, vacated })
     }
 
     /// The items that stay and have a bucket above their own with a deleted one (M′ in the paper).
-    ///
-    /// # Errors
-    /// If there is no memory.
-    pub(super) fn could_move(&self) -> Result<u64, Error> {
-        let table = self.map.map().table();
-        let placement = Placement::new(table.layout())?;
-        let is_deleted = |item: &u64| table.get(item) == Some(&None);
-        let place_of = |item| table.locate(&item).location.map(|at| (at.level, at.bucket));
-        let deleted: HashSet<_> = (0..self.items).filter(is_deleted).filter_map(place_of).collect();
-        let can_move = |&item: &u64| {
-            let digest = table.digester().digest(&item);
-            let own = place_of(item).map_or(0, |(level, _)| level);
-            (0..own).any(|level| deleted.contains(&(level, placement.bucket(digest, level))))
+    pub(super) fn could_move(&self) -> u64 {
+        let can_move = |item: &u64| {
+            let digest = self.digester.digest(item);
+            let own = self.map.location(item).map_or(0, |at| at.level);
+            (0..own).any(|level| self.vacated.contains(&(level, self.placement.bucket(digest, level))))
         };
-        Ok((0..self.items).filter(|item| !is_deleted(item)).filter(can_move).count() as u64)
+        self.map.iter().filter(|(item, ())| can_move(item)).count() as u64
     }
 
     /// Makes room, and counts the items that move (M in the paper).
