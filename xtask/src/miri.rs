@@ -17,8 +17,5 @@ pub(crate) fn run(args: Args) -> Result<()> {
         &mut with_args("rustup", &["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
     )?;
     // Tests that are too long for an interpreter are ignored under `cfg(miri)`, each with its reason.
-    step(
-        "miri",
-        nightly_cargo(["miri", "test", "-p", "oneread", "--lib", "--test", "it", "--"]).args(args.filter),
-    )
+    step("miri", nightly_cargo(["miri", "test", "-p", "oneread", "--lib", "--tests", "--"]).args(args.filter))
 }

@@ -429,7 +429,13 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
     }
 
     /// Inserts an item whose key is not there; gives its place. The look for it read so many buckets.
-    pub(crate) fn insert_new(&mut self, digest: Digest, key: K, value: V, looked: u32) -> Result<usize, Full<K, V>> {
+    pub(crate) fn insert_new(
+        &mut self,
+        digest: Digest,
+        key: K,
+        value: V,
+        looked: u32,
+    ) -> Result<usize, Full<K, V>> {
         self.reads.begin(looked);
         let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
         let mut placed = self.placement.insert_in_level(digest, &mut held);
