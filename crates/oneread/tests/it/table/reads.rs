@@ -74,7 +74,7 @@ impl Counted {
 /// Random changes of a table and of a counted placement; gives the most that an insertion and a removal read.
 fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
     let digester = Ideal::with_seed(keys);
-    let mut table = MultilevelTable::with_digester(layout.clone(), digester).unwrap();
+    let mut table = MultilevelTable::<u64, u64, _>::with_digester(layout.clone(), digester).unwrap();
     let mut counted = Counted::new(layout);
     let mut random = Random::new(1);
     let mut most = [0; 2];
@@ -82,8 +82,8 @@ fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
         let (key, insertion) = (random.below(keys), random.below(100) < 55);
         let digest = digester.digest(&key);
         match (insertion, step % 2) {
-            (true, 0) => _ = table.insert(key, ()),
-            (true, _) => _ = table.entry(key).or_try_insert(()),
+            (true, 0) => _ = table.insert(key, key),
+            (true, _) => _ = table.entry(key).or_try_insert(key),
             (false, 0) => _ = table.remove(&key),
             (false, _) => {
                 if let Entry::Occupied(entry) = table.entry(key) {
@@ -92,9 +92,9 @@ fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
             }
         }
         if insertion {
-            counted.insert(digest)
+            counted.insert(digest);
         } else {
-            counted.remove(digest)
+            counted.remove(digest);
         }
         let (told, found) = (table.last_reads(), counted.buckets_read());
         let bound = if insertion { layout.most_insertion_reads() } else { layout.most_removal_reads() };

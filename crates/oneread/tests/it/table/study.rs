@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use oneread::hash::family::{Linear, MultiplyShift, Polynomial, Reduced, Tabulation, TotalHashFunction};
-use oneread::hash::{Digest, Digester, Ideal, Std};
+use oneread::hash::{Ideal, Std};
 use oneread::layout::Ties;
 use oneread::plan::{self, probing};
 use oneread::table::study::{
@@ -14,7 +14,7 @@ use oneread::table::study::{
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::Random;
+use super::{Constant, Liar, Random};
 
 /// Ideal functions, each of its own seed.
 fn ideal(mut seed: u64) -> impl FnMut(u64) -> Digested<Ideal> {
@@ -115,16 +115,6 @@ fn cuckoo_tables_fill_up_to_their_thresholds() {
     }
 }
 
-/// f(x) = g(x) for all keys.
-#[derive(Clone, Copy)]
-struct Constant;
-
-impl Digester<u64> for Constant {
-    fn digest(&self, _: &u64) -> Digest {
-        Digest::from_halves(3, 4)
-    }
-}
-
 #[test]
 fn functions_that_agree_on_everything_lead_to_an_error() {
     let mut cuckoo = CuckooTable::for_items(100, 0.1, |_| Digested(Constant)).unwrap();
@@ -148,24 +138,6 @@ fn functions_that_agree_on_everything_lead_to_an_error() {
     assert!((0..100).all(|key| song.insert(key, 'c').is_ok()) && song.fullest_bucket() == 100);
     assert!((0..100).all(|key| song.remove(&key) == Some('c')) && song.is_empty());
 }
-
-/// Keys that say of all others that they are equal, or of none, not even of themselves.
-#[derive(Clone, Copy)]
-struct Liar(u64, bool);
-
-impl Hash for Liar {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for Liar {
-    fn eq(&self, _: &Self) -> bool {
-        self.1
-    }
-}
-
-impl Eq for Liar {}
 
 #[test]
 fn keys_whose_equality_lies_make_no_table_loop() {
