@@ -97,7 +97,7 @@ impl<S: Words> Cells<S> {
             }),
             Self::Bits(counters) => {
                 let used = cells * u64::from(counters.maximum().count_ones());
-                used % 64 == 0 || words.word(words.len() - 1) >> (used % 64) == 0
+                used.is_multiple_of(64) || words.word(words.len() - 1) >> (used % 64) == 0
             }
         };
         packed && (0..cells).all(|at| self.get(at) <= most)

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Range, RangeInclusive};
 
-use super::batch::{FIRST, Staged, levels_of_many, look_up};
+use super::batch::{ByLevels, LevelFilters, levels_of_many, look_up};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
@@ -100,22 +100,11 @@ impl Filter<Vec<u64>> {
 }
 
 impl<S: Words> Filter<S> {
+    /// Whether the counters of some probes are above 0, of those that there are.
     #[inline]
-    fn contains(&self, digest: Digest) -> bool {
-        self.first_contain(digest, self.hashes)
-    }
-
-    /// Whether the counters of the first probes are above 0.
-    #[inline(always)]
-    fn first_contain(&self, digest: Digest, probes: u32) -> bool {
-        let mut probes = 0..probes.min(self.hashes);
+    fn passes(&self, digest: Digest, probes: Range<u32>) -> bool {
+        let mut probes = probes.start..probes.end.min(self.hashes);
         probes.all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, digest: Digest, probes: Range<u32>) {
-        let probes = probes.start..probes.end.min(self.hashes);
-        probes.for_each(|index| self.counters.prefetch(probe(digest, index, self.places)));
     }
 }
 
@@ -188,12 +177,19 @@ impl<D, S: Words> CountingMultiFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
-    levels_of_many!();
+    levels_of_many!(ByLevels);
 
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
-        match self.filters.iter().take_while(|filter| filter.contains(digest)).count() {
+        self.levels_from(digest, 0)
+    }
+
+    /// The same of a digest that has passed some filters already.
+    #[inline]
+    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
+        let passes = |filter: &&Filter<S>| filter.passes(digest, 0..u32::MAX);
+        match passed + self.filters[passed..].iter().take_while(passes).count() {
             0 => LevelSet::EMPTY,
             all if all == self.filters.len() => {
                 let listed = self.list.as_ref().and_then(|(list, words)| list.deepest(words, digest));
@@ -223,45 +219,30 @@ impl<D, S: Words> CountingMultiFilter<D, S> {
     }
 }
 
-/// By the stages of a [`MultiFilter`](super::MultiFilter).
-impl<D, S: Words> Staged for CountingMultiFilter<D, S> {
-    const STAGES: usize = 3;
+impl<D, S: Words> LevelFilters for CountingMultiFilter<D, S> {
+    fn filter_count(&self) -> usize {
+        self.filters.len()
+    }
 
     fn stored_bytes(&self) -> usize {
         self.filters.iter().map(|filter| filter.counters.words().len() * size_of::<u64>()).sum()
     }
 
     #[inline(always)]
-    fn prefetch(&self, digest: Digest, stage: usize) {
-        let ask = |level: usize, probes: Range<u32>| {
-            if let Some(filter) = self.filters.get(level) {
-                filter.prefetch(digest, probes);
-            }
-        };
-        match stage {
-            0 => ask(0, 0..FIRST),
-            1 => {
-                ask(0, FIRST..u32::MAX);
-                ask(1, 0..FIRST);
-            }
-            _ => ask(1, FIRST..u32::MAX),
-        }
+    fn prefetch(&self, digest: Digest, level: usize, probes: Range<u32>) {
+        let filter = &self.filters[level];
+        let probes = probes.start..probes.end.min(filter.hashes);
+        probes.for_each(|index| filter.counters.prefetch(probe(digest, index, filter.places)));
     }
 
     #[inline(always)]
-    fn passes(&self, digest: Digest, stage: usize) -> bool {
-        let passes = |level: usize, probes: u32| {
-            self.filters.get(level).is_some_and(|filter| filter.first_contain(digest, probes))
-        };
-        match stage {
-            0 => passes(0, FIRST),
-            _ => passes(0, u32::MAX) && passes(1, FIRST),
-        }
+    fn passes(&self, digest: Digest, level: usize, probes: Range<u32>) -> bool {
+        self.filters[level].passes(digest, probes)
     }
 
     #[inline(always)]
-    fn answer(&self, digest: Digest) -> LevelSet {
-        self.levels_of_digest(digest)
+    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
+        self.levels_from(digest, passed)
     }
 }
 
@@ -282,7 +263,7 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
     }
 
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        look_up(self, digests.iter().copied(), answer);
+        look_up(&ByLevels(self), digests.iter().copied(), answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

@@ -93,12 +93,12 @@ impl List {
 
     /// Whether a key can be at one of the list's levels: this very one, not only a level above its own.
     pub(super) fn has(&self, words: &impl Words, digest: Digest, level: usize) -> bool {
-        let level = self.from_first(level);
+        let level = self.written(level);
         self.spilled(words) >= level || self.entry_with(words, level, self.string(digest)).is_some()
     }
 
     /// A level as the list writes it.
-    fn from_first(&self, level: usize) -> u64 {
+    fn written(&self, level: usize) -> u64 {
         (level - self.first) as u64 + 1
     }
 
@@ -107,7 +107,7 @@ impl List {
         if level < self.first {
             return;
         }
-        let level = self.from_first(level);
+        let level = self.written(level);
         match (0..self.layout.items()).find(|&at| self.level(words, at) == 0) {
             Some(free) => self.set(words, free, level, self.string(digest)),
             None => {
@@ -122,7 +122,7 @@ impl List {
         if level < self.first {
             return;
         }
-        if let Some(at) = self.entry_with(words, self.from_first(level), self.string(digest)) {
+        if let Some(at) = self.entry_with(words, self.written(level), self.string(digest)) {
             self.set(words, at, 0, 0);
         }
     }
@@ -130,10 +130,9 @@ impl List {
     /// A key moved. Its entry follows, if it has one, so that a full list stays as it is.
     pub(super) fn relocate(&self, words: &mut Vec<u64>, digest: Digest, from: usize, to: usize) {
         let string = self.string(digest);
-        let entry =
-            if from < self.first { None } else { self.entry_with(words, self.from_first(from), string) };
+        let entry = if from < self.first { None } else { self.entry_with(words, self.written(from), string) };
         match entry {
-            Some(at) if to >= self.first => self.set(words, at, self.from_first(to), string),
+            Some(at) if to >= self.first => self.set(words, at, self.written(to), string),
             Some(at) => self.set(words, at, 0, 0),
             None => self.insert(words, digest, to),
         }

@@ -10,8 +10,9 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
-use super::batch::{FIRST, Staged, levels_of_many, look_up};
+use super::batch::{ByLevels, LevelFilters, levels_of_many, look_up};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
@@ -136,7 +137,7 @@ impl<D, S: Words> MultiFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
-    levels_of_many!();
+    levels_of_many!(ByLevels);
 
     /// The levels where the key of a digest can be.
     #[inline]
@@ -182,49 +183,32 @@ impl<D, S: Words> MultiFilter<D, S> {
     }
 }
 
-/// First the first probes of `B_0`, where most absent keys fail; then its others and the first of `B_1`, where most present keys do; then
-/// the others of `B_1`. Deeper filters are small.
-impl<D, S: Words> Staged for MultiFilter<D, S> {
-    const STAGES: usize = 3;
+impl<D, S: Words> LevelFilters for MultiFilter<D, S> {
+    fn filter_count(&self) -> usize {
+        self.filters.len()
+    }
 
     fn stored_bytes(&self) -> usize {
         self.words.len() * size_of::<u64>()
     }
 
     #[inline(always)]
-    fn prefetch(&self, digest: Digest, stage: usize) {
-        let ask = |level: usize, probes: core::ops::Range<u32>| {
-            if let Some(filter) = self.filters.get(level) {
-                let probes = probes.start..probes.end.min(filter.hashes);
-                probes.for_each(|index| self.words.prefetch((filter.bit(digest, index) / 64) as usize));
-            }
-        };
-        match stage {
-            0 => ask(0, 0..FIRST),
-            1 => {
-                ask(0, FIRST..u32::MAX);
-                ask(1, 0..FIRST);
-            }
-            _ => ask(1, FIRST..u32::MAX),
-        }
+    fn prefetch(&self, digest: Digest, level: usize, probes: Range<u32>) {
+        let filter = self.filters[level];
+        let probes = probes.start..probes.end.min(filter.hashes);
+        probes.for_each(|index| self.words.prefetch((filter.bit(digest, index) / 64) as usize));
     }
 
     #[inline(always)]
-    fn passes(&self, digest: Digest, stage: usize) -> bool {
-        let passes = |level: usize, probes: u32| {
-            self.filters.get(level).is_some_and(|filter| {
-                (0..probes.min(filter.hashes)).all(|index| self.bit(filter.bit(digest, index)))
-            })
-        };
-        match stage {
-            0 => passes(0, FIRST),
-            _ => passes(0, u32::MAX) && passes(1, FIRST),
-        }
+    fn passes(&self, digest: Digest, level: usize, probes: Range<u32>) -> bool {
+        let filter = self.filters[level];
+        let mut probes = probes.start..probes.end.min(filter.hashes);
+        probes.all(|index| self.bit(filter.bit(digest, index)))
     }
 
     #[inline(always)]
-    fn answer(&self, digest: Digest) -> LevelSet {
-        self.levels_of_digest(digest)
+    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
+        self.levels_from(digest, passed)
     }
 }
 
@@ -245,7 +229,7 @@ impl<D> Summary for MultiFilterSummary<D> {
     }
 
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        look_up(self, digests.iter().copied(), answer);
+        look_up(&ByLevels(self), digests.iter().copied(), answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

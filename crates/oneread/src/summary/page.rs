@@ -133,8 +133,13 @@ impl<D> Staged for PageSummary<D> {
         (0..self.level_count()).for_each(|level| self.strings.prefetch(self.slots(digest, level).start));
     }
 
-    fn passes(&self, _: Digest, _: usize) -> bool {
-        true
+    fn decide(&self, _: Digest, _: usize) -> Option<LevelSet> {
+        None
+    }
+
+    #[inline(always)]
+    fn rest(&self, digest: Digest) -> LevelSet {
+        self.lookup(digest)
     }
 
     #[inline(always)]

@@ -146,9 +146,15 @@ impl<D, S: Words> Staged for SingleFilter<D, S> {
     }
 
     #[inline(always)]
-    fn passes(&self, digest: Digest, _: usize) -> bool {
-        let mut first = 0..FIRST.min(self.layout.hashes());
-        first.all(|band| self.cells.get(cell(self.layout, digest, band)) > 0)
+    fn decide(&self, digest: Digest, stage: usize) -> Option<LevelSet> {
+        let mut bands = if stage == 0 { 0..FIRST.min(self.layout.hashes()) } else { 0..0 };
+        let absent = bands.any(|band| self.cells.get(cell(self.layout, digest, band)) == 0);
+        absent.then_some(LevelSet::EMPTY)
+    }
+
+    #[inline(always)]
+    fn rest(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
     }
 
     #[inline(always)]

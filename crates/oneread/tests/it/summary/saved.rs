@@ -366,7 +366,7 @@ fn what_no_summary_has_is_refused() {
     // 130 cells of 4 bits are 8 bits of the last of nine words.
     refused("single_bits", PAYLOAD + 64, |word| word | 1 << 8);
     // 29 + 2 bits an entry: the first string becomes larger than the second.
-    refused("interpolation", PAYLOAD, |word| word | (1 << 29) - 1);
+    refused("interpolation", PAYLOAD, |word| word | ((1 << 29) - 1));
     // A block that has one more.
     refused("interpolation_blocks", PAYLOAD, |word| word + 1);
     // Two records, then 700 bits of filters, then the level spilled in two bits: 3 is none of two levels.
