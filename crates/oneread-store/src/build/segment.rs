@@ -7,7 +7,7 @@ use oneread::table::placement::{Crisis, Weighted};
 
 use crate::Error;
 use crate::format::filter::Solver;
-use crate::format::geometry::{LEVELS, SEGMENT_PAGES, levels, tag};
+use crate::format::geometry::{LEVELS, SEGMENT_PAGES, Shape, tag};
 use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
 use crate::format::record::{self, Stored};
 use crate::format::{PAGE, header};
@@ -19,6 +19,7 @@ use super::group::{Entry, Group};
 pub(super) struct Placed {
     pub(super) segment: u32,
     pub(super) pages: u32,
+    shape: Shape,
     /// The records, by pages.
     entries: Vec<Entry>,
     /// By page, the end of its records in `entries`.
@@ -27,7 +28,7 @@ pub(super) struct Placed {
 
 impl Placed {
     /// Places the records of a segment. Tries with as many pages as the load asks for, and with more until all find room.
-    pub(super) fn new(segment: u32, entries: &[Entry], load: f64) -> Result<Self, Error> {
+    pub(super) fn new(segment: u32, entries: &[Entry], load: f64, shape: Shape) -> Result<Self, Error> {
         let mut order: Vec<u32> = (0..entries.len() as u32).collect();
         // The largest first: small ones fill what is left. They come by digests, so that the result depends on nothing else.
         if entries.windows(2).any(|pair| pair[0].length != pair[1].length) {
@@ -41,8 +42,8 @@ impl Placed {
         let mut tries = 0;
         let mut of_record = vec![0; entries.len()];
         while pages <= most {
-            if place(pages as u32, entries, &order, &mut of_record)?.is_ok() {
-                return Ok(Self::sorted(segment, pages as u32, entries, &order, &of_record));
+            if place(shape.levels(pages as u32), entries, &order, &mut of_record)?.is_ok() {
+                return Ok(Self::sorted(segment, (pages as u32, shape), entries, &order, &of_record));
             }
             tries += 1;
             pages += (pages / FIRST_STEP).max(1) * (1 + tries / TRIES_A_STEP);
@@ -50,7 +51,13 @@ impl Placed {
         Err(Error::Crowded { records: entries.len() })
     }
 
-    fn sorted(segment: u32, pages: u32, entries: &[Entry], order: &[u32], of_record: &[u32]) -> Self {
+    fn sorted(
+        segment: u32,
+        (pages, shape): (u32, Shape),
+        entries: &[Entry],
+        order: &[u32],
+        of_record: &[u32],
+    ) -> Self {
         let mut ends = vec![0u32; pages as usize];
         for &page in of_record {
             ends[page as usize] += 1;
@@ -67,7 +74,7 @@ impl Placed {
             sorted[*at as usize] = entries[entry as usize];
             *at += 1;
         }
-        Self { segment, pages, entries: sorted, ends }
+        Self { segment, pages, shape, entries: sorted, ends }
     }
 
     /// The records of a page.
@@ -79,7 +86,7 @@ impl Placed {
     /// Adds the segment's pages to those of all levels.
     pub(super) fn count(&self, by_level: &mut [LevelPages; LEVELS]) {
         let mut page = 0;
-        for (level, pages) in by_level.iter_mut().zip(levels(self.pages)) {
+        for (level, pages) in by_level.iter_mut().zip(self.shape.levels(self.pages)) {
             for _ in 0..pages {
                 level.add(self.page(page).len() as u32, 1);
                 page += 1;
@@ -89,7 +96,7 @@ impl Placed {
 
     /// The bytes of the segment's pages and filters.
     pub(super) fn encode(&self, group: &Group, filter_bytes: [u32; LEVELS], solver: &mut Solver) -> Encoded {
-        let sizes = levels(self.pages);
+        let sizes = self.shape.levels(self.pages);
         let filters: usize =
             sizes.iter().zip(filter_bytes).map(|(&pages, bytes)| pages as usize * bytes as usize).sum();
         let mut encoded = Encoded {
@@ -157,14 +164,14 @@ fn weight(entry: &Entry) -> u32 {
     u32::from(entry.length) + RECORD_OVERHEAD as u32
 }
 
-/// Tries so many pages: the page of each record.
+/// Tries levels of so many pages: the page of each record.
 fn place(
-    pages: u32,
+    sizes: [u32; LEVELS],
     entries: &[Entry],
     order: &[u32],
     of_record: &mut [u32],
 ) -> Result<Result<(), Crisis>, Error> {
-    let sizes = levels(pages);
+    let pages: u32 = sizes.iter().sum();
     let some: Vec<u64> = sizes.iter().copied().filter(|&size| size > 0).map(u64::from).collect();
     let out_of_memory = |_| Error::OutOfMemory { bytes: 8 * u64::from(pages) };
     let layout = MultilevelLayout::new(some).map_err(|_| Error::TooLarge { pages: pages.into() })?;

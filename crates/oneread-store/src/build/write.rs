@@ -9,7 +9,7 @@ use oneread::plan::store::{LevelPages, StorePlan};
 use crate::Error;
 use crate::format::PAGE;
 use crate::format::filter::Solver;
-use crate::format::geometry::LEVELS;
+use crate::format::geometry::{LEVELS, Shape};
 use crate::format::header::{Header, Level};
 use crate::format::page::{self, ROOM};
 use crate::format::summary;
@@ -24,6 +24,9 @@ pub(super) const WRITING: &str = "write the store";
 
 /// The segments that the filters are planned by: segments are alike, and so many have pages enough of every level.
 const SAMPLE: u32 = 4;
+
+/// The part of the rate that is planned for: other segments are not quite as the sample.
+const KEPT_BACK: f64 = 0.98;
 
 /// A group takes about this part of the memory: its records, their pages, and a group more of pages that waits to be written, for
 /// each thread.
@@ -54,12 +57,18 @@ impl Builder {
 
         let sample = SAMPLE.min(segments);
         let group = self.group(0, sample, segments)?;
-        let placed = self.place(&group)?;
+        let (shape, placed) = self.shape(&group)?;
         let mut by_level = [const { LevelPages::new() }; LEVELS];
         placed.iter().for_each(|segment| segment.count(&mut by_level));
-        let plan = StorePlan::for_rate(&by_level, self.options.miss_rate)
+        let plan = StorePlan::for_rate(&by_level, self.options.miss_rate * KEPT_BACK)
             .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
-        let filter_bytes = std::array::from_fn(|level| plan.filter_bytes()[level]);
+        let mut filter_bytes: [u32; LEVELS] = std::array::from_fn(|level| plan.filter_bytes()[level]);
+        for level in 1..LEVELS {
+            // Larger segments than those of the sample may have pages there.
+            if by_level[level].pages() == 0 {
+                filter_bytes[level] = filter_bytes[level - 1];
+            }
+        }
         let mut solver = Solver::default();
         for segment in &placed {
             writer.write(segment.encode(&group, filter_bytes, &mut solver))?;
@@ -75,7 +84,7 @@ impl Builder {
             let place = |mine: Vec<(u32, u32)>, sender: &SyncSender<Result<Ready, Error>>| {
                 let mut solver = Solver::default();
                 for (first, end) in mine {
-                    let ready = self.ready(first, end, segments, filter_bytes, &mut solver);
+                    let ready = self.ready((first, end, segments), shape, filter_bytes, &mut solver);
                     // Nobody waits for it any more once something has failed.
                     if sender.send(ready).is_err() {
                         return;
@@ -104,7 +113,7 @@ impl Builder {
             Ok::<(), Error>(())
         })?;
 
-        let (header, pages) = writer.finish(self.options.seed, filter_bytes)?;
+        let (header, pages) = writer.finish(self.options.seed, shape, filter_bytes)?;
         let spilled_bytes = self.partitions.spilled_bytes() + values_bytes;
         Ok(report(&header, pages, replaced, spilled_bytes))
     }
@@ -134,27 +143,39 @@ impl Builder {
         Group::read(&self.partitions, (first, end, segments), self.digester, self.options.duplicates)
     }
 
-    fn place(&self, group: &Group) -> Result<Vec<Placed>, Error> {
+    /// The shape in which the segments of a group take the fewest pages, and how they are placed in it.
+    fn shape(&self, group: &Group) -> Result<(Shape, Vec<Placed>), Error> {
+        let mut best: Option<(u64, Shape, Vec<Placed>)> = None;
+        for shape in Shape::CANDIDATES {
+            let placed = self.place(group, shape)?;
+            let pages = placed.iter().map(|segment| u64::from(segment.pages)).sum();
+            if best.as_ref().is_none_or(|&(least, ..)| pages < least) {
+                best = Some((pages, shape, placed));
+            }
+        }
+        best.map(|(_, shape, placed)| (shape, placed)).ok_or(Error::Crowded { records: group.entries.len() })
+    }
+
+    fn place(&self, group: &Group, shape: Shape) -> Result<Vec<Placed>, Error> {
         let mut rest = group.entries.as_slice();
         (group.first..group.end)
             .map(|segment| {
                 let (entries, others) = rest.split_at(rest.partition_point(|entry| entry.segment == segment));
                 rest = others;
-                Placed::new(segment, entries, self.options.load)
+                Placed::new(segment, entries, self.options.load, shape)
             })
             .collect()
     }
 
     fn ready(
         &self,
-        first: u32,
-        end: u32,
-        segments: u32,
+        (first, end, segments): (u32, u32, u32),
+        shape: Shape,
         filter_bytes: [u32; LEVELS],
         solver: &mut Solver,
     ) -> Result<Ready, Error> {
         let group = self.group(first, end, segments)?;
-        let placed = self.place(&group)?;
+        let placed = self.place(&group, shape)?;
         let segments = placed.iter().map(|segment| segment.encode(&group, filter_bytes, solver)).collect();
         Ok(Ready { segments, replaced: group.replaced })
     }
@@ -221,7 +242,12 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
     }
 
     /// Writes runs, summary and header.
-    fn finish(self, seed: u64, filter_bytes: [u32; LEVELS]) -> Result<(Header, [LevelPages; LEVELS]), Error> {
+    fn finish(
+        self,
+        seed: u64,
+        shape: Shape,
+        filter_bytes: [u32; LEVELS],
+    ) -> Result<(Header, [LevelPages; LEVELS]), Error> {
         let plan = StorePlan::new(&self.by_level, &filter_bytes)
             .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
         let mut levels = self.levels;
@@ -244,6 +270,7 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
             reads_per_hit: plan.reads_per_hit(),
             reads_per_miss: plan.reads_per_miss(),
             levels,
+            shape,
         };
         let runs_bytes = header.runs_bytes;
         self.values.copy(self.out)?;

@@ -9,14 +9,45 @@ pub(crate) const LEVELS: usize = 3;
 /// The largest segment: a page's number in its level has 24 bits.
 pub(crate) const SEGMENT_PAGES: u32 = 1 << 24;
 
-/// The pages of each level: the second has a fifth of the first, the third a fifth of the second.
-///
-/// 25 + 5 + 1 = 31 parts. The first level has what rounding down leaves over, so that a small segment has fewer levels.
-#[inline(always)]
-pub(crate) const fn levels(pages: u32) -> [u32; LEVELS] {
-    let third = pages / 31;
-    let second = (pages as u64 * 5 / 31) as u32;
-    [pages - second - third, second, third]
+/// How a segment's pages are divided among its levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// The parts of the second and the third level, of [`Shape::WHOLE`]; the first level has the rest.
+    second: u32,
+    third: u32,
+}
+
+impl Shape {
+    /// Parts are counted in so many.
+    pub(crate) const WHOLE: u32 = 1 << 16;
+
+    /// The shapes that are tried: each level .2, .3, .4 or .5 of the one before. With many records a page the first is best; with few,
+    /// more pages overflow, and there must be more room below.
+    pub(crate) const CANDIDATES: [Self; 4] = [
+        Self { second: 10_570, third: 2_114 },
+        Self { second: 14_144, third: 4_243 },
+        Self { second: 16_804, third: 6_721 },
+        Self { second: 18_724, third: 9_362 },
+    ];
+
+    /// The shape with these parts, if the levels shrink.
+    pub(crate) fn from_parts(parts: [u32; LEVELS]) -> Option<Self> {
+        let [first, second, third] = parts;
+        let whole = first.checked_add(second)?.checked_add(third)? == Self::WHOLE;
+        (whole && first > second && second >= third).then_some(Self { second, third })
+    }
+
+    pub(crate) const fn parts(self) -> [u32; LEVELS] {
+        [Self::WHOLE - self.second - self.third, self.second, self.third]
+    }
+
+    /// The pages of each level. The first level has what rounding down leaves over, so that a small segment has fewer levels.
+    #[inline(always)]
+    pub(crate) const fn levels(self, pages: u32) -> [u32; LEVELS] {
+        let second = ((pages as u64 * self.second as u64) >> 16) as u32;
+        let third = ((pages as u64 * self.third as u64) >> 16) as u32;
+        [pages - second - third, second, third]
+    }
 }
 
 /// The segment of a key.

@@ -2,7 +2,7 @@
 
 use oneread::plan::store::MOST_FILTER_BYTES;
 
-use super::geometry::LEVELS;
+use super::geometry::{LEVELS, Shape};
 use super::{PAGE, VERSION, checksum, long_at, short_at, summary, word_at};
 use crate::Error;
 
@@ -31,7 +31,7 @@ const VALUE_TOTAL: usize = 96;
 const READS_PER_HIT: usize = 104;
 const READS_PER_MISS: usize = 112;
 const BY_LEVEL: usize = 120;
-/// Of one level: items, bytes used, bytes of a filter.
+/// Of one level: items, bytes used, bytes of a filter, part of a segment's pages.
 const LEVEL: usize = 24;
 const END: usize = BY_LEVEL + LEVELS * LEVEL;
 const CHECKSUM: usize = PAGE - 8;
@@ -60,6 +60,7 @@ pub(crate) struct Header {
     pub(crate) reads_per_hit: f64,
     pub(crate) reads_per_miss: f64,
     pub(crate) levels: [Level; LEVELS],
+    pub(crate) shape: Shape,
 }
 
 impl Header {
@@ -119,7 +120,8 @@ impl Header {
             let at = BY_LEVEL + LEVEL * number;
             put(at, &level.items.to_le_bytes());
             put(at + 8, &level.used_bytes.to_le_bytes());
-            put(at + 16, &u64::from(level.filter_bytes).to_le_bytes());
+            put(at + 16, &level.filter_bytes.to_le_bytes());
+            put(at + 20, &self.shape.parts()[number].to_le_bytes());
         }
         let sum = checksum(&page[..CHECKSUM]);
         page[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
@@ -159,16 +161,14 @@ impl Header {
         let mut levels = [Level::default(); LEVELS];
         for (number, level) in levels.iter_mut().enumerate() {
             let at = BY_LEVEL + LEVEL * number;
-            let filter_bytes = long_at(page, at + 16);
-            if filter_bytes == 0 || filter_bytes > u64::from(MOST_FILTER_BYTES) {
+            let filter_bytes = word_at(page, at + 16);
+            if filter_bytes == 0 || filter_bytes > MOST_FILTER_BYTES {
                 return Err(damaged("a filter is larger than filters are, or has no bytes"));
             }
-            *level = Level {
-                items: long_at(page, at),
-                used_bytes: long_at(page, at + 8),
-                filter_bytes: filter_bytes as u32,
-            };
+            *level = Level { items: long_at(page, at), used_bytes: long_at(page, at + 8), filter_bytes };
         }
+        let parts = std::array::from_fn(|level| word_at(page, BY_LEVEL + LEVEL * level + 20));
+        let shape = Shape::from_parts(parts).ok_or(damaged("its levels do not divide a segment"))?;
         let header = Self {
             seed: long_at(page, SEED),
             segments: word_at(page, SEGMENTS),
@@ -181,7 +181,13 @@ impl Header {
             reads_per_hit: f64::from_bits(long_at(page, READS_PER_HIT)),
             reads_per_miss: f64::from_bits(long_at(page, READS_PER_MISS)),
             levels,
+            shape,
         };
+        // No lookup reads more pages than there are levels.
+        let possible = 0.0..=LEVELS as f64;
+        if !possible.contains(&header.reads_per_hit) || !possible.contains(&header.reads_per_miss) {
+            return Err(damaged("it plans for reads that cannot be"));
+        }
         if header.pages > u64::from(u32::MAX)
             || header.segments == 0
             || u64::from(header.segments) > header.pages

@@ -206,3 +206,83 @@ impl<'a> Walk<'a> {
         Ok(lengths)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Run, Stored};
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLACE: Place = Place { segment: 70_000, level: 2, index: 0xabcdef };
+
+    /// A page of these pairs, as many of them as fit.
+    fn page(pairs: &[(Vec<u8>, Option<Vec<u8>>)]) -> (Vec<u8>, usize) {
+        let (mut records, mut room) = (Vec::new(), ROOM);
+        for (key, value) in pairs {
+            let run = Run { offset: 1, length: u64::MAX, checksum: 3 };
+            let value = value.as_ref().map_or(Stored::Run(run), |value| Stored::Inline(value));
+            let mut bytes = Vec::new();
+            record::encode(key, value, &mut bytes);
+            let Some(left) = room.checked_sub(bytes.len() + RECORD_OVERHEAD) else { break };
+            room = left;
+            records.push((key.len() as u8, bytes));
+        }
+        let mut page = vec![0; PAGE];
+        encode(PLACE, records.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())), &mut page);
+        seal(&mut page);
+        (page, records.len())
+    }
+
+    fn key() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..20),
+            proptest::collection::vec(any::<u8>(), 0..=1024)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_found(pairs in proptest::collection::vec((key(), proptest::option::of(key())), 0..60)) {
+            let (bytes, count) = page(&pairs);
+            let view = View::open(&bytes, PLACE).unwrap();
+            prop_assert_eq!(view.check(), Ok(()));
+            prop_assert_eq!(view.len(), count);
+            for (key, _) in &pairs[..count] {
+                let first = pairs.iter().find(|(other, _)| other == key).unwrap();
+                let found = view.find(key.len() as u8, key).unwrap().unwrap();
+                match &first.1 {
+                    Some(value) => prop_assert_eq!(found.value, Stored::Inline(value)),
+                    None => prop_assert!(matches!(found.value, Stored::Run(_))),
+                }
+                prop_assert_eq!(view.find(key.len() as u8 ^ 1, key), Ok(None));
+            }
+            let keys: Vec<_> = view.records().map(|(_, record)| record.unwrap().key.to_vec()).collect();
+            prop_assert!(keys.iter().eq(pairs[..count].iter().map(|(key, _)| key)));
+        }
+
+        #[test]
+        fn any_bytes_with_a_right_checksum_answer(mut bytes in proptest::collection::vec(any::<u8>(), PAGE), count in 0u16..800) {
+            bytes[SEGMENT..COUNT].copy_from_slice(&page(&[]).0[SEGMENT..COUNT]);
+            bytes[COUNT..END].copy_from_slice(&count.to_le_bytes());
+            seal(&mut bytes);
+            if let Ok(view) = View::open(&bytes, PLACE) {
+                for tag in 0..=255 {
+                    _ = view.find(tag, b"key");
+                }
+                prop_assert!(view.records().count() <= view.len());
+                _ = (view.check(), view.used());
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_is_only_itself() {
+        let (bytes, _) = page(&[(b"key".to_vec(), Some(b"value".to_vec()))]);
+        assert!(View::open(&bytes, PLACE).is_ok());
+        for other in [Place { segment: 1, ..PLACE }, Place { level: 1, ..PLACE }, Place { index: 1, ..PLACE }]
+        {
+            assert_eq!(View::open(&bytes, other).unwrap_err(), "it is another page");
+        }
+        assert!(View::open(&bytes[1..], PLACE).is_err());
+    }
+}

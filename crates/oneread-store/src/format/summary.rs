@@ -8,8 +8,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::filter::PADDING;
-use super::geometry::{LEVELS, SEGMENT_PAGES, levels};
+use super::filter::{Filter, PADDING};
+use super::geometry::{LEVELS, SEGMENT_PAGES, Shape};
 use super::header::Header;
 use super::{long_at, word_at};
 use crate::Error;
@@ -55,6 +55,7 @@ pub(crate) struct Summary {
     /// The filters, and some bytes behind the last.
     filters: Vec<u8>,
     filter_bytes: [usize; LEVELS],
+    shape: Shape,
 }
 
 /// The bytes that a summary takes in memory.
@@ -91,7 +92,7 @@ impl Summary {
             }
             let all = start.page.checked_add(pages).filter(|&all| u64::from(all) <= header.pages);
             start.page = all.ok_or(damaged("the segments have more pages than the store"))?;
-            let by_level = levels(pages).into_iter().zip(filter_bytes);
+            let by_level = header.shape.levels(pages).into_iter().zip(filter_bytes);
             let filters = by_level.map(|(pages, bytes)| u64::from(pages) * bytes as u64);
             // Each at most 2^24 · 8192, and there are fewer than 2^32 segments.
             start.filter += filters.sum::<u64>();
@@ -107,7 +108,7 @@ impl Summary {
         content.truncate(start.filter as usize);
         content.try_reserve_exact(PADDING).map_err(|_| Error::OutOfMemory { bytes: PADDING as u64 })?;
         content.resize(content.len() + PADDING, 0);
-        Ok(Self { starts, filters: content, filter_bytes })
+        Ok(Self { starts, filters: content, filter_bytes, shape: header.shape })
     }
 
     /// The bytes that it takes in memory.
@@ -118,7 +119,11 @@ impl Summary {
     #[inline(always)]
     pub(crate) fn segment(&self, segment: u32) -> Segment {
         let (start, end) = (self.starts[segment as usize], self.starts[segment as usize + 1]);
-        Segment { first_page: start.page, levels: levels(end.page - start.page), filter: start.filter }
+        Segment {
+            first_page: start.page,
+            levels: self.shape.levels(end.page - start.page),
+            filter: start.filter,
+        }
     }
 
     /// The segment of a page, which is below the number of pages.
@@ -126,16 +131,19 @@ impl Summary {
         self.starts.partition_point(|start| start.page <= page) as u32 - 1
     }
 
-    /// The filter of a page in its segment, with what follows it in memory, and its bytes.
+    /// The filter of a page in its segment; none if the level has no pages.
     #[inline(always)]
-    pub(crate) fn filter(&self, segment: &Segment, level: usize, index: u32) -> (&[u8], usize) {
+    pub(crate) fn filter(&self, segment: &Segment, level: usize, index: u32) -> Option<Filter<'_>> {
+        if index >= segment.levels[level] {
+            return None;
+        }
         let mut at = segment.filter as usize;
         for above in 0..level {
             at += segment.levels[above] as usize * self.filter_bytes[above];
         }
         let bytes = self.filter_bytes[level];
         at += index as usize * bytes;
-        (&self.filters[at..at + bytes + PADDING], bytes)
+        Some(Filter::new(&self.filters[at..at + bytes + PADDING]))
     }
 }
 

@@ -14,14 +14,14 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use oneread::hash::{Digest, Digester, Portable};
+use oneread::hash::{Digester, Portable};
 
 use crate::format::geometry::{self, LEVELS};
 use crate::format::header::Header;
 use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
 use crate::format::summary::{self, Summary};
-use crate::format::{PAGE, checksum, filter};
+use crate::format::{PAGE, checksum};
 use crate::{Error, FileReader, MapReader, ReadAt};
 
 use stats::Counters;
@@ -140,12 +140,18 @@ impl<R: ReadAt> Sealed<R> {
     /// As [`get`](Self::get).
     pub fn get_with<T>(&self, key: &[u8], use_value: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
         with_scratch(|scratch| {
-            let run = match self.find(key, scratch)? {
-                None => return Ok(None),
-                Some(Stored::Inline(value)) => return Ok(Some(use_value(value))),
-                Some(Stored::Run(run)) => run,
-            };
-            Ok(Some(use_value(self.read_run(run, scratch)?)))
+            // Taken once: beside the key, or after the second read.
+            let mut use_value = Some(use_value);
+            let mut used = |value: &[u8]| use_value.take().map(|use_value| use_value(value));
+            let found = self.find(key, scratch, |stored| match stored {
+                Stored::Inline(value) => Ok(used(value)),
+                Stored::Run(run) => Err(run),
+            })?;
+            match found {
+                None => Ok(None),
+                Some(Ok(done)) => Ok(done),
+                Some(Err(run)) => Ok(used(self.read_run(run, scratch)?)),
+            }
         })
     }
 
@@ -154,65 +160,42 @@ impl<R: ReadAt> Sealed<R> {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        with_scratch(|scratch| Ok(self.find(key, scratch)?.is_some()))
+        with_scratch(|scratch| Ok(self.find(key, scratch, |_| ())?.is_some()))
     }
 
     /// Looks a key up, and counts the reads.
-    fn find<'a>(&'a self, key: &[u8], scratch: &'a mut Vec<u8>) -> Result<Option<Stored<'a>>, Error> {
+    #[inline]
+    fn find<T>(
+        &self,
+        key: &[u8],
+        scratch: &mut Vec<u8>,
+        found: impl FnOnce(Stored<'_>) -> T,
+    ) -> Result<Option<T>, Error> {
         let digest = self.digester.digest(key);
-        let segment_number = geometry::segment(digest, self.header.segments);
-        let segment = self.summary.segment(segment_number);
+        let segment = geometry::segment(digest, self.header.segments);
+        let of = self.summary.segment(segment);
+        // All levels first, so that memory brings their filters together.
+        let levels: [_; LEVELS] = std::array::from_fn(|level| {
+            let index = geometry::page(digest, level, of.levels[level]);
+            (index, self.summary.filter(&of, level, index))
+        });
         let mut reads = 0;
-        // The borrow checker cannot see that a page without the key is given back: so the page is found first, by its number.
-        let mut candidates = [None; LEVELS];
-        for (level, candidate) in candidates.iter_mut().enumerate() {
-            if segment.levels[level] == 0 {
-                break;
+        for (level, (index, filter)) in levels.into_iter().enumerate() {
+            let passes = filter.is_some_and(|filter| filter.passes(digest, level));
+            if !passes {
+                continue;
             }
-            let index = geometry::page(digest, level, segment.levels[level]);
-            let (filter, bytes) = self.summary.filter(&segment, level, index);
-            if filter::passes(filter, bytes, digest, level) {
-                *candidate = Some(index);
-            }
-        }
-        let mut left = candidates.iter().flatten().count();
-        for (level, index) in
-            candidates.iter().enumerate().filter_map(|(level, index)| index.map(|index| (level, index)))
-        {
-            left -= 1;
-            let number = segment.page(level, index);
-            let place = Place { segment: segment_number, level, index };
             reads += 1;
-            if left == 0 {
-                // The last one, and nearly always the only one: what it has can be handed on.
-                let found = self.view(number, place, scratch)?.find(geometry::tag(digest), key);
-                let record = found.map_err(|what| Error::Page { page: number, what })?;
-                self.counters.count(record.is_some(), reads);
-                return Ok(record.map(|record| record.value));
-            }
-            if self.has(number, place, digest, key, scratch)? {
+            let page = of.page(level, index);
+            let view = self.view(page, Place { segment, level, index }, scratch)?;
+            let record = view.find(geometry::tag(digest), key).map_err(|what| Error::Page { page, what })?;
+            if let Some(record) = record {
                 self.counters.count(true, reads);
-                let found = self.view(number, place, scratch)?.find(geometry::tag(digest), key);
-                return found
-                    .map(|record| record.map(|record| record.value))
-                    .map_err(|what| Error::Page { page: number, what });
+                return Ok(Some(found(record.value)));
             }
         }
         self.counters.count(false, reads);
         Ok(None)
-    }
-
-    /// Whether a page has a key.
-    fn has(
-        &self,
-        number: u64,
-        place: Place,
-        digest: Digest,
-        key: &[u8],
-        scratch: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let found = self.view(number, place, scratch)?.find(geometry::tag(digest), key);
-        found.map(|record| record.is_some()).map_err(|what| Error::Page { page: number, what })
     }
 
     /// Reads a page.

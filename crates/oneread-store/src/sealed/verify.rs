@@ -9,7 +9,7 @@ use crate::format::geometry::{self, LEVELS};
 use crate::format::header::{Header, Level};
 use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
-use crate::format::{PAGE, checksum, filter, long_at, runs};
+use crate::format::{PAGE, checksum, long_at, runs};
 use crate::{Error, FileReader, ReadAt};
 
 use super::{Sealed, read_header, read_summary};
@@ -269,7 +269,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
     ) -> Result<(), Error> {
         let store = self.store;
         let segment = store.summary.segment(number);
-        let (filter_memory, bytes) = store.summary.filter(&segment, level, index);
+        let filter = store.summary.filter(&segment, level, index);
         let mut wrong = None;
         for (tag, record) in view.records() {
             let Ok(record) = record else { continue };
@@ -281,7 +281,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
                 wrong = Some("it has a key that belongs elsewhere");
             } else if tag != geometry::tag(digest) {
                 wrong = Some("it has a key with another tag");
-            } else if !filter::passes(filter_memory, bytes, digest, level) {
+            } else if !filter.is_some_and(|filter| filter.passes(digest, level)) {
                 wrong = Some("its filter does not pass a key of it");
             }
             self.key_bytes += record.key.len() as u64;

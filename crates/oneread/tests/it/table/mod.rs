@@ -15,6 +15,7 @@ mod simulate;
 #[cfg(not(miri))]
 mod study;
 mod surface;
+mod weighted;
 
 use oneread::hash::{Digest, Digester, Domain, Ideal};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
