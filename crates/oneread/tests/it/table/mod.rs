@@ -19,6 +19,7 @@ mod surface;
 mod view;
 
 use std::hash::{Hash, Hasher};
+mod weighted;
 
 use oneread::hash::{Digest, Digester, Domain, Ideal};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
