@@ -17,9 +17,9 @@ mod simulate;
 mod study;
 mod surface;
 mod view;
+mod weighted;
 
 use std::hash::{Hash, Hasher};
-mod weighted;
 
 use oneread::hash::{Digest, Digester, Domain, Ideal};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
