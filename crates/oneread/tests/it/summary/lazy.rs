@@ -248,6 +248,27 @@ fn in_steps_an_insertion_without_room_takes_a_deleted_place_of_its_own() {
     assert_eq!((map.stats().stale, map.len()), (0, 3));
 }
 
+/// What is overwritten behind a rebuild in steps is in the new summary too, and stays there.
+#[test]
+fn a_key_overwritten_behind_the_rebuild_is_stale_after_it() {
+    let layout = MultilevelLayout::new([1, 1]).unwrap().with_stash(1).unwrap();
+    let filters = MultipleFiltersLayout::new([(64, 3), (64, 3)]).unwrap();
+    let mut map = map(layout, filters, 1, Rebuild::when_asked().overwriting());
+    (0..2).for_each(|key| _ = map.insert(key, key).unwrap());
+    let overwrite = |map: &mut Map, gone, new| {
+        map.remove(&gone).unwrap();
+        map.insert(new, new).unwrap();
+    };
+    map.begin_rebuild();
+    assert!(!map.step(1));
+    // One behind the rebuild, at level 0, and one before it.
+    overwrite(&mut map, 0, 2);
+    overwrite(&mut map, 1, 3);
+    assert_eq!((map.stats().overwritten, map.stats().stale), (2, 2));
+    assert!(map.step(10));
+    assert_eq!((map.stats().stale, map.get(&2), map.get(&3)), (1, Some(&2), Some(&3)));
+}
+
 #[test]
 fn plans_become_lazily_deleting_maps() {
     let table = MultilevelLayout::new([400, 100, 50, 25, 25]).unwrap();

@@ -140,7 +140,11 @@ where
         self.map.trusted = trusted && (level == levels || change(&mut self.map.summary, level).is_ok());
         self.tell_new_summary(place, change);
         self.overwritten += 1;
-        self.stale += u64::from(level < levels && !can_remove);
+        let stale = u64::from(level < levels && !can_remove);
+        self.stale += stale;
+        if let Some(job) = self.job.as_mut().filter(|job| place < job.next) {
+            job.stale += stale;
+        }
         drop(overwritten);
     }
 

@@ -43,6 +43,8 @@ pub(super) struct Job<S> {
     pub(super) next: usize,
     /// The summary that is being made.
     pub(super) summary: S,
+    /// Keys that it has and the table has not, because they were overwritten behind the pass.
+    pub(super) stale: u64,
 }
 
 /// What is to be done with a place.
@@ -94,7 +96,7 @@ where
             self.last = self.when.now();
             let mut summary = self.map.summary.clone();
             summary.reset(self.map.table.generation());
-            self.job = Some(Job { next: 0, summary });
+            self.job = Some(Job { next: 0, summary, stale: 0 });
         }
     }
 
@@ -125,7 +127,7 @@ where
         }
         let complete = |job: &mut Job<S>| job.next == self.map.table.capacity();
         if let Some(job) = self.job.take_if(complete) {
-            self.stale = 0;
+            self.stale = job.stale;
             self.rebuilds += 1;
             drop(mem::replace(&mut self.map.summary, job.summary));
         }
