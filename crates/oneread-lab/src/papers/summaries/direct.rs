@@ -109,7 +109,7 @@ fn over_bound(context: &Context, filter: (u64, u32), tables: u64) -> Result<(Mea
     Ok((Measured { value: value / bound, standard_error: standard_error / bound }, bound))
 }
 
-/// Quick tables of each variant below: ten of them fail even of the first.
+/// Tables of each variant below, quick and full: some twenty fail even of the first.
 const TABLES: (u64, u64) = (1500, 30_000);
 
 /// The bound is the expected number of failing items. By Bonferroni's inequality the probability of any is less by at most the

@@ -29,7 +29,7 @@ pub(super) struct Filled {
 
 /// How tables are drawn that have more items at the third level than usual.
 ///
-/// Failures of 10^−12 are not those of usual tables: half of them come from one in ten thousand, with many more items in the
+/// Failures of 10^−12 are not those of usual tables: half of them come from one in a thousand, with many more items in the
 /// third level and deeper than the expected 64. So in every second table, the odds that an item that comes to the second level finds its
 /// bucket taken are `e^tilt` times the true ones. A table's weight makes up for it: what it counts for is its probability over that of
 /// being drawn. As half of the tables are plain ones, no weight is above 2, and the mean is the true one whatever the tilt; a bad
