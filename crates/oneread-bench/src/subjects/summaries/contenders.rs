@@ -18,6 +18,17 @@ use oneread::table::study::BloomierFunction;
 
 pub(super) const SEED: u64 = 1;
 
+/// The summaries of the library, each of which has contests of its own.
+pub(super) const SUMMARIES: [&str; 7] = [
+    "multiple filters",
+    "single filter",
+    "strings in blocks",
+    "strings by buckets, 8 bits",
+    "multiple counting filters",
+    "strings in one array",
+    "single counting filter",
+];
+
 /// A key and its level.
 pub(super) type Item = (u64, usize);
 
@@ -68,27 +79,24 @@ pub(super) fn all(table: MultilevelTable<u64, u64>, items: &[Item]) -> Result<Ve
     let counters = CountingCellsLayout::new(cells, [4, 4, 3, 2, 2])?;
     let multiple = MultiFilterSummary::with_digester(filters.clone(), digester)?;
     let mut contenders: Vec<Box<dyn Contender>> = vec![
-        ours("multiple filters", multiple),
-        ours("single filter", SingleFilterSummary::with_digester(cells, levels, digester)?),
-        ours("strings in blocks", InterpolationSummary::in_blocks(strings, levels, n, digester)?),
+        ours(SUMMARIES[0], multiple),
+        ours(SUMMARIES[1], SingleFilterSummary::with_digester(cells, levels, digester)?),
+        ours(SUMMARIES[2], InterpolationSummary::in_blocks(strings, levels, n, digester)?),
+        ours(SUMMARIES[3], PageSummary::with_digester(PageLayout::new(8)?, &layout, digester)?),
         ours(
-            "strings by buckets, 8 bits",
-            PageSummary::with_digester(PageLayout::new(8)?, &layout, digester)?,
-        ),
-        ours(
-            "multiple counting filters",
+            SUMMARIES[4],
             CountingMultiFilterSummary::with_digester(CountingFiltersLayout::usual(filters), digester)?,
         ),
     ];
     // An insertion shifts half of the array.
     if n <= 10_000 {
         let array = InterpolationSummary::with_digester(strings, levels, digester)?;
-        contenders.push(ours("strings in one array", array));
+        contenders.push(ours(SUMMARIES[5], array));
     }
     // Of ten million keys, 225 MB.
     if n <= 100_000 {
         let counting = CountingSingleFilterSummary::with_digester(counters, digester)?;
-        contenders.push(ours("single counting filter", counting));
+        contenders.push(ours(SUMMARIES[6], counting));
     }
     contenders.push(Box::new(Bloomier { digester, function: None }));
     contenders.push(Box::new(Hashbrown(hashbrown::HashMap::with_hasher(FixedState::with_seed(SEED)))));

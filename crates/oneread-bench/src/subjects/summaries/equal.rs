@@ -114,12 +114,14 @@ fn single_filter(reached: &[u64]) -> Result<SingleFilterLayout> {
     Ok(SingleFilterLayout::new(cells(best).ceil() as u64, best)?)
 }
 
-/// The fewest bits whose absent keys are named at most as often: an absent key has the string of each of its buckets' items with 1/(2^b − 1).
+/// The fewest bits that meet both. An absent key has the string of each of its buckets' items with 1/(2^b − 1); a key at level j has passed j
+/// buckets that were full, and has the string of each of their items as often.
 fn page_bits(table: &MultilevelTable<u64, u64>) -> u32 {
-    let layout = table.layout();
-    let in_buckets: f64 =
-        layout.levels().iter().zip(table.level_loads()).map(|(&m, &load)| load as f64 / m as f64).sum();
-    (in_buckets / NAMED + 1.0).log2().ceil() as u32
+    let (layout, loads) = (table.layout(), table.level_loads());
+    let in_buckets: f64 = layout.levels().iter().zip(loads).map(|(&m, &load)| load as f64 / m as f64).sum();
+    let passed: u64 = loads.iter().enumerate().map(|(level, &load)| level as u64 * load).sum();
+    let in_passed = passed as f64 * f64::from(layout.slots()) / ITEMS as f64;
+    ((in_buckets / NAMED).max(in_passed / EXTRA_READS) + 1.0).log2().ceil() as u32
 }
 
 /// Lookups of keys that are there, through the summary and the table; with what it takes, and what lookups read.

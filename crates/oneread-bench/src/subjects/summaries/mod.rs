@@ -43,10 +43,12 @@ impl Subject for Summaries {
             if bench.effort().quick { &[10_000, 1_000_000] } else { &[10_000, 100_000, 10_000_000] };
         for &n in sizes {
             let size = if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) };
-            if ["hit", "miss", "remove", "insert", "rebuild"]
-                .iter()
-                .any(|act| bench.wants(&format!("{size}: {act}")))
-            {
+            let wanted = |act: &&str| {
+                let workload = format!("{size}: {act}");
+                let batch = |name: &&str| bench.wants(&format!("{workload}, {name}"));
+                bench.wants(&workload) || contenders::SUMMARIES.iter().any(batch)
+            };
+            if ["hit", "miss", "remove", "insert", "rebuild"].iter().any(wanted) {
                 contest(bench, &size, n)?;
             }
         }
