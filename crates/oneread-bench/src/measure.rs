@@ -5,6 +5,7 @@
 //! rate, and the median of the *ratios within a round*, which share whatever disturbed that round.
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,6 +32,15 @@ impl Effort {
 pub(crate) struct Sample {
     operations: u64,
     elapsed: Duration,
+}
+
+impl Sum for Sample {
+    fn sum<I: Iterator<Item = Self>>(samples: I) -> Self {
+        samples.fold(Self { operations: 0, elapsed: Duration::ZERO }, |sum, sample| Self {
+            operations: sum.operations + sample.operations,
+            elapsed: sum.elapsed + sample.elapsed,
+        })
+    }
 }
 
 /// Times `work`, which says how many operations it did.

@@ -3,6 +3,7 @@
 mod filters;
 mod hash;
 mod plan;
+mod summaries;
 mod tables;
 
 use anyhow::Result;
@@ -23,5 +24,11 @@ pub(crate) trait Subject {
 
 /// All subjects, in the order of the project.
 pub(crate) fn all() -> Vec<Box<dyn Subject>> {
-    vec![Box::new(hash::Hash), Box::new(filters::Filters), Box::new(plan::Plan), Box::new(tables::Tables)]
+    vec![
+        Box::new(hash::Hash),
+        Box::new(filters::Filters),
+        Box::new(plan::Plan),
+        Box::new(tables::Tables),
+        Box::new(summaries::Summaries),
+    ]
 }

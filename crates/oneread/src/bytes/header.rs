@@ -25,11 +25,23 @@ pub enum Kind {
     DLeft = 6,
     /// A multilevel table.
     Multilevel = 16,
+    /// A summary of multiple filters.
+    MultiFilterSummary = 17,
+    /// A summary of a single filter.
+    SingleFilterSummary = 18,
+    /// A summary of multiple counting filters.
+    CountingMultiFilterSummary = 19,
+    /// A summary of a single filter with counters.
+    CountingSingleFilterSummary = 20,
+    /// A summary of sorted strings.
+    InterpolationSummary = 21,
+    /// A summary of strings by buckets.
+    PageSummary = 22,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 13] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -37,6 +49,12 @@ impl Kind {
         Self::Growing,
         Self::DLeft,
         Self::Multilevel,
+        Self::MultiFilterSummary,
+        Self::SingleFilterSummary,
+        Self::CountingMultiFilterSummary,
+        Self::CountingSingleFilterSummary,
+        Self::InterpolationSummary,
+        Self::PageSummary,
     ];
 
     /// The kind of a number in a file.
@@ -67,6 +85,12 @@ impl fmt::Display for Kind {
             Self::Growing => "a growing filter",
             Self::DLeft => "a d-left filter",
             Self::Multilevel => "a multilevel table",
+            Self::MultiFilterSummary => "a summary of multiple filters",
+            Self::SingleFilterSummary => "a summary of a single filter",
+            Self::CountingMultiFilterSummary => "a summary of multiple counting filters",
+            Self::CountingSingleFilterSummary => "a summary of a single counting filter",
+            Self::InterpolationSummary => "a summary of sorted strings",
+            Self::PageSummary => "a summary of strings by buckets",
         })
     }
 }

@@ -20,7 +20,7 @@
 //!   keys before they wait for the first.
 //! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
 
-mod batch;
+pub(crate) mod batch;
 mod blocked;
 mod bloom;
 mod count_min;

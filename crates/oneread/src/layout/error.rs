@@ -98,7 +98,13 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: ask for one or more"),
             Self::TooLarge { what, expected, found } => {
-                write!(f, "expected at most {expected} {what}, found {found}: divide the set among several")
+                // What grows with the set can be divided; what is a matter of shape, such as slots a bucket, cannot.
+                let advice = match *what {
+                    "bits" | "blocks" | "buckets" | "cells" | "counters" | "counters a row" | "items"
+                    | "layers" | "slots" => "ask for fewer, or divide the set among several",
+                    _ => "ask for fewer",
+                };
+                write!(f, "expected at most {expected} {what}, found {found}: {advice}")
             }
             Self::Hashes { expected, found } => {
                 write!(

@@ -12,7 +12,7 @@
 //! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: .85 |
 //! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits a bucket | semisort: as the paper; group: 1; ties: left |
 //! | [`MultilevelLayout`] | multilevel hash table | buckets of each level | slots: 1; [stash](MultilevelLayout::with_stash): 32; [moves](Moves): none; [on a crisis](OnCrisis): the stash |
-//! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | |
+//! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | of multiple filters: [list](ListLayout) of the deepest levels: none |
 //! | [`CountingFiltersLayout`], [`CountingCellsLayout`], [`PageLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
 //!
 //! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
@@ -25,6 +25,7 @@ mod counting;
 mod dleft;
 mod error;
 mod growing;
+mod list;
 mod moves;
 mod multilevel;
 #[cfg(feature = "serde")]
@@ -40,6 +41,7 @@ pub use dleft::{BucketBits, DLeftLayout, Division, Semisort, Ties};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;
+pub use list::ListLayout;
 pub use moves::{HintChain, HintRule, Hints, Keep, Maps, Moves, OnCrisis, Restriction};
 pub use multilevel::MultilevelLayout;
 pub(crate) use summary::CellPacking;

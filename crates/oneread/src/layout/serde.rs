@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
     CountingFiltersLayout, CountingLayout, DLeftLayout, Division, GrowingLayout, InterpolationLayout,
-    LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Semisort,
+    LayoutError, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Semisort,
     SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
@@ -66,6 +66,7 @@ by_fields! {
     DLeftLayout: DLeft;
     GrowingLayout: Growing;
     InterpolationLayout: Interpolation;
+    ListLayout: List;
     MultilevelLayout: Multilevel;
     MultipleFiltersLayout: Multiple;
     PageLayout: Page;
@@ -391,6 +392,8 @@ impl Fields for Single {
 #[derive(Serialize, Deserialize)]
 struct Multiple {
     filters: Vec<Filter>,
+    #[serde(default)]
+    list: Option<ListLayout>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -404,18 +407,46 @@ impl Fields for Multiple {
 
     fn of(layout: &MultipleFiltersLayout) -> Self {
         let filters = layout.filters().iter().map(|&(bits, hashes)| Filter { bits, hashes });
-        Self { filters: filters.collect() }
+        Self { filters: filters.collect(), list: layout.list() }
     }
 
     fn checked(self) -> Result<MultipleFiltersLayout, LayoutError> {
         let filters: Vec<_> = self.filters.iter().map(|filter| (filter.bits, filter.hashes)).collect();
-        MultipleFiltersLayout::new(filters)
+        with_list(MultipleFiltersLayout::new(filters)?, self.list)
+    }
+}
+
+fn with_list(
+    filters: MultipleFiltersLayout,
+    list: Option<ListLayout>,
+) -> Result<MultipleFiltersLayout, LayoutError> {
+    list.map_or(Ok(filters.clone()), |list| filters.with_list(list))
+}
+
+#[derive(Serialize, Deserialize)]
+struct List {
+    levels: usize,
+    items: u64,
+    fingerprint_bits: u32,
+}
+
+impl Fields for List {
+    type Layout = ListLayout;
+
+    fn of(layout: &ListLayout) -> Self {
+        Self { levels: layout.levels(), items: layout.items(), fingerprint_bits: layout.fingerprint_bits() }
+    }
+
+    fn checked(self) -> Result<ListLayout, LayoutError> {
+        ListLayout::new(self.levels, self.items, self.fingerprint_bits)
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct CountingFilters {
     filters: Vec<FilterOfCounters>,
+    #[serde(default)]
+    list: Option<ListLayout>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -435,14 +466,14 @@ impl Fields for CountingFilters {
         let filter = |(&(counters, hashes), &(counter_bits, counting)): (&(u64, u32), &(u32, Counting))| {
             FilterOfCounters { counters, hashes, counter_bits, counting }
         };
-        Self { filters: filters.map(filter).collect() }
+        Self { filters: filters.map(filter).collect(), list: layout.filters().list() }
     }
 
     fn checked(self) -> Result<CountingFiltersLayout, LayoutError> {
         let filters: Vec<_> = self.filters.iter().map(|filter| (filter.counters, filter.hashes)).collect();
         let counters: Vec<_> =
             self.filters.iter().map(|filter| (filter.counter_bits, filter.counting)).collect();
-        CountingFiltersLayout::new(MultipleFiltersLayout::new(filters)?, counters)
+        CountingFiltersLayout::new(with_list(MultipleFiltersLayout::new(filters)?, self.list)?, counters)
     }
 }
 

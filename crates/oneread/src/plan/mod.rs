@@ -15,6 +15,7 @@
 //! | [`moves`] | multilevel, with moves or deletions | the items in the stash |
 //! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup |
+//! | [`store`] | multilevel on pages, with a filter for each | the bytes of the filters, and reads of a lookup |
 //! | [`probing`] | linear probing | the cells a search looks at |
 //! | [`cuckoo`] | cuckoo hashing | how full it can be |
 //!
@@ -44,6 +45,7 @@ pub mod moves;
 pub mod multilevel;
 mod occupancy;
 pub mod probing;
+pub mod store;
 pub mod summary;
 
 pub use error::OutOfRange;

@@ -489,7 +489,11 @@ impl<D, S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsM
         }
         in_batches_of(choices, Choice::default(), |choices| {
             choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
-            filter.simd.run(ContainsAll { filter, choices: choices.iter().copied(), answer: &mut self.answer });
+            filter.simd.run(ContainsAll {
+                filter,
+                choices: choices.iter().copied(),
+                answer: &mut self.answer,
+            });
         });
     }
 }

@@ -385,13 +385,23 @@ mod tests {
                             let near = fingerprint ^ 1 << bit;
                             let expected = Portable.matches(buckets_of(*bucket), near);
                             assert_eq!(simd.matches(buckets_of(*bucket), near), expected, "{:?}", simd.width);
-                            assert_eq!(simd.run(Matches(buckets_of(*bucket), near)), expected, "{:?}", simd.width);
+                            assert_eq!(
+                                simd.run(Matches(buckets_of(*bucket), near)),
+                                expected,
+                                "{:?}",
+                                simd.width
+                            );
                         }
                     }
                 }
                 for at in 0..1000 {
                     let expected = Portable.matches(buckets, random(1000 * table + at));
-                    assert_eq!(simd.matches(buckets, random(1000 * table + at)), expected, "{:?}", simd.width);
+                    assert_eq!(
+                        simd.matches(buckets, random(1000 * table + at)),
+                        expected,
+                        "{:?}",
+                        simd.width
+                    );
                 }
             }
         }

@@ -116,7 +116,7 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             saved
         }
         Kind::Multilevel => <MultilevelTable<u64, u64>>::from_bytes(bytes)?.to_bytes(),
-        _ => panic!("a kind without a sample: {kind}"),
+        _ => crate::summary::saved::load(kind, bytes)?,
     })
 }
 
@@ -150,7 +150,7 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
         }
         // Tables have no view.
         Kind::Multilevel => <MultilevelTable<u64, u64>>::from_bytes(bytes).map(drop),
-        _ => panic!("a kind without a sample: {kind}"),
+        _ => crate::summary::saved::open(kind, bytes),
     }
 }
 

@@ -9,6 +9,7 @@ mod growing;
 mod moves;
 mod multilevel;
 mod probing;
+mod store;
 mod summary;
 
 /// Rates no solver accepts.

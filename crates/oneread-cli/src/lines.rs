@@ -9,28 +9,36 @@ use memchr::{memchr_iter, memrchr};
 /// What is read at once, if the input gives as much.
 const BUFFER: usize = 1 << 20;
 
-/// A line with its newline is not longer, so that memory stays bounded whatever comes.
+/// A line with its newline is not longer unless told, so that memory stays bounded whatever comes.
 const MOST_LINE: usize = 16 << 20;
 
 /// Whole lines of a reader, in batches of what one read gives.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: R,
     /// The batch handed out last (`taken` bytes), and the beginning of a line after it (up to `filled`).
     buffer: Vec<u8>,
     taken: usize,
     filled: usize,
     ended: bool,
+    /// A line with its newline is not longer.
+    longest: usize,
     /// The lines of all batches up to now.
     count: u64,
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(reader: R) -> Self {
-        Self { reader, buffer: vec![0; BUFFER], taken: 0, filled: 0, ended: false, count: 0 }
+    pub(crate) fn new(reader: R) -> Self {
+        Self::with_longest(reader, MOST_LINE)
+    }
+
+    /// The same for lines of at most so many bytes, and at least those that are read at once.
+    pub(crate) fn with_longest(reader: R, longest: usize) -> Self {
+        let longest = longest.max(BUFFER);
+        Self { reader, buffer: vec![0; BUFFER], taken: 0, filled: 0, ended: false, longest, count: 0 }
     }
 
     /// The next lines, at least one; `None` at the end.
-    pub(super) fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+    pub(crate) fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.buffer.copy_within(self.taken..self.filled, 0);
         self.filled -= self.taken;
         let mut searched = 0;
@@ -54,15 +62,15 @@ impl<R: Read> Lines<R> {
 
     /// Reads once, after making room for it.
     fn read(&mut self) -> Result<()> {
-        if self.filled == MOST_LINE {
+        if self.filled == self.longest {
             bail!(
                 "line {} of the input is longer than {} MiB: are these lines?",
                 self.count + 1,
-                MOST_LINE >> 20
+                self.longest >> 20
             );
         }
         if self.filled == self.buffer.len() {
-            self.buffer.resize(2 * self.filled, 0);
+            self.buffer.resize(self.longest.min(2 * self.filled), 0);
         }
         match self.reader.read(&mut self.buffer[self.filled..]) {
             Ok(0) => self.ended = true,
@@ -74,18 +82,18 @@ impl<R: Read> Lines<R> {
     }
 
     /// How many lines there were up to now.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 }
 
 /// Some whole lines; only the last line of the input may lack its newline.
 #[derive(Clone, Copy)]
-pub(super) struct Batch<'a>(&'a [u8]);
+pub(crate) struct Batch<'a>(&'a [u8]);
 
 impl<'a> Batch<'a> {
     /// The lines, without their newlines.
-    pub(super) fn lines(self) -> impl Iterator<Item = &'a [u8]> {
+    pub(crate) fn lines(self) -> impl Iterator<Item = &'a [u8]> {
         let bytes = self.0.strip_suffix(b"\n").unwrap_or(self.0);
         let mut start = 0;
         memchr_iter(b'\n', bytes).chain(iter::once(bytes.len())).map(move |end| {
@@ -95,7 +103,7 @@ impl<'a> Batch<'a> {
         })
     }
 
-    pub(super) fn count(self) -> u64 {
+    pub(crate) fn count(self) -> u64 {
         let newlines = memchr_iter(b'\n', self.0).count() as u64;
         newlines + u64::from(!self.0.ends_with(b"\n"))
     }
