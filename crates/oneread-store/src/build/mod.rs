@@ -6,6 +6,7 @@
 //!             the memory is used up                          resolved, placed
 //! ```
 
+mod displace;
 mod group;
 mod partitions;
 mod report;
