@@ -159,22 +159,28 @@ impl<R: Read> Rows<R> {
     fn advance(&mut self) -> Result<bool> {
         self.skip_line_ends()?;
         self.line = self.parser.line() + self.skipped;
+        self.fill()?;
+        if self.ended {
+            return Ok(false);
+        }
         let (mut written, mut fields) = (0, 0);
         loop {
             self.fill()?;
-            let input = &self.buffer[self.taken..self.filled];
-            if input.is_empty() && self.is_in_quotes() {
-                bail!(
-                    "line {}: a quote in this row is never closed: close it, or add --no-quotes",
-                    self.line
-                );
-            }
+            // The last row may lack its line end.
+            let input = if self.ended { b"\n" } else { &self.buffer[self.taken..self.filled] };
             let (result, read, out, ended) =
                 self.parser.read_record(input, &mut self.bytes[written..], &mut self.ends[fields..]);
-            self.taken += read;
+            if !self.ended {
+                self.taken += read;
+            }
             written += out;
             fields += ended;
             match result {
+                // Where a line end does not end the row, it is between quotes.
+                ReadRecordResult::InputEmpty if self.ended => bail!(
+                    "line {}: a quote in this row is never closed: close it, or add --no-quotes",
+                    self.line
+                ),
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull if self.bytes.len() < self.longest => {
                     self.bytes.resize(self.longest.min(2 * self.bytes.len()), 0);
@@ -222,18 +228,6 @@ impl<R: Read> Rows<R> {
             }
         }
         Ok(())
-    }
-
-    /// Whether a line end would be part of a field. A copy of the parser is asked, for the parser does not tell.
-    fn is_in_quotes(&self) -> bool {
-        let (result, ..) = self.parser.clone().read_record(b"\n", &mut [0; 2], &mut [0; 2]);
-        // Between rows a line end is skipped as well: then nothing of a row is there.
-        result == ReadRecordResult::InputEmpty && !self.is_between_rows()
-    }
-
-    fn is_between_rows(&self) -> bool {
-        let (result, ..) = self.parser.clone().read_record(b"", &mut [0; 2], &mut [0; 2]);
-        result == ReadRecordResult::End
     }
 }
 

@@ -90,7 +90,7 @@ fn by_name(path: &Path) -> Option<Format> {
 }
 
 /// The first bytes, fewer at the end, and all of them again.
-fn peek<R: Read>(mut reader: R) -> io::Result<(Vec<u8>, io::Chain<Cursor<Vec<u8>>, R>)> {
+fn peek<R: Read>(mut reader: R) -> io::Result<(Vec<u8>, impl Read)> {
     let mut start = Vec::with_capacity(MAGIC);
     (&mut reader).take(MAGIC as u64).read_to_end(&mut start)?;
     Ok((start.clone(), Cursor::new(start).chain(reader)))
