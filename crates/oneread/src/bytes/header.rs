@@ -23,12 +23,24 @@ pub enum Kind {
     Growing = 5,
     /// A multilevel table.
     Multilevel = 16,
+    /// A d-left counting filter.
+    DLeftCounting = 48,
+    /// A growing d-left counting filter.
+    GrowingDLeftCounting = 49,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 6] =
-        [Self::Bloom, Self::Blocked, Self::Counting, Self::CountMin, Self::Growing, Self::Multilevel];
+    pub const ALL: [Kind; 8] = [
+        Self::Bloom,
+        Self::Blocked,
+        Self::Counting,
+        Self::CountMin,
+        Self::Growing,
+        Self::Multilevel,
+        Self::DLeftCounting,
+        Self::GrowingDLeftCounting,
+    ];
 
     /// The kind of a number in a file.
     #[must_use]
@@ -57,6 +69,8 @@ impl fmt::Display for Kind {
             Self::CountMin => "a Count-Min sketch",
             Self::Growing => "a growing filter",
             Self::Multilevel => "a multilevel table",
+            Self::DLeftCounting => "a d-left counting filter",
+            Self::GrowingDLeftCounting => "a growing d-left counting filter",
         })
     }
 }

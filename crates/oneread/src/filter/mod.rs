@@ -24,6 +24,7 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod dleft_counting;
 mod error;
 mod growing;
 
@@ -31,7 +32,11 @@ pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, Blocked
 pub use bloom::{AtomicBloomFilter, Bloom, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
 pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
-pub use error::{MergeError, NotPresent};
+pub use dleft_counting::{
+    DLeftCounting, DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
+};
+pub use error::{Full, MergeError, NotPresent};
 
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};

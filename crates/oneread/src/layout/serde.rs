@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
-    CountingFiltersLayout, CountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LayoutError,
-    Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Semisort, SingleFilterLayout,
+    CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LayoutError,
+    Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout,
     SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
@@ -63,6 +63,7 @@ by_fields! {
     CountingCellsLayout: CountingCells;
     CountingFiltersLayout: CountingFilters;
     CountingLayout: CountingFilter;
+    DLeftCountingLayout: DLeftCounting;
     DLeftLayout: DLeft;
     GrowingLayout: Growing;
     InterpolationLayout: Interpolation;
@@ -214,6 +215,36 @@ impl Fields for DLeft {
     fn checked(self) -> Result<DLeftLayout, LayoutError> {
         let layout = DLeftLayout::uneven(&self.buckets, self.bucket_bits)?;
         layout.with_semisort(self.semisort).with_ties(self.ties).with_group(self.group)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct DLeftCounting {
+    subtables: u32,
+    buckets_each: u64,
+    remainders: Remainders,
+    capacity: u32,
+    counter_bits: u32,
+    repeats: Repeats,
+}
+
+impl Fields for DLeftCounting {
+    type Layout = DLeftCountingLayout;
+
+    fn of(layout: &DLeftCountingLayout) -> Self {
+        Self {
+            subtables: layout.subtables(),
+            buckets_each: layout.buckets_each(),
+            remainders: layout.remainders(),
+            capacity: layout.capacity(),
+            counter_bits: layout.counter_bits(),
+            repeats: layout.repeats(),
+        }
+    }
+
+    fn checked(self) -> Result<DLeftCountingLayout, LayoutError> {
+        let layout = DLeftCountingLayout::new(self.subtables, self.buckets_each)?;
+        layout.with_policies(self.remainders, self.capacity, self.counter_bits, self.repeats)
     }
 }
 

@@ -1,0 +1,526 @@
+//! The d-left filter that can delete: buckets of remainders that are as long as there is room for.
+//!
+//! # Invariants
+//! 1. All cells whose keys have one place and minimal remainder (see `choices`) are in the same bucket: an insertion looks for an
+//!    equal minimal remainder in all buckets of its key, and joins it. So for a key that is there, one bucket only
+//!    has cells of its string, and a removal cannot take the wrong one.
+//! 2. In that bucket every key is assigned to a cell (see `bucket`, with the proof): no false negatives, and a removal of a
+//!    key that is there always succeeds.
+//! 3. A change that cannot be made changes nothing.
+//!
+//! # Layout
+//! Two words for each bucket, the lower half first; the sub-tables one after the other.
+
+mod bucket;
+mod choices;
+mod format;
+mod growing;
+mod saved;
+mod statistics;
+
+pub use growing::{GrowingDLeftCounting, GrowingDLeftCountingFilter, GrowingDLeftCountingView};
+pub use statistics::DLeftCountingStatistics;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use self::bucket::Outcome;
+use self::choices::Choices;
+use self::format::Format;
+use super::batch::{CACHED_BYTES, in_batches};
+use super::{BuildError, Full, NotPresent};
+use crate::bits::{LittleEndian, OutOfMemory, Words, zeroed};
+use crate::bytes::View;
+use crate::hash::{Digest, Digester, Portable};
+use crate::layout::DLeftCountingLayout;
+use crate::plan;
+
+/// A d-left counting filter over words of storage `S`; use its named forms, [`DLeftCountingFilter`] and
+/// [`DLeftCountingView`].
+#[derive(Clone)]
+pub struct DLeftCounting<D, S> {
+    layout: DLeftCountingLayout,
+    digester: D,
+    format: Format,
+    len: u64,
+    words: S,
+}
+
+/// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less.
+///
+/// A key has one bucket of 128 bits in each of d sub-tables, and a remainder of some bits in the least loaded of
+/// them. The fewer remainders a bucket holds, the longer they are: with six keys a bucket, 21.3 bits a key, most
+/// have 16 to 19 bits, and some 24 of them are compared in a lookup: about one absent key in 7,000 is taken to be there when the
+/// filter is new, one in 3,300 after a million removals and insertions.
+///
+/// An overload does no harm but to the rate: remainders are cut further, down to the minimal ones. Only beyond is an insertion
+/// refused, with [`Full`].
+///
+/// # Source
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment",
+/// 2006, section III: the ddlCBF ([`OneSize`](crate::layout::Remainders::OneSize) and
+/// [`TwoSizes`](crate::layout::Remainders::TwoSizes) of section III-B). The dlCBF
+/// ([`Fixed`](crate::layout::Remainders::Fixed)) is from the authors' "An Improved Construction for Counting Bloom
+/// Filters", 2006, of which we had only what this paper cites; what it does not say is derived from the ddlCBF here.
+/// Differs from the paper in: the permutations shift the bucket by a hash of the minimal remainder, which itself is the same in
+/// all sub-tables; the state of a bucket tells a bit of each remainder in all classes up to ten cells, which the paper's rule of
+/// lengths does not reach; an emptied bucket starts anew with long remainders; the count of equal remainders
+/// sticks at four.
+///
+/// # Costs
+/// d reads of 16 bytes an operation, three or four of them by [`plan::dleft_counting::for_rate`]. A table of 36 KiB
+/// comes with each filter, however small.
+///
+/// # Limits
+/// Remove only what was inserted: removing a key that never was (but seems present) takes the cell of another. A
+/// removal of a key that was inserted never makes another vanish.
+///
+/// Remainders that were cut stay so until they are removed. The way back is [`rebuild`](Self::rebuild), from the keys: whoever removes
+/// keys has them, and a copy of long remainders elsewhere (the paper's "off-chip" structure) would take some
+/// 8 bytes a key, and two more reads a change. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
+///
+/// A key that comes often is counted up to four, and then stays for good (see [`Repeats`](crate::layout::Repeats)).
+///
+/// # Example
+/// ```
+/// use oneread::filter::{DLeftCountingFilter, NotPresent};
+///
+/// let mut filter = DLeftCountingFilter::with_rate(1000, 0.001)?;
+/// assert_eq!(filter.remove("key"), Err(NotPresent));
+/// assert_eq!(filter.insert("key"), Ok(false));
+/// assert!(filter.contains("key"));
+/// assert_eq!(filter.remove("key"), Ok(()));
+/// assert!(!filter.contains("key"));
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type DLeftCountingFilter<D = Portable> = DLeftCounting<D, Vec<u64>>;
+
+/// A [`DLeftCountingFilter`] queried where its bytes lie.
+pub type DLeftCountingView<'a, D = Portable> = View<'a, DLeftCounting<D, LittleEndian<'a>>>;
+
+impl DLeftCountingFilter {
+    /// An empty filter of this layout, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    #[cfg(feature = "std")]
+    pub fn new(layout: DLeftCountingLayout) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty filter of this layout: the same for the same seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_seed(layout: DLeftCountingLayout, seed: u64) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, also after
+    /// [some removals and insertions](plan::dleft_counting::LIFE), with a random seed.
+    ///
+    /// # Errors
+    /// If there is no such filter (see [`plan::dleft_counting::for_rate`]), or no memory for it.
+    #[cfg(feature = "std")]
+    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::new(plan::dleft_counting::for_rate(items, rate, plan::dleft_counting::LIFE)?)
+    }
+}
+
+impl<D> DLeftCountingFilter<D> {
+    /// An empty filter of this layout for digests of this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: DLeftCountingLayout, digester: D) -> Result<Self, BuildError> {
+        Ok(Self::over_words(layout, digester, 0, zeroed(0, word_count(layout))?)?)
+    }
+
+    /// Inserts a key; says whether it may have been there before. A key inserted twice is there until it is
+    /// removed twice.
+    ///
+    /// # Errors
+    /// If none of its buckets has room; nothing is changed then.
+    #[inline]
+    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, Full>
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest(self.digester.digest(key))
+    }
+
+    /// Inserts the key of a digest; says whether it may have been there before.
+    ///
+    /// # Errors
+    /// If none of its buckets has room; nothing is changed then.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
+        Ok(self.place(digest)? != Outcome::New)
+    }
+
+    /// Inserts the key of a digest.
+    #[inline]
+    fn place(&mut self, digest: Digest) -> Result<Outcome, Full> {
+        let choices = Choices::new(digest, self.layout.buckets_each());
+        match (self.format.two_sizes, self.layout.subtables()) {
+            (false, 3) => self.place_as::<false>(choices, 3),
+            (false, 4) => self.place_as::<false>(choices, 4),
+            (false, subtables) => self.place_as::<false>(choices, subtables),
+            (true, subtables) => self.place_as::<true>(choices, subtables),
+        }
+    }
+
+    #[inline(always)]
+    fn place_as<const TWO_SIZES: bool>(&mut self, choices: Choices, subtables: u32) -> Result<Outcome, Full> {
+        let (mut best, mut least) = (0, u8::MAX);
+        for subtable in 0..subtables {
+            let at = choices.bucket(&self.layout, subtable);
+            let bucket = self.bucket(at);
+            if self.format.holds_minimal::<TWO_SIZES>(bucket, choices.word) {
+                return self.join(at, choices.word);
+            }
+            let load = self.format.state(bucket).load;
+            if load < least {
+                (best, least) = (at, load);
+            }
+        }
+        let bucket = self.format.add(self.bucket(best), choices.word).ok_or(Full)?;
+        self.set_bucket(best, bucket);
+        self.len += 1;
+        Ok(Outcome::New)
+    }
+
+    /// Inserts into the bucket that has the minimal remainder.
+    #[inline(never)]
+    fn join(&mut self, at: usize, word: u64) -> Result<Outcome, Full> {
+        let (bucket, outcome) = self.format.insert(self.bucket(at), word)?;
+        self.set_bucket(at, bucket);
+        self.len += 1;
+        Ok(outcome)
+    }
+
+    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    ///
+    /// # Errors
+    /// If there is no room for a key; those before it are in, those after it are not.
+    pub fn insert_many<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), Full>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), |filter, digest| {
+            filter.insert_digest(digest).map(drop)
+        })
+    }
+
+    /// Removes a key that was inserted.
+    ///
+    /// # Errors
+    /// If the key is certainly not there; nothing is changed then.
+    #[inline]
+    pub fn remove<Q: ?Sized>(&mut self, key: &Q) -> Result<(), NotPresent>
+    where
+        D: Digester<Q>,
+    {
+        self.remove_digest(self.digester.digest(key))
+    }
+
+    /// Removes the key of a digest that was inserted.
+    ///
+    /// # Errors
+    /// If the key is certainly not there; nothing is changed then.
+    #[inline]
+    pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
+        self.take(digest).map(drop).ok_or(NotPresent)
+    }
+
+    /// Removes the key of a digest; says whether a cell became free. None if the key is not there.
+    #[inline]
+    fn take(&mut self, digest: Digest) -> Option<bool> {
+        let choices = Choices::new(digest, self.layout.buckets_each());
+        let at = self.find(choices)?;
+        let bucket = self.bucket(at);
+        let less = self.format.remove(bucket, choices.word)?;
+        self.set_bucket(at, less);
+        self.len = self.len.saturating_sub(1);
+        Some(self.format.state(less).load < self.format.state(bucket).load)
+    }
+
+    /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
+    ///
+    /// # Errors
+    /// If a key is certainly not there; those before it are removed, those after it are not.
+    pub fn remove_many<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), NotPresent>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::remove_digest)
+    }
+
+    /// Applies a change for each digest, up to the first that fails.
+    #[inline(always)]
+    fn change_many<E>(
+        &mut self,
+        digests: impl Iterator<Item = Digest>,
+        change: impl Fn(&mut Self, Digest) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut result = Ok(());
+        let ask = !self.is_cached();
+        in_batches(digests, |digests| {
+            if ask {
+                self.prefetch_all(digests);
+            }
+            for &digest in digests {
+                if result.is_ok() {
+                    result = change(self, digest);
+                }
+            }
+        });
+        result
+    }
+
+    /// Makes remainders long again: the filter becomes that of these keys alone, freshly inserted.
+    ///
+    /// # Errors
+    /// If there is no memory for a second filter, or no room for a key, which may happen near the capacity; nothing is changed
+    /// then.
+    pub fn rebuild<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), RebuildError>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let words = zeroed(0, word_count(self.layout))?;
+        let mut fresh =
+            Self { layout: self.layout, digester: self.digester.clone(), format: self.format.clone(), len: 0, words };
+        fresh.insert_many(keys)?;
+        *self = fresh;
+        Ok(())
+    }
+
+    /// Removes all keys, and frees the cells that are stuck.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+        self.len = 0;
+    }
+
+    #[inline(always)]
+    fn set_bucket(&mut self, at: usize, bucket: u128) {
+        let words = &mut self.words[2 * at..][..2];
+        words[0] = bucket as u64;
+        words[1] = (bucket >> u64::BITS) as u64;
+    }
+}
+
+impl<D, S: Words> DLeftCounting<D, S> {
+    fn over_words(
+        layout: DLeftCountingLayout,
+        digester: D,
+        len: u64,
+        words: S,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Self { layout, digester, format: Format::new(layout)?, len, words })
+    }
+
+    #[inline(always)]
+    fn bucket(&self, at: usize) -> u128 {
+        u128::from(self.words.word(2 * at)) | u128::from(self.words.word(2 * at + 1)) << u64::BITS
+    }
+
+    /// Whether a key may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.contains_digest(self.digester.digest(key))
+    }
+
+    /// Whether the key of a digest may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        let choices = Choices::new(digest, self.layout.buckets_each());
+        match (self.format.two_sizes, self.layout.subtables()) {
+            (false, 3) => self.contains_as::<false>(choices, 3),
+            (false, 4) => self.contains_as::<false>(choices, 4),
+            (false, subtables) => self.contains_as::<false>(choices, subtables),
+            (true, subtables) => self.contains_as::<true>(choices, subtables),
+        }
+    }
+
+    /// All buckets are looked at, so that the processor need not guess which one has the key.
+    #[inline(always)]
+    fn contains_as<const TWO_SIZES: bool>(&self, choices: Choices, subtables: u32) -> bool {
+        let holds = |subtable| {
+            let bucket = self.bucket(choices.bucket(&self.layout, subtable));
+            self.format.holds::<TWO_SIZES>(bucket, choices.word)
+        };
+        (0..subtables).fold(false, |found, subtable| found | holds(subtable))
+    }
+
+    /// The first bucket that holds the remainder of a key.
+    #[inline(always)]
+    fn find(&self, choices: Choices) -> Option<usize> {
+        match (self.format.two_sizes, self.layout.subtables()) {
+            (false, 3) => self.find_as::<false>(choices, 3),
+            (false, 4) => self.find_as::<false>(choices, 4),
+            (false, subtables) => self.find_as::<false>(choices, subtables),
+            (true, subtables) => self.find_as::<true>(choices, subtables),
+        }
+    }
+
+    #[inline(always)]
+    fn find_as<const TWO_SIZES: bool>(&self, choices: Choices, subtables: u32) -> Option<usize> {
+        let mut found = None;
+        for subtable in (0..subtables).rev() {
+            let at = choices.bucket(&self.layout, subtable);
+            if self.format.holds::<TWO_SIZES>(self.bucket(at), choices.word) {
+                found = Some(at);
+            }
+        }
+        found
+    }
+
+    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
+    /// `answer` gets the answers in the order of the keys.
+    pub fn contains_many<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        mut answer: impl FnMut(bool),
+    ) where
+        D: Digester<Q>,
+    {
+        if self.is_cached() {
+            return keys.into_iter().for_each(|key| answer(self.contains(key)));
+        }
+        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                answer(self.contains_digest(digest));
+            }
+        });
+    }
+
+    /// Whether the filter is so small that it lies in a second-level cache.
+    #[inline(always)]
+    fn is_cached(&self) -> bool {
+        self.byte_len() < CACHED_BYTES
+    }
+
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        for &digest in digests {
+            let choices = Choices::new(digest, self.layout.buckets_each());
+            for subtable in 0..self.layout.subtables() {
+                self.words.prefetch(2 * choices.bucket(&self.layout, subtable));
+            }
+        }
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> DLeftCountingLayout {
+        self.layout
+    }
+
+    /// The digester that its keys go through.
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The number of keys that were inserted and not removed, each as often as it came.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether no key is in the set. (Cells that are stuck may be left.)
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The loads of its buckets and the lengths of its remainders. Reads the whole filter.
+    pub fn statistics(&self) -> DLeftCountingStatistics {
+        DLeftCountingStatistics::new(self)
+    }
+
+    /// The probability that a key which is not in the set is taken to be, with the remainders as they are now. Reads the
+    /// whole filter.
+    pub fn false_positive_rate(&self) -> f64 {
+        plan::dleft_counting::rate_of_lengths(self.layout, self.statistics().lengths())
+    }
+
+    /// The memory of its buckets.
+    pub fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+}
+
+/// Words of a layout.
+fn word_count(layout: DLeftCountingLayout) -> u64 {
+    2 * layout.total_buckets()
+}
+
+impl<D, S: Words> fmt::Debug for DLeftCounting<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statistics = self.statistics();
+        f.debug_struct("DLeftCounting")
+            .field("subtables", &self.layout.subtables())
+            .field("buckets_each", &self.layout.buckets_each())
+            .field("remainders", &self.layout.remainders())
+            .field("items", &self.len)
+            .field("loads", &statistics.loads())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: PartialEq, S: Words, T: Words> PartialEq<DLeftCounting<D, T>> for DLeftCounting<D, S> {
+    /// Equal filters have the same layout, digester, number of keys and buckets.
+    fn eq(&self, other: &DLeftCounting<D, T>) -> bool {
+        self.layout == other.layout
+            && self.digester == other.digester
+            && self.len == other.len
+            && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
+    }
+}
+
+impl<D: Eq, S: Words> Eq for DLeftCounting<D, S> {}
+
+/// A filter could not be rebuilt, and was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RebuildError {
+    /// There was no room for a key.
+    Full(Full),
+    /// There was no memory for a second filter.
+    OutOfMemory(OutOfMemory),
+}
+
+impl fmt::Display for RebuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(error) => error.fmt(f),
+            Self::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RebuildError {}
+
+impl From<Full> for RebuildError {
+    fn from(error: Full) -> Self {
+        Self::Full(error)
+    }
+}
+
+impl From<OutOfMemory> for RebuildError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}
