@@ -7,6 +7,8 @@
 //! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.1 bits a key |
 //! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
 //! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
+//! | to remove keys, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits a key |
+//! | to remove keys, and no idea how many will come | [`GrowingDLeftCountingFilter`] | 24 to 29 bits a key, twice that after growing |
 //! | no idea how many keys will come | [`GrowingFilter`] | 14 to 18 bits a key, twice that after growing |
 //! | how *often* a key came | [`CountMinSketch`] | by the error you accept |
 //!

@@ -86,9 +86,9 @@ impl DLeftCountingLayout {
     /// The bits of a bucket that its cells share.
     pub const CELL_SPACE: u32 = 120;
 
-    /// The usual number of cells that a bucket can be divided into. At six keys a bucket in four sub-tables, a bucket with more is
-    /// not seen in a long life.
-    pub const CAPACITY: u32 = 10;
+    /// The usual number of cells that a bucket can be divided into: half as much again as the usual load of six. More make for
+    /// shorter minimal remainders, and so for more keys that must be placed together whatever the loads.
+    pub const CAPACITY: u32 = 9;
 
     /// The widest counter of a cell.
     pub const MOST_COUNTER_BITS: u32 = 2;
@@ -230,11 +230,21 @@ impl DLeftCountingLayout {
         Self::CELL_SPACE / cells
     }
 
-    /// The bits of the minimal remainder (log2 R in the paper), which is never cut: keys that agree in them and in
-    /// their first bucket share all their buckets, and are kept in the same one.
+    /// The bits of the minimal remainder (log2 R in the paper), stored and told, which is never cut: keys that agree in
+    /// them and in their first bucket share all their buckets, and are kept in the same one.
     #[must_use]
     pub const fn minimal_bits(&self) -> u32 {
+        self.minimal_stored_bits() + self.always_told() as u32
+    }
+
+    /// Those of the minimal remainder's bits that a cell holds.
+    pub(crate) const fn minimal_stored_bits(&self) -> u32 {
         Self::cell_bits(self.capacity) - self.counter_bits
+    }
+
+    /// Whether the state of a bucket tells a bit of each remainder, however crowded it is.
+    pub(crate) const fn always_told(&self) -> bool {
+        matches!(self.remainders, Remainders::OneSize) && self.capacity <= 10
     }
 
     /// The bits of a remainder, stored and told, in a bucket that held `most` cells at most so far.

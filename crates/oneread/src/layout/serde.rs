@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
-    CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LayoutError,
-    Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout,
-    SummaryLayout, Ties, Update,
+    CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout,
+    InterpolationLayout, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout,
+    Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 

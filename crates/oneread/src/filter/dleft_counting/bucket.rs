@@ -66,13 +66,19 @@ impl Format {
     #[inline(always)]
     pub(super) fn holds_minimal<const TWO_SIZES: bool>(&self, bucket: u128, word: u64) -> bool {
         let state = self.state(bucket);
-        let ones = state.ones[0] | state.ones[1];
-        let all = if TWO_SIZES {
-            self.remainders(state, 0, word) | self.remainders(state, 1, word)
+        let (ones, tops) = (state.ones[0] | state.ones[1], state.tops[0] | state.tops[1]);
+        if TWO_SIZES {
+            let all = self.remainders(state, 0, word) | self.remainders(state, 1, word);
+            any_zero((bucket ^ all) & state.minimal, ones, tops)
+        } else if self.told_always == 1 {
+            // The told bit is one of them.
+            let group = usize::from(word as u8 & 1);
+            let differing = bucket ^ self.remainders(state, group, word);
+            any_zero(differing & state.minimal, state.ones[group], state.tops[group])
         } else {
-            u128::from(word >> state.shift[0]).wrapping_mul(ones)
-        };
-        any_zero((bucket ^ all) & state.minimal, ones, state.tops[0] | state.tops[1])
+            let all = u128::from(word >> state.shift[0]).wrapping_mul(ones);
+            any_zero((bucket ^ all) & state.minimal, ones, tops)
+        }
     }
 
     /// The remainder of a word in each cell of a group.
@@ -144,23 +150,23 @@ impl Format {
         let (at, width) = (u32::from(after.last[group]), u32::from(after.width[group]));
         let before = (1u128 << at) - 1;
         let cell = u128::from(word >> after.shift[group]);
-        let cells = cells & before | cell << at | (cells & !before) << width;
+        // No cell has more than 30 bits: one shift across the two words, and not the general case.
+        let cells = cells & before | cell << at | (cells & !before) << (width & 31);
         Some(cells | u128::from(insertion.after) << STATE_AT)
     }
 
-    /// Cuts the tails of remainders: the cells of one state become those of another with as many.
+    /// Cuts the tails of remainders: the cells of one state become those of another with as many. The tail of a remainder
+    /// is the tail of its cell.
     #[inline(never)]
-    fn cut(&self, cells: u128, from: &State, to: &State) -> u128 {
-        let (mut rest, mut result, mut at) = (cells, 0, 0);
+    fn cut(&self, mut cells: u128, from: &State, to: &State) -> u128 {
+        let (mut result, mut at) = (0, 0);
         for cell in 0..from.load {
-            let width = u32::from(from.width[usize::from(cell >= from.count[0])]);
-            let cut_width = u32::from(to.width[usize::from(cell >= to.count[0])]);
-            let (value, shorter) = (rest as u64 & ((1 << width) - 1), width - cut_width);
-            let remainder_bits = width - self.counter_bits;
-            let counter = value >> remainder_bits;
-            let remainder = (value & ((1 << remainder_bits) - 1)) >> shorter;
-            result |= u128::from(remainder | counter << (remainder_bits - shorter)) << at;
-            rest >>= width;
+            // No cell has more than 30 bits.
+            let width = u32::from(from.width[usize::from(cell >= from.count[0])]) & 31;
+            let cut_width = u32::from(to.width[usize::from(cell >= to.count[0])]) & 31;
+            let value = cells as u32 & ((1 << width) - 1);
+            result |= u128::from(value >> (width - cut_width)) << at;
+            cells >>= width;
             at += cut_width;
         }
         result
@@ -181,7 +187,9 @@ impl Format {
         match self.repeats {
             Repeats::Copy => false,
             Repeats::Stick if self.two_sizes => counters.any(|counter| counter == self.most()),
-            Repeats::Stick => counters.map(|counter| counter + 1).sum::<u32>() >= DLeftCountingLayout::STICKS_AT,
+            Repeats::Stick => {
+                counters.map(|counter| counter + 1).sum::<u32>() >= DLeftCountingLayout::STICKS_AT
+            }
         }
     }
 
@@ -209,7 +217,11 @@ impl Format {
         }
         // The least of them, so that a cell becomes free as soon as can be.
         let top = bits(equal).min_by_key(|&top| self.counter(bucket, top)).expect("an equal cell");
-        if self.counter(bucket, top) > 0 { bucket - (top << 1) } else { self.without(bucket, state, group, top) }
+        if self.counter(bucket, top) > 0 {
+            bucket - (top << 1)
+        } else {
+            self.without(bucket, state, group, top)
+        }
     }
 
     /// The bucket without the cell whose remainder has this highest bit.
@@ -219,7 +231,7 @@ impl Format {
         let at = top.trailing_zeros() + 1 + self.counter_bits - width;
         let before = (1u128 << at) - 1;
         let cells = bucket & CELLS;
-        cells & before | (cells >> width) & !before | u128::from(state.removed[group]) << STATE_AT
+        cells & before | (cells >> (width & 31)) & !before | u128::from(state.removed[group]) << STATE_AT
     }
 
     /// The number of cells that are stuck.

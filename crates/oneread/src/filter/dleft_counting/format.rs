@@ -52,7 +52,7 @@ pub(super) struct State {
     pub(super) ones: [u128; 2],
     /// By group: a 1 in the highest bit of each remainder.
     pub(super) tops: [u128; 2],
-    /// Ones in the bits of the minimal remainders.
+    /// Ones in the stored bits of the minimal remainders.
     pub(super) minimal: u128,
     /// By group: how far down a word is shifted to be a remainder of it.
     pub(super) shift: [u8; 2],
@@ -96,6 +96,8 @@ pub(super) struct Format {
     /// Whether a key's remainder may be in either group.
     pub(super) two_sizes: bool,
     pub(super) repeats: Repeats,
+    /// 1 if the told bit is one of the minimal remainder's, else 0.
+    pub(super) told_always: u8,
 }
 
 impl Format {
@@ -113,6 +115,7 @@ impl Format {
             counter_bits: layout.counter_bits(),
             two_sizes: layout.remainders() == Remainders::TwoSizes,
             repeats: layout.repeats(),
+            told_always: u8::from(layout.always_told()),
         })
     }
 
@@ -130,7 +133,8 @@ impl Format {
     /// Whether these are the bits of a bucket: a state that exists, and nothing beyond its cells.
     pub(super) fn is_valid(&self, bucket: u128) -> bool {
         let state = self.state(bucket);
-        let end = (0..2).map(|group| u32::from(state.count[group]) * u32::from(state.width[group])).sum::<u32>();
+        let end =
+            (0..2).map(|group| u32::from(state.count[group]) * u32::from(state.width[group])).sum::<u32>();
         bucket >> STATE_AT < self.states.len() as u128 && (bucket & CELLS) >> end == 0
     }
 }
@@ -202,7 +206,7 @@ impl Builder {
         let widths = self.widths(key.class);
         let [first, second] = key.count;
         let counter_bits = self.layout.counter_bits();
-        let minimal_bits = self.layout.minimal_bits();
+        let minimal_bits = self.layout.minimal_stored_bits();
         let begin = [0, first * widths[0]];
         let mut state = State {
             shift: widths.map(|width| (u64::BITS - (width - counter_bits)) as u8),
@@ -314,7 +318,10 @@ mod tests {
     fn there_are_as_many_states_as_counted() {
         let used = |remainders, capacity| {
             let layout = DLeftCountingLayout::new(4, 1).unwrap();
-            Format::new(layout.with_policies(remainders, capacity, 1, Repeats::Copy).unwrap()).unwrap().states.len()
+            Format::new(layout.with_policies(remainders, capacity, 1, Repeats::Copy).unwrap())
+                .unwrap()
+                .states
+                .len()
         };
         // Counted by another program.
         assert_eq!((used(Remainders::OneSize, 10), used(Remainders::OneSize, 12)), (246, 238));
@@ -328,7 +335,8 @@ mod tests {
         for layout in layouts() {
             let format = Format::new(layout).unwrap();
             let widths = |state: &State| -> Vec<u8> {
-                let of = |group: usize| core::iter::repeat_n(state.width[group], usize::from(state.count[group]));
+                let of =
+                    |group: usize| core::iter::repeat_n(state.width[group], usize::from(state.count[group]));
                 of(0).chain(of(1)).collect()
             };
             for number in 0..format.states.len() {
@@ -340,7 +348,11 @@ mod tests {
                         continue;
                     }
                     let (cut, after) = (&format.states[usize::from(cut)], &format.states[usize::from(after)]);
-                    assert_eq!((cut.load, after.load), (state.load, state.load + 1), "{layout:?}, state {number}");
+                    assert_eq!(
+                        (cut.load, after.load),
+                        (state.load, state.load + 1),
+                        "{layout:?}, state {number}"
+                    );
                     assert!(widths(state).iter().zip(widths(cut)).all(|(now, cut)| *now >= cut));
                     // The cells of the cut bucket and those of the one after, but the new one, are the same.
                     let mut others = widths(after);
@@ -366,11 +378,11 @@ mod tests {
             for state in &format.states {
                 for group in (0..2).filter(|&group| state.count[group] > 0) {
                     let bits = 64 - u32::from(state.shift[group]);
-                    assert!(bits >= layout.minimal_bits(), "{layout:?}");
+                    assert!(bits >= layout.minimal_stored_bits(), "{layout:?}");
                     assert_eq!(bits + layout.counter_bits(), u32::from(state.width[group]));
                 }
                 let cells = u32::from(state.load);
-                assert_eq!(state.minimal.count_ones(), cells * layout.minimal_bits(), "{layout:?}");
+                assert_eq!(state.minimal.count_ones(), cells * layout.minimal_stored_bits(), "{layout:?}");
             }
         }
     }

@@ -15,9 +15,9 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::bucket::Outcome;
 #[cfg(doc)]
 use super::DLeftCountingFilter;
+use super::bucket::Outcome;
 use super::{DLeftCounting, word_count};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};

@@ -27,7 +27,9 @@ impl<D> DLeftCountingFilter<D> {
         if buckets.all(|bucket| self.format.is_valid(bucket)) {
             Ok(())
         } else {
-            Err(LoadError::Invalid { what: "a bucket in a state that does not exist, or with bits beyond its cells" })
+            Err(LoadError::Invalid {
+                what: "a bucket in a state that does not exist, or with bits beyond its cells",
+            })
         }
     }
 }
@@ -77,7 +79,9 @@ impl<'a, D: Identified> Viewed<'a> for DLeftCounting<D, LittleEndian<'a>> {
     fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
         let (layout, len) = decode(layout)?;
         if payload.len() as u64 != word_count(layout) {
-            return Err(LoadError::Invalid { what: "a d-left counting filter with more or fewer words than its buckets" });
+            return Err(LoadError::Invalid {
+                what: "a d-left counting filter with more or fewer words than its buckets",
+            });
         }
         Ok(Self::over_words(layout, digester, len, payload)?)
     }

@@ -1,7 +1,12 @@
-//! The odds of an aged filter to a few digits, a hundred times as fast as [`dleft::churned`](super::dleft::churned): a
-//! solver asks for them dozens of times.
+//! The odds of an aged filter to a few digits, fast: a solver asks for them dozens of times.
 //!
-//! The equations are those of `churned`, with two savings: a bucket that never held more than the first class has cells for
+//! The equations are those of [`dleft::churned`](super::dleft::churned), with one thing more: an insertion that finds its minimal
+//! remainder joins it whatever the loads. Each of the cells has the minimal remainder of one insertion in B·R (B
+//! buckets of a sub-table, R minimal remainders), so with an insertion a bucket as the unit of time, of which there are d·B,
+//! a bucket of j cells is joined at the rate j·d/R. This makes for more crowded buckets than there would be by the
+//! power of choices alone.
+//!
+//! There are two savings: a bucket that never held more than the first class has cells for
 //! is not told from another such, and steps are of one length, of order 4. At the step's length the fast variables (the low
 //! loads, which settle within a few insertions a bucket) are stable, and the slow ones, which matter, are followed to some
 //! 1e-4.
@@ -17,6 +22,10 @@ use crate::plan::float::ceil;
 /// capacity/load, an empty one gets one at a rate up to the number of sub-tables. The method is stable up to 2.78 over the
 /// sum of the two.
 const STEP: f64 = 0.25;
+
+/// The fewest keys for each bucket that are followed: with fewer, steps would be too many. (Such a filter would take more than
+/// 500 bits a key.)
+pub(super) const LEAST_LOAD: f64 = 0.25;
 
 /// Some way below 2.78.
 const STABLE: f64 = 2.0;
@@ -57,7 +66,8 @@ impl Aging {
 
     /// The classical method of Runge and Kutta, with an insertion a bucket and so many removals of each item a unit of time.
     fn run(&mut self, time: f64, removal: f64) {
-        let fastest = STEP.min(STABLE / (f64::from(self.layout.capacity()) * removal + self.subtables as f64));
+        let fastest =
+            STEP.min(STABLE / (f64::from(self.layout.capacity()) * removal + self.subtables as f64));
         let steps = ceil(time / fastest) as u64;
         let step = time / steps.max(1) as f64;
         let mut rates = vec![0.0; self.state.len()];
@@ -91,13 +101,19 @@ impl Aging {
                 at_least[subtable][present] = at_least[subtable][present + 1] + here;
             }
         }
+        let items: f64 = at_least[..self.subtables].iter().flat_map(|loads| &loads[1..]).sum();
+        // Those that join, for each cell; and those that do not, of which each sub-table has its share.
+        let joining = self.subtables as f64 * match_probability(self.layout.minimal_bits());
+        let choosing = self.subtables as f64 * (1.0 - items * match_probability(self.layout.minimal_bits()));
         rates.fill(0.0);
         let of_subtables = state.chunks_exact(self.size()).zip(rates.chunks_exact_mut(self.size()));
         for (subtable, (states, rates)) in of_subtables.enumerate() {
             for present in 0..loads {
                 let left: f64 = at_least[..subtable].iter().map(|loads| loads[present + 1]).product();
-                let right: f64 = at_least[subtable + 1..self.subtables].iter().map(|loads| loads[present]).product();
-                let arrival = if present < self.capacity { self.subtables as f64 * left * right } else { 0.0 };
+                let right: f64 =
+                    at_least[subtable + 1..self.subtables].iter().map(|loads| loads[present]).product();
+                let arrival = choosing * left * right + joining * present as f64;
+                let arrival = if present < self.capacity { arrival } else { 0.0 };
                 for (most, row) in states.chunks_exact(loads).enumerate() {
                     let (here, fraction) = (most * loads + present, row[present]);
                     let (arriving, leaving) = (arrival * fraction, removal * present as f64 * fraction);
@@ -118,7 +134,8 @@ impl Aging {
         let loads = self.capacity + 1;
         let of_row = |(at, row): (usize, &[f64])| {
             let most = self.fewest + at % (loads - self.fewest);
-            let items: f64 = row.iter().enumerate().map(|(present, fraction)| present as f64 * fraction).sum();
+            let items: f64 =
+                row.iter().enumerate().map(|(present, fraction)| present as f64 * fraction).sum();
             items * match_probability(self.layout.remainder_bits(most as u32))
         };
         self.state.chunks_exact(loads).enumerate().map(of_row).sum()
@@ -127,6 +144,10 @@ impl Aging {
     fn full(&self) -> f64 {
         let loads = self.capacity + 1;
         let of_subtable = |states: &[f64]| states.iter().skip(self.capacity).step_by(loads).sum::<f64>();
-        self.state.chunks_exact(self.size()).map(of_subtable).product()
+        let full = || self.state.chunks_exact(self.size()).map(of_subtable);
+        // Where cells have no counter, one that joins a full bucket is refused too, by whichever cell of it it is joined.
+        let joins = self.layout.counter_bits() == 0;
+        let joined = self.capacity as f64 * match_probability(self.layout.minimal_bits());
+        full().product::<f64>() + if joins { joined * full().sum::<f64>() } else { 0.0 }
     }
 }

@@ -1,13 +1,13 @@
 //! The odds of a d-left filter that can delete: new, and after a life of removals and insertions.
 //!
-//! The remainders of a bucket are cut when it is crowded and stay so. What counts is the most that each bucket ever held,
-//! which [`dleft::churned`] follows; a *turnover* is as many removals of a random key, each followed by an insertion, as
+//! The remainders of a bucket are cut when it is crowded and stay so. What counts is the most that each bucket ever held; a
+//! *turnover* is as many removals of a random key, each followed by an insertion, as
 //! there are keys.
 //!
 //! # What is exact
-//! The limit for many buckets, as [`dleft`] has it. Keys that share a minimal remainder and a bucket (one in a hundred
-//! at six keys a bucket) are placed together whatever the loads, which is not in the limit: measured, it makes a
-//! difference below what the tests can tell. With two sizes in a bucket the odds are an upper bound: those
+//! The limit for many buckets, to a relative error below 1e-3 for what is above 1e-12. It counts in that keys which share a
+//! minimal remainder and a bucket are placed together, whatever the loads; [`dleft::churned`] does not. An emptied bucket
+//! starts anew, which is not counted in: at loads of one or two the odds are too high. With two sizes in a bucket the odds are an upper bound: those
 //! of the shorter ones.
 //!
 //! # Source
@@ -16,12 +16,10 @@
 
 mod aged;
 
-use crate::layout::{
-    DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Repeats, Ties, check_fraction,
-};
+use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Repeats, check_fraction};
 
 use super::float::ceil;
-use super::{OutOfRange, dleft};
+use super::{OutOfRange, dleft, error::check};
 
 /// The turnovers that filters are planned for unless told otherwise; those of the paper's experiment are 21.
 pub const LIFE: f64 = 20.0;
@@ -32,8 +30,7 @@ const FULL_CHANCE: f64 = 1e-6;
 /// The probability that a key not inserted is found in a filter of `load` keys for each bucket, after some turnovers.
 ///
 /// # Errors
-/// If the load is not positive or above [`dleft::MOST_CHURNED_LOAD`], or the turnovers not from 0 to
-/// [`dleft::MOST_TURNOVERS`].
+/// If the load is not positive or above the capacity, or the turnovers not from 0 to [`dleft::MOST_TURNOVERS`].
 ///
 /// # Example
 /// ```
@@ -63,14 +60,14 @@ pub fn overflow(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Resul
 
 /// False positives and overflow.
 fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Result<(f64, f64), OutOfRange> {
-    let aged = dleft::churned(layout.subtables(), Ties::Left, load, turnovers, layout.capacity())?;
-    let rate = if layout.remainders() == Remainders::Fixed {
-        dleft::fixed_remainders(layout.subtables(), load, layout.remainder_bits(0))?
-    } else {
-        aged.false_positive(|most| layout.remainder_bits(most))
-    };
-    let full = aged.loads().by_subtable().iter().map(|loads| loads.last().copied().unwrap_or(0.0)).product();
-    Ok((rate, full))
+    check("load", load, f64::MIN_POSITIVE, f64::from(layout.capacity()))?;
+    check("turnovers", turnovers, 0.0, dleft::MOST_TURNOVERS)?;
+    let (rate, full) = aged::odds(layout, load.max(aged::LEAST_LOAD), turnovers);
+    if layout.remainders() == Remainders::Fixed || load < aged::LEAST_LOAD {
+        let bits = layout.remainder_bits(0);
+        return Ok((dleft::fixed_remainders(layout.subtables(), load, bits)?, full));
+    }
+    Ok((rate.min(1.0), full))
 }
 
 /// The probability that a key not inserted is found, where the remainders are known: `lengths[f]` have f bits.
@@ -146,15 +143,14 @@ pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLa
     }
     let insertions = items.max(1) as f64 * (1.0 + turnovers);
     let mut best: Option<(f64, DLeftCountingLayout)> = None;
-    // The most likely first: then the others are dismissed by their odds at its load.
-    for (subtables, capacity) in [(4, 10), (3, 10), (2, 12), (4, 12), (3, 12), (2, 10)] {
+    for (subtables, capacity) in CANDIDATES {
         let layout = DLeftCountingLayout::new(subtables, 1)?.with_capacity(capacity)?;
         let serves = |load: f64| {
             let (found, full) = aged::odds(layout, load, turnovers);
             found <= CAUTION * rate && full * insertions <= FULL_CHANCE
         };
         // Both odds rise with the load.
-        let (mut least, mut most) = (LEAST_LOAD, f64::from(capacity));
+        let (mut least, mut most) = (aged::LEAST_LOAD, f64::from(capacity));
         if let Some((load, _)) = best {
             least = load * WORTH_IT;
         }
@@ -171,14 +167,15 @@ pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLa
     with_load(layout, items, load)
 }
 
-/// Another number of sub-tables or cells must save 1% of the memory: twelve cells have shorter minimal remainders.
-const WORTH_IT: f64 = 1.01;
+/// Sub-tables and cells that are tried. Fewer sub-tables are faster, fewer cells have longer minimal remainders.
+const CANDIDATES: [(u32, u32); 10] =
+    [(2, 10), (2, 12), (3, 9), (3, 10), (3, 12), (4, 8), (4, 9), (4, 10), (4, 12), (3, 8)];
+
+/// What more sub-tables or more cells must save to be worth it: 4% of the memory.
+const WORTH_IT: f64 = 1.04;
 
 /// What the odds in a search may be too low by.
 const CAUTION: f64 = 0.995;
-
-/// The fewest keys for each bucket: a filter of longer remainders would take more than 500 bits a key.
-const LEAST_LOAD: f64 = 0.25;
 
 /// The interval of a load is halved so often: to within 12/2^12, .05% of the memory at six keys a bucket.
 const HALVINGS: u32 = 12;

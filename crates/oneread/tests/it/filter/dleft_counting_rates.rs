@@ -59,12 +59,13 @@ fn experiment(layout: DLeftCountingLayout, mut each: impl FnMut(&DLeftCountingFi
 }
 
 fn paper() -> DLeftCountingLayout {
-    DLeftCountingLayout::new(4, 2048).unwrap().with_repeats(Repeats::Copy).unwrap()
+    // Up to eight cells, of which the shortest remainder is the minimal one, as in the paper's dlCBF.
+    DLeftCountingLayout::new(4, 2048).unwrap().with_repeats(Repeats::Copy).unwrap().with_capacity(8).unwrap()
 }
 
 #[test]
 fn remainders_of_fixed_length_err_as_in_the_paper() {
-    let layout = paper().with_remainders(Remainders::Fixed).unwrap().with_capacity(8).unwrap();
+    let layout = paper().with_remainders(Remainders::Fixed).unwrap();
     assert_eq!(layout.remainder_bits(8), 14);
     // 1 − (1 − 2^−14)^24 = .0014638; printed: .0014593. Equal remainders are counted in one cell: up to .15% lower.
     let own = experiment(layout, |_| ());
@@ -86,7 +87,8 @@ fn remainders_of_one_size_err_less_than_in_the_paper() {
                 15 => eight,
                 other => other as i32,
             };
-            let matches: f64 = lengths.iter().enumerate().map(|(at, &count)| count as f64 / 2f64.powi(bits(at))).sum();
+            let matches: f64 =
+                lengths.iter().enumerate().map(|(at, &count)| count as f64 / 2f64.powi(bits(at))).sum();
             matches / 2048.0 / TRIALS as f64
         };
         first += under(17, 14);
@@ -94,19 +96,28 @@ fn remainders_of_one_size_err_less_than_in_the_paper() {
     });
     // Under the paper's rules: .0004729 printed, .00044 and .00051 by another program, to within the 2.7%.
     println!("under (17, 14): {first:.4e}, under (16, 15): {second:.4e}");
-    assert!(first > 0.00043 && first < 0.00053 && second > 0.00043 && second < 0.00053, "{first:e}, {second:e}");
+    assert!(
+        first > 0.00043 && first < 0.00053 && second > 0.00043 && second < 0.00053,
+        "{first:e}, {second:e}"
+    );
     // Under our own it is what the plan says.
     let planned = dleft_counting::false_positive(layout, 6.0, PAIRS as f64 / ITEMS as f64).unwrap();
     println!("planned {planned:.4e}");
     assert!((own / planned - 1.0).abs() < 0.027 + 0.01, "own {own:e}, planned {planned:e}");
+    // The limit that does not know of joined keys is a little lower.
+    let churned = dleft::churned(4, Ties::Left, 6.0, PAIRS as f64 / ITEMS as f64, 8).unwrap();
+    let lower = churned.false_positive(|most| layout.remainder_bits(most));
+    assert!(lower < planned && lower > 0.95 * planned, "{lower:e}");
 }
 
 #[test]
 fn remainders_of_two_sizes_err_as_in_the_paper() {
     let layout = paper().with_remainders(Remainders::TwoSizes).unwrap();
     let own = experiment(layout, |_| ());
-    // Printed: .0003111; by another program .000305.
-    assert!((own / 0.000305 - 1.0).abs() < 0.05, "{own:e}");
+    // Printed: .0003111; by another program .000305. The paper does not say which two lengths: within 2.7% and as much again.
+    assert!((own / 0.0003111 - 1.0).abs() < 0.054, "{own:e}");
+    let upper = dleft_counting::false_positive(layout, 6.0, PAIRS as f64 / ITEMS as f64).unwrap();
+    assert!(own < upper, "{upper:e}");
 }
 
 /// A hash function whose choices were related would spread the loads differently.
@@ -117,12 +128,15 @@ fn loads_are_those_of_independent_choices() {
     for layout in layouts {
         let mut filter = DLeftCountingFilter::with_seed(layout, 1).unwrap();
         filter.insert_many(&(0..6 * layout.total_buckets()).collect::<Vec<_>>()).unwrap();
-        let planned = dleft::loads(&[1; 4], Ties::Left, 6.0, 10).unwrap().overall();
+        let planned = dleft::loads(&[1; 4], Ties::Left, 6.0, 9).unwrap().overall();
+        // Keys that must join others are not in the limit: one in 340 with the shorter minimal remainder.
+        let joined = 24.0 / 2f64.powi(layout.minimal_bits() as i32);
         for (load, (&count, expected)) in filter.statistics().loads().iter().zip(&planned).enumerate() {
             // The number of buckets of a load is not binomial, but varies less.
             let expected = expected * layout.total_buckets() as f64;
             println!("load {load}: {count}, planned {expected:.1}");
-            assert!((count as f64 - expected).abs() < SIX_SIGMA * (expected + 9.0).sqrt() + 0.01 * expected, "load {load}");
+            let strays = SIX_SIGMA * expected.max(1.0).sqrt() + 2.0 * joined * layout.total_buckets() as f64;
+            assert!((count as f64 - expected).abs() < strays, "load {load}");
         }
     }
 }

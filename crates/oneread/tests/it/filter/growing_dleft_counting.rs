@@ -106,7 +106,8 @@ fn lives(steps: u64) {
                 assert!(counts[key as usize] == 0 || filter.contains(&key), "step {step}, key {key}");
             }
             if step % (1 << 15) == 0 || step + 1 == steps / 2 {
-                let forgotten = (0..keys as u64).find(|&key| counts[key as usize] > 0 && !filter.contains(&key));
+                let forgotten =
+                    (0..keys as u64).find(|&key| counts[key as usize] > 0 && !filter.contains(&key));
                 assert_eq!(forgotten, None, "step {step}");
                 assert!(filter.false_positive_rate() <= rate, "step {step}");
                 most_layers = most_layers.max(filter.layers());
@@ -153,11 +154,19 @@ fn the_rate_holds_at_every_size_and_age() {
             let own = filter.false_positive_rate();
             let queries = 1 << 20;
             let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as u64;
-            println!("{size}: own {own:.3e}, found {:.3e}, {} layers, {:.1} bits a key", found as f64 / queries as f64, filter.layers(), filter.byte_len() as f64 * 8.0 / size as f64);
+            println!(
+                "{size}: own {own:.3e}, found {:.3e}, {} layers, {:.1} bits a key",
+                found as f64 / queries as f64,
+                filter.layers(),
+                filter.byte_len() as f64 * 8.0 / size as f64
+            );
             assert!(own <= rate);
             // The own rate counts twice what matches twice, in one layer or two: a share of the rate itself, at most.
             let z = binomial_z(found, queries, own);
-            assert!(z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(), "own rate {own:e}, {found} found");
+            assert!(
+                z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(),
+                "own rate {own:e}, {found} found"
+            );
         }
         assert!((key - 100_000..key).all(|key| filter.contains(&key)));
     }
