@@ -8,7 +8,7 @@ use oneread::hash::Portable;
 use oneread::layout::{DLeftCountingLayout, GrowingLayout, Remainders, Repeats};
 use proptest::prelude::*;
 
-use super::{HEADER, LAYOUT, SEED_OF_SAMPLES, load_and_open, put, reseal, with_payload};
+use super::{HEADER, LAYOUT, SEED_OF_SAMPLES, load, load_and_open, open, put, reseal, with_payload};
 
 fn filter(layout: DLeftCountingLayout) -> DLeftCountingFilter {
     let mut filter = DLeftCountingFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
@@ -33,10 +33,16 @@ fn layouts() -> [DLeftCountingLayout; 4] {
 fn growing() -> GrowingDLeftCountingFilter {
     let layout = GrowingLayout::new(8, 0.05).unwrap();
     let mut filter = GrowingDLeftCountingFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
-    (0..60u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    (0..200u64).for_each(|key| _ = filter.insert(&key).unwrap());
     (20..30u64).for_each(|key| filter.remove(&key).unwrap());
     (0..5).for_each(|_| _ = filter.insert(&31u64).unwrap());
     filter
+}
+
+/// Loads what both checksums are right of. A view checks buckets only by its checksum; it may answer anything, but not panic.
+fn load_forged(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
+    _ = open(kind, bytes);
+    load(kind, bytes)
 }
 
 fn samples() -> Vec<(Kind, Vec<u8>)> {
@@ -66,7 +72,7 @@ fn what_was_saved_comes_back() {
     assert_eq!(load_and_open(Kind::GrowingDLeftCounting, &bytes).unwrap(), bytes);
     let view = <GrowingDLeftCountingView<'_>>::open(&bytes).unwrap();
     assert!(*view == filter && <GrowingDLeftCountingFilter>::load(&*bytes).unwrap() == filter);
-    assert_eq!((view.len(), view.false_positive_rate()), (55, filter.false_positive_rate()));
+    assert_eq!((view.len(), view.false_positive_rate()), (195, filter.false_positive_rate()));
     assert!((0..500u64).all(|key| view.contains(&key) == filter.contains(&key)));
 }
 
@@ -161,7 +167,7 @@ fn impossible_buckets_are_refused() {
     for state in 181..=255u8 {
         let mut payload = bytes[HEADER..].to_vec();
         payload[15] = state;
-        let error = load_and_open(Kind::DLeftCounting, &with_payload(&bytes, &payload));
+        let error = load_forged(Kind::DLeftCounting, &with_payload(&bytes, &payload));
         assert!(matches!(error, Err(LoadError::Invalid { .. })), "state {state}");
     }
     // The empty bucket has no bits.
@@ -169,7 +175,7 @@ fn impossible_buckets_are_refused() {
         let mut payload = bytes[HEADER..].to_vec();
         payload[..16].fill(0);
         payload[bit / 8] |= 1 << (bit % 8);
-        let error = load_and_open(Kind::DLeftCounting, &with_payload(&bytes, &payload));
+        let error = load_forged(Kind::DLeftCounting, &with_payload(&bytes, &payload));
         assert!(matches!(error, Err(LoadError::Invalid { .. })), "bit {bit}");
     }
 }
@@ -193,12 +199,12 @@ fn impossible_layers_are_refused() {
         (7, [0, 1, 3]),
     ] {
         for value in values {
-            let error = load_and_open(Kind::GrowingDLeftCounting, &with_record_field(1, field, value));
+            let error = load_forged(Kind::GrowingDLeftCounting, &with_record_field(1, field, value));
             assert!(matches!(error, Err(LoadError::Invalid { .. })), "field {field} = {value}");
         }
     }
     // Layers out of order.
-    assert!(load_and_open(Kind::GrowingDLeftCounting, &with_record_field(1, 0, 0)).is_err());
+    assert!(load_forged(Kind::GrowingDLeftCounting, &with_record_field(1, 0, 0)).is_err());
 }
 
 proptest! {
@@ -216,7 +222,7 @@ proptest! {
             }
         }
         reseal(&mut bytes);
-        if let Ok(saved) = load_and_open(kind, &bytes) {
+        if let Ok(saved) = load_forged(kind, &bytes) {
             prop_assert_eq!(saved, bytes);
         }
     }
@@ -246,11 +252,13 @@ fn filters_of_version_1_load() {
     let bytes = super::golden::golden_of_any_plan("growing_dleft_counting.oneread", &made.to_bytes());
     assert_eq!(load_and_open(Kind::GrowingDLeftCounting, &bytes).unwrap(), bytes, "saved again as it was");
     let mut filter = <GrowingDLeftCountingFilter>::from_bytes(&bytes).unwrap();
-    assert_eq!((filter.len(), filter.layers() > 2), (55, true));
-    assert!((0..20u64).chain(30..60).all(|key| filter.contains(&key)));
-    assert!((100..120u64).all(|key| !filter.contains(&key)));
-    filter.remove(&30u64).unwrap();
-    assert!(!filter.contains(&30u64));
+    assert_eq!((filter.len(), filter.layers() > 2), (195, true));
+    assert!((0..20u64).chain(30..200).all(|key| filter.contains(&key)));
+    // At a rate of up to .05 most of these are not found.
+    assert!((1000..1100u64).filter(|key| filter.contains(key)).count() < 20);
+    (0..20u64).chain(30..200).for_each(|key| filter.remove(&key).unwrap());
+    // What came six times is stuck.
+    assert!(filter.contains(&31u64) && filter.len() == 5);
 }
 
 #[test]

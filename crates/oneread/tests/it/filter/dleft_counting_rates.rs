@@ -149,8 +149,9 @@ fn a_planned_filter_keeps_its_rate_for_its_life() {
         let filter = aged(layout, 3, items, items * dleft_counting::LIFE as u64);
         let own = filter.false_positive_rate();
         println!("{layout:?}: {own:e}");
-        // One filter of some 9000 buckets: 6·1.3%; and not much better than asked.
-        assert!(own < rate * 1.08 && own > rate * 0.9, "{own}");
+        // One filter of some 9000 buckets: 6·1.3%; and not much better than asked. With the short minimal remainders of twelve
+        // cells the plan is too high: of the keys that join others, it takes those that share a cell to have their own.
+        assert!(own < rate * 1.08 && own > rate * 0.8, "{own}");
         assert!(binomial_z(found(&filter, 1 << 21), 1 << 21, own).abs() < SIX_SIGMA);
         // New, it is better.
         assert!(aged(layout, 3, items, 0).false_positive_rate() < 0.75 * own);
