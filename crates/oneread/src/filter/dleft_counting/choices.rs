@@ -7,12 +7,12 @@
 //!   P_i(b, r) = (b + s_i(r) mod B, r)        with s_0 = 0 and s_i(r) a hash of r among 0 … B − 1
 //! ```
 //!
-//! For any B and whatever the `s_i`, this is a permutation of [B] × [R]: r is not changed, so that s_i(r) is known, and b = b_i −
-//! s_i(r) mod B. So from the bucket and the minimal remainder of a cell follow b and r, and with them all other buckets that
+//! For any B and whatever the `s_i`, this is a permutation of the pairs (b, r): r is not changed, so that its shift is known, and b is
+//! the bucket less the shift, mod B. So from the bucket and the minimal remainder of a cell follow b and r, and with them all other buckets that
 //! its keys can be in: two keys that have the same bucket *and* minimal remainder in one sub-table have so in all. This is what makes
 //! removals unambiguous; independent hash functions would not do.
 //!
-//! The shifts are not linear in r. With s_i(r) = ⌊r·c_i⌋ mod B, the differences of shifts would be shifts again, and the
+//! The shifts are not linear in r. Were they r times a constant, mod B, the differences of shifts would be shifts again, and the
 //! buckets reached from one in two steps some R rather than R²: a bad spread of loads.
 
 use crate::hash::{Digest, Domain, reduce};
@@ -79,7 +79,7 @@ impl Choices {
     }
 }
 
-/// s_i(r).
+/// How far sub-table i shifts the place of a minimal remainder.
 #[inline(always)]
 fn shift(minimal: u64, subtable: u32, buckets_each: u64) -> u64 {
     if subtable == 0 {

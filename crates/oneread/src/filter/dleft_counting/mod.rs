@@ -47,12 +47,12 @@ pub struct DLeftCounting<D, S> {
     words: S,
 }
 
-/// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less.
+/// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less, at a lower rate.
 ///
 /// A key has one bucket of 128 bits in each of d sub-tables, and a remainder of some bits in the least loaded of
-/// them. The fewer remainders a bucket holds, the longer they are: with six keys a bucket, 21.3 bits a key, most
-/// have 16 to 19 bits, and some 24 of them are compared in a lookup: about one absent key in 7,000 is taken to be there when the
-/// filter is new, one in 3,300 after a million removals and insertions.
+/// them. The fewer remainders a bucket holds, the longer they are: with six keys a bucket in four sub-tables, 21.3 bits a key, most
+/// have 17 to 20 bits, and 24 of them are compared in a lookup. About one absent key in 22,000 is taken to be there when the filter is
+/// new, and one in 2,900 after a million removals and insertions of 49,152 keys.
 ///
 /// An overload does no harm but to the rate: remainders are cut further, down to the minimal ones. Only beyond is an insertion
 /// refused, with [`Full`].
@@ -69,8 +69,8 @@ pub struct DLeftCounting<D, S> {
 /// sticks at four.
 ///
 /// # Costs
-/// d reads of 16 bytes an operation, three or four of them by [`plan::dleft_counting::for_rate`]. A table of 36 KiB
-/// comes with each filter, however small.
+/// d reads of 16 bytes an operation, two to four of them by [`plan::dleft_counting::for_rate`]. A table of 23 to 31 KiB
+/// comes with each filter, however small; of 2 KiB if remainders are fixed.
 ///
 /// # Limits
 /// Remove only what was inserted: removing a key that never was (but seems present) takes the cell of another. A
@@ -80,7 +80,8 @@ pub struct DLeftCounting<D, S> {
 /// keys has them, and a copy of long remainders elsewhere (the paper's "off-chip" structure) would take some
 /// 8 bytes a key, and two more reads a change. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
 ///
-/// A key that comes often is counted up to four, and then stays for good (see [`Repeats`](crate::layout::Repeats)).
+/// A key that is there four times at once stays for good (see [`Repeats`](crate::layout::Repeats)). Where this happens to ever more
+/// keys, their cells fill the filter in the end: [`statistics`](Self::statistics) counts them, and `rebuild` frees them.
 ///
 /// # Example
 /// ```

@@ -383,7 +383,9 @@ fn lives(layout: DLeftCountingLayout, seed: u64, keys: usize, alive: u64, steps:
         let key = reduce(word, range);
         let count = &mut counts[key as usize];
         let grow = filter.len() < alive;
-        if *count > 0 && (!grow || word & 8 == 0) {
+        // The others twice at most: what came four times stays for good, and would fill the filter in the end.
+        let often = range > 64 && *count == 2;
+        if *count > 0 && (!grow || often || word & 8 == 0) {
             assert_eq!(filter.remove(&key), Ok(()), "{layout:?}, step {step}, key {key}");
             *count -= 1;
         } else if grow {
@@ -453,10 +455,10 @@ fn a_key_that_comes_often_is_counted_to_four_and_then_stays() {
         let cells = filter.statistics().cells();
         match layout.repeats() {
             Repeats::Stick => {
-                assert_eq!((cells, filter.statistics().stuck()), (4 >> layout.counter_bits(), cells))
+                assert_eq!((cells, filter.statistics().stuck()), (4 >> layout.counter_bits(), cells));
             }
             Repeats::Copy => {
-                assert_eq!((cells, filter.statistics().stuck()), (u64::from(layout.capacity()), 0))
+                assert_eq!((cells, filter.statistics().stuck()), (u64::from(layout.capacity()), 0));
             }
         }
         (0..times).for_each(|_| filter.remove(&7u64).unwrap());
