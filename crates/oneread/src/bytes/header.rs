@@ -37,11 +37,15 @@ pub enum Kind {
     InterpolationSummary = 21,
     /// A summary of strings by buckets.
     PageSummary = 22,
+    /// A d-left counting filter.
+    DLeftCounting = 48,
+    /// A growing d-left counting filter.
+    GrowingDLeftCounting = 49,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 15] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -55,6 +59,8 @@ impl Kind {
         Self::CountingSingleFilterSummary,
         Self::InterpolationSummary,
         Self::PageSummary,
+        Self::DLeftCounting,
+        Self::GrowingDLeftCounting,
     ];
 
     /// The kind of a number in a file.
@@ -91,6 +97,8 @@ impl fmt::Display for Kind {
             Self::CountingSingleFilterSummary => "a summary of a single counting filter",
             Self::InterpolationSummary => "a summary of sorted strings",
             Self::PageSummary => "a summary of strings by buckets",
+            Self::DLeftCounting => "a d-left counting filter",
+            Self::GrowingDLeftCounting => "a growing d-left counting filter",
         })
     }
 }

@@ -50,13 +50,13 @@ impl fmt::Display for NotPresent {
 
 impl core::error::Error for NotPresent {}
 
-/// There is no room for a key in any of its buckets. Nothing was changed.
+/// There was no room for a key in any of its buckets. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
 impl fmt::Display for Full {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no bucket of the key has room: build a larger filter")
+        f.write_str("no bucket of the key has room: remove keys, or use a larger layout")
     }
 }
 

@@ -8,6 +8,8 @@
 //! | the fewest false positives at 16 bits a key and more, in three words of a page | [`DLeftFilter`], [`AtomicDLeftFilter`] | 16 bits a key at .04% |
 //! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
 //! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
+//! | to remove keys, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits a key |
+//! | to remove keys, and no idea how many will come | [`GrowingDLeftCountingFilter`] | 24 to 29 bits a key, twice that after growing |
 //! | no idea how many keys will come | [`GrowingFilter`] | 14 to 18 bits a key, twice that after growing |
 //! | how *often* a key came | [`CountMinSketch`] | by the error you accept |
 //!
@@ -26,6 +28,7 @@ mod bloom;
 mod count_min;
 mod counting;
 mod dleft;
+mod dleft_counting;
 mod error;
 mod growing;
 
@@ -36,6 +39,10 @@ pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
 #[cfg(feature = "std")]
 pub use dleft::DLeftPages;
 pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeft, DLeftFilter, DLeftStatistics, DLeftView};
+pub use dleft_counting::{
+    DLeftCounting, DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
+};
 pub use error::{Full, MergeError, NotPresent};
 
 pub use crate::layout::BuildError;

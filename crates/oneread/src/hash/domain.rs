@@ -48,6 +48,9 @@ impl Domain {
     /// The buckets and the fingerprint of a d-left filter.
     pub const DLEFT: Domain = Domain::numbered(RESERVED + 9);
 
+    /// The buckets and remainders of a d-left filter that can delete.
+    pub const DLEFT_COUNTING: Domain = Domain::numbered(RESERVED + 8);
+
     /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
     pub(crate) const fn layer(index: u16) -> Self {
         Self::numbered(u32::MAX - (index & 0x7fff) as u32)

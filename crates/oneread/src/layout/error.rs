@@ -58,6 +58,15 @@ pub enum LayoutError {
         /// The width asked for.
         found: u32,
     },
+    /// A bucket of a d-left filter that can delete cannot be divided into so many cells.
+    Cells {
+        /// The fewest.
+        at_least: u32,
+        /// The most.
+        at_most: u32,
+        /// The number asked for; eleven are as short as twelve, and not offered.
+        found: u32,
+    },
     /// A rate, an error or a ratio that is not strictly between 0 and 1.
     Fraction {
         /// Which number: "rate", "tightening", "epsilon", "delta".
@@ -120,8 +129,11 @@ impl fmt::Display for LayoutError {
             Self::CounterBits { at_least, at_most, found } => {
                 write!(
                     f,
-                    "expected counters of {at_least} to {at_most} bits, found {found}: 4 is the usual width"
+                    "expected counters of {at_least} to {at_most} bits, found {found}: ask for one of these; 4 is the usual width of a counting filter"
                 )
+            }
+            Self::Cells { at_least, at_most, found } => {
+                write!(f, "expected {at_least} to {at_most} cells a bucket, but not 11, found {found}")
             }
             Self::Fraction { what, found } => {
                 write!(

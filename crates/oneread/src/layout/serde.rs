@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
-    CountingFiltersLayout, CountingLayout, DLeftLayout, Division, GrowingLayout, InterpolationLayout,
-    LayoutError, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Semisort,
-    SingleFilterLayout, SummaryLayout, Ties, Update,
+    CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
+    InterpolationLayout, LayoutError, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis,
+    PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 
@@ -63,6 +63,7 @@ by_fields! {
     CountingCellsLayout: CountingCells;
     CountingFiltersLayout: CountingFilters;
     CountingLayout: CountingFilter;
+    DLeftCountingLayout: DLeftCounting;
     DLeftLayout: DLeft;
     GrowingLayout: Growing;
     InterpolationLayout: Interpolation;
@@ -226,6 +227,36 @@ impl Fields for DLeft {
         };
         let layout = layout.with_semisort(self.semisort).with_ties(self.ties).with_division(self.division);
         layout.with_group(self.group)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct DLeftCounting {
+    subtables: u32,
+    buckets_each: u64,
+    remainders: Remainders,
+    capacity: u32,
+    counter_bits: u32,
+    repeats: Repeats,
+}
+
+impl Fields for DLeftCounting {
+    type Layout = DLeftCountingLayout;
+
+    fn of(layout: &DLeftCountingLayout) -> Self {
+        Self {
+            subtables: layout.subtables(),
+            buckets_each: layout.buckets_each(),
+            remainders: layout.remainders(),
+            capacity: layout.capacity(),
+            counter_bits: layout.counter_bits(),
+            repeats: layout.repeats(),
+        }
+    }
+
+    fn checked(self) -> Result<DLeftCountingLayout, LayoutError> {
+        let layout = DLeftCountingLayout::new(self.subtables, self.buckets_each)?;
+        layout.with_policies(self.remainders, self.capacity, self.counter_bits, self.repeats)
     }
 }
 

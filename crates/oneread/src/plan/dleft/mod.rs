@@ -201,7 +201,7 @@ pub(super) fn convolution(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// 2^−bits: the odds that a key matches a fingerprint that is not its own.
-fn match_probability(bits: u32) -> f64 {
+pub(in crate::plan) fn match_probability(bits: u32) -> f64 {
     // By its exponent; 2^−1000 is more than the smallest float, and as good as 0.
     f64::from_bits(u64::from(f64::MAX_EXP as u32 - 1 - bits.min(1000)) << (f64::MANTISSA_DIGITS - 1))
 }

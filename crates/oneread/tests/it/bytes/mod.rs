@@ -1,6 +1,7 @@
 //! Saved structures: whole ones come back as they were, damaged or forged ones are refused.
 
 mod damage;
+mod dleft_counting;
 // Reads files, which an interpreter that is isolated cannot.
 #[cfg(not(miri))]
 mod golden;
@@ -17,7 +18,8 @@ mod serde;
 use oneread::bytes::{Kind, LoadError, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
-    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
+    CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView,
 };
 use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
 use oneread::table::MultilevelTable;
@@ -116,6 +118,32 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             saved
         }
         Kind::Multilevel => <MultilevelTable<u64, u64>>::from_bytes(bytes)?.to_bytes(),
+        Kind::DLeftCounting => {
+            let mut filter = <DLeftCountingFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            let saved = filter.to_bytes();
+            // Changing what came from a file must not fail either, whatever its buckets say.
+            (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
+            saved
+        }
+        Kind::GrowingDLeftCounting => {
+            let mut filter = <GrowingDLeftCountingFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            _ = (filter.len(), filter.byte_len());
+            let saved = filter.to_bytes();
+            (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
+            saved
+        }
+        Kind::DLeft => {
+            let mut filter = <DLeftFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            let saved = filter.to_bytes();
+            (0..100u64).for_each(|key| _ = filter.insert(&key));
+            saved
+        }
         _ => crate::summary::saved::load(kind, bytes)?,
     })
 }
@@ -146,6 +174,24 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
         Kind::Growing => {
             let view = <GrowingView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
+            view.verify()
+        }
+        Kind::DLeft => {
+            let view = <DLeftView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.false_positive_rate(), view.fingerprints());
+            view.verify()
+        }
+        Kind::DLeftCounting => {
+            let view = <DLeftCountingView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.false_positive_rate(), view.len());
+            view.verify()
+        }
+        Kind::GrowingDLeftCounting => {
+            let view = <GrowingDLeftCountingView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.false_positive_rate(), view.len());
             view.verify()
         }
         // Tables have no view.

@@ -5,6 +5,7 @@ mod counting;
 mod cuckoo;
 mod deletion;
 mod dleft;
+mod dleft_counting;
 mod growing;
 mod moves;
 mod multilevel;
