@@ -1,5 +1,6 @@
 //! What is measured: a file a subject.
 
+mod dleft;
 mod filters;
 mod hash;
 mod plan;
@@ -27,6 +28,7 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
     vec![
         Box::new(hash::Hash),
         Box::new(filters::Filters),
+        Box::new(dleft::DLeft),
         Box::new(plan::Plan),
         Box::new(tables::Tables),
         Box::new(summaries::Summaries),
