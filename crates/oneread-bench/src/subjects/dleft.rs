@@ -144,7 +144,7 @@ fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
 /// With deletion. What is shown beside the times is the rate of new filters; ours is also planned for one that has aged.
 fn counting(n: usize) -> Result<Contenders<u64>> {
     let quotient = qfilter::Filter::new_with_hasher(n as u64, RATE, foldhash())?;
-    // Fingerprints of eight bits: at 3% the lowest rate that it has. Without the room to spare it loses keys near a power of two.
+    // Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without room to spare it loses keys near a power of two.
     let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
     let aged = plan::dleft_counting::for_rate(n as u64, RATE, plan::dleft_counting::LIFE)?;
     let new = plan::dleft_counting::for_rate(n as u64, RATE, 0.0)?;

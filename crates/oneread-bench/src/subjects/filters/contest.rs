@@ -188,11 +188,14 @@ pub(crate) fn contest<K: BenchKey>(
 
     let inserting = contenders.iter_mut().map(|contender| {
         Contestant::new(contender.name(), move || {
-            contender.clear();
-            timed(|| {
-                contender.insert(&present[..inserted]);
-                inserted as u64
-            })
+            let pass = |_| {
+                contender.clear();
+                timed(|| {
+                    contender.insert(&present[..inserted]);
+                    inserted as u64
+                })
+            };
+            (0..passes).map(pass).sum()
         })
     });
     bench.contest(&format!("{label}: insert"), &peer, inserting.collect());
@@ -222,12 +225,15 @@ pub(crate) fn contest<K: BenchKey>(
     if contenders.iter().all(|contender| contender.removes()) {
         let removing = contenders.iter_mut().map(|contender| {
             Contestant::new(contender.name(), move || {
-                contender.clear();
-                contender.insert(&present[..inserted]);
-                timed(|| {
-                    contender.remove(&present[..operations]);
-                    operations as u64
-                })
+                let pass = |_| {
+                    contender.clear();
+                    contender.insert(&present[..inserted]);
+                    timed(|| {
+                        contender.remove(&present[..operations]);
+                        operations as u64
+                    })
+                };
+                (0..passes).map(pass).sum()
             })
         });
         bench.contest(&format!("{label}: remove"), &peer, removing.collect());
