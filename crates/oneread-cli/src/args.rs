@@ -129,7 +129,7 @@ pub(crate) enum Kind {
     Counting,
     /// For a number of keys that nobody knows: keeps the rate at any size, in about twice the bits.
     Growing,
-    /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2500; a lookup reads one page. Can be full.
+    /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one page. Can be full.
     #[value(name = "dleft")]
     DLeft,
     /// The same with removal by the library, in about a third of counting's bits. Can be full, cannot be merged.

@@ -22,7 +22,8 @@ pub(super) enum Any<D, W, L> {
     Blocked(Blocked<D, L>),
     Counting(CountingBloom<D, W>),
     Growing(Growing<D, W>),
-    DLeft(DLeft<D, W>),
+    /// Several times as large as the others.
+    DLeft(Box<DLeft<D, W>>),
     DLeftCounting(DLeftCounting<D, W>),
 }
 
@@ -39,7 +40,7 @@ impl Owned {
             Layout::Blocked(layout) => Self::Blocked(BlockedBloomFilter::with_digester(layout, digester)?),
             Layout::Counting(layout) => Self::Counting(CountingBloomFilter::with_digester(layout, digester)?),
             Layout::Growing(layout) => Self::Growing(GrowingFilter::with_digester(layout, digester)?),
-            Layout::DLeft(layout) => Self::DLeft(DLeftFilter::with_digester(layout, digester)?),
+            Layout::DLeft(layout) => Self::DLeft(Box::new(DLeftFilter::with_digester(layout, digester)?)),
             Layout::DLeftCounting(layout) => {
                 Self::DLeftCounting(DLeftCountingFilter::with_digester(layout, digester)?)
             }
@@ -52,7 +53,7 @@ impl Owned {
             Kind::Blocked => Saved::from_bytes(bytes).map(Self::Blocked),
             Kind::Counting => Saved::from_bytes(bytes).map(Self::Counting),
             Kind::Growing => Saved::from_bytes(bytes).map(Self::Growing),
-            Kind::DLeft => Saved::from_bytes(bytes).map(Self::DLeft),
+            Kind::DLeft => Saved::from_bytes(bytes).map(Box::new).map(Self::DLeft),
             Kind::DLeftCounting => Saved::from_bytes(bytes).map(Self::DLeftCounting),
             other => return Err(no_filter(other)),
         }
@@ -103,7 +104,7 @@ impl Owned {
             (Self::Blocked(filter), Self::Blocked(other)) => filter.union(&other),
             (Self::Counting(filter), Self::Counting(other)) => filter.union(&other),
             (Self::Growing(filter), Self::Growing(other)) => filter.merge(other),
-            (Self::DLeft(filter), Self::DLeft(other)) => filter.union(&other),
+            (Self::DLeft(filter), Self::DLeft(other)) => filter.union(&*other),
             _ => Err(MergeError::Layouts),
         }
     }
@@ -117,7 +118,7 @@ impl<'a, D: Identified + Clone> InPlace<'a, D> {
             Kind::Blocked => view(bytes, verify).map(Self::Blocked),
             Kind::Counting => view(bytes, verify).map(Self::Counting),
             Kind::Growing => view(bytes, verify).map(Self::Growing),
-            Kind::DLeft => view(bytes, verify).map(Self::DLeft),
+            Kind::DLeft => view(bytes, verify).map(Box::new).map(Self::DLeft),
             Kind::DLeftCounting => view(bytes, verify).map(Self::DLeftCounting),
             other => return Err(no_filter(other)),
         }

@@ -171,9 +171,9 @@ fn with_word(layout: DLeftLayout, word: usize, value: u64) -> Vec<u8> {
     let mut bytes = DLeftFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap().to_bytes();
     put(&mut bytes, HEADER + 8 * word, value);
     if layout.pages().is_some() {
-        reseal_pages(&mut bytes)
+        reseal_pages(&mut bytes);
     } else {
-        reseal(&mut bytes)
+        reseal(&mut bytes);
     }
     bytes
 }
