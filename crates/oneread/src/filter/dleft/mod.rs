@@ -26,6 +26,7 @@ use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable, reduce};
 use crate::layout::{DLeftLayout, LayoutError, Ties};
+#[cfg(feature = "std")]
 use crate::plan;
 
 use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
