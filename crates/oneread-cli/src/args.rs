@@ -129,6 +129,12 @@ pub(crate) enum Kind {
     Counting,
     /// For a number of keys that nobody knows: keeps the rate at any size, in about twice the bits.
     Growing,
+    /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one page. Can be full.
+    #[value(name = "dleft")]
+    DLeft,
+    /// The same with removal by the library, in about a third of counting's bits. Can be full, cannot be merged.
+    #[value(name = "dleft-counting")]
+    DLeftCounting,
 }
 
 #[derive(clap::Args)]
@@ -138,7 +144,9 @@ Examples:
   oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits a line
   zcat *.gz | oneread filter build all.filter --kind growing         of a stream, in one pass
   oneread filter build a.filter --items 1000000 < a.txt              to be merged with others of the same --items
+  oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
+A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
 FILE appears when all is done, or not at all.")]
 pub(crate) struct Build {
     /// The file to make.
@@ -217,7 +225,8 @@ Example:
   oneread filter merge week mon tue
 
 Filters of the same kind, size and seed can be merged: build them with the same --items. Counters are added,
-the layers of growing filters are joined, and their rates add up.")]
+the layers of growing filters are joined, and their rates add up. A bucket of a d-left filter holds a few keys of both:
+give --items for all lines together. D-left counting filters cannot be merged.")]
 pub(crate) struct Merge {
     /// The file to make.
     pub(crate) out: PathBuf,

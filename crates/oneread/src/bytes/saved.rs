@@ -38,6 +38,12 @@ pub trait Saved: Sized {
         payload: &mut Payload<'_>,
     ) -> Result<Self, LoadError>;
 
+    /// What is checked once the payload is known to be whole, so that damage is not taken for a forgery.
+    #[doc(hidden)]
+    fn check_content(&self) -> Result<(), LoadError> {
+        Ok(())
+    }
+
     /// The structure as bytes.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = header_of(self).encode().to_vec();
@@ -132,6 +138,7 @@ fn load<F: Saved>(
     let mut payload = Payload::new(source, header.payload_length);
     let structure = F::read(digester, &header.layout, &mut payload)?;
     payload.finish(header.payload_checksum)?;
+    structure.check_content()?;
     Ok(structure)
 }
 

@@ -115,6 +115,18 @@ def merge(acc, secret, at, start):
     return avalanche(start + sum(pairs) & M64)
 
 
+def seeded_secret(seed):
+    """The secret of long inputs."""
+    words = struct.unpack("<24Q", SECRET)
+    return struct.pack("<24Q", *((word + (-seed if i % 2 else seed)) & M64 for i, word in enumerate(words)))
+
+
+def xxh3_64_long(data, seed):
+    """XXH3-64 with a seed, of more than 240 bytes."""
+    secret = seeded_secret(seed)
+    return merge(long_accumulators(data, secret), secret, 11, len(data) * P64_1 & M64)
+
+
 def xxh3_64(data):
     """XXH3-64 without a seed."""
     size = len(data)
@@ -141,7 +153,7 @@ def xxh3_64(data):
         acc = avalanche(acc + sum(mix16(data, 16 * i, 16 * i, 0) for i in range(8)) & M64)
         acc += sum(mix16(data, 16 * i, 16 * (i - 8) + 3, 0) for i in range(8, size // 16))
         return avalanche(acc + mix16(data, size - 16, 136 - 17, 0) & M64)
-    return merge(long_accumulators(data, SECRET), SECRET, 11, acc)
+    return xxh3_64_long(data, 0)
 
 
 def xxh3_128(data, seed):
@@ -197,8 +209,7 @@ def xxh3_128(data, seed):
             mix(size - 16, size - 32, 136 - 17 - 16, -seed & M64)
         total = low * P64_1 + high * P64_4 + (size - seed) * P64_2
         return avalanche(low + high & M64), -avalanche(total & M64) & M64
-    words = struct.unpack("<24Q", SECRET)
-    secret = struct.pack("<24Q", *((word + (-seed if i % 2 else seed)) & M64 for i, word in enumerate(words)))
+    secret = seeded_secret(seed)
     acc = long_accumulators(data, secret)
     return merge(acc, secret, 11, size * P64_1), merge(acc, secret, 192 - 64 - 11, ~(size * P64_2) & M64)
 
@@ -207,6 +218,7 @@ def xxh3_128(data, seed):
 
 PHI = 0x9E3779B97F4A7C15
 FILTER, BLOCKED, COUNT_MIN, TABLE, SUMMARY = 2**31, 2**31 + 1, 2**31 + 2, 2**31 + 3, 2**31 + 4
+DLEFT = 2**31 + 9
 
 
 def spread(z):
@@ -358,6 +370,74 @@ class GrowingFilter:
 
     def answer(self, digest):
         return int(any(layer.answer(digest) for layer in self.layers))
+
+
+class DLeftFilter:
+    """Buckets of 64 bits, semi-sorted and not grouped, all over a table or in pages."""
+
+    # By state.
+    LOADS = [0, 1, 2, 3] + 5 * [4] + 6 * [5] + [6]
+
+    def __init__(self, layout, payload):
+        ways, self.pages, *sizes = layout
+        bits, semisort, ties, division, group, *zeros = struct.pack("<Q", ways)
+        check(bits <= 1 and semisort <= 2 and ties <= 1 and division <= 2 and 1 <= group <= 4 and not any(zeros), "impossible ways")
+        usual = bits == 0 and semisort > 0 and division < 2 and group == 1
+        check(usual, "a d-left filter of other buckets than those that this reader knows")
+        self.sizes = [size for size in sizes if size > 0]
+        check(self.sizes and not any(sizes[len(self.sizes) :]), "impossible sub-tables")
+        length = "the payload has another length than the layout says"
+        if self.pages > 0:
+            check(sizes == [254, 128, 128, 0] and self.pages <= 2**30, "impossible pages")
+            check(len(payload) == 4096 * (self.pages + 1) - 128, length)
+            check(not any(payload[: 4096 - 128]), "something is before the first page")
+            payload = payload[4096 - 128 :]
+        else:
+            check(max(self.sizes) <= 16 * min(self.sizes) and 64 * sum(self.sizes) <= 2**46, "impossible sub-tables")
+            check(len(payload) == 8 * sum(self.sizes), length)
+        self.buckets = struct.unpack(f"<{len(payload) // 8}Q", payload)
+        for page in range(self.pages):
+            checksum, zero = self.buckets[512 * page + 510 : 512 * page + 512]
+            check(xxh3_64_long(payload[4096 * page : 4096 * page + 4080], page) == checksum, "a page is damaged")
+            check(zero == 0, "something is after a page's checksum")
+        check(all(map(self.is_valid, self.held())), "an impossible bucket")
+
+    def held(self):
+        """All buckets, without what pages have besides."""
+        return (bucket for at, bucket in enumerate(self.buckets) if self.pages == 0 or at % 512 < 510)
+
+    def lanes(self, bucket):
+        load = self.LOADS[bucket >> 60]
+        width = 60 // load if load > 0 else 0
+        return width, [bucket >> lane * width & (1 << width) - 1 for lane in range(load)]
+
+    def is_valid(self, bucket):
+        width, lanes = self.lanes(bucket)
+        sixteenths = [lane >> width - 16 & 1 for lane in lanes] if width >= 16 else []
+        return (lanes or bucket == 0) and sixteenths == sorted(sixteenths)
+
+    def choices(self, digest):
+        """The key's buckets, and its fingerprint."""
+        if self.pages > 0:
+            w = word(digest, DLEFT, 0)
+            page = 512 * reduce(w, self.pages)
+            return [page + ((w & 65535) * 254 >> 16), page + 254 + (w >> 16 & 127), page + 382 + (w >> 23 & 127)], word(digest, DLEFT, 1)
+        d = len(self.sizes)
+        buckets = [sum(self.sizes[:i]) + reduce(word(digest, DLEFT, i), self.sizes[i]) for i in range(d)]
+        return buckets, word(digest, DLEFT, d)
+
+    def has(self, bucket, fingerprint):
+        state = bucket >> 60
+        width, lanes = self.lanes(bucket)
+        if 4 <= state <= 14:
+            # The state tells which lanes have this sixteenth bit.
+            zeros = state - (4 if state <= 8 else 9)
+            lanes = lanes[zeros:] if fingerprint >> 48 & 1 else lanes[:zeros]
+        return fingerprint >> 64 - width in lanes
+
+    def answer(self, digest):
+        buckets, fingerprint = self.choices(digest)
+        return int(any(self.has(self.buckets[bucket], fingerprint) for bucket in buckets))
 
 
 class MultilevelTable:
@@ -655,6 +735,7 @@ def check_places(m, k, scheme):
 
 # Each kind with the number of its words in the layout.
 KINDS = {1: (BloomFilter, 3), 2: (BlockedFilter, 1), 3: (CountingFilter, 5), 4: (CountMinSketch, 4), 5: (GrowingFilter, 5)}
+KINDS[6] = DLeftFilter, 6
 KINDS[16] = MultilevelTable, 6
 KINDS[17] = MultiFilterSummary, 4
 KINDS[18] = SingleFilterSummary, 3

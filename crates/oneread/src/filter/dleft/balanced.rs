@@ -8,7 +8,9 @@ use super::codec::Codec;
 use super::{DLeftFilter, Work};
 use crate::bits::{OutOfMemory, reserved};
 use crate::filter::{BuildError, Full};
-use crate::hash::{Digest, Digester, Portable};
+use crate::hash::Digest;
+#[cfg(feature = "std")]
+use crate::hash::{Digester, Portable};
 use crate::layout::DLeftLayout;
 
 /// What balancing gained.
@@ -31,7 +33,7 @@ const MOST_KEYS: usize = u32::MAX as usize;
 
 impl DLeftFilter {
     /// A filter of all these keys, with a random seed, and what balancing gained; see
-    /// [`from_digests`](Self::from_digests).
+    /// [`insert_balanced`](Self::insert_balanced).
     ///
     /// ```
     /// use oneread::filter::DLeftFilter;
@@ -46,7 +48,7 @@ impl DLeftFilter {
     /// ```
     ///
     /// # Errors
-    /// As [`from_digests`](Self::from_digests).
+    /// As [`insert_balanced`](Self::insert_balanced).
     #[cfg(feature = "std")]
     pub fn from_keys<'q, Q: ?Sized + 'q>(
         layout: DLeftLayout,

@@ -177,6 +177,16 @@ pub(super) fn with(bucket: u64, fingerprint: u64, extract: impl Fn(u64, u64) -> 
     u64::from(state) << SPACE | above | lane << at | lanes & below
 }
 
+/// Whether insertions can make this bucket: nothing is in an empty one, and fingerprints with sorting bit 0 come first. All
+/// states exist, and no load leaves bits between its lanes and the state.
+pub(super) fn is_valid(bucket: u64) -> bool {
+    // The sorting bits in the lanes, of loads 1 to 3; at higher loads the order is in the state, or forgotten.
+    let all = GROWTH[(bucket >> SPACE) as usize].sorting;
+    let ones = bucket & all;
+    let from_first_one = if ones == 0 { 0 } else { u64::MAX << ones.trailing_zeros() };
+    (load(bucket) > 0 || bucket == 0) && ones == all & from_first_one
+}
+
 /// [`with`]'s `extract`, on every machine.
 #[inline(always)]
 pub(super) fn extract(word: u64, mut mask: u64) -> u64 {
@@ -216,6 +226,7 @@ mod tests {
             for (count, &fingerprint) in inserted.iter().enumerate() {
                 prop_assert_eq!(load(bucket), count as u32);
                 bucket = with(bucket, fingerprint, extract);
+                prop_assert!(is_valid(bucket));
                 let load = count as u32 + 1;
                 let list: Vec<_> = inserted[..=count].iter().map(|&fingerprint| kept(fingerprint, load)).collect();
                 // Neighbours of what is there, by one bit: some can be told from it, some not.
@@ -231,6 +242,22 @@ mod tests {
     fn states_are_those_of_the_paper() {
         let loads: Vec<u32> = (0..16).map(|state| load(state << 60)).collect();
         assert_eq!(loads, [0, 1, 2, 3, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6]);
+    }
+
+    #[test]
+    fn what_no_insertion_makes_is_not_valid() {
+        assert!(is_valid(0) && !is_valid(1) && !is_valid(1 << 59));
+        // Two lanes of thirty bits, the sixteenth of which is bit 14; three of twenty, with bit 4.
+        let two = |first: u64, second: u64| is_valid(2 << 60 | second << 44 | first << 14);
+        assert!(two(0, 0) && two(0, 1) && two(1, 1) && !two(1, 0));
+        let three = |bits: [u64; 3]| is_valid(3 << 60 | bits[2] << 44 | bits[1] << 24 | bits[0] << 4);
+        assert!(
+            three([0, 0, 1])
+                && three([0, 1, 1])
+                && !three([1, 0, 0])
+                && !three([0, 1, 0])
+                && !three([1, 0, 1])
+        );
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(super) fn paged(digest: Digest, pages: u64, first: u64, bits: u32) -> Choice
     let word = digest.word(Domain::DLEFT, 0);
     let mask = (1 << bits) - 1;
     let page = (reduce(word, pages) as usize) << (bits + 2);
-    let in_first = (word & ((1 << FIRST_BITS) - 1)) * first >> FIRST_BITS;
+    let in_first = ((word & ((1 << FIRST_BITS) - 1)) * first) >> FIRST_BITS;
     let in_second = word >> FIRST_BITS & mask;
     let in_third = word >> (FIRST_BITS + bits) & mask;
     let buckets =

@@ -26,6 +26,7 @@ use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable, reduce};
 use crate::layout::{DLeftLayout, LayoutError, Ties};
+#[cfg(feature = "std")]
 use crate::plan;
 
 use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
@@ -209,6 +210,10 @@ impl<D> DLeftFilter<D> {
         let width = codec.group_words();
         let mut theirs = alloc::vec![0; width];
         for (at, group) in joined.chunks_exact_mut(width).enumerate() {
+            // A view's pages have their checksums there.
+            if !self.holds_buckets(at * width) {
+                continue;
+            }
             for (word, their) in theirs.iter_mut().enumerate() {
                 *their = other.words.word(at * width + word);
             }
@@ -539,7 +544,9 @@ impl<D: PartialEq, S: Words, T: Words> PartialEq<DLeft<D, T>> for DLeft<D, S> {
     fn eq(&self, other: &DLeft<D, T>) -> bool {
         self.layout == other.layout
             && self.digester == other.digester
-            && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
+            && (0..self.words.len())
+                .filter(|&at| self.holds_buckets(at))
+                .all(|at| self.words.word(at) == other.words.word(at))
     }
 }
 

@@ -5,7 +5,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{DLeft, DLeftFilter, check};
+use super::codec::Codec;
+use super::{DLeft, DLeftFilter, bucket64, check};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
 use crate::layout::{BucketBits, DLeftLayout, Division, Semisort, Ties};
@@ -20,6 +21,8 @@ const BUCKET_WORDS: usize = PAGE_WORDS - 2;
 const PADDING_WORDS: usize = PAGE_WORDS - 128 / 8;
 
 pub(super) const PADDING_BYTES: u64 = PADDING_WORDS as u64 * 8;
+
+const PADDING: LoadError = LoadError::Invalid { what: "bytes other than 0 before the first page" };
 
 /// The checksum of a page, which depends on its number: pages cannot be exchanged.
 pub(super) fn page_checksum(page: &[u8], number: u64) -> u64 {
@@ -100,6 +103,53 @@ pub(super) fn decode_layout(block: &LayoutBlock) -> Result<DLeftLayout, LoadErro
     if is_whole && check(layout).is_ok() { Ok(layout) } else { Err(INVALID) }
 }
 
+impl<D, S: Words> DLeft<D, S> {
+    /// The bytes of a page, its last two words as they are.
+    fn page_bytes(&self, number: usize) -> [[u8; 8]; PAGE_WORDS] {
+        core::array::from_fn(|at| self.words.word(number * PAGE_WORDS + at).to_le_bytes())
+    }
+
+    /// Whether the last two words of each page are its checksum and 0, as a file has them.
+    fn check_pages(&self) -> Result<(), LoadError> {
+        for number in 0..self.layout.pages().unwrap_or(0) {
+            let bytes = self.page_bytes(number as usize);
+            let expected = u64::from_le_bytes(bytes[BUCKET_WORDS]);
+            let found = page_checksum(bytes.as_flattened(), number);
+            if expected != found {
+                return Err(LoadError::Checksum { part: "page", expected, found });
+            }
+            if bytes[BUCKET_WORDS + 1] != [0; 8] {
+                return Err(LoadError::Invalid { what: "bytes other than 0 at the end of a page" });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every bucket is one that insertions make.
+    fn check_buckets(&self) -> Result<(), LoadError> {
+        let group_words = self.codec.as_ref().map_or(1, Codec::group_words);
+        let mut group = alloc::vec![0; group_words];
+        for start in (0..self.words.len()).step_by(group_words).filter(|&at| self.holds_buckets(at)) {
+            group.iter_mut().enumerate().for_each(|(at, word)| *word = self.words.word(start + at));
+            let is_valid = match &self.codec {
+                None => bucket64::is_valid(group[0]),
+                Some(codec) => codec.is_valid(&group),
+            };
+            if !is_valid {
+                return Err(LoadError::Invalid {
+                    what: "a bucket in a state that does not exist, with bits beyond its lanes, or out of order",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a word is a bucket's, and not one of those that a page has for its checksum.
+    pub(super) fn holds_buckets(&self, word: usize) -> bool {
+        self.layout.pages().is_none() || word % PAGE_WORDS < BUCKET_WORDS
+    }
+}
+
 impl<D: Identified> Saved for DLeftFilter<D> {
     const KIND: Kind = Kind::DLeft;
     type Digester = D;
@@ -121,9 +171,8 @@ impl<D: Identified> Saved for DLeftFilter<D> {
             return write_words(&self.words, sink);
         }
         sink(&[0; PADDING_BYTES as usize]);
-        let mut bytes = [[0; 8]; PAGE_WORDS];
-        for (number, page) in self.words.chunks_exact(PAGE_WORDS).enumerate() {
-            bytes.iter_mut().zip(page).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        for number in 0..self.words.len() / PAGE_WORDS {
+            let mut bytes = self.page_bytes(number);
             bytes[BUCKET_WORDS] = page_checksum(bytes.as_flattened(), number as u64).to_le_bytes();
             sink(bytes.as_flattened());
         }
@@ -132,13 +181,19 @@ impl<D: Identified> Saved for DLeftFilter<D> {
     fn read(digester: D, block: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
         let layout = decode_layout(block)?;
         if layout.pages().is_some() && payload.words(PADDING_WORDS as u64)?.iter().any(|&word| word != 0) {
-            return Err(LoadError::Invalid { what: "bytes other than 0 before the first page" });
+            return Err(PADDING);
         }
-        let mut words = payload.words(layout.byte_len() / 8)?;
+        let words = payload.words(layout.byte_len() / 8)?;
+        let mut filter = Self::over_words(layout, digester, words);
+        filter.check_pages()?;
         if layout.pages().is_some() {
-            words.chunks_exact_mut(PAGE_WORDS).for_each(|page| page[BUCKET_WORDS..].fill(0));
+            filter.words.chunks_exact_mut(PAGE_WORDS).for_each(|page| page[BUCKET_WORDS..].fill(0));
         }
-        Ok(Self::over_words(layout, digester, words))
+        Ok(filter)
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.check_buckets()
     }
 }
 
@@ -151,12 +206,20 @@ impl<'a, D: Identified> Viewed<'a> for DLeft<D, LittleEndian<'a>> {
             LoadError::Invalid { what: "a d-left filter with more or fewer bytes than its buckets take" };
         let layout = decode_layout(block)?;
         let padding = if layout.pages().is_some() { PADDING_BYTES as usize } else { 0 };
-        let bytes = payload.as_bytes().get(padding..).ok_or(LENGTH)?;
+        let (padding, bytes) = payload.as_bytes().split_at_checked(padding).ok_or(LENGTH)?;
         if bytes.len() as u64 != layout.byte_len() {
             return Err(LENGTH);
+        }
+        if padding.iter().any(|&byte| byte != 0) {
+            return Err(PADDING);
         }
         let words = LittleEndian::new(bytes);
         debug_assert_eq!(words.len() as u64, layout.byte_len() / 8);
         Ok(Self::over_words(layout, digester, words))
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.check_pages()?;
+        self.check_buckets()
     }
 }

@@ -9,6 +9,9 @@ use super::bucket64;
 /// The buckets of a key; those that it does not have are empty.
 pub(super) type Four = [u64; 4];
 
+/// Of four buckets, a fingerprint, and whether to look for it.
+type InsertFn = unsafe fn(u64, u64, u64, u64, u64, bool) -> Outcome;
+
 /// What this machine can do, found out once for each filter.
 #[derive(Clone, Copy)]
 pub(super) struct Simd {
@@ -16,7 +19,7 @@ pub(super) struct Simd {
     /// Buckets one by one: an array would go through memory.
     matches: unsafe fn(u64, u64, u64, u64, u64) -> bool,
     /// By the number of buckets.
-    insert: [unsafe fn(u64, u64, u64, u64, u64, bool) -> Outcome; 5],
+    insert: [InsertFn; 5],
     with: unsafe fn(u64, u64) -> u64,
 }
 

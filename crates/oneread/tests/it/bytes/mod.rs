@@ -1,6 +1,7 @@
 //! Saved structures: whole ones come back as they were, damaged or forged ones are refused.
 
 mod damage;
+mod dleft;
 mod dleft_counting;
 // Reads files, which an interpreter that is isolated cannot.
 #[cfg(not(miri))]
@@ -21,7 +22,9 @@ use oneread::filter::{
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
     GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView,
 };
-use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use oneread::layout::{
+    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftLayout, GrowingLayout,
+};
 use oneread::table::MultilevelTable;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -69,14 +72,22 @@ fn growing() -> GrowingFilter {
     filter
 }
 
+fn dleft() -> DLeftFilter {
+    let layout = DLeftLayout::uneven(&[8, 4, 4], BucketBits::Bits64).unwrap();
+    let mut filter = DLeftFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
+    (0..40u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    filter
+}
+
 /// A small file of each kind.
-fn samples() -> [(Kind, Vec<u8>); 5] {
+fn samples() -> [(Kind, Vec<u8>); 6] {
     [
         (Kind::Bloom, bloom().to_bytes()),
         (Kind::Blocked, blocked().to_bytes()),
         (Kind::Counting, counting().to_bytes()),
         (Kind::CountMin, count_min().to_bytes()),
         (Kind::Growing, growing().to_bytes()),
+        (Kind::DLeft, dleft().to_bytes()),
     ]
 }
 
