@@ -8,6 +8,9 @@ use crate::{Duplicates, Error};
 
 use super::partitions::Partitions;
 
+/// Keys with one digest have the same three pages, each with room for fewer than so many records. Chance makes no two such keys.
+const MOST_ALIKE: usize = 2048;
+
 /// A record of the group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
@@ -83,6 +86,9 @@ impl Group {
                         *earlier = *entry;
                         continue 'records;
                     }
+                }
+                if kept.len() - first == MOST_ALIKE {
+                    return Err(Error::Crowded { records: same.len() });
                 }
                 kept.push(*entry);
             }

@@ -6,6 +6,7 @@
 //!             the memory is used up                          resolved, placed
 //! ```
 
+mod displace;
 mod group;
 mod partitions;
 mod report;
@@ -96,8 +97,8 @@ impl Builder {
     /// Adds a pair.
     ///
     /// # Errors
-    /// If the key is too long, or if a temporary file cannot be written: then the pair is not in, and building can go on once there
-    /// is room for it.
+    /// If the key is too long; then the pair is not in, and others can follow. If a temporary file cannot be written; then the pair
+    /// is not in either, and if its value was a large one, the store cannot be finished.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         if key.len() > KEY_BYTES {
             return Err(Error::KeyTooLong { found: key.len() });

@@ -12,6 +12,7 @@ use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
 use crate::format::record::{self, Stored};
 use crate::format::{PAGE, header};
 
+use super::displace::{NOWHERE, displace};
 use super::group::{Entry, Group};
 
 /// Which record goes to which page.
@@ -35,7 +36,7 @@ impl Placed {
             order.sort_by_key(|&entry| std::cmp::Reverse(entries[entry as usize].length));
         }
         let total: u64 = entries.iter().map(weight).map(u64::from).sum();
-        let least = ((total as f64 / (ROOM as f64 * load)).ceil() as u64).max(1);
+        let least = ((total as f64 / (usable(entries) as f64 * load)).ceil() as u64).max(1);
         // Records that are a third of a page need up to half as many pages again, and small segments are uneven.
         let most = (64 + 8 * least).min(u64::from(SEGMENT_PAGES));
         let mut pages = least;
@@ -159,8 +160,21 @@ const FIRST_STEP: u64 = 256;
 /// … and after so many tries twice that, then three times: records that leave gaps are still placed soon.
 const TRIES_A_STEP: u64 = 16;
 
+/// The bytes of a page that records of these sizes can fill: if all have one size, a multiple of it.
+fn usable(entries: &[Entry]) -> u32 {
+    match entries {
+        [first, rest @ ..] if rest.iter().all(|entry| entry.length == first.length) => {
+            ROOM as u32 - ROOM as u32 % weight(first)
+        }
+        _ => ROOM as u32,
+    }
+}
+
+/// So many records without room, or an eighth of all, are worth moving others for.
+const MOST_CRISES: usize = 16;
+
 /// The bytes of a page that a record takes.
-fn weight(entry: &Entry) -> u32 {
+pub(super) fn weight(entry: &Entry) -> u32 {
     u32::from(entry.length) + RECORD_OVERHEAD as u32
 }
 
@@ -177,14 +191,23 @@ fn place(
     let layout = MultilevelLayout::new(some).map_err(|_| Error::TooLarge { pages: pages.into() })?;
     let mut room = Weighted::new(&layout, ROOM as u32).map_err(out_of_memory)?;
     let starts = [0, sizes[0], sizes[0] + sizes[1]];
+    let mut crises = 0;
     for &number in order {
         let entry = &entries[number as usize];
-        match room.insert(entry.digest, weight(entry)) {
-            Ok(at) => of_record[number as usize] = starts[at.level] + at.bucket as u32,
-            Err(Crisis) => return Ok(Err(Crisis)),
-        }
+        of_record[number as usize] = match room.insert(entry.digest, weight(entry)) {
+            Ok(at) => starts[at.level] + at.bucket as u32,
+            Err(Crisis) => {
+                crises += 1;
+                NOWHERE
+            }
+        };
     }
-    Ok(Ok(()))
+    // Where so many find no room, moving would not help.
+    if crises > MOST_CRISES.max(entries.len() / 8) {
+        return Ok(Err(Crisis));
+    }
+    let levels = layout.level_count();
+    Ok(if crises == 0 { Ok(()) } else { displace(&mut room, &starts[..levels], entries, of_record, pages) })
 }
 
 /// A large value of a segment, and where its reference is.

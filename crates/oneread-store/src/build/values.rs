@@ -16,11 +16,13 @@ const READING: &str = "read a temporary file";
 pub(super) struct Values {
     file: Option<BufWriter<File>>,
     bytes: u64,
+    /// A write failed: how much of it is in the file is not known, so nothing can follow.
+    failed: bool,
 }
 
 impl Values {
     pub(super) const fn new() -> Self {
-        Self { file: None, bytes: 0 }
+        Self { file: None, bytes: 0, failed: false }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -33,7 +35,9 @@ impl Values {
             Some(file) => file,
             none => none.insert(BufWriter::with_capacity(1 << 18, options.temporary_file()?)),
         };
-        file.write_all(value).map_err(Error::io(WRITING))?;
+        let written = if self.failed { Err(earlier()) } else { file.write_all(value) };
+        self.failed = written.is_err();
+        written.map_err(Error::io(WRITING))?;
         let run = Run { offset: self.bytes, length: value.len() as u64, checksum: checksum(value) };
         self.bytes += run.length;
         Ok(run)
@@ -41,11 +45,18 @@ impl Values {
 
     /// After the last value.
     pub(super) fn complete(self, options: &Options) -> Result<Ordered, Error> {
+        if self.failed {
+            return Err(Error::io(WRITING)(earlier()));
+        }
         let Some(file) = self.file else { return Ok(Ordered { files: None, end: 0 }) };
         let file = file.into_inner().map_err(|error| Error::io(WRITING)(error.into_error()))?;
         let order = BufWriter::new(options.temporary_file()?);
         Ok(Ordered { files: Some((file, order)), end: 0 })
     }
+}
+
+fn earlier() -> std::io::Error {
+    std::io::Error::other("an earlier write failed")
 }
 
 /// The values in the order of their pages: which of the temporary file comes next.

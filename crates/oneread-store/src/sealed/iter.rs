@@ -14,13 +14,16 @@ use super::Sealed;
 /// The pages that are read at once.
 const TOGETHER: u64 = 64;
 
+/// A key and its value, or why they cannot be read.
+type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
+
 /// All pairs of a store, in no order that means anything. Made by [`Sealed::iter`].
 ///
 /// A damaged page is an error in its place, and the pages after it follow.
 pub struct Iter<'a, R> {
     store: &'a Sealed<R>,
     next_page: u64,
-    pairs: VecDeque<Result<(Vec<u8>, Vec<u8>), Error>>,
+    pairs: VecDeque<Pair>,
     scratch: Vec<u8>,
 }
 
@@ -32,7 +35,7 @@ impl<R: ReadAt> Sealed<R> {
 }
 
 impl<'a, R: ReadAt> IntoIterator for &'a Sealed<R> {
-    type Item = Result<(Vec<u8>, Vec<u8>), Error>;
+    type Item = Pair;
     type IntoIter = Iter<'a, R>;
 
     fn into_iter(self) -> Iter<'a, R> {
@@ -84,7 +87,7 @@ impl<R: ReadAt> Sealed<R> {
 }
 
 impl<R: ReadAt> Iterator for Iter<'_, R> {
-    type Item = Result<(Vec<u8>, Vec<u8>), Error>;
+    type Item = Pair;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.pairs.is_empty() && self.next_page < self.store.header.pages {
