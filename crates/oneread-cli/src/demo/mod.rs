@@ -45,6 +45,7 @@ pub(crate) fn run(args: &args::Demo) -> Result<()> {
     progress.set_message("planning");
     progress.tick();
     let plan = pilot(args, &records)?;
+    progress.reset_eta();
 
     let start = Instant::now();
     let options = options(args).temporary_folder(target.folder());
