@@ -36,7 +36,7 @@ impl Placed {
             order.sort_by_key(|&entry| std::cmp::Reverse(entries[entry as usize].length));
         }
         let total: u64 = entries.iter().map(weight).map(u64::from).sum();
-        let least = ((total as f64 / (usable(entries) as f64 * load)).ceil() as u64).max(1);
+        let least = ((total as f64 / (f64::from(usable(entries)) * load)).ceil() as u64).max(1);
         // Records that are a third of a page need up to half as many pages again, and small segments are uneven.
         let most = (64 + 8 * least).min(u64::from(SEGMENT_PAGES));
         let mut pages = least;
