@@ -1,6 +1,5 @@
 //! Lookups of which nothing is cached: what each has the disk read, and how busy many at once keep it.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
@@ -11,14 +10,14 @@ use std::thread;
 use anyhow::Result;
 use oneread_store::Sealed;
 
-use super::Loaded;
 use super::contenders::{Lookups, Pairs, Way};
 use super::disk::{self, PAGE};
 use super::ours::Ours;
+use super::{Facts, Loaded, RATIO_BAR};
 use crate::measure::{Bench, Contestant, Sample, timed};
 use crate::workload::random_words;
 
-/// One in so many of the pages is touched before a measurement, and twice as many by it: few, so that few lookups share a page.
+/// One key in so many is looked up before a measurement, and two by it: few, so that few lookups share a page.
 const KEYS_A_WARMING: usize = 1000;
 
 /// Lookups one by one, each store once, with the pages that each had read.
@@ -28,8 +27,8 @@ pub(super) fn one_by_one(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded]) ->
     // Other keys than those that are measured.
     let (warming_hits, warming_misses) = (pairs.hits(warming, 13), pairs.misses(warming, 14));
     for (workload, peer, warming, lookups) in [
-        ("hit, cold, one by one", "heed (LMDB)", warming_hits, hits),
-        ("miss, cold, one by one", "fjall", warming_misses, misses),
+        ("hit, cold, once each", "heed (LMDB)", warming_hits, hits),
+        ("miss, cold, once each", "fjall", warming_misses, misses),
     ] {
         if !bench.wants(workload) {
             continue;
@@ -37,8 +36,7 @@ pub(super) fn one_by_one(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded]) ->
         let mut contestants = Vec::new();
         for store in loaded {
             for &way in store.contender.ways() {
-                let (sample, pages) = once(store, way, &warming, &lookups)?;
-                let facts = pages.map(|pages| ("pages read", pages));
+                let (sample, facts) = once(store, way, &warming, &lookups)?;
                 contestants.push(Contestant::new(store.name(way), move || sample).with_facts(facts));
             }
         }
@@ -48,20 +46,24 @@ pub(super) fn one_by_one(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded]) ->
 }
 
 /// Opens a store of which nothing is cached, uses it a little, and then counts and times lookups.
-fn once(store: &Loaded, way: Way, warming: &Lookups, lookups: &Lookups) -> Result<(Sample, Option<f64>)> {
+fn once(store: &Loaded, way: Way, warming: &Lookups, lookups: &Lookups) -> Result<(Sample, Facts)> {
     disk::forget(store.folder.path())?;
+    let nothing = disk::bytes_read();
     let opened = store.contender.open(store.folder.path(), way)?;
     let name = store.name(way);
     // Inner nodes and indexes are cached in any store that is in use.
     warming.run(&name, opened.as_ref());
-    let before = disk::bytes_read();
+    let warm = disk::bytes_read();
     let sample = timed(|| {
         lookups.run(&name, opened.as_ref());
         lookups.keys.len() as u64
     });
-    let bytes = before.zip(disk::bytes_read()).map(|(before, after)| after - before);
-    let pages = bytes.map(|bytes| bytes as f64 / (PAGE as f64 * lookups.keys.len() as f64));
-    Ok((sample, pages))
+    let mut facts = Facts::new();
+    if let (Some(nothing), Some(warm), Some(all)) = (nothing, warm, disk::bytes_read()) {
+        facts.insert("read before", (warm - nothing) as f64 / store.disk_bytes as f64);
+        facts.insert("pages read", (all - warm) as f64 / (PAGE as f64 * lookups.keys.len() as f64));
+    }
+    Ok((sample, facts))
 }
 
 /// Many lookups at once in our store, beside as many reads of its file at random places.
@@ -92,11 +94,13 @@ pub(super) fn many(bench: &mut Bench, pairs: &Pairs, folder: &Path) -> Result<()
         disk::forget(folder).expect("the file can be dropped from the cache");
         timed(|| random_reads(file, lookups.keys.len()))
     };
-    let bar = BTreeMap::from([(super::RATIO_BAR, BAR)]);
     bench.contest(
         workload,
         RAW,
-        vec![Contestant::new("oneread, get_many", ours).with_facts(bar), Contestant::new(RAW, raw)],
+        vec![
+            Contestant::new("oneread, get_many", ours).with_facts([(RATIO_BAR, BAR)]),
+            Contestant::new(RAW, raw),
+        ],
     );
     Ok(())
 }

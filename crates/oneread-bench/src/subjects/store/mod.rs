@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | import | from the first pair until all are durable, once for each store; the ratio is to the fastest peer |
 //! | warm | processor time a lookup, on one thread, with all files cached; each value is touched |
-//! | cold, one by one | time a lookup with no file cached, once for each store |
+//! | cold | time a lookup with no file cached, one after the other, once for each store |
 //! | cold, 32 in flight | many lookups at once, beside the raw disk; nothing cached in any round |
 //!
 //! # Facts
@@ -16,6 +16,8 @@
 //!   store were closed, synced and dropped from the cache (`posix_fadvise`), and `mincore` found them gone. Then a few other
 //!   lookups brought inner nodes in. A lookup whose page an earlier one has read costs none, so **.94 means one read**: of the
 //!   pages, about one in twenty had been read before. A record or block that crosses from one page to the next costs two.
+//! - *read before*: the part of the store that opening it and those few lookups had read. Where this is much, the system read ahead, and
+//!   what is cold was not.
 //! - *disk over raw*: blocks that all files of the store take, over the bytes of keys and values.
 //! - *RAM bytes a key*: what a store must keep in memory beside caches, where it tells. B-trees keep nothing, but need their inner nodes
 //!   cached.

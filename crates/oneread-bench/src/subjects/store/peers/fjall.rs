@@ -66,6 +66,9 @@ impl Contender for Fjall {
         keyspace.rotate_memtable_and_wait()?;
         keyspace.major_compact()?;
         database.persist(PersistMode::SyncAll)?;
+        drop((keyspace, database));
+        // Opening it once more removes the journals of what is in tables.
+        open(folder)?;
         Ok(())
     }
 
