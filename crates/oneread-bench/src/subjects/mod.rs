@@ -3,6 +3,7 @@
 mod filters;
 mod hash;
 mod plan;
+mod store;
 mod summaries;
 mod tables;
 
@@ -30,5 +31,6 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(plan::Plan),
         Box::new(tables::Tables),
         Box::new(summaries::Summaries),
+        Box::new(store::Store),
     ]
 }
