@@ -49,3 +49,8 @@ pub use error::Error;
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, MapReader, ReadAt};
 pub use sealed::{Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in};
+
+/// The README's examples are compiled and run: here, where the library and the store are both at hand.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -4,6 +4,7 @@ mod dleft;
 mod filters;
 mod hash;
 mod plan;
+mod store;
 mod summaries;
 mod tables;
 
@@ -32,5 +33,6 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(plan::Plan),
         Box::new(tables::Tables),
         Box::new(summaries::Summaries),
+        Box::new(store::Store),
     ]
 }

@@ -238,7 +238,7 @@ First the whole store is read, to draw up to 100,000 of its keys at random; then
 are random keys that it has not. A lookup's time includes the copy of its value, and some 30 ns for the clock.
 
 Cold means that the system was asked to forget the file before (Linux). Whether it did, the bytes tell that came from the
-disk; a page that is looked up twice is cold once, so each drawn key is looked up once.")]
+disk. A page is cold only once: so fewer keys are looked up then, a tenth of the pages at most.")]
 pub(crate) struct Bench {
     /// The store.
     pub(crate) path: PathBuf,

@@ -12,9 +12,16 @@ use super::{explained, open, opened, reader};
 use crate::args::store::Bench;
 use crate::output::{print, print_json};
 
+/// Of lookups that find nothing cached, so few that one in twenty reads a page that another has read.
+const PAGES_A_COLD_HIT: u64 = 10;
+
+/// The same for misses that read a page in a hundred lookups.
+const COLD_MISSES_A_PAGE: u64 = 10;
+
 #[derive(Serialize)]
 struct Report {
     items: u64,
+    pages: u64,
     threads: u64,
     /// How pages are read: at positions of the file, or from a map of it.
     reader: &'static str,
@@ -54,19 +61,23 @@ pub(super) fn run(args: &Bench) -> Result<()> {
 fn bench<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
     // What lookups count before this does not count.
     let sample = Sample::draw(store, args.lookups, args.seed)?;
-    let measure_all = |lookups: u64, first_foreign: u64| -> Result<[Measured; 2]> {
-        let nothing = |_, _: &[u8]| Ok(());
-        let hits = if sample.is_empty() { 0 } else { lookups };
+    let nothing = |_, _: &[u8]| Ok(());
+    let measure_all = |hits: u64, misses: u64, first_foreign: u64| -> Result<[Measured; 2]> {
+        let foreign = |number| sample.foreign(first_foreign + number);
         Ok([
             measure(store, hits, args.threads, |number| sample.key(number), nothing)?,
-            measure(store, lookups, args.threads, |number| sample.foreign(first_foreign + number), nothing)?,
+            measure(store, misses, args.threads, foreign, nothing)?,
         ])
     };
-    let warm = measure_all(args.lookups, 0)?;
+    let lookups = args.lookups;
+    let warm = measure_all(if sample.is_empty() { 0 } else { lookups }, lookups, 0)?;
     let cold = if args.cold {
         forget(&args.path)?;
-        // Others than before, whose pages are cached no more than theirs.
-        Some(measure_all(args.lookups.min(sample.len().max(1)), args.lookups)?)
+        // A page that comes again is cached by then. Misses seldom read any.
+        let pages = store.stats().pages;
+        let hits = lookups.min(pages.div_ceil(PAGES_A_COLD_HIT)).min(sample.len());
+        let misses = lookups.min(pages.saturating_mul(COLD_MISSES_A_PAGE).max(1));
+        Some(measure_all(hits, misses, lookups)?)
     } else {
         None
     };
@@ -79,6 +90,7 @@ fn bench<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
     let (stats, reads) = (store.stats(), store.reads());
     print_json(&Report {
         items: stats.items,
+        pages: stats.pages,
         threads: args.threads,
         reader: if args.map { "mapped" } else { "positioned" },
         seed: args.seed,

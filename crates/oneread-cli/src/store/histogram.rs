@@ -8,9 +8,6 @@ use serde::Serialize;
 const PART_BITS: u32 = 4;
 const PARTS: usize = 1 << PART_BITS;
 
-/// The longest bar.
-const BAR: usize = 30;
-
 /// Counts of durations. Below 16 ns each nanosecond has its own, above each sixteenth of a doubling.
 #[derive(Clone)]
 pub(crate) struct Histogram {
@@ -86,14 +83,14 @@ impl Histogram {
         all.split_off(empty)
     }
 
-    /// A bar for a number of lookups among all.
-    pub(crate) fn bar(&self, lookups: u64) -> String {
+    /// A bar for a number of lookups; it is so wide for all.
+    pub(crate) fn bar(&self, lookups: u64, width: usize) -> String {
         if lookups == 0 {
             return String::new();
         }
         let share = lookups as f64 / self.total.max(1) as f64;
         // What is there is seen.
-        let eighths = ((share * (8 * BAR) as f64).round() as usize).max(1);
+        let eighths = ((share * (8 * width) as f64).round() as usize).max(1);
         let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
         format!("{}{rest} {:.2}%", "█".repeat(eighths / 8), share * 100.0)
     }
@@ -175,7 +172,7 @@ mod tests {
         assert_eq!(doublings[0], Doubling { from_ns: 16, below_ns: 32, lookups: 2 });
         assert_eq!(doublings.last(), Some(&Doubling { from_ns: 1024, below_ns: 2048, lookups: 1 }));
         assert_eq!(doublings.len(), 7);
-        assert_eq!(histogram.bar(2), format!("{} 50.00%", "█".repeat(15)));
+        assert_eq!(histogram.bar(2, 30), format!("{} 50.00%", "█".repeat(15)));
         assert_eq!(
             (time(999.0), time(1024.0), time(65_536.0)),
             ("999 ns".into(), "1.0 µs".into(), "66 µs".into())

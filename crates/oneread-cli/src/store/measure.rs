@@ -191,22 +191,36 @@ pub(crate) fn times(measured: &[(&str, &Measured)]) -> String {
 
 /// A column of bars for each of some measurements, a row for each doubling of the time.
 pub(crate) fn bars(measured: &[(&str, &Measured)]) -> String {
+    /// All columns together.
+    const WIDTH: usize = 60;
+    /// Lookups that took longer than this part of all others share a row.
+    const SHOWN: f64 = 0.999;
     let doublings: Vec<_> = measured.iter().map(|(_, measured)| measured.histogram.doublings()).collect();
-    let from = doublings.iter().flatten().map(|doubling| doubling.from_ns).min().unwrap_or(0);
-    let below = doublings.iter().flatten().map(|doubling| doubling.below_ns).max().unwrap_or(0);
-    let headings =
-        ["latency".to_owned()].into_iter().chain(measured.iter().map(|(name, _)| (*name).to_owned()));
-    let mut rows: Vec<Vec<String>> = vec![headings.collect()];
-    let mut at = from;
-    while at < below {
-        // The first is from 0 to 16 ns.
-        let end = if at == 0 { 16 } else { at.saturating_mul(2) };
+    let mut from: Vec<u64> = doublings.iter().flatten().map(|doubling| doubling.from_ns).collect();
+    from.sort_unstable();
+    from.dedup();
+    let shown = measured.iter().filter_map(|(_, measured)| measured.histogram.quantile_ns(SHOWN)).max();
+    let shown = from.partition_point(|&from| from <= shown.unwrap_or(0));
+
+    let headings = measured.iter().map(|(name, _)| (*name).to_owned());
+    let mut rows: Vec<Vec<String>> = vec![["latency".to_owned()].into_iter().chain(headings).collect()];
+    let width = WIDTH / measured.len().max(1);
+    let row = |name: String, is_in: &dyn Fn(&Doubling) -> bool| {
         let bars = measured.iter().zip(&doublings).map(|((_, measured), doublings)| {
-            let lookups = doublings.iter().find(|doubling| doubling.from_ns == at);
-            measured.histogram.bar(lookups.map_or(0, |doubling| doubling.lookups))
+            let lookups =
+                doublings.iter().filter(|doubling| is_in(doubling)).map(|doubling| doubling.lookups);
+            measured.histogram.bar(lookups.sum(), width)
         });
-        rows.push([format!("below {}", time(end as f64))].into_iter().chain(bars).collect());
-        at = end;
+        [name].into_iter().chain(bars).collect::<Vec<_>>()
+    };
+    for &from in &from[..shown] {
+        let below = doublings.iter().flatten().find(|doubling| doubling.from_ns == from);
+        let name =
+            below.map_or(String::new(), |doubling| format!("below {}", time(doubling.below_ns as f64)));
+        rows.push(row(name, &|doubling| doubling.from_ns == from));
+    }
+    if let Some(&longer) = from.get(shown) {
+        rows.push(row("longer".to_owned(), &|doubling| doubling.from_ns >= longer));
     }
     table(aligns(Align::Left, measured.len()), &rows)
 }

@@ -8,7 +8,7 @@ pub(super) fn bytes(expected: Option<u64>) -> Result<ProgressBar> {
     let (bar, template) = match expected {
         Some(bytes) => (
             ProgressBar::new(bytes),
-            "{bar:30} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta} left, {msg} rows",
+            "{bar:20} {bytes}/{total_bytes}, {binary_bytes_per_sec}, {eta} left, {msg} rows",
         ),
         None => {
             (ProgressBar::new_spinner(), "{spinner} {bytes}, {binary_bytes_per_sec}, {msg} rows in {elapsed}")
@@ -19,13 +19,13 @@ pub(super) fn bytes(expected: Option<u64>) -> Result<ProgressBar> {
 
 /// Of records that are placed and written.
 pub(super) fn records(expected: u64) -> Result<ProgressBar> {
-    let template = "{bar:30} {human_pos} of {human_len} records written, {per_sec}, {eta} left";
+    let template = "{bar:20} {human_pos}/{human_len} records written, {per_sec}, {eta} left";
     styled(ProgressBar::new(expected), template)
 }
 
 /// Of records that are read.
 pub(super) fn read(expected: u64) -> Result<ProgressBar> {
-    let template = "{bar:30} {human_pos} of {human_len} records read, {per_sec}, {eta} left";
+    let template = "{bar:20} {human_pos}/{human_len} records read, {per_sec}, {eta} left";
     styled(ProgressBar::new(expected), template)
 }
 
