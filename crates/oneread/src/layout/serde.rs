@@ -198,10 +198,15 @@ struct DLeft {
     semisort: Semisort,
     group: u32,
     ties: Ties,
-    #[serde(default, with = "DivisionName")]
+    #[serde(default, with = "DivisionName", skip_serializing_if = "is_usual")]
     division: Division,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pages: Option<u64>,
+}
+
+/// Whether bits are divided as they are where nothing is said.
+fn is_usual(division: &Division) -> bool {
+    *division == Division::default()
 }
 
 impl Fields for DLeft {
