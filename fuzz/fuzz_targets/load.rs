@@ -12,12 +12,22 @@ use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
 };
-use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use oneread::hash::{Digester, Portable};
+use oneread::layout::{
+    BlockedLayout, BloomLayout, CountMinLayout, CountingCellsLayout, CountingFiltersLayout, CountingLayout,
+    GrowingLayout, InterpolationLayout, ListLayout, MultilevelLayout, MultipleFiltersLayout, PageLayout,
+    SingleFilterLayout,
+};
+use oneread::summary::{
+    CountingMultiFilterSummary, CountingMultiFilterView, CountingSingleFilterSummary,
+    CountingSingleFilterView, InterpolationSummary, InterpolationView, MultiFilterSummary, MultiFilterView,
+    PageSummary, SingleFilterSummary, SingleFilterView, Summary,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER: usize = 128;
 
-static FILES: LazyLock<[Vec<u8>; 5]> = LazyLock::new(|| {
+static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut bloom = BloomFilter::with_seed(BloomLayout::new(300, 3).unwrap(), 1).unwrap();
     let mut blocked = BlockedBloomFilter::with_seed(BlockedLayout::new(2).unwrap(), 1).unwrap();
     let mut counting = CountingBloomFilter::with_seed(CountingLayout::new(100, 3, 3).unwrap(), 1).unwrap();
@@ -30,8 +40,34 @@ static FILES: LazyLock<[Vec<u8>; 5]> = LazyLock::new(|| {
         count_min.add(&key, key);
         growing.insert(&key).unwrap();
     }
-    [bloom.to_bytes(), blocked.to_bytes(), counting.to_bytes(), count_min.to_bytes(), growing.to_bytes()]
+    let mut files = summaries();
+    files.extend([bloom.to_bytes(), blocked.to_bytes(), counting.to_bytes()]);
+    files.extend([count_min.to_bytes(), growing.to_bytes()]);
+    files
 });
+
+/// A file of each kind of summary, most of them of three levels.
+fn summaries() -> Vec<Vec<u8>> {
+    fn filled<S: Summary + Saved>(mut summary: S) -> Vec<u8> {
+        (0..30u64).for_each(|key| _ = summary.insert(Portable::with_seed(1).digest(&key), key as usize % 3));
+        summary.to_bytes()
+    }
+    let filters = MultipleFiltersLayout::new([(200, 3), (100, 5)]).unwrap();
+    let filters = filters.with_list(ListLayout::new(1, 12, 20).unwrap()).unwrap();
+    let cells = SingleFilterLayout::new(60, 4).unwrap();
+    let strings = InterpolationLayout::new(30).unwrap();
+    let table = MultilevelLayout::new([20, 10, 5]).unwrap().with_slots(2).unwrap();
+    let counting = CountingCellsLayout::new(cells, [3, 2, 1]).unwrap();
+    vec![
+        filled(MultiFilterSummary::with_seed(filters.clone(), 1).unwrap()),
+        filled(CountingMultiFilterSummary::with_seed(CountingFiltersLayout::usual(filters), 1).unwrap()),
+        filled(SingleFilterSummary::with_seed(cells, 5, 1).unwrap()),
+        filled(CountingSingleFilterSummary::with_seed(counting, 1).unwrap()),
+        filled(InterpolationSummary::with_seed(strings, 3, 1).unwrap()),
+        filled(InterpolationSummary::in_blocks(strings, 3, 128, Portable::with_seed(1)).unwrap()),
+        filled(PageSummary::with_seed(PageLayout::new(7).unwrap(), &table, 1).unwrap()),
+    ]
+}
 
 /// Changes to one of the files.
 #[derive(Arbitrary, Debug)]
@@ -149,4 +185,30 @@ fn load(bytes: &[u8]) {
         }
         assert!(filter.false_positive_rate() <= 1.0 && filter.len() < u64::MAX);
     });
+    load_summary::<MultiFilterSummary>(bytes, Some(views!(MultiFilterView, levels_of)));
+    load_summary::<SingleFilterSummary>(bytes, Some(views!(SingleFilterView, levels_of)));
+    load_summary::<CountingMultiFilterSummary>(bytes, Some(views!(CountingMultiFilterView, levels_of)));
+    load_summary::<CountingSingleFilterSummary>(bytes, Some(views!(CountingSingleFilterView, levels_of)));
+    load_summary::<InterpolationSummary>(bytes, Some(views!(InterpolationView, levels_of)));
+    load_summary::<PageSummary>(bytes, None);
+}
+
+/// A summary that loads, as its view does where it has one, answers, saves itself as the same bytes, and keeps the contract.
+fn load_summary<S: Summary + Saved + std::fmt::Debug>(bytes: &[u8], viewed: Option<bool>) {
+    let loaded = S::from_bytes(bytes);
+    assert!(viewed.is_none_or(|viewed| viewed == loaded.is_ok()), "{}", S::KIND);
+    let Ok(mut summary) = loaded else { return };
+    assert!(S::load(bytes).is_ok());
+    assert_eq!(summary.to_bytes(), bytes);
+    assert!(!format!("{summary:?}").is_empty());
+    for key in 0..20u64 {
+        let (digest, level) = (Portable::with_seed(2).digest(&key), key as usize % summary.level_count());
+        if summary.insert(digest, level).is_ok() {
+            assert!(summary.lookup(digest).contains(level));
+            _ = summary.relocate(digest, level, 0);
+            _ = summary.remove(digest, 0);
+        }
+    }
+    let saved = summary.to_bytes();
+    assert_eq!(S::from_bytes(&saved).unwrap().to_bytes(), saved);
 }

@@ -23,7 +23,7 @@ enum Chore {
     Test,
     /// Measures oneread beside its peers and prints a table a subject.
     Bench(bench::Args),
-    /// Runs the tests that touch unsafe code under Miri.
+    /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change; or all.
     Miri(miri::Args),
     /// Feeds hostile input to a fuzz target, or to all of them in turn.
     Fuzz(fuzz::Args),

@@ -5,9 +5,11 @@
 //! rate, and the median of the *ratios within a round*, which share whatever disturbed that round.
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// How long to measure.
@@ -28,9 +30,25 @@ impl Effort {
 }
 
 /// One timing: how many operations took how long.
+#[derive(Clone, Copy)]
 pub(crate) struct Sample {
     operations: u64,
     elapsed: Duration,
+}
+
+impl Sample {
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+}
+
+impl Sum for Sample {
+    fn sum<I: Iterator<Item = Self>>(samples: I) -> Self {
+        samples.fold(Self { operations: 0, elapsed: Duration::ZERO }, |sum, sample| Self {
+            operations: sum.operations + sample.operations,
+            elapsed: sum.elapsed + sample.elapsed,
+        })
+    }
 }
 
 /// Times `work`, which says how many operations it did.
@@ -38,6 +56,17 @@ pub(crate) fn timed(work: impl FnOnce() -> u64) -> Sample {
     let start = Instant::now();
     let operations = work();
     Sample { operations, elapsed: start.elapsed() }
+}
+
+/// The same in time that this thread was on a processor: without waits, and without what others do on a busy machine.
+pub(crate) fn timed_on_processor(work: impl FnOnce() -> u64) -> Sample {
+    let now = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    };
+    let start = now();
+    let operations = work();
+    Sample { operations, elapsed: now() - start }
 }
 
 /// Somebody's way to do a workload.
@@ -115,6 +144,12 @@ impl Bench {
         workload.contains(&self.only)
     }
 
+    /// Says what is being done before a contest, where that takes long.
+    pub(crate) fn say(&self, what: String) {
+        self.progress.set_message(what);
+        self.progress.tick();
+    }
+
     /// Measures all contestants at one workload; `peer` names the one whose rate is 1.
     pub(crate) fn contest(&mut self, workload: &str, peer: &str, mut contestants: Vec<Contestant<'_>>) {
         if !self.wants(workload) {
@@ -128,8 +163,7 @@ impl Bench {
         for round in 0..=self.effort.rounds {
             for turn in 0..contestants.len() {
                 let at = (turn + round) % contestants.len();
-                self.progress.set_message(format!("{workload}, round {round}: {}", contestants[at].name));
-                self.progress.tick();
+                self.say(format!("{workload}, round {round}: {}", contestants[at].name));
                 let sample = (contestants[at].round)();
                 // Round 0 warms caches and page tables.
                 if round > 0 {

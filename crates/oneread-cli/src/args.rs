@@ -3,6 +3,7 @@
 pub(crate) mod plan;
 mod reproduce;
 pub(crate) mod simulate;
+pub(crate) mod store;
 
 use std::path::PathBuf;
 
@@ -13,8 +14,11 @@ use oneread::layout::{CountingLayout, MOST_HASHES};
 
 pub(crate) use reproduce::Reproduce;
 
-/// A billion keys take some minutes.
+/// A billion records of 100 bytes take some 120 GB, and an hour.
 const MOST_KEYS: u64 = 1_000_000_000;
+
+/// Longer values than that only show how fast the disk writes.
+const MOST_VALUE_BYTES: i64 = 1 << 20;
 
 /// The rate of a filter that was not told any.
 const DEFAULT_RATE: f64 = 0.01;
@@ -28,7 +32,7 @@ const DEFAULT_SEED: u64 = 0;
 /// The usual width of a counter: at the planned load, fewer than one in 10^13 gets stuck.
 const DEFAULT_COUNTER_BITS: u32 = 4;
 
-/// Hashing with choices: portable digests, hash families, filters, and the odds that go with them.
+/// Hashing with choices: a store that reads one page a lookup, filters, tables, and the odds that go with them.
 #[derive(Parser)]
 #[command(
     name = "oneread",
@@ -42,7 +46,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Hashes a counter with every family and digester, and shows how evenly each spreads it.
+    /// Plans and builds a store of a million records, looks keys up in it, and shows what that took.
     Demo(Demo),
     /// Builds, queries, describes and merges filters: files that know which lines are certainly not in a set.
     #[command(subcommand)]
@@ -55,11 +59,19 @@ pub(crate) enum Command {
     /// Tries a design out before it is built.
     #[command(subcommand)]
     Simulate(simulate::Simulate),
+    /// Makes, reads and checks stores: files in which a lookup reads one page, or none for what is not there.
+    #[command(subcommand)]
+    Store(store::Store),
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+The keys are key-000000000000, key-000000000001, …; the files go to a temporary folder and are removed at the end, unless
+--keep names another. Then look around:
+  oneread demo --keep .
+  oneread store get oneread-demo.store key-000000000042")]
 pub(crate) struct Demo {
-    /// How many keys to hash: the numbers from 0.
+    /// How many records the store has.
     #[arg(
         long,
         value_name = "N",
@@ -67,10 +79,21 @@ pub(crate) struct Demo {
         value_parser = value_parser!(u64).range(1..=MOST_KEYS),
     )]
     pub(crate) keys: u64,
-    /// Which functions of the families to draw.
+    /// How many bytes each value has; the keys have 16.
+    #[arg(
+        long,
+        value_name = "B",
+        default_value_t = 100,
+        value_parser = value_parser!(u32).range(..=MOST_VALUE_BYTES),
+    )]
+    pub(crate) value_bytes: u32,
+    /// Leaves the store in this folder, as oneread-demo.store.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Which hash functions, and which keys are looked up.
     #[arg(long, value_name = "X", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Prints one JSON document instead of a table.
+    /// Prints one JSON document instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -106,6 +129,12 @@ pub(crate) enum Kind {
     Counting,
     /// For a number of keys that nobody knows: keeps the rate at any size, in about twice the bits.
     Growing,
+    /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one page. Can be full.
+    #[value(name = "dleft")]
+    DLeft,
+    /// The same with removal by the library, in about a third of counting's bits. Can be full, cannot be merged.
+    #[value(name = "dleft-counting")]
+    DLeftCounting,
 }
 
 #[derive(clap::Args)]
@@ -115,7 +144,9 @@ Examples:
   oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits a line
   zcat *.gz | oneread filter build all.filter --kind growing         of a stream, in one pass
   oneread filter build a.filter --items 1000000 < a.txt              to be merged with others of the same --items
+  oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
+A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
 FILE appears when all is done, or not at all.")]
 pub(crate) struct Build {
     /// The file to make.
@@ -194,7 +225,8 @@ Example:
   oneread filter merge week mon tue
 
 Filters of the same kind, size and seed can be merged: build them with the same --items. Counters are added,
-the layers of growing filters are joined, and their rates add up.")]
+the layers of growing filters are joined, and their rates add up. A bucket of a d-left filter holds a few keys of both:
+give --items for all lines together. D-left counting filters cannot be merged.")]
 pub(crate) struct Merge {
     /// The file to make.
     pub(crate) out: PathBuf,

@@ -5,10 +5,12 @@
 mod args;
 mod demo;
 mod filter;
+mod lines;
 mod output;
 mod plan;
 mod reproduce;
 mod simulate;
+mod store;
 
 use std::io;
 use std::process::ExitCode;
@@ -52,6 +54,7 @@ fn run(args: Args) -> Result<Outcome> {
         Command::Plan(command) => plan::run(command).map(|()| Outcome::Done),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Simulate(command) => simulate::run(&command).map(|()| Outcome::Done),
+        Command::Store(command) => store::run(&command),
     }
 }
 

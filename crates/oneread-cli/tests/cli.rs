@@ -1,5 +1,6 @@
 //! The command as a user meets it: what it prints where, and its exit codes.
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -13,55 +14,54 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn demo_prints_one_json_document_with_sane_numbers() {
-    let output = oneread(&["demo", "--keys", "1000", "--json"]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(output.stderr.is_empty(), "no progress bar away from a terminal");
+fn demo_builds_a_store_that_reads_as_planned() {
+    let output = oneread(&["demo", "--keys", "200000", "--value-bytes", "50", "--json"]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "no bar away from a terminal");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(report["keys"], 1000);
-    // 1000·999/2 pairs, each meeting with probability 2^-20.
-    let expected_pairs = report["expected_colliding_pairs"].as_f64().unwrap();
-    assert!((expected_pairs - 499_500.0 / 1_048_576.0).abs() < 1e-9);
-
-    let functions = report["functions"].as_array().unwrap();
-    assert!(functions.iter().any(|function| function["name"] == "Portable"));
-    for function in functions {
-        let number =
-            |field: &str| function[field].as_f64().unwrap_or_else(|| panic!("{function} has {field}"));
-        assert!(number("ns_per_key") > 0.0, "{function}");
-        // A key fills at most one bucket, and one that shares a bucket makes a pair.
-        let filled = 1_048_576.0 * (1.0 - number("empty_share"));
-        assert!(filled < 1000.5, "{function}");
-        assert!(filled + number("colliding_pairs") > 999.5, "{function}");
-        // Chance gives half a pair. No family here promises more than twice that on average, and the seed
-        // is fixed: this cannot fail by bad luck.
-        assert!(number("colliding_pairs") <= 5.0, "{function}");
-        assert!((1.0..=3.0).contains(&number("fullest_bucket")), "{function}");
+    let number = |field: &str| report[field].as_f64().unwrap_or_else(|| panic!("{field}: {report}"));
+    assert_eq!((&report["keys"], &report["value_bytes"]), (&200_000.into(), &50.into()));
+    // 16 and 50 bytes a record.
+    assert_eq!(report["raw_bytes"], 200_000 * 66);
+    assert!((1.0..1.01).contains(&number("reads_per_hit")), "{report}");
+    // About 5000 pages for 500,000 misses, ±500: by Chernoff's bound, 2·exp(−500²/(3·5000)), off once in eight million
+    // seeds, and the seeds are fixed.
+    assert!(number("planned_reads_per_miss") <= 0.01, "{report}");
+    assert!((number("reads_per_miss") - number("planned_reads_per_miss")).abs() < 0.001, "{report}");
+    // A plan by the half of the records: segments differ by some records in tens of thousands.
+    for (planned, measured) in [
+        ("planned_ram_bytes_per_key", "ram_bytes_per_key"),
+        ("planned_utilisation", "utilisation"),
+        ("planned_disk_bytes", "disk_bytes"),
+    ] {
+        assert!((number(planned) / number(measured) - 1.0).abs() < 0.05, "{measured}: {report}");
     }
+    for lookups in ["hits", "misses"] {
+        assert_eq!(report[lookups]["lookups"], 500_000);
+        assert!(report[lookups]["p50_ns"].as_u64().unwrap() > 0);
+    }
+    assert_eq!(report["kept"], false);
+    assert!(!Path::new(report["path"].as_str().unwrap()).exists(), "the temporary folder is gone");
 }
 
 #[test]
-fn the_same_seed_gives_the_same_demo_but_for_the_time() {
-    let report = |seed| {
-        let output = oneread(&["demo", "--keys", "5000", "--json", "--seed", seed]);
-        let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        for function in report["functions"].as_array_mut().unwrap() {
-            function["ns_per_key"].take();
-        }
-        report
-    };
-    assert_ne!(report("7"), report("8"));
-    assert_eq!(report("7"), report("7"));
-}
-
-#[test]
-fn demo_prints_a_table_with_a_line_for_each_function() {
-    let output = oneread(&["demo", "--keys", "1"]);
-    assert_eq!(output.status.code(), Some(0));
-    let table = text(&output.stdout);
-    for name in ["MultiplyShift", "StringHash", "Portable", "Keyed", "Ideal"] {
-        assert!(table.lines().any(|line| line.starts_with(name)), "{name} is missing:\n{table}");
+fn demo_shows_what_it_measured_and_keeps_the_store_when_told() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let keep = folder.path().join("new folder");
+    let args = ["demo", "--keys", "1000", "--keep", keep.to_str().expect("UTF-8")];
+    let output = oneread(&args);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    for name in
+        ["planned", "page reads a hit", "page reads a miss", "bytes of memory a key", "utilisation", "█"]
+    {
+        assert!(text(&output.stdout).contains(name), "{name} is missing:\n{}", text(&output.stdout));
     }
+    let store = keep.join("oneread-demo.store");
+    let get = oneread(&["store", "get", store.to_str().expect("UTF-8"), "key-000000000042"]);
+    assert!(text(&get.stdout).starts_with("value of key-000000000042"), "{}", text(&get.stderr));
+    // Another run does not overwrite it.
+    let output = oneread(&args);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("there already is a oneread-demo.store"));
 }
 
 #[test]
@@ -71,6 +71,8 @@ fn bad_use_is_one_sentence_on_stderr_and_exit_code_2() {
         (&["demo", "--keys", "1000000000000"], "1..=1000000000"),
         (&["demo", "--keys", "many"], "many"),
         (&["demo", "--keys"], "--keys"),
+        (&["demo", "--value-bytes", "1048577"], "1048576"),
+        (&["demo", "--keep", "Cargo.toml"], "Cargo.toml: cannot make this folder"),
         (&["demo", "--colour"], "--colour"),
         (&["dmeo"], "dmeo"),
     ] {

@@ -15,6 +15,13 @@ use tempfile::TempDir;
 
 const KINDS: [&str; 4] = ["bloom", "blocked", "counting", "growing"];
 
+/// Those that can be full, and whose smallest size is for a lower rate than 1%.
+const DLEFT: [&str; 2] = ["dleft", "dleft-counting"];
+
+fn all_kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().chain(DLEFT)
+}
+
 /// The rate that is asked for.
 const RATE: f64 = 0.01;
 
@@ -96,7 +103,7 @@ fn every_key_is_found_and_others_at_the_planned_rate() {
     let exact: HashSet<&str> = text(&keys).lines().collect();
     // Keys and others in turn, as a mixed stream has them.
     let mixed: String = (0..COUNT).map(|number| format!("other {number}\nkey {number}\n")).collect();
-    for kind in KINDS {
+    for kind in all_kinds() {
         let shell = Shell::new();
         let built = shell.json(&format!("build f --rate {RATE} --kind {kind}"), &keys);
         assert_eq!((&built["kind"], &built["lines"]), (&kind.into(), &COUNT.into()));
@@ -110,9 +117,12 @@ fn every_key_is_found_and_others_at_the_planned_rate() {
         // and the seed is fixed. A growing filter keeps a part of the rate for layers to come: it has told its own.
         let asked = RATE * f64::from(COUNT);
         let told = built["false_positive_rate"].as_f64().unwrap() * f64::from(COUNT);
-        let expected = if kind == "growing" { told } else { asked };
+        let tells = kind == "growing" || DLEFT.contains(&kind);
+        let expected = if tells { told } else { asked };
+        // Of the fewer that a d-left filter finds, six standard deviations: off once in 10^8 seeds.
+        let tolerance = if DLEFT.contains(&kind) { 6.0 * told.sqrt() } else { 300.0 };
         let count = false_positives.len() as f64;
-        assert!(expected <= asked && (count - expected).abs() < 300.0, "{kind}: {count} false positives");
+        assert!(expected <= asked && (count - expected).abs() < tolerance, "{kind}: {count} false positives");
 
         let inverted = shell.done("query f --invert", mixed.as_bytes());
         let printed: HashSet<&str> = text(&printed).lines().collect();
@@ -124,7 +134,7 @@ fn every_key_is_found_and_others_at_the_planned_rate() {
 #[test]
 fn the_same_lines_give_the_same_bytes() {
     let keys = numbered("key", 5000);
-    for kind in KINDS {
+    for kind in all_kinds() {
         let shell = Shell::new();
         shell.done(&format!("build one --kind {kind}"), &keys);
         shell.done(&format!("build two --kind {kind}"), &keys);
@@ -226,6 +236,108 @@ fn info_tells_the_fields_of_each_kind() {
 }
 
 #[test]
+fn info_tells_the_loads_and_lengths_of_d_left_filters() {
+    let keys = numbered("key", 10_000);
+    for kind in DLEFT {
+        let shell = Shell::new();
+        shell.done(&format!("build f --kind {kind} --rate 0.001 --seed 5"), &keys);
+        let info = shell.json("info f", b"");
+        let number = |field: &str| info[field].as_f64().unwrap_or_else(|| panic!("{field}: {info}"));
+        assert_eq!(
+            (&info["kind"], &info["seed"], &info["verified"]),
+            (&kind.into(), &5.into(), &true.into())
+        );
+        assert_eq!(info["items_estimated"], false);
+        // At most one in a thousand seems to be there already; the counting one counts it all the same.
+        let most_missing = if kind == "dleft" { 30.0 } else { 0.0 };
+        assert!((0.0..=most_missing).contains(&(10_000.0 - number("items"))), "{kind}: {info}");
+        assert!(
+            number("false_positive_rate") > 0.0 && number("false_positive_rate") <= 0.001,
+            "{kind}: {info}"
+        );
+        assert_eq!(number("bytes"), shell.read("f").len() as f64);
+
+        let loads: Vec<u64> = serde_json::from_value(info["loads"].clone()).unwrap();
+        let fingerprints: u64 = (0..).zip(&loads).map(|(load, buckets)| load * buckets).sum();
+        let bucket_bits = if kind == "dleft" { 64 } else { 128 };
+        assert_eq!(info["bits"], bucket_bits * loads.iter().sum::<u64>(), "{kind}: {info}");
+        let lengths = info["fingerprint_lengths"].as_array().unwrap();
+        let sum: u64 = lengths.iter().map(|length| length["fingerprints"].as_u64().unwrap()).sum();
+        assert_eq!(sum, fingerprints, "{kind}: {info}");
+        if kind == "dleft" {
+            assert_eq!((fingerprints as f64, loads.len()), (number("items"), 7));
+            // Four fingerprints share 60 bits, and the state tells another of each.
+            let sixteen = lengths.iter().find(|length| length["bits"] == 16).unwrap();
+            assert_eq!(sixteen["fingerprints"], 4 * loads[4]);
+        }
+        let has = |field: &str| !info[field].is_null();
+        assert_eq!((has("stuck"), has("counter_bits")), (kind != "dleft", kind != "dleft"));
+        assert!(!has("hashes") && !has("fill") && !has("layers"));
+        let table = shell.done("info f", b"");
+        for name in ["buckets by load", "fingerprints by bits"] {
+            assert!(text(&table).lines().any(|line| line.starts_with(name)), "{kind}: {}", text(&table));
+        }
+    }
+    assert!(Shell::new().json("build f", &keys)["loads"].is_null());
+}
+
+#[test]
+fn a_merged_d_left_filter_has_the_lines_of_all() {
+    let (a, b) = (numbered("a", 3000), numbered("b", 2000));
+    // Spread, and in pages: 16 of 4 KiB are for some 32,000 lines.
+    for items in [6000, 60_000] {
+        let shell = Shell::new();
+        let flags = format!("--kind dleft --items {items} --bits-per-key 16");
+        shell.done(&format!("build a {flags}"), &a);
+        shell.done(&format!("build b {flags}"), &b);
+        let merged = shell.json("merge merged a b", b"");
+        let count = |name: &str| shell.json(&format!("info {name}"), b"")["items"].as_u64().unwrap();
+        assert_eq!(merged["items"], count("a") + count("b"));
+        let all = [&*a, &*b].concat();
+        assert_eq!(shell.done("query merged", &all), all);
+        let others = numbered("other", 100_000);
+        let found = text(&shell.run("query merged", &others).stdout).lines().count();
+        assert!(found < 100, "the rate at this size is below 5e-4: {found} of 100,000");
+    }
+}
+
+#[test]
+fn a_full_filter_is_an_error_that_says_how_many_keys_are_in() {
+    let shell = Shell::new();
+    let keys = numbered("key", 10_000);
+    for kind in DLEFT {
+        let output = shell.run(&format!("build f --kind {kind} --items 1000"), &keys);
+        let message = text(&output.stderr);
+        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{kind}: {message}");
+        let (_, count) = message.split_once("f: cannot be built: it is full: with ").expect(message);
+        let (count, advice) = count.split_once(" keys").expect(message);
+        // More than it was made for, and less than came.
+        let count: u64 = count.replace(',', "").parse().expect(message);
+        assert!((1001..10_000).contains(&count), "{kind}: {message}");
+        assert!(advice.contains("--items"), "{kind}: {message}");
+        assert!(shell.snapshot().is_empty(), "{kind}");
+        // The same lines fit once they are counted.
+        shell.done(&format!("build f --kind {kind}"), &keys);
+        fs::remove_file(shell.path().join("f")).unwrap();
+        // A line that comes often takes the room of one, or of few.
+        shell.done(&format!("build f --kind {kind} --items 10"), &b"the same\n".repeat(1000));
+        fs::remove_file(shell.path().join("f")).unwrap();
+    }
+}
+
+#[test]
+fn d_left_filters_that_do_not_fit_together_are_not_merged() {
+    let shell = Shell::new();
+    // Each nearly full.
+    for name in ["a", "b"] {
+        shell.done(&format!("build {name} --kind dleft --items 1000"), &numbered(name, 1000));
+    }
+    let output = shell.run("merge new a b", b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--items for all lines together"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn flags_shape_the_filter() {
     let shell = Shell::new();
     let keys = numbered("key", 1000);
@@ -254,11 +366,13 @@ fn keys_are_bytes_up_to_the_newline_and_nothing_is_stripped() {
     let lines: [&[u8]; 6] = [b"plain", b"", b"\0", b"a\0b", b"\xff\xfe", b" spaces and \r"];
     let joined = lines.join(&b'\n');
     let ended = [&joined[..], b"\n"].concat();
-    for kind in KINDS {
+    for kind in all_kinds() {
         let shell = Shell::new();
         let others: &[u8] = b"plai\nPLAIN\na\nspaces and\n\xff\n";
-        shell.done(&format!("build f --rate 1e-9 --kind {kind}"), &joined);
-        shell.done(&format!("build ended --rate 1e-9 --kind {kind}"), &ended);
+        // As low as a d-left counting filter comes to; even then one of the others is found once in 2000 seeds.
+        let rate = if kind == "dleft-counting" { 1e-4 } else { 1e-9 };
+        shell.done(&format!("build f --rate {rate} --kind {kind}"), &joined);
+        shell.done(&format!("build ended --rate {rate} --kind {kind}"), &ended);
         assert_eq!(shell.read("f"), shell.read("ended"), "{kind}: the last newline makes no difference");
 
         // Printed as they came, each with a newline.
@@ -271,7 +385,7 @@ fn keys_are_bytes_up_to_the_newline_and_nothing_is_stripped() {
 #[test]
 fn nothing_in_gives_nothing_out_and_exit_code_1() {
     let shell = Shell::new();
-    for kind in KINDS {
+    for kind in all_kinds() {
         let built = shell.json(&format!("build {kind} --kind {kind} --items 100"), b"");
         assert_eq!((&built["items"], &built["false_positive_rate"]), (&0.into(), &0.0.into()), "{kind}");
         assert_eq!(built["bits_per_key"], Value::Null);
@@ -321,6 +435,13 @@ fn what_is_wrong_is_one_sentence_exit_code_2_and_leaves_nothing_behind() {
     shell.done("build seeded --items 1000 --seed 1", b"key\n");
     shell.done("build blocked --items 1000 --kind blocked", b"key\n");
     shell.done("build grown --kind growing", b"key\n");
+    shell.done("build dleft --items 1000 --kind dleft", b"key\n");
+    shell.done("build more --items 2000 --kind dleft", b"key\n");
+    shell.done("build removable --items 1000 --kind dleft-counting", b"key\n");
+    shell.done("build paged --items 100000 --kind dleft", b"key\n");
+    let mut page = shell.read("paged");
+    page[8000] ^= 1;
+    shell.write("page", &page);
     let whole = shell.read("f");
     let changed = |at: usize| [&whole[..at], &[whole[at] ^ 1], &whole[at + 1..]].concat();
     shell.write("text", b"some text that is no filter\n");
@@ -357,6 +478,16 @@ fn what_is_wrong_is_one_sentence_exit_code_2_and_leaves_nothing_behind() {
         ("build new --items 1000000000000000000 --kind counting", "new: cannot be built"),
         ("build new --items 1000000000000000000 --kind growing", "new: cannot be built"),
         ("build new --items 1000000 --bits-per-key 1e300", "new: cannot be built"),
+        ("build new --items 1000000000000000000 --kind dleft", "new: cannot be built"),
+        ("build new --items 1000000000000000000 --kind dleft-counting", "new: cannot be built"),
+        ("build new --kind dleft --bits-per-key 10", "new: cannot be built"),
+        ("build new --kind dleft-counting --bits-per-key 10", "new: cannot be built"),
+        ("build new --kind dleft", "no lines on stdin"),
+        ("build new --kind dleft --hashes 4", "--hashes does not go with --kind dleft"),
+        (
+            "build new --kind dleft-counting --counter-bits 4",
+            "--counter-bits does not go with --kind dleft-counting",
+        ),
         ("build new --kind cuckoo", "cuckoo"),
         ("build new --hashes 0", "--hashes"),
         ("build new --hashes 65", "--hashes"),
@@ -377,6 +508,7 @@ fn what_is_wrong_is_one_sentence_exit_code_2_and_leaves_nothing_behind() {
         ("query longer", "longer: expected"),
         ("query header", "header: the header is damaged"),
         ("query payload", "payload: the payload is damaged"),
+        ("query page", "page: the payload is damaged"),
         ("query sketch", "sketch: it holds a Count-Min sketch"),
         ("query keyed", "keyed: it was made by a program"),
         ("info missing", "missing: cannot open it"),
@@ -391,6 +523,10 @@ fn what_is_wrong_is_one_sentence_exit_code_2_and_leaves_nothing_behind() {
         ("merge new f larger", "and larger is bloom of"),
         ("merge new f seeded", "and seeded is bloom of"),
         ("merge new f blocked", "and blocked is blocked of"),
+        ("merge new dleft more", "and more is dleft of"),
+        ("merge new dleft f", "dleft is dleft of"),
+        ("merge new removable removable", "such filters cannot be merged: build one of all lines"),
+        ("merge new paged page", "page: the page is damaged"),
         ("merge new grown f", "grown is growing from"),
         ("merge new f keyed", "keyed: it was made by a program"),
         ("merge nowhere/new f f", "nowhere/new: "),
@@ -454,6 +590,7 @@ fn help_teaches_by_example() {
     for (args, example) in [
         ("--help", "oneread filter query seen.filter --invert < new.txt"),
         ("build --help", "zcat *.gz | oneread filter build"),
+        ("build --help", "--kind dleft --rate 0.0004"),
         ("query --help", "Exit codes: 0 at least one line was printed, 1 none was"),
         ("merge --help", "oneread filter merge week mon tue"),
     ] {

@@ -109,7 +109,7 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effort {
-    /// All experiments in less than a minute, on two cores.
+    /// All experiments in two minutes or less, on two cores.
     Quick,
     /// Some minutes for each paper, for smaller standard errors.
     Full,

@@ -34,17 +34,41 @@ fn what_the_document_calls_wrong_is_judged_a_misprint() {
     assert_eq!(ids(&claims, Verdict::Misprint).collect::<BTreeSet<_>>(), wrong);
 }
 
+/// Failures of 10^−9 and 10^−12 by conditioning. The seed is fixed; another one would be off by more than four standard errors once in 16,000
+/// times, for each of the five.
 #[test]
-#[ignore = "takes a minute: all experiments"]
+fn rare_failures_are_measured_to_five_percent() {
+    let rare = [
+        "summaries/table-iii/10k-single-filter-failure",
+        "summaries/table-iii/100k-single-filter-failure",
+        "summaries/section-x/rare-10k-multiple-filters",
+        "summaries/section-x/rare-100k-multiple-filters",
+        "summaries/section-x/failure",
+    ];
+    let is_rare = |experiment: &Experiment| rare.contains(&experiment.id());
+    let experiments: Vec<_> = papers::all().into_iter().filter(is_rare).collect();
+    let claims = results::run(&experiments, RUN, |_| ());
+    assert_eq!(ids(&claims, Verdict::Holds).collect::<BTreeSet<_>>(), rare.map(str::to_owned).into());
+    for claim in claims {
+        let (measured, error) = (claim.measured.expect(&claim.id), claim.standard_error.expect(&claim.id));
+        assert!(error < 0.05 * measured, "{}: {measured} ± {error}", claim.id);
+        let calculated = claim.calculated.expect(&claim.id);
+        assert!((measured - calculated).abs() < 4.0 * error, "{}: {measured} ± {error}", claim.id);
+    }
+}
+
+#[test]
+#[ignore = "takes two minutes: all experiments"]
 fn nothing_else_is_a_misprint_and_nothing_fails() {
     let claims = results::run(&papers::all(), RUN, |_| ());
     assert!(results::none_fails(&claims), "{:?}", ids(&claims, Verdict::Fails).collect::<Vec<_>>());
     assert_eq!(ids(&claims, Verdict::Misprint).collect::<BTreeSet<_>>(), wrong_in_the_document());
-    // Figures that the text has lost, or whose process or family it does not tell.
+    // Figures that the text has lost, or whose process it does not tell; and one that is too rare for a quick measurement.
     let undecided = [
         "moves/table-i/no-move-n8192",
         "moves/table-i/no-move-n32768",
         "moves/table-i/no-move-n8192-max",
+        "moves/table-i/hint-1-move-n8192",
         "moves/table-i/hint-1-move-n16384",
         "moves/table-i/hint-1-move-n32768",
         "moves/table-i/hint-1-move-n16384-max",
@@ -52,7 +76,6 @@ fn nothing_else_is_a_misprint_and_nothing_fails() {
         "moves/table-ii/greedy-n8192",
         "moves/table-ii/greedy-n16384",
         "moves/table-ii/greedy-n32768",
-        "lecture/6.3/probes-four-independent",
     ];
     assert_eq!(ids(&claims, Verdict::Undecided).collect::<Vec<_>>(), undecided);
 }

@@ -33,8 +33,3 @@ pub mod layout;
 pub mod plan;
 pub mod summary;
 pub mod table;
-
-/// The README's examples are compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -1,8 +1,11 @@
 //! What is measured: a file a subject.
 
+mod dleft;
 mod filters;
 mod hash;
 mod plan;
+mod store;
+mod summaries;
 mod tables;
 
 use anyhow::Result;
@@ -23,5 +26,13 @@ pub(crate) trait Subject {
 
 /// All subjects, in the order of the project.
 pub(crate) fn all() -> Vec<Box<dyn Subject>> {
-    vec![Box::new(hash::Hash), Box::new(filters::Filters), Box::new(plan::Plan), Box::new(tables::Tables)]
+    vec![
+        Box::new(hash::Hash),
+        Box::new(filters::Filters),
+        Box::new(dleft::DLeft),
+        Box::new(plan::Plan),
+        Box::new(tables::Tables),
+        Box::new(summaries::Summaries),
+        Box::new(store::Store),
+    ]
 }

@@ -1,159 +1,279 @@
-//! `oneread demo`: a counter through every family and digester.
+//! `oneread demo`: a store planned, built and asked, end to end.
 
-mod functions;
+mod records;
 
-use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
-use oneread::hash::family::KeyError;
+use anyhow::{Context, Result, bail, ensure};
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressFinish, ProgressStyle};
+use oneread::hash::reduce;
+use oneread_store::{Builder, Options, Report as Built, Sealed};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
 use serde::Serialize;
 
 use crate::args;
 use crate::output::{Align, print, print_json, table};
+use crate::store::facts::percent;
+use crate::store::measure::{self, Measured, measure};
+use crate::store::target::Target;
+use records::Records;
 
-/// Every function maps to 2^20 buckets.
-const RESULT_BITS: u32 = 20;
-const BUCKETS: u64 = 1 << RESULT_BITS;
+/// The pages that a miss may read.
+const RATE: f64 = 0.01;
 
-/// How many keys are hashed between two looks at the clock. Their buckets, 32 KiB, stay in the cache.
-const BATCH: usize = 4096;
+/// A small store of so many records is built in memory first, to plan the large one by: some segments, in a moment.
+const PILOT: u64 = 100_000;
+
+/// The most keys looked up that are there, and as many that are not; of a small store, each some times.
+const MOST_LOOKUPS: u64 = 500_000;
+const LOOKUPS_A_KEY: u64 = 10;
+
+/// The store's name in its folder.
+const NAME: &str = "oneread-demo.store";
 
 pub(crate) fn run(args: &args::Demo) -> Result<()> {
-    let functions = functions::draw(args.seed).context("cannot draw the functions")?;
-    let progress = ProgressBar::new(functions.len() as u64 * args.keys);
-    progress.set_style(ProgressStyle::with_template("{bar:40} {percent}% {msg}")?);
-    let mut rows = Vec::new();
-    for function in &functions {
-        progress.set_message(function.name.clone());
-        rows.push(spread(function, args.keys, &progress)?);
+    let records = Records::new(args.value_bytes as usize);
+    let (folder, _temporary) = folder(args.keep.as_deref())?;
+    let path = folder.join(NAME);
+    let target = Target::new(&path, false)?;
+
+    let progress = ProgressBar::new(2 * args.keys).with_finish(ProgressFinish::AndClear);
+    progress.set_style(ProgressStyle::with_template("{bar:40} {percent}% {msg}, {eta} left")?);
+    progress.set_message("planning");
+    progress.tick();
+    let plan = pilot(args, &records)?;
+    progress.reset_eta();
+
+    let start = Instant::now();
+    let options = options(args).temporary_folder(target.folder());
+    let builder = fill(options, args.keys, &records, &progress)?;
+    progress.set_message("writing");
+    let built = target.write(|path| {
+        Ok(builder.finish_with_progress(path, |done| progress.set_position(args.keys + done.done))?)
+    })?;
+    let build_seconds = start.elapsed().as_secs_f64();
+
+    progress.set_message("looking up");
+    progress.tick();
+    let start = Instant::now();
+    let store = Sealed::open(&path)?;
+    let open_seconds = start.elapsed().as_secs_f64();
+    let lookups = Lookups::make(&store, args, &records)?;
+    drop(progress);
+
+    let shown = Shown { args, plan, built, store, path, build_seconds, open_seconds, lookups };
+    if args.json { print_json(&shown.report()) } else { print(&shown.text()) }
+}
+
+/// Where the store goes; a temporary folder is removed when its guard is dropped.
+fn folder(keep: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>)> {
+    match keep {
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("{}: cannot make this folder", folder.display()))?;
+            if folder.join(NAME).exists() {
+                bail!("{}: there already is a {NAME}: remove it, or name another folder", folder.display());
+            }
+            Ok((folder.to_owned(), None))
+        }
+        None => {
+            let temporary = tempfile::Builder::new()
+                .prefix("oneread-demo-")
+                .tempdir()
+                .context("cannot make a temporary folder: name one by --keep")?;
+            Ok((temporary.path().to_owned(), Some(temporary)))
+        }
     }
-    progress.finish_and_clear();
-
-    let report = Report {
-        keys: args.keys,
-        buckets: BUCKETS,
-        seed: args.seed,
-        expected_empty_share: (-(args.keys as f64) / BUCKETS as f64).exp(),
-        expected_colliding_pairs: expected_pairs(args.keys),
-        functions: rows,
-    };
-    if args.json { print_json(&report) } else { print(&report.text()) }
 }
 
-/// A function from keys to buckets.
-struct Function {
-    name: String,
-    promise: String,
-    hash: Box<HashBatch>,
+fn options(args: &args::Demo) -> Options {
+    Options::new().seed(args.seed).miss_rate(RATE)
 }
 
-/// Writes the buckets of consecutive keys.
-type HashBatch = dyn Fn(Range<u64>, &mut [u64]) -> Result<(), KeyError>;
+fn fill(options: Options, keys: u64, records: &Records, progress: &ProgressBar) -> Result<Builder> {
+    /// Records between two looks at the bar.
+    const STEP: u64 = 1 << 12;
+    let mut builder = Builder::new(options)?;
+    let mut value = Vec::new();
+    for number in 0..keys {
+        records.value(number, &mut value);
+        builder.insert(&records.key(number), &value)?;
+        if number.is_multiple_of(STEP) {
+            progress.set_message("collecting");
+            progress.set_position(number);
+        }
+    }
+    Ok(builder)
+}
 
-/// What became of the keys under one function.
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    promise: String,
-    ns_per_key: f64,
-    empty_share: f64,
-    colliding_pairs: u64,
-    /// Colliding pairs divided by the expected ones; a single key has neither.
-    colliding_ratio: Option<f64>,
-    fullest_bucket: u64,
+/// What a store of the first records is like: a store of more of them is the same, but for the number of its segments.
+fn pilot(args: &args::Demo, records: &Records) -> Result<Built> {
+    // Long values say nothing more, and would fill the memory.
+    const MOST_BYTES: u64 = 64 << 20;
+    let few = (MOST_BYTES / (u64::from(args.value_bytes) + 1)).clamp(1, PILOT);
+    let builder = fill(options(args), args.keys.min(few), records, &ProgressBar::hidden())?;
+    Ok(builder.finish_in_memory()?.1)
+}
+
+struct Lookups {
+    hits: Measured,
+    misses: Measured,
+}
+
+impl Lookups {
+    /// Looks up keys at random, and compares every value.
+    fn make(store: &Sealed, args: &args::Demo, records: &Records) -> Result<Self> {
+        let lookups = MOST_LOOKUPS.min(LOOKUPS_A_KEY * args.keys);
+        let chosen = |number: u64| {
+            let word = Pcg64Mcg::new(u128::from(args.seed) << 64 | u128::from(number) << 1 | 1).next_u64();
+            reduce(word, args.keys)
+        };
+        let check = |number: u64, value: &[u8]| {
+            let mut expected = Vec::new();
+            records.value(chosen(number), &mut expected);
+            ensure!(value == expected, "a wrong value came back: please tell us how");
+            Ok(())
+        };
+        let key = |number: u64| Cow::Owned(records.key(number).to_vec());
+        let hits = measure(store, lookups, 1, |number| key(chosen(number)), check)?;
+        let misses = measure(store, lookups, 1, |number| key(args.keys + number), |_, _| Ok(()))?;
+        ensure!(hits.found == lookups && misses.found == 0, "a key was lost or made up: please tell us how");
+        Ok(Self { hits, misses })
+    }
+}
+
+struct Shown<'a> {
+    args: &'a args::Demo,
+    plan: Built,
+    built: Built,
+    store: Sealed,
+    path: PathBuf,
+    build_seconds: f64,
+    open_seconds: f64,
+    lookups: Lookups,
 }
 
 #[derive(Serialize)]
 struct Report {
     keys: u64,
-    buckets: u64,
+    value_bytes: u32,
     seed: u64,
-    /// e^(−n/m): the chance that n random keys all miss one bucket of m.
-    expected_empty_share: f64,
-    expected_colliding_pairs: f64,
-    functions: Vec<Row>,
+    pilot_records: u64,
+    planned_reads_per_hit: f64,
+    reads_per_hit: Option<f64>,
+    planned_reads_per_miss: f64,
+    reads_per_miss: Option<f64>,
+    planned_ram_bytes_per_key: f64,
+    ram_bytes_per_key: f64,
+    planned_utilisation: f64,
+    utilisation: f64,
+    planned_disk_bytes: f64,
+    disk_bytes: u64,
+    raw_bytes: u64,
+    build_seconds: f64,
+    records_per_second: f64,
+    open_seconds: f64,
+    hits: measure::Summary,
+    misses: measure::Summary,
+    path: String,
+    kept: bool,
 }
 
-/// Hashes the keys from 0 and counts what falls into each bucket.
-fn spread(function: &Function, keys: u64, progress: &ProgressBar) -> Result<Row> {
-    let mut counts = vec![0u32; BUCKETS as usize];
-    let mut buckets = vec![0; BATCH];
-    let mut elapsed = Duration::ZERO;
-    for first in (0..keys).step_by(BATCH) {
-        let batch = first..keys.min(first + BATCH as u64);
-        let buckets = &mut buckets[..(batch.end - batch.start) as usize];
-        let start = Instant::now();
-        (function.hash)(batch, buckets).with_context(|| format!("{} refused a key", function.name))?;
-        elapsed += start.elapsed();
-        for bucket in buckets.iter() {
-            counts[*bucket as usize] += 1;
-        }
-        progress.inc(buckets.len() as u64);
+impl Shown<'_> {
+    fn planned_disk_bytes(&self) -> f64 {
+        self.plan.disk_bytes as f64 / self.plan.items.max(1) as f64 * self.args.keys as f64
     }
-    let counts = || counts.iter().map(|&count| u64::from(count));
-    let colliding_pairs = counts().map(pairs).sum();
-    Ok(Row {
-        name: function.name.clone(),
-        promise: function.promise.clone(),
-        ns_per_key: elapsed.as_secs_f64() * 1e9 / keys as f64,
-        empty_share: counts().filter(|&count| count == 0).count() as f64 / BUCKETS as f64,
-        colliding_pairs,
-        colliding_ratio: (keys > 1).then(|| colliding_pairs as f64 / expected_pairs(keys)),
-        fullest_bucket: counts().max().unwrap_or(0),
-    })
-}
 
-impl Report {
+    fn report(&self) -> Report {
+        let stats = self.store.stats();
+        Report {
+            keys: self.args.keys,
+            value_bytes: self.args.value_bytes,
+            seed: self.args.seed,
+            pilot_records: self.plan.items,
+            planned_reads_per_hit: self.built.reads_per_hit,
+            reads_per_hit: self.lookups.hits.reads_per_hit(),
+            planned_reads_per_miss: self.built.reads_per_miss,
+            reads_per_miss: self.lookups.misses.reads_per_miss(),
+            planned_ram_bytes_per_key: self.plan.ram_bytes_per_key,
+            ram_bytes_per_key: stats.ram_bytes_per_key,
+            planned_utilisation: self.plan.utilisation,
+            utilisation: stats.utilisation,
+            planned_disk_bytes: self.planned_disk_bytes(),
+            disk_bytes: stats.disk_bytes,
+            raw_bytes: self.built.raw_bytes,
+            build_seconds: self.build_seconds,
+            records_per_second: self.args.keys as f64 / self.build_seconds,
+            open_seconds: self.open_seconds,
+            hits: self.lookups.hits.summary(),
+            misses: self.lookups.misses.summary(),
+            path: self.path.display().to_string(),
+            kept: self.args.keep.is_some(),
+        }
+    }
+
     fn text(&self) -> String {
-        let headings = ["function", "promise", "ns a key", "empty", "pairs", "fullest"].map(str::to_owned);
-        let random = [
-            "(expected by chance)".to_owned(),
-            String::new(),
-            String::new(),
-            percent(self.expected_empty_share),
-            "1.000".to_owned(),
-            String::new(),
+        let stats = self.store.stats();
+        let reads = |reads: f64| format!("{reads:.4}");
+        let measured = |reads: Option<f64>| reads.map_or("–".to_owned(), |reads| format!("{reads:.4}"));
+        let row = |name: &str, planned: String, measured: String| [name.to_owned(), planned, measured];
+        let rows = [
+            row("", "planned".to_owned(), "measured".to_owned()),
+            row(
+                "page reads a hit",
+                reads(self.built.reads_per_hit),
+                measured(self.lookups.hits.reads_per_hit()),
+            ),
+            row(
+                "page reads a miss",
+                reads(self.built.reads_per_miss),
+                measured(self.lookups.misses.reads_per_miss()),
+            ),
+            row(
+                "bytes of memory a key",
+                format!("{:.3}", self.plan.ram_bytes_per_key),
+                format!("{:.3}", stats.ram_bytes_per_key),
+            ),
+            row("utilisation of pages", percent(self.plan.utilisation), percent(stats.utilisation)),
+            row(
+                "bytes on disk",
+                HumanBytes(self.planned_disk_bytes() as u64).to_string(),
+                HumanBytes(stats.disk_bytes).to_string(),
+            ),
         ];
-        let rows = self.functions.iter().map(|row| {
-            [
-                row.name.clone(),
-                row.promise.clone(),
-                format!("{:.1}", row.ns_per_key),
-                percent(row.empty_share),
-                row.colliding_ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")),
-                row.fullest_bucket.to_string(),
-            ]
-        });
-        let rows: Vec<_> = [headings, random].into_iter().chain(rows).collect();
-        let aligns = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
+        let columns = [("hits", &self.lookups.hits), ("misses", &self.lookups.misses)];
+        let end = match &self.args.keep {
+            Some(_) => format!(
+                "The store is {path}. Look around:\n  oneread store get {path} {key}\n  oneread store stats {path}\n  \
+                 oneread store bench {path} --cold",
+                path = self.path.display(),
+                key = String::from_utf8_lossy(&Records::new(0).key(self.args.keys / 2)),
+            ),
+            None => format!(
+                "The store was {}, and is removed now: --keep DIR leaves it in a folder of yours.",
+                self.path.display()
+            ),
+        };
         format!(
-            "{} keys into {} buckets, seed {}. The keys are a counter, the hardest easy input:\n\
-             they differ in few bits, and a function that does not mix shows it.\n\n\
+            "{} records with keys of {} bytes and values of {}, built in {:.1} s ({} a second),\n\
+             safely on the disk and opened in {:.1} ms; then {} lookups of keys that are there, and as many of others.\n\n\
              {}\n\n\
-             How to read it: `pairs` counts the pairs of keys that share a bucket, as a multiple of what\n\
-             chance gives ({:.0}), so 1 is as good as random, less is more even than random, and at most c\n\
-             is what a c-universal or (k, c)-independent family promises, on average over its functions.",
-            self.keys,
-            self.buckets,
-            self.seed,
-            table(aligns, &rows),
-            self.expected_colliding_pairs,
+             Reads are planned by the filters that the store was given, memory and disk by a store of the first {} records.\n\n\
+             {}\n\n{}\n\n{end}",
+            HumanCount(self.args.keys),
+            Records::KEY_BYTES,
+            self.args.value_bytes,
+            self.build_seconds,
+            HumanCount((self.args.keys as f64 / self.build_seconds) as u64),
+            self.open_seconds * 1e3,
+            HumanCount(self.lookups.hits.lookups),
+            table([Align::Left, Align::Right, Align::Right], &rows),
+            HumanCount(self.plan.items),
+            measure::times(&columns),
+            measure::bars(&columns),
         )
     }
-}
-
-/// n(n−1)/2
-fn pairs(keys: u64) -> u64 {
-    keys * keys.saturating_sub(1) / 2
-}
-
-/// How many pairs of random keys meet in a bucket: each does with probability 1/m.
-fn expected_pairs(keys: u64) -> f64 {
-    pairs(keys) as f64 / BUCKETS as f64
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.2}%", share * 100.0)
 }

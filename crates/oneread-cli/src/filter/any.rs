@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use anyhow::anyhow;
+use anyhow::{Result, anyhow, bail};
+use indicatif::HumanCount;
 use oneread::bits::{Line, Lines, LittleEndian, Words};
 use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
 use oneread::filter::{
-    Blocked, BlockedBloomFilter, Bloom, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, Growing,
-    GrowingFilter, MergeError,
+    Blocked, BlockedBloomFilter, Bloom, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, DLeft,
+    DLeftCounting, DLeftCountingFilter, DLeftFilter, Full, Growing, GrowingFilter, MergeError,
 };
 use oneread::hash::Digester;
 
@@ -21,6 +22,9 @@ pub(super) enum Any<D, W, L> {
     Blocked(Blocked<D, L>),
     Counting(CountingBloom<D, W>),
     Growing(Growing<D, W>),
+    /// Several times as large as the others.
+    DLeft(Box<DLeft<D, W>>),
+    DLeftCounting(DLeftCounting<D, W>),
 }
 
 /// A filter in memory, to be changed.
@@ -36,6 +40,10 @@ impl Owned {
             Layout::Blocked(layout) => Self::Blocked(BlockedBloomFilter::with_digester(layout, digester)?),
             Layout::Counting(layout) => Self::Counting(CountingBloomFilter::with_digester(layout, digester)?),
             Layout::Growing(layout) => Self::Growing(GrowingFilter::with_digester(layout, digester)?),
+            Layout::DLeft(layout) => Self::DLeft(Box::new(DLeftFilter::with_digester(layout, digester)?)),
+            Layout::DLeftCounting(layout) => {
+                Self::DLeftCounting(DLeftCountingFilter::with_digester(layout, digester)?)
+            }
         })
     }
 
@@ -45,6 +53,8 @@ impl Owned {
             Kind::Blocked => Saved::from_bytes(bytes).map(Self::Blocked),
             Kind::Counting => Saved::from_bytes(bytes).map(Self::Counting),
             Kind::Growing => Saved::from_bytes(bytes).map(Self::Growing),
+            Kind::DLeft => Saved::from_bytes(bytes).map(Box::new).map(Self::DLeft),
+            Kind::DLeftCounting => Saved::from_bytes(bytes).map(Self::DLeftCounting),
             other => return Err(no_filter(other)),
         }
         .map_err(explained)
@@ -56,6 +66,8 @@ impl Owned {
             Self::Blocked(filter) => filter.save(writer),
             Self::Counting(filter) => filter.save(writer),
             Self::Growing(filter) => filter.save(writer),
+            Self::DLeft(filter) => filter.save(writer),
+            Self::DLeftCounting(filter) => filter.save(writer),
         }
     }
 
@@ -63,7 +75,7 @@ impl Owned {
     pub(super) fn insert_many<'q, Q: ?Sized + 'q>(
         &mut self,
         keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), BuildError>
+    ) -> Result<()>
     where
         LineDigester: Digester<Q>,
     {
@@ -71,9 +83,18 @@ impl Owned {
             Self::Bloom(filter) => filter.insert_many(keys),
             Self::Blocked(filter) => filter.insert_many(keys),
             Self::Counting(filter) => filter.insert_many(keys),
-            Self::Growing(filter) => return filter.insert_many(keys),
+            Self::Growing(filter) => filter.insert_many(keys)?,
+            Self::DLeft(filter) => {
+                filter.insert_many(keys).or_else(|Full| full(filter.fingerprints()))?;
+            }
+            Self::DLeftCounting(filter) => filter.insert_many(keys).or_else(|Full| full(filter.len()))?,
         }
         Ok(())
+    }
+
+    /// Whether filters of this kind can be joined at all.
+    pub(super) fn can_merge(&self) -> bool {
+        !matches!(self, Self::DLeftCounting(_))
     }
 
     /// Takes in all keys of another filter.
@@ -83,6 +104,7 @@ impl Owned {
             (Self::Blocked(filter), Self::Blocked(other)) => filter.union(&other),
             (Self::Counting(filter), Self::Counting(other)) => filter.union(&other),
             (Self::Growing(filter), Self::Growing(other)) => filter.merge(other),
+            (Self::DLeft(filter), Self::DLeft(other)) => filter.union(&*other),
             _ => Err(MergeError::Layouts),
         }
     }
@@ -96,6 +118,8 @@ impl<'a, D: Identified + Clone> InPlace<'a, D> {
             Kind::Blocked => view(bytes, verify).map(Self::Blocked),
             Kind::Counting => view(bytes, verify).map(Self::Counting),
             Kind::Growing => view(bytes, verify).map(Self::Growing),
+            Kind::DLeft => view(bytes, verify).map(Box::new).map(Self::DLeft),
+            Kind::DLeftCounting => view(bytes, verify).map(Self::DLeftCounting),
             other => return Err(no_filter(other)),
         }
         .map_err(explained)
@@ -124,6 +148,8 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
             Self::Blocked(filter) => filter.contains_many(lines, answer),
             Self::Counting(filter) => filter.contains_many(lines, answer),
             Self::Growing(filter) => filter.contains_many(lines, answer),
+            Self::DLeft(filter) => filter.contains_many(lines, answer),
+            Self::DLeftCounting(filter) => filter.contains_many(lines, answer),
         }
     }
 
@@ -133,6 +159,8 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
             Self::Blocked(filter) => Layout::Blocked(filter.layout()),
             Self::Counting(filter) => Layout::Counting(filter.layout()),
             Self::Growing(filter) => Layout::Growing(filter.layout()),
+            Self::DLeft(filter) => Layout::DLeft(filter.layout()),
+            Self::DLeftCounting(filter) => Layout::DLeftCounting(filter.layout()),
         }
     }
 
@@ -142,8 +170,18 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
             Self::Blocked(filter) => filter.digester(),
             Self::Counting(filter) => filter.digester(),
             Self::Growing(filter) => filter.digester(),
+            Self::DLeft(filter) => filter.digester(),
+            Self::DLeftCounting(filter) => filter.digester(),
         }
     }
+}
+
+/// What to do about a filter that has no room for a key, and so many others in it.
+fn full(keys: u64) -> Result<()> {
+    bail!(
+        "it is full: with {} keys in it there is no room for the next; give a larger --items, or none to have the lines counted first",
+        HumanCount(keys)
+    )
 }
 
 fn no_filter(kind: Kind) -> anyhow::Error {

@@ -12,10 +12,10 @@ use super::digester::LineDigester;
 use super::facts::{Facts, share};
 use super::file::Target;
 use super::layout::Layout;
-use super::lines::Lines;
 use super::progress;
 use super::spill::Spill;
 use crate::args::{self, Kind};
+use crate::lines::Lines;
 use crate::output::{print, print_json};
 
 /// The first layer of a growing filter that was not told a number: some 170 kB at 1%, and ten layers for 10^8 lines.

@@ -30,15 +30,33 @@ pub(super) struct Facts {
     /// Counters at their maximum, which no removal lowers again.
     stuck: Option<u64>,
     layers: Option<usize>,
+    /// How many buckets hold 0, 1, … fingerprints.
+    loads: Option<Vec<u64>>,
+    fingerprint_lengths: Option<Vec<Length>>,
     digester: &'static str,
     seed: Option<u64>,
     /// Of the file.
     bytes: u64,
 }
 
+/// How many fingerprints have so many bits.
+#[derive(Serialize)]
+struct Length {
+    bits: usize,
+    fingerprints: u64,
+}
+
+impl Length {
+    /// Of those that there are, by length; the longest first.
+    fn all(lengths: &[u64]) -> Vec<Self> {
+        let lengths = lengths.iter().enumerate().filter(|&(_, &count)| count > 0);
+        lengths.map(|(bits, &fingerprints)| Self { bits, fingerprints }).rev().collect()
+    }
+}
+
 impl Facts {
-    /// The facts of a filter whose file has so many bytes. `lines` is the number of keys, if it was counted; a growing
-    /// filter counts the distinct ones itself. Reads the whole filter.
+    /// The facts of a filter whose file has so many bytes. `lines` is the number of keys, if it was counted; growing and d-left
+    /// filters count them themselves, and all but the counting one each once. Reads the whole filter.
     pub(super) fn of<D: Identified, W: Words, L: Lines>(
         filter: &Any<D, W, L>,
         lines: Option<u64>,
@@ -88,6 +106,34 @@ impl Facts {
                     ..Self::default()
                 }
             }
+            Any::DLeft(filter) => {
+                let statistics = filter.statistics();
+                counted = Some(statistics.fingerprints());
+                let capacity = filter.layout().capacity() as usize;
+                let of_load = |load: usize| statistics.loads.iter().map(|loads| loads[load]).sum();
+                Self {
+                    kind: "dleft",
+                    bits: filter.layout().bits(),
+                    false_positive_rate: filter.false_positive_rate(),
+                    loads: Some((0..=capacity).map(of_load).collect()),
+                    fingerprint_lengths: Some(Length::all(&statistics.lengths)),
+                    ..Self::default()
+                }
+            }
+            Any::DLeftCounting(filter) => {
+                let (layout, statistics) = (filter.layout(), filter.statistics());
+                counted = Some(filter.len());
+                Self {
+                    kind: "dleft-counting",
+                    bits: layout.bits(),
+                    false_positive_rate: filter.false_positive_rate(),
+                    counter_bits: Some(layout.counter_bits()),
+                    stuck: Some(statistics.stuck()),
+                    loads: Some(statistics.loads()),
+                    fingerprint_lengths: Some(Length::all(statistics.lengths())),
+                    ..Self::default()
+                }
+            }
         };
         facts.items = counted.or(estimate.is_finite().then_some(estimate.round() as u64));
         facts.items_estimated = counted.is_none();
@@ -130,6 +176,16 @@ impl Facts {
             ("bits per counter", self.counter_bits.map(|bits| bits.to_string())),
             ("stuck counters", self.stuck.map(count)),
             ("layers", self.layers.map(|layers| layers.to_string())),
+            (
+                "buckets by load",
+                self.loads.as_ref().map(|loads| histogram(loads.iter().copied().enumerate())),
+            ),
+            (
+                "fingerprints by bits",
+                self.fingerprint_lengths.as_ref().filter(|lengths| !lengths.is_empty()).map(|lengths| {
+                    histogram(lengths.iter().map(|length| (length.bits, length.fingerprints)))
+                }),
+            ),
             ("digester", Some(self.digester.to_owned())),
             ("seed", self.seed.map(|seed| seed.to_string())),
             ("file", Some(format!("{} bytes ({})", count(self.bytes), HumanBytes(self.bytes)))),
@@ -138,6 +194,11 @@ impl Facts {
         let rows: Vec<_> = rows.chain(more).map(|(name, value)| [name.to_owned(), value]).collect();
         table([Align::Left, Align::Left], &rows)
     }
+}
+
+/// How many there are of each.
+fn histogram(counts: impl Iterator<Item = (usize, u64)>) -> String {
+    counts.map(|(of, count)| format!("{of}: {}", HumanCount(count))).collect::<Vec<_>>().join(", ")
 }
 
 /// A probability as people read it.

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use anyhow::{Result, bail};
-use oneread::layout::{BlockedLayout, BloomLayout, CountingLayout, GrowingLayout, LayoutError, MOST_PLACES};
+use oneread::layout::{
+    BlockedLayout, BloomLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, LayoutError,
+    MOST_PLACES,
+};
 use oneread::plan;
 
 use crate::args;
@@ -15,7 +18,12 @@ pub(super) enum Layout {
     Blocked(BlockedLayout),
     Counting(CountingLayout),
     Growing(GrowingLayout),
+    DLeft(DLeftLayout),
+    DLeftCounting(DLeftCountingLayout),
 }
+
+/// The sub-tables of a d-left counting filter of a given size: as many as in the paper.
+const COUNTING_SUBTABLES: u32 = 4;
 
 impl Layout {
     /// The layout for so many lines; for a growing filter, its first layer is for so many.
@@ -35,16 +43,35 @@ impl Layout {
                 Self::Counting(layout.with_scheme(counters.scheme())?)
             }
             Kind::Growing => Self::Growing(GrowingLayout::new(lines, args.rate)?),
+            Kind::DLeft => Self::DLeft(match args.bits_per_key {
+                Some(bits_per_key) => plan::dleft::for_items(lines, bits_per_key)?,
+                None => plan::dleft::for_rate(lines, args.rate)?,
+            }),
+            Kind::DLeftCounting => Self::DLeftCounting(match args.bits_per_key {
+                Some(bits_per_key) => {
+                    plan::dleft_counting::for_bits_per_key(COUNTING_SUBTABLES, lines, bits_per_key)?
+                }
+                None => plan::dleft_counting::for_rate(lines, args.rate, plan::dleft_counting::LIFE)?,
+            }),
         })
     }
 
-    /// The false-positive rate with so many distinct keys; of a growing filter, with any number.
+    /// The false-positive rate with so many distinct keys; of a growing filter, with any number. That of a d-left counting filter
+    /// is for when the library has replaced its keys some times, that of d-left filters with more keys than room 1.
     pub(super) fn planned_rate(self, items: u64) -> f64 {
         match self {
             Self::Bloom(layout) => plan::bloom::false_positive_probability(layout, items),
             Self::Blocked(layout) => plan::blocked::false_positive_probability(layout, items),
             Self::Counting(layout) => plan::counting::false_positive_probability(layout, items),
             Self::Growing(layout) => layout.rate(),
+            Self::DLeft(layout) => {
+                let load = items.max(1) as f64 / layout.total_buckets() as f64;
+                plan::dleft::plan(layout, load).map_or(1.0, |plan| plan.false_positive)
+            }
+            Self::DLeftCounting(layout) => {
+                let load = items.max(1) as f64 / layout.total_buckets() as f64;
+                plan::dleft_counting::false_positive(layout, load, plan::dleft_counting::LIFE).unwrap_or(1.0)
+            }
         }
     }
 }
@@ -57,6 +84,8 @@ fn check_flags(args: &args::Build) -> Result<()> {
         Kind::Blocked => ("blocked", false, false, true),
         Kind::Counting => ("counting", true, true, true),
         Kind::Growing => ("growing", false, false, false),
+        Kind::DLeft => ("dleft", false, false, true),
+        Kind::DLeftCounting => ("dleft-counting", false, false, true),
     };
     for (flag, given, taken) in [
         ("--hashes", args.hashes.is_some(), hashes),
@@ -132,6 +161,10 @@ impl fmt::Display for Layout {
             ),
             Self::Growing(layout) => {
                 write!(f, "growing from {} items at a rate of {}", layout.first_items(), layout.rate())
+            }
+            Self::DLeft(layout) => write!(f, "dleft of {} buckets", layout.total_buckets()),
+            Self::DLeftCounting(layout) => {
+                write!(f, "dleft-counting of {} buckets", layout.total_buckets())
             }
         }
     }

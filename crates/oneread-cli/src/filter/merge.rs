@@ -18,6 +18,13 @@ pub(super) fn run(args: &args::Merge) -> Result<()> {
     let mut files = args.files.iter();
     let first = files.next().context("no filters to merge")?;
     let mut merged = load(first)?;
+    if !merged.can_merge() {
+        bail!(
+            "{} is {}, and such filters cannot be merged: build one of all lines, or use --kind counting",
+            first.display(),
+            description(&merged)
+        );
+    }
     for file in files {
         let other = load(file)?;
         let (ours, theirs) = (description(&merged), description(&other));
@@ -26,6 +33,9 @@ pub(super) fn run(args: &args::Merge) -> Result<()> {
                 MergeError::Layouts => "build both with the same --kind, --items and --rate",
                 MergeError::Digesters => "build both with the same --seed",
                 MergeError::TooManyLayers => "joined they have too many layers: build one of all lines",
+                MergeError::Full => {
+                    "joined they have more keys in a bucket than it can hold: build both with --items for all lines together"
+                }
                 _ => "they cannot be joined",
             };
             bail!("{} is {ours}, and {} is {theirs}: {advice}", first.display(), file.display());

@@ -7,7 +7,6 @@ mod facts;
 mod file;
 mod info;
 mod layout;
-mod lines;
 mod merge;
 mod progress;
 mod query;

@@ -7,8 +7,8 @@ use indicatif::ProgressBar;
 
 use super::any::InPlace;
 use super::digester::LineDigester;
-use super::lines::{Batch, Lines};
 use super::{file, progress};
+use crate::lines::{Batch, Lines};
 use crate::{Outcome, args};
 
 pub(super) fn run(args: &args::Query) -> Result<Outcome> {

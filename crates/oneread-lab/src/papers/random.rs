@@ -5,6 +5,9 @@ use oneread::hash::{Digest, Digester, Domain, Ideal, reduce};
 /// The domain of the simulations' words.
 const DOMAIN: Domain = Domain::new(2);
 
+/// The domain of words that seed other things.
+const WORD: Domain = Domain::new(6);
+
 /// The random choices of one trial.
 #[derive(Clone, Copy)]
 pub(super) struct Random(Ideal);
@@ -25,6 +28,11 @@ impl Random {
 pub(super) struct Choices(Digest);
 
 impl Choices {
+    /// A word that belongs to none of the choices.
+    pub(super) fn word(self) -> u64 {
+        self.0.word(WORD, 0)
+    }
+
     /// Choice number `number`, below `bound`. All choices are independent.
     pub(super) fn below(self, number: usize, bound: u64) -> usize {
         reduce(self.0.word(DOMAIN, number as u32), bound) as usize

@@ -34,6 +34,15 @@ impl AtomicWords {
         self.words()[(location / 64) as usize].fetch_or(bit, Relaxed) & bit != 0
     }
 
+    /// Puts `to` in place of word `at`, if that is still `from`; says whether it was.
+    ///
+    /// # Panics
+    /// If there are not that many words; the structures of this library never ask for one.
+    #[inline(always)]
+    pub fn replace(&self, at: usize, from: u64, to: u64) -> bool {
+        self.words()[at].compare_exchange(from, to, Relaxed, Relaxed).is_ok()
+    }
+
     /// Sets every bit to 0.
     pub fn clear(&mut self) {
         self.allocated.iter_mut().for_each(|word| *word.get_mut() = 0);

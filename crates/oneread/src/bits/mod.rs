@@ -23,6 +23,7 @@ pub use line::{Line, Lines};
 pub use little_endian::LittleEndian;
 
 pub(crate) use counters::counter_words;
+pub(crate) use prefetch::prefetch;
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -6,7 +6,7 @@
 
 /// Asks for the cache line of `items[at]`. Does nothing out of range, or where there is no such instruction.
 #[inline(always)]
-pub(super) fn prefetch<T>(items: &[T], at: usize) {
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
     if let Some(item) = items.get(at) {
         prefetch_address(core::ptr::from_ref(item).cast());
     }

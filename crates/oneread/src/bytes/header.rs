@@ -21,14 +21,47 @@ pub enum Kind {
     CountMin = 4,
     /// A growing filter.
     Growing = 5,
+    /// A d-left filter.
+    DLeft = 6,
     /// A multilevel table.
     Multilevel = 16,
+    /// A summary of multiple filters.
+    MultiFilterSummary = 17,
+    /// A summary of a single filter.
+    SingleFilterSummary = 18,
+    /// A summary of multiple counting filters.
+    CountingMultiFilterSummary = 19,
+    /// A summary of a single filter with counters.
+    CountingSingleFilterSummary = 20,
+    /// A summary of sorted strings.
+    InterpolationSummary = 21,
+    /// A summary of strings by buckets.
+    PageSummary = 22,
+    /// A d-left counting filter.
+    DLeftCounting = 48,
+    /// A growing d-left counting filter.
+    GrowingDLeftCounting = 49,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 6] =
-        [Self::Bloom, Self::Blocked, Self::Counting, Self::CountMin, Self::Growing, Self::Multilevel];
+    pub const ALL: [Kind; 15] = [
+        Self::Bloom,
+        Self::Blocked,
+        Self::Counting,
+        Self::CountMin,
+        Self::Growing,
+        Self::DLeft,
+        Self::Multilevel,
+        Self::MultiFilterSummary,
+        Self::SingleFilterSummary,
+        Self::CountingMultiFilterSummary,
+        Self::CountingSingleFilterSummary,
+        Self::InterpolationSummary,
+        Self::PageSummary,
+        Self::DLeftCounting,
+        Self::GrowingDLeftCounting,
+    ];
 
     /// The kind of a number in a file.
     #[must_use]
@@ -56,7 +89,16 @@ impl fmt::Display for Kind {
             Self::Counting => "a counting Bloom filter",
             Self::CountMin => "a Count-Min sketch",
             Self::Growing => "a growing filter",
+            Self::DLeft => "a d-left filter",
             Self::Multilevel => "a multilevel table",
+            Self::MultiFilterSummary => "a summary of multiple filters",
+            Self::SingleFilterSummary => "a summary of a single filter",
+            Self::CountingMultiFilterSummary => "a summary of multiple counting filters",
+            Self::CountingSingleFilterSummary => "a summary of a single counting filter",
+            Self::InterpolationSummary => "a summary of sorted strings",
+            Self::PageSummary => "a summary of strings by buckets",
+            Self::DLeftCounting => "a d-left counting filter",
+            Self::GrowingDLeftCounting => "a growing d-left counting filter",
         })
     }
 }

@@ -44,6 +44,8 @@ pub use saved::Saved;
 pub use view::{View, Viewed};
 
 pub(crate) use header::LayoutBlock;
+#[cfg(feature = "std")]
+pub(crate) use saved::read_header;
 pub(crate) use source::Payload;
 
 use crate::bits::Words;

@@ -36,16 +36,37 @@ use alloc::vec::Vec;
 /// assert_eq!(Hop::read(&mut &bytes[..]), Some(Hop { port: 258, host: "a".to_owned() }));
 /// ```
 pub trait Record: Sized {
+    /// How many bytes are written, if it is always the same number: then a saved table is searched in place without going through it
+    /// before.
+    const BYTES: Option<usize> = None;
+
     /// Appends the bytes.
     fn write(&self, bytes: &mut Vec<u8>);
 
     /// Takes as many bytes from the front as were written; none if there are too few, or if they are not what was written.
     fn read(bytes: &mut &[u8]) -> Option<Self>;
+
+    /// Takes as many bytes from the front as [`read`](Self::read) would, and may see only that there are enough.
+    fn skip(bytes: &mut &[u8]) -> Option<()> {
+        match Self::BYTES {
+            Some(length) => take(bytes, length).map(drop),
+            None => Self::read(bytes).map(drop),
+        }
+    }
+}
+
+/// The first bytes, if there are that many.
+fn take<'a>(bytes: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
+    let (first, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(first)
 }
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl Record for $number {
+            const BYTES: Option<usize> = Some(size_of::<$number>());
+
             fn write(&self, bytes: &mut Vec<u8>) {
                 bytes.extend_from_slice(&self.to_le_bytes());
             }
@@ -62,6 +83,8 @@ numbers!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64);
 macro_rules! as_another {
     ($($own:ty as $other:ty: |$value:ident| $read:expr;)*) => {$(
         impl Record for $own {
+            const BYTES: Option<usize> = <$other>::BYTES;
+
             fn write(&self, bytes: &mut Vec<u8>) {
                 (*self as $other).write(bytes);
             }
@@ -82,6 +105,8 @@ as_another! {
 }
 
 impl<const N: usize> Record for [u8; N] {
+    const BYTES: Option<usize> = Some(N);
+
     fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self);
     }
@@ -101,9 +126,12 @@ impl Record for Vec<u8> {
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         let length = usize::read(bytes)?;
-        let (first, rest) = bytes.split_at_checked(length)?;
-        *bytes = rest;
-        Some(first.to_vec())
+        take(bytes, length).map(<[u8]>::to_vec)
+    }
+
+    fn skip(bytes: &mut &[u8]) -> Option<()> {
+        let length = usize::read(bytes)?;
+        take(bytes, length).map(drop)
     }
 }
 
@@ -116,9 +144,15 @@ impl Record for String {
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         Self::from_utf8(Record::read(bytes)?).ok()
     }
+
+    fn skip(bytes: &mut &[u8]) -> Option<()> {
+        Vec::skip(bytes)
+    }
 }
 
 impl Record for () {
+    const BYTES: Option<usize> = Some(0);
+
     fn write(&self, _: &mut Vec<u8>) {}
 
     fn read(_: &mut &[u8]) -> Option<Self> {
@@ -127,6 +161,11 @@ impl Record for () {
 }
 
 impl<A: Record, B: Record> Record for (A, B) {
+    const BYTES: Option<usize> = match (A::BYTES, B::BYTES) {
+        (Some(first), Some(second)) => first.checked_add(second),
+        _ => None,
+    };
+
     fn write(&self, bytes: &mut Vec<u8>) {
         self.0.write(bytes);
         self.1.write(bytes);
@@ -134,6 +173,11 @@ impl<A: Record, B: Record> Record for (A, B) {
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         Some((A::read(bytes)?, B::read(bytes)?))
+    }
+
+    fn skip(bytes: &mut &[u8]) -> Option<()> {
+        A::skip(bytes)?;
+        B::skip(bytes)
     }
 }
 
@@ -147,5 +191,9 @@ impl<T: Record> Record for Option<T> {
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         if bool::read(bytes)? { T::read(bytes).map(Some) } else { Some(None) }
+    }
+
+    fn skip(bytes: &mut &[u8]) -> Option<()> {
+        if bool::read(bytes)? { T::skip(bytes) } else { Some(()) }
     }
 }

@@ -38,6 +38,12 @@ pub trait Saved: Sized {
         payload: &mut Payload<'_>,
     ) -> Result<Self, LoadError>;
 
+    /// What is checked once the payload is known to be whole, so that damage is not taken for a forgery.
+    #[doc(hidden)]
+    fn check_content(&self) -> Result<(), LoadError> {
+        Ok(())
+    }
+
     /// The structure as bytes.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = header_of(self).encode().to_vec();
@@ -132,7 +138,20 @@ fn load<F: Saved>(
     let mut payload = Payload::new(source, header.payload_length);
     let structure = F::read(digester, &header.layout, &mut payload)?;
     payload.finish(header.payload_checksum)?;
+    structure.check_content()?;
     Ok(structure)
+}
+
+/// Checks a header by itself; gives the digester, the layout and the length of the payload.
+#[cfg(feature = "std")]
+pub(crate) fn read_header<D: Identified>(
+    bytes: &[u8; Header::LENGTH],
+    kind: Kind,
+    digester: Option<D>,
+) -> Result<(D, LayoutBlock, u64), LoadError> {
+    let header = Header::decode(bytes)?;
+    check_kind(&header, kind)?;
+    Ok((choose_digester(&header, digester)?, header.layout, header.payload_length))
 }
 
 pub(super) fn check_kind(header: &Header, expected: Kind) -> Result<(), LoadError> {

@@ -7,8 +7,15 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Identified, Record, Saved};
-use crate::filter::{BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, GrowingFilter};
+use crate::filter::{
+    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
+    GrowingDLeftCountingFilter, GrowingFilter,
+};
 use crate::hash::Digester;
+use crate::summary::{
+    CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
+    PageSummary, SingleFilterSummary,
+};
 use crate::table::MultilevelTable;
 
 fn serialize<F: Saved, S: Serializer>(structure: &F, serializer: S) -> Result<S::Ok, S::Error> {
@@ -49,14 +56,14 @@ impl<'de> Visitor<'de> for Bytes {
 }
 
 macro_rules! as_bytes {
-    ($($filter:ident),*) => {$(
-        impl<D: Identified> Serialize for $filter<D> {
+    ($($structure:ident),*) => {$(
+        impl<D: Identified> Serialize for $structure<D> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serialize(self, serializer)
             }
         }
 
-        impl<'de, D: Identified> Deserialize<'de> for $filter<D> {
+        impl<'de, D: Identified> Deserialize<'de> for $structure<D> {
             fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
                 deserialize(deserializer)
             }
@@ -65,6 +72,9 @@ macro_rules! as_bytes {
 }
 
 as_bytes!(BloomFilter, BlockedBloomFilter, CountingBloomFilter, CountMinSketch, GrowingFilter);
+as_bytes!(MultiFilterSummary, SingleFilterSummary, CountingMultiFilterSummary, CountingSingleFilterSummary);
+as_bytes!(InterpolationSummary, PageSummary);
+as_bytes!(DLeftFilter, DLeftCountingFilter, GrowingDLeftCountingFilter);
 
 impl<K: Record + Eq, V: Record, D: Identified + Digester<K>> Serialize for MultilevelTable<K, V, D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

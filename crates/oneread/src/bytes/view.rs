@@ -35,6 +35,12 @@ pub trait Viewed<'a>: Sized {
         layout: &LayoutBlock,
         payload: LittleEndian<'a>,
     ) -> Result<Self, LoadError>;
+
+    /// What loading checks and opening does not, since it would read the whole payload.
+    #[doc(hidden)]
+    fn check_content(&self) -> Result<(), LoadError> {
+        Ok(())
+    }
 }
 
 impl<'a, F: Viewed<'a>> View<'a, F> {
@@ -73,13 +79,16 @@ impl<'a, F: Viewed<'a>> View<'a, F> {
         Ok(Self { structure, payload, checksum: header.payload_checksum })
     }
 
-    /// Reads the whole payload and compares its checksum.
+    /// Reads the whole payload, compares its checksum, and checks what loading would.
     ///
     /// # Errors
-    /// [`LoadError::Checksum`] if the payload is damaged.
+    /// [`LoadError::Checksum`] if the payload is damaged, [`LoadError::Invalid`] if this library did not write it.
     pub fn verify(&self) -> Result<(), LoadError> {
         let (expected, found) = (self.checksum, xxh3_64(self.payload));
-        if expected == found { Ok(()) } else { Err(LoadError::Checksum { part: "payload", expected, found }) }
+        if expected != found {
+            return Err(LoadError::Checksum { part: "payload", expected, found });
+        }
+        self.structure.check_content()
     }
 }
 

@@ -4,14 +4,14 @@ use crate::hash::Digest;
 
 /// Keys in flight. More do not help (a core has about this many outstanding cache misses), and these
 /// digests still lie in the first-level cache.
-pub(super) const BATCH: usize = 32;
+pub(crate) const BATCH: usize = 32;
 
 /// A structure below this size lies in a second-level cache, where asking costs more than waiting.
-pub(super) const CACHED_BYTES: usize = 1 << 19;
+pub(crate) const CACHED_BYTES: usize = 1 << 19;
 
 /// Calls `work` with the items, at most [`BATCH`] at a time, in order; `filler` may be any value.
 #[inline(always)]
-pub(super) fn in_batches_of<T: Copy>(items: impl Iterator<Item = T>, filler: T, mut work: impl FnMut(&[T])) {
+pub(crate) fn in_batches_of<T: Copy>(items: impl Iterator<Item = T>, filler: T, mut work: impl FnMut(&[T])) {
     let mut batch = [filler; BATCH];
     let mut filled = 0;
     for item in items {
@@ -29,6 +29,6 @@ pub(super) fn in_batches_of<T: Copy>(items: impl Iterator<Item = T>, filler: T, 
 
 /// The same for digests.
 #[inline(always)]
-pub(super) fn in_batches(digests: impl Iterator<Item = Digest>, work: impl FnMut(&[Digest])) {
+pub(crate) fn in_batches(digests: impl Iterator<Item = Digest>, work: impl FnMut(&[Digest])) {
     in_batches_of(digests, Digest::from_halves(0, 0), work);
 }

@@ -14,6 +14,8 @@ pub enum MergeError {
     Conservative,
     /// Joined, there would be more layers than a growing filter can have.
     TooManyLayers,
+    /// A bucket has no room for the fingerprints of both.
+    Full,
 }
 
 impl fmt::Display for MergeError {
@@ -29,6 +31,7 @@ impl fmt::Display for MergeError {
             Self::TooManyLayers => {
                 "joined, there would be too many layers: build one filter for all the keys"
             }
+            Self::Full => "a bucket has no room for the fingerprints of both: build one larger filter",
         })
     }
 }
@@ -46,3 +49,15 @@ impl fmt::Display for NotPresent {
 }
 
 impl core::error::Error for NotPresent {}
+
+/// There was no room for a key in any of its buckets. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no bucket of the key has room: remove keys, or use a larger layout")
+    }
+}
+
+impl core::error::Error for Full {}

@@ -5,8 +5,11 @@
 //! | --- | --- | --- |
 //! | the fewest bits, insert and look up only | [`BloomFilter`] | 9.6 bits a key |
 //! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.1 bits a key |
+//! | the fewest false positives at 16 bits a key and more, in three words of a page | [`DLeftFilter`], [`AtomicDLeftFilter`] | 16 bits a key at .04% |
 //! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
 //! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
+//! | to remove keys, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits a key |
+//! | to remove keys, and no idea how many will come | [`GrowingDLeftCountingFilter`] | 24 to 29 bits a key, twice that after growing |
 //! | no idea how many keys will come | [`GrowingFilter`] | 14 to 18 bits a key, twice that after growing |
 //! | how *often* a key came | [`CountMinSketch`] | by the error you accept |
 //!
@@ -19,11 +22,13 @@
 //!   keys before they wait for the first.
 //! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
 
-mod batch;
+pub(crate) mod batch;
 mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod dleft;
+mod dleft_counting;
 mod error;
 mod growing;
 
@@ -31,7 +36,14 @@ pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, Blocked
 pub use bloom::{AtomicBloomFilter, Bloom, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
 pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
-pub use error::{MergeError, NotPresent};
+#[cfg(feature = "std")]
+pub use dleft::DLeftPages;
+pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeft, DLeftFilter, DLeftStatistics, DLeftView};
+pub use dleft_counting::{
+    DLeftCounting, DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
+};
+pub use error::{Full, MergeError, NotPresent};
 
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};

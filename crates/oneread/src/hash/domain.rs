@@ -39,6 +39,17 @@ impl Domain {
     pub const TABLE: Domain = Domain::numbered(RESERVED + 3);
     /// The strings and probe locations of a table's summary.
     pub const SUMMARY: Domain = Domain::numbered(RESERVED + 4);
+    /// The segment of a store that a key is in.
+    pub const STORE_DIRECTORY: Domain = Domain::numbered(RESERVED + 5);
+    /// The equations of a store's page filters.
+    pub const STORE_FILTER: Domain = Domain::numbered(RESERVED + 6);
+    /// The one-byte tags in a store's pages.
+    pub const STORE_TAG: Domain = Domain::numbered(RESERVED + 7);
+    /// The buckets and the fingerprint of a d-left filter.
+    pub const DLEFT: Domain = Domain::numbered(RESERVED + 9);
+
+    /// The buckets and remainders of a d-left filter that can delete.
+    pub const DLEFT_COUNTING: Domain = Domain::numbered(RESERVED + 8);
 
     /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
     pub(crate) const fn layer(index: u16) -> Self {

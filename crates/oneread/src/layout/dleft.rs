@@ -76,7 +76,22 @@ pub enum Semisort {
     Paper,
 }
 
-/// A d-left filter's sub-tables, bucket size, way of semi-sorting, groups and tie rule.
+/// How the bits of a bucket, or of a group of them, are divided among its fingerprints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Division {
+    /// Equally; what is left over is not used.
+    #[default]
+    Equal,
+    /// Equally in a bucket, but of what is left over in a group, the first buckets that it is enough for get one bit more for each of
+    /// their fingerprints. (The paper's example, loads of 5, 5, 4 and 4: one bucket of fourteen bits, three of thirteen.)
+    Uneven,
+    /// The same for every load, as if each bucket were full, and nothing is told by the state: what the paper starts from. For
+    /// comparison.
+    Fixed,
+}
+
+/// A d-left filter's sub-tables, bucket size, way of semi-sorting, groups and tie rule; and whether all buckets of a key lie in
+/// one page.
 ///
 /// A key has one bucket in each sub-table; its fingerprint goes to the least loaded of them. The bits of a
 /// bucket are divided equally among its fingerprints, whose length so depends on the load.
@@ -102,9 +117,18 @@ pub struct DLeftLayout {
     semisort: Semisort,
     group: u32,
     ties: Ties,
+    division: Division,
+    /// How many pages there are, each with these sub-tables; 0 if there are none.
+    pages: u64,
 }
 
 impl DLeftLayout {
+    /// The bytes of a page.
+    pub const PAGE_BYTES: u64 = 4096;
+
+    /// The most pages.
+    pub const MOST_PAGES: u64 = 1 << 30;
+
     /// The most sub-tables. Three are best, four not much worse.
     pub const MOST_SUBTABLES: usize = 8;
 
@@ -154,9 +178,28 @@ impl DLeftLayout {
             semisort: Semisort::default(),
             group: 1,
             ties: Ties::default(),
+            division: Division::default(),
+            pages: 0,
         };
         layout.buckets[..buckets.len()].copy_from_slice(buckets);
         Ok(layout)
+    }
+
+    /// Pages of 4096 bytes, each a small filter of three sub-tables, the first as large as the others together: all buckets of
+    /// a key lie in its page. Otherwise as [`new`](Self::new).
+    ///
+    /// A lookup then costs one TLB miss in memory, or one read of a file. The last sixteen bytes of a page are for a
+    /// checksum: 510 buckets of 64 bits are left, 255 of 128.
+    ///
+    /// # Errors
+    /// If there are no pages, or more than [`MOST_PAGES`](Self::MOST_PAGES).
+    pub fn paged(pages: u64, bucket_bits: BucketBits) -> Result<Self, LayoutError> {
+        check_places("pages", pages, Self::MOST_PAGES)?;
+        let buckets = match bucket_bits {
+            BucketBits::Bits64 => [254, 128, 128],
+            BucketBits::Bits128 => [127, 64, 64],
+        };
+        Ok(Self { pages, ..Self::uneven(&buckets, bucket_bits)? })
     }
 
     /// The same with another way of semi-sorting.
@@ -185,16 +228,28 @@ impl DLeftLayout {
         Self { ties, ..self }
     }
 
-    /// The buckets of each sub-table, from left to right.
+    /// The same with bits divided in another way.
+    #[must_use]
+    pub const fn with_division(self, division: Division) -> Self {
+        Self { division, ..self }
+    }
+
+    /// The buckets of each sub-table, from left to right; if there are pages, those of one page.
     #[must_use]
     pub fn buckets(&self) -> &[u64] {
         &self.buckets[..self.subtables]
     }
 
-    /// The buckets of all sub-tables.
+    /// The pages; none if a key's buckets may lie anywhere.
+    #[must_use]
+    pub const fn pages(&self) -> Option<u64> {
+        if self.pages == 0 { None } else { Some(self.pages) }
+    }
+
+    /// The buckets of all sub-tables, and of all pages.
     #[must_use]
     pub fn total_buckets(&self) -> u64 {
-        self.buckets().iter().sum()
+        self.buckets().iter().sum::<u64>() * self.pages.max(1)
     }
 
     /// The size of a bucket.
@@ -221,26 +276,51 @@ impl DLeftLayout {
         self.ties
     }
 
+    /// How bits are divided among fingerprints.
+    #[must_use]
+    pub const fn division(&self) -> Division {
+        self.division
+    }
+
     /// The most fingerprints in a bucket.
     #[must_use]
     pub const fn capacity(&self) -> u32 {
         self.bucket_bits.capacity()
     }
 
+    /// The most bits of a fingerprint that a filter stores, apart from those that the state tells. Lone fingerprints in large
+    /// buckets could have more; at once in 10^18 lookups nobody would notice.
+    pub const MOST_STORED_BITS: u32 = 60;
+
     /// The length of each fingerprint in a bucket of `load` fingerprints, in a group of `group_load` in all:
     /// the stored bits and those that the state tells. In a group of one bucket the two loads are equal.
     ///
-    /// The bits of a group are divided equally, and the remainder of the division is not used.
+    /// The bits of a group are divided equally, and the remainder of the division is not counted.
     #[must_use]
     pub const fn fingerprint_bits(&self, load: u32, group_load: u32) -> u32 {
-        if group_load == 0 {
-            return 0;
+        if group_load == 0 { 0 } else { self.share(group_load) + self.told_bits(load) }
+    }
+
+    /// The bits that there are for each fingerprint in a group of `group_load`, which is not 0.
+    const fn share(&self, group_load: u32) -> u32 {
+        let space = self.bucket_bits.fingerprint_space();
+        match self.division {
+            Division::Fixed => space / self.capacity(),
+            Division::Equal | Division::Uneven => self.group * space / group_load,
         }
-        self.group * self.bucket_bits.fingerprint_space() / group_load + self.told_bits(load)
+    }
+
+    /// The stored bits of each fingerprint in a group of `group_load`, which is not 0.
+    pub(crate) const fn stored_bits(&self, group_load: u32) -> u32 {
+        let share = self.share(group_load);
+        if share < Self::MOST_STORED_BITS { share } else { Self::MOST_STORED_BITS }
     }
 
     /// The leading bits of a fingerprint that the state tells at a load.
-    const fn told_bits(&self, load: u32) -> u32 {
+    pub(crate) const fn told_bits(&self, load: u32) -> u32 {
+        if matches!(self.division, Division::Fixed) {
+            return 0;
+        }
         match (self.bucket_bits, self.semisort) {
             (_, Semisort::None) => 0,
             (BucketBits::Bits64, Semisort::One | Semisort::Paper) => matches!(load, 4 | 5) as u32,
@@ -253,13 +333,16 @@ impl DLeftLayout {
         }
     }
 
-    /// The bits of all buckets.
+    /// The bits of all buckets, and those that pages have for their checksums.
     #[must_use]
     pub fn bits(&self) -> u64 {
-        self.total_buckets() * u64::from(self.bucket_bits.bits())
+        match self.pages() {
+            Some(pages) => pages * Self::PAGE_BYTES * 8,
+            None => self.total_buckets() * u64::from(self.bucket_bits.bits()),
+        }
     }
 
-    /// The bytes of all buckets.
+    /// The bytes of all buckets, and of the pages' checksums.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.bits() / 8

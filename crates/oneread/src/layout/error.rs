@@ -58,6 +58,15 @@ pub enum LayoutError {
         /// The width asked for.
         found: u32,
     },
+    /// A bucket of a d-left filter that can delete cannot be divided into so many cells.
+    Cells {
+        /// The fewest.
+        at_least: u32,
+        /// The most.
+        at_most: u32,
+        /// The number asked for; eleven are as short as twelve, and not offered.
+        found: u32,
+    },
     /// A rate, an error or a ratio that is not strictly between 0 and 1.
     Fraction {
         /// Which number: "rate", "tightening", "epsilon", "delta".
@@ -98,7 +107,13 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: ask for one or more"),
             Self::TooLarge { what, expected, found } => {
-                write!(f, "expected at most {expected} {what}, found {found}: divide the set among several")
+                // What grows with the set can be divided; what is a matter of shape, such as slots a bucket, cannot.
+                let advice = match *what {
+                    "bits" | "blocks" | "buckets" | "cells" | "counters" | "counters a row" | "items"
+                    | "layers" | "slots" => "ask for fewer, or divide the set among several",
+                    _ => "ask for fewer",
+                };
+                write!(f, "expected at most {expected} {what}, found {found}: {advice}")
             }
             Self::Hashes { expected, found } => {
                 write!(
@@ -114,8 +129,11 @@ impl fmt::Display for LayoutError {
             Self::CounterBits { at_least, at_most, found } => {
                 write!(
                     f,
-                    "expected counters of {at_least} to {at_most} bits, found {found}: 4 is the usual width"
+                    "expected counters of {at_least} to {at_most} bits, found {found}: ask for one of these; 4 is the usual width of a counting filter"
                 )
+            }
+            Self::Cells { at_least, at_most, found } => {
+                write!(f, "expected {at_least} to {at_most} cells a bucket, but not 11, found {found}")
             }
             Self::Fraction { what, found } => {
                 write!(

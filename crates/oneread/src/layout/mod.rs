@@ -11,8 +11,9 @@
 //! | [`CountMinLayout`] | counts of a stream's items | width, depth | update: plain |
 //! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: .85 |
 //! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits a bucket | semisort: as the paper; group: 1; ties: left |
+//! | [`DLeftCountingLayout`] | d-left filter that can delete | sub-tables, buckets | [remainders](Remainders): one size; cells a bucket: up to 10; bits of a cell's counter: 1; [repeats](Repeats): stick |
 //! | [`MultilevelLayout`] | multilevel hash table | buckets of each level | slots: 1; [stash](MultilevelLayout::with_stash): 32; [moves](Moves): none; [on a crisis](OnCrisis): the stash |
-//! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | |
+//! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | of multiple filters: [list](ListLayout) of the deepest levels: none |
 //! | [`CountingFiltersLayout`], [`CountingCellsLayout`], [`PageLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
 //!
 //! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
@@ -23,8 +24,10 @@ mod build;
 mod count_min;
 mod counting;
 mod dleft;
+mod dleft_counting;
 mod error;
 mod growing;
+mod list;
 mod moves;
 mod multilevel;
 #[cfg(feature = "serde")]
@@ -36,10 +39,12 @@ pub use bloom::BloomLayout;
 pub use build::BuildError;
 pub use count_min::{CountMinLayout, Update};
 pub use counting::{Counting, CountingLayout};
-pub use dleft::{BucketBits, DLeftLayout, Semisort, Ties};
+pub use dleft::{BucketBits, DLeftLayout, Division, Semisort, Ties};
+pub use dleft_counting::{DLeftCountingLayout, Remainders, Repeats};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;
+pub use list::ListLayout;
 pub use moves::{HintChain, HintRule, Hints, Keep, Maps, Moves, OnCrisis, Restriction};
 pub use multilevel::MultilevelLayout;
 pub(crate) use summary::CellPacking;

@@ -13,6 +13,27 @@ use super::{LayoutError, MultilevelLayout, Ties};
 /// | [`Both`](Moves::Both) | as Second Chance | as hints | a hint for each bucket |
 /// | [`Restricted`](Moves::Restricted) | at most one item a level, one way down | what keeps the rule of the policy | – |
 ///
+/// # Buckets read
+/// In a table of d levels a lookup reads d buckets at most, one a level, and each change begins with one: the look. It knows from
+/// bits which buckets have room, so that it reads others only for the items in them: whether one can move, or is where a hint
+/// says. The stash is in fast memory and does not count. So a change, with its look, reads at most
+///
+/// | policy | insertion | deletion |
+/// | --- | --- | --- |
+/// | none, Second Chance | d | d |
+/// | hints, or both: [`Replace`](HintRule::Replace), [`Next`](HintRule::Next) | d | d |
+/// | hints, or both: [`Deepest`](HintRule::Deepest) | 2d − 2, and d at least | d |
+/// | restricted, [`Random`](Keep::Random) | 2d − 1, and no more than below | 1 + ℓ + … + ℓ^(d − 1) |
+/// | restricted, [`Greedy`](Keep::Greedy) | 1 + ℓ + … + ℓ^(d − 1) | 1 + ℓ + … + ℓ^(d − 1) |
+///
+/// *Second Chance* asks only about items of the new item's own buckets, which the look for an absent key has read. *A deletion with
+/// hints* looks until level i, in i + 1 buckets at most; then hints lead from level to deeper level, so that at most d − 1 − i
+/// more are read. *Deepest*: an item that goes to level i found i buckets full. Where the hint of one is deeper than i, what it
+/// hints at is read; for i = d − 1 that is the stash, so that there are at most d − 2 such. *Restricted*: all that is read is
+/// below the item's bucket of the first level, and on an insertion with random keep one bucket a level of the way down, besides the
+/// look, with which it shares the first. [`MultilevelLayout::most_insertion_reads`] and
+/// [`most_removal_reads`](MultilevelLayout::most_removal_reads) compute these.
+///
 /// # Source
 /// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts",
 /// 2008: sections II (Second Chance), III (hints) and IV (restricted hashing). The rule by which hints are written

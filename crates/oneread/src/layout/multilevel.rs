@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::error::{check_fraction, check_places};
-use super::{LayoutError, MOST_PLACES, Moves, OnCrisis};
+use super::{HintRule, Keep, LayoutError, MOST_PLACES, Moves, OnCrisis, Restriction};
 
 /// The buckets of each level of a multilevel hash table, the slots of a bucket, the stash, and which items move.
 ///
@@ -218,6 +218,48 @@ impl MultilevelLayout {
     #[must_use]
     pub fn occupancy_bytes(&self) -> u64 {
         self.buckets().div_ceil(8)
+    }
+
+    /// The most buckets that an insertion reads, its look included; [`Moves`] says why. A rebuilding reads all.
+    ///
+    /// ```
+    /// use oneread::layout::{HintRule, Hints, Moves, MultilevelLayout, Restriction};
+    ///
+    /// let layout = MultilevelLayout::geometric(8192, 0.5, 6)?;
+    /// let reads = |moves| layout.clone().with_moves(moves).map(|layout| layout.most_insertion_reads());
+    /// assert_eq!(reads(Moves::SecondChance)?, 6);
+    /// assert_eq!(reads(Moves::Both(Hints::default()))?, 6);
+    /// assert_eq!(reads(Moves::Both(Hints { rule: HintRule::Deepest, ..Hints::default() }))?, 10);
+    /// assert_eq!(reads(Moves::Restricted(Restriction::default()))?, 11);
+    /// # Ok::<(), oneread::layout::LayoutError>(())
+    /// ```
+    #[must_use]
+    pub fn most_insertion_reads(&self) -> u64 {
+        let levels = self.level_count() as u64;
+        match self.moves {
+            Moves::Hints(hints) | Moves::Both(hints) if hints.rule == HintRule::Deepest => {
+                levels.max(2 * levels - 2)
+            }
+            Moves::Restricted(restriction) if restriction.keep == Keep::Random => {
+                self.buckets_below(restriction).min(2 * levels - 1)
+            }
+            Moves::Restricted(restriction) => self.buckets_below(restriction),
+            Moves::None | Moves::SecondChance | Moves::Hints(_) | Moves::Both(_) => levels,
+        }
+    }
+
+    /// The most buckets that a removal reads, its look included; [`Moves`] says why.
+    #[must_use]
+    pub fn most_removal_reads(&self) -> u64 {
+        match self.moves {
+            Moves::Restricted(restriction) => self.buckets_below(restriction),
+            _ => self.level_count() as u64,
+        }
+    }
+
+    /// A bucket of the first level and all below it: at most 64 terms of 4096.
+    fn buckets_below(&self, restriction: Restriction) -> u64 {
+        (0..self.level_count() as u32).map(|level| u64::from(restriction.fanout).pow(level)).sum()
     }
 
     /// The bits of a hint: enough to tell all slots, all places of the stash, and *none* apart; 0 without hints.

@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
-    CountingFiltersLayout, CountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LayoutError,
-    Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis, PageLayout, Semisort, SingleFilterLayout,
-    SummaryLayout, Ties, Update,
+    CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
+    InterpolationLayout, LayoutError, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis,
+    PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 
@@ -63,9 +63,11 @@ by_fields! {
     CountingCellsLayout: CountingCells;
     CountingFiltersLayout: CountingFilters;
     CountingLayout: CountingFilter;
+    DLeftCountingLayout: DLeftCounting;
     DLeftLayout: DLeft;
     GrowingLayout: Growing;
     InterpolationLayout: Interpolation;
+    ListLayout: List;
     MultilevelLayout: Multilevel;
     MultipleFiltersLayout: Multiple;
     PageLayout: Page;
@@ -196,6 +198,15 @@ struct DLeft {
     semisort: Semisort,
     group: u32,
     ties: Ties,
+    #[serde(default, with = "DivisionName", skip_serializing_if = "is_usual")]
+    division: Division,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pages: Option<u64>,
+}
+
+/// Whether bits are divided as they are where nothing is said.
+fn is_usual(division: &Division) -> bool {
+    *division == Division::default()
 }
 
 impl Fields for DLeft {
@@ -208,12 +219,49 @@ impl Fields for DLeft {
             semisort: layout.semisort(),
             group: layout.group(),
             ties: layout.ties(),
+            division: layout.division(),
+            pages: layout.pages(),
         }
     }
 
     fn checked(self) -> Result<DLeftLayout, LayoutError> {
-        let layout = DLeftLayout::uneven(&self.buckets, self.bucket_bits)?;
-        layout.with_semisort(self.semisort).with_ties(self.ties).with_group(self.group)
+        let layout = match self.pages {
+            // Their sub-tables have one size only, whatever is said.
+            Some(pages) => DLeftLayout::paged(pages, self.bucket_bits)?,
+            None => DLeftLayout::uneven(&self.buckets, self.bucket_bits)?,
+        };
+        let layout = layout.with_semisort(self.semisort).with_ties(self.ties).with_division(self.division);
+        layout.with_group(self.group)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct DLeftCounting {
+    subtables: u32,
+    buckets_each: u64,
+    remainders: Remainders,
+    capacity: u32,
+    counter_bits: u32,
+    repeats: Repeats,
+}
+
+impl Fields for DLeftCounting {
+    type Layout = DLeftCountingLayout;
+
+    fn of(layout: &DLeftCountingLayout) -> Self {
+        Self {
+            subtables: layout.subtables(),
+            buckets_each: layout.buckets_each(),
+            remainders: layout.remainders(),
+            capacity: layout.capacity(),
+            counter_bits: layout.counter_bits(),
+            repeats: layout.repeats(),
+        }
+    }
+
+    fn checked(self) -> Result<DLeftCountingLayout, LayoutError> {
+        let layout = DLeftCountingLayout::new(self.subtables, self.buckets_each)?;
+        layout.with_policies(self.remainders, self.capacity, self.counter_bits, self.repeats)
     }
 }
 
@@ -240,6 +288,14 @@ enum SemisortName {
     None,
     One,
     Paper,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Division", rename_all = "kebab-case")]
+enum DivisionName {
+    Equal,
+    Uneven,
+    Fixed,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -372,6 +428,8 @@ impl Fields for Single {
 #[derive(Serialize, Deserialize)]
 struct Multiple {
     filters: Vec<Filter>,
+    #[serde(default)]
+    list: Option<ListLayout>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -385,18 +443,46 @@ impl Fields for Multiple {
 
     fn of(layout: &MultipleFiltersLayout) -> Self {
         let filters = layout.filters().iter().map(|&(bits, hashes)| Filter { bits, hashes });
-        Self { filters: filters.collect() }
+        Self { filters: filters.collect(), list: layout.list() }
     }
 
     fn checked(self) -> Result<MultipleFiltersLayout, LayoutError> {
         let filters: Vec<_> = self.filters.iter().map(|filter| (filter.bits, filter.hashes)).collect();
-        MultipleFiltersLayout::new(filters)
+        with_list(MultipleFiltersLayout::new(filters)?, self.list)
+    }
+}
+
+fn with_list(
+    filters: MultipleFiltersLayout,
+    list: Option<ListLayout>,
+) -> Result<MultipleFiltersLayout, LayoutError> {
+    list.map_or(Ok(filters.clone()), |list| filters.with_list(list))
+}
+
+#[derive(Serialize, Deserialize)]
+struct List {
+    levels: usize,
+    items: u64,
+    fingerprint_bits: u32,
+}
+
+impl Fields for List {
+    type Layout = ListLayout;
+
+    fn of(layout: &ListLayout) -> Self {
+        Self { levels: layout.levels(), items: layout.items(), fingerprint_bits: layout.fingerprint_bits() }
+    }
+
+    fn checked(self) -> Result<ListLayout, LayoutError> {
+        ListLayout::new(self.levels, self.items, self.fingerprint_bits)
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct CountingFilters {
     filters: Vec<FilterOfCounters>,
+    #[serde(default)]
+    list: Option<ListLayout>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -416,14 +502,14 @@ impl Fields for CountingFilters {
         let filter = |(&(counters, hashes), &(counter_bits, counting)): (&(u64, u32), &(u32, Counting))| {
             FilterOfCounters { counters, hashes, counter_bits, counting }
         };
-        Self { filters: filters.map(filter).collect() }
+        Self { filters: filters.map(filter).collect(), list: layout.filters().list() }
     }
 
     fn checked(self) -> Result<CountingFiltersLayout, LayoutError> {
         let filters: Vec<_> = self.filters.iter().map(|filter| (filter.counters, filter.hashes)).collect();
         let counters: Vec<_> =
             self.filters.iter().map(|filter| (filter.counter_bits, filter.counting)).collect();
-        CountingFiltersLayout::new(MultipleFiltersLayout::new(filters)?, counters)
+        CountingFiltersLayout::new(with_list(MultipleFiltersLayout::new(filters)?, self.list)?, counters)
     }
 }
 

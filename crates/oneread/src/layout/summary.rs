@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::hash::probes::SchemeName;
 
 use super::error::{check_hashes, check_places, places_used};
-use super::{Counting, CountingLayout, LayoutError, MOST_PLACES, MultilevelLayout};
+use super::{Counting, CountingLayout, LayoutError, ListLayout, MOST_PLACES, MultilevelLayout};
 
 /// A summary of any of the three kinds.
 ///
@@ -194,7 +194,8 @@ pub(crate) enum CellPacking {
 
 /// A Bloom filter for each level: filter `B_i` holds the keys at level i or deeper.
 ///
-/// The filters are not partitioned: every hash function of a filter may fall on each of its bits.
+/// The filters are not partitioned: every hash function of a filter may fall on each of its bits. The deepest levels may have a
+/// [list](ListLayout) of their keys instead of filters.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B.
@@ -211,6 +212,7 @@ pub(crate) enum CellPacking {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MultipleFiltersLayout {
     filters: Vec<(u64, u32)>,
+    list: Option<ListLayout>,
 }
 
 impl MultipleFiltersLayout {
@@ -226,9 +228,32 @@ impl MultipleFiltersLayout {
             check_places("bits", bits, MOST_PLACES)?;
             check_hashes(hashes)?;
         }
-        let layout = Self { filters };
+        let layout = Self { filters, list: None };
         check_places("bits", layout.bits(), MOST_PLACES)?;
         Ok(layout)
+    }
+
+    /// The same with a list for the levels after those that have filters.
+    ///
+    /// # Errors
+    /// If there are more than [`MultilevelLayout::MOST_LEVELS`] levels or more than [`MOST_PLACES`] bits in all.
+    pub fn with_list(self, list: ListLayout) -> Result<Self, LayoutError> {
+        let layout = Self { list: Some(list), ..self };
+        check_places("levels", layout.level_count() as u64, MultilevelLayout::MOST_LEVELS as u64)?;
+        check_places("bits", layout.bits(), MOST_PLACES)?;
+        Ok(layout)
+    }
+
+    /// The list of the levels that have no filter.
+    #[must_use]
+    pub const fn list(&self) -> Option<ListLayout> {
+        self.list
+    }
+
+    /// The levels: those with a filter, and those of the list.
+    #[must_use]
+    pub fn level_count(&self) -> usize {
+        self.filters.len() + self.list.map_or(0, |list| list.levels())
     }
 
     /// The bits (`b_i` in the paper) and the hash functions (`k_i`) of each filter.
@@ -237,13 +262,22 @@ impl MultipleFiltersLayout {
         &self.filters
     }
 
-    /// The bits of all filters.
+    /// The bits of all filters, and of the list.
     #[must_use]
     pub fn bits(&self) -> u64 {
+        self.filter_bits() + self.list_bits()
+    }
+
+    /// The bits of all filters, without the list behind them.
+    pub(crate) fn filter_bits(&self) -> u64 {
         self.filters.iter().map(|&(bits, _)| bits).sum()
     }
 
-    /// The bytes of all filters, one behind the other.
+    pub(crate) fn list_bits(&self) -> u64 {
+        self.list.map_or(0, |list| list.bits())
+    }
+
+    /// The bytes of all filters and of the list, one behind the other.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.bits().div_ceil(8)
@@ -281,7 +315,8 @@ impl CountingFiltersLayout {
     /// The narrowest counter: it sticks at its first key, and so never forgets one.
     pub const LEAST_COUNTER_BITS: u32 = 1;
 
-    /// The filters, with the bits of a counter and the way to count for each of them.
+    /// The filters, with the bits of a counter and the way to count for each of them. (A list, if there is one, needs no counters:
+    /// keys leave it as they came.)
     ///
     /// # Errors
     /// If there are not as many of these as filters, or if a counter has no bits or more than 8.
@@ -326,11 +361,12 @@ impl CountingFiltersLayout {
         &self.counters
     }
 
-    /// The bytes of all counters, one behind the other.
+    /// The bytes of all counters and of the list, one behind the other.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
-        let bits = self.filters.filters().iter().zip(&self.counters);
-        bits.map(|(&(places, _), &(bits, _))| places * u64::from(bits)).sum::<u64>().div_ceil(8)
+        let filters = self.filters.filters().iter().zip(&self.counters);
+        let bits: u64 = filters.map(|(&(places, _), &(bits, _))| places * u64::from(bits)).sum();
+        (bits + self.filters.list_bits()).div_ceil(8)
     }
 }
 

@@ -8,6 +8,7 @@
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
 //! | [`growing`] | layers of Bloom filters | as Bloom filter, for the present fill | a layer by [`layer`](growing::layer) |
 //! | [`dleft`] | d-left filter | the limit for many buckets | [`for_bits_per_key`](dleft::for_bits_per_key) |
+//! | [`dleft_counting`] | d-left filter that can delete | the limit for many buckets, new and aged | [`for_rate`](dleft_counting::for_rate), [`for_bits_per_key`](dleft_counting::for_bits_per_key) |
 //!
 //! | module | table | computes |
 //! | --- | --- | --- |
@@ -15,6 +16,7 @@
 //! | [`moves`] | multilevel, with moves or deletions | the items in the stash |
 //! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup |
+//! | [`store`] | multilevel on pages, with a filter for each | the bytes of the filters, and reads of a lookup |
 //! | [`probing`] | linear probing | the cells a search looks at |
 //! | [`cuckoo`] | cuckoo hashing | how full it can be |
 //!
@@ -36,6 +38,7 @@ pub mod cuckoo;
 pub mod deletion;
 mod differential;
 pub mod dleft;
+pub mod dleft_counting;
 mod error;
 mod float;
 pub mod growing;
@@ -44,6 +47,7 @@ pub mod moves;
 pub mod multilevel;
 mod occupancy;
 pub mod probing;
+pub mod store;
 pub mod summary;
 
 pub use error::OutOfRange;

@@ -97,6 +97,10 @@ impl<D> Summary for AnySummary<D> {
         }
     }
 
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        self.inner().lookup_many(digests, answer);
+    }
+
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
         self.inner_mut().insert(digest, level)
     }

@@ -69,6 +69,40 @@ impl<S: Words> Cells<S> {
         }
     }
 
+    pub(super) fn words(&self) -> &S {
+        match self {
+            Self::ThreeAByte(words) => words,
+            Self::Bits(counters) => counters.words(),
+        }
+    }
+
+    /// Asks for a cell to be brought near.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, at: u64) {
+        match self {
+            Self::ThreeAByte(words) => words.prefetch(place_of_three(at).0),
+            Self::Bits(counters) => counters.prefetch(at),
+        }
+    }
+
+    /// Whether all of so many cells are at most this, and nothing is behind the last. Reads all of them.
+    pub(super) fn are_at_most(&self, most: u64, cells: u64) -> bool {
+        let words = self.words();
+        let packed = match self {
+            // A byte that is no number of three digits, or one with digits behind the last cell.
+            Self::ThreeAByte(_) => (0..8 * words.len() as u64).all(|byte| {
+                let value = words.word((byte / 8) as usize) >> (byte % 8 * 8) & 0xff;
+                let digits = cells.saturating_sub(3 * byte).min(3) as u32;
+                value < u64::from(BASE).pow(digits)
+            }),
+            Self::Bits(counters) => {
+                let used = cells * u64::from(counters.maximum().count_ones());
+                used.is_multiple_of(64) || words.word(words.len() - 1) >> (used % 64) == 0
+            }
+        };
+        packed && (0..cells).all(|at| self.get(at) <= most)
+    }
+
     #[inline(always)]
     pub(super) fn get(&self, at: u64) -> u64 {
         match self {

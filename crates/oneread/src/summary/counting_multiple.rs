@@ -8,13 +8,27 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::RangeInclusive;
+use core::ops::{Range, RangeInclusive};
 
+use super::batch::{ByLevels, LevelFilters, levels_of_many, look_up};
 use super::error::check_level;
+use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
-use crate::bits::{Counters, counter_words, zeroed};
-use crate::hash::{Digest, Portable};
+use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
+use crate::bytes::View;
+use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MOST_HASHES};
+
+/// Multiple filters of counters over words of storage `S`; use its named forms, [`CountingMultiFilterSummary`] and
+/// [`CountingMultiFilterView`].
+#[derive(Clone)]
+pub struct CountingMultiFilter<D, S> {
+    pub(super) layout: CountingFiltersLayout,
+    pub(super) digester: D,
+    pub(super) filters: Vec<Filter<S>>,
+    /// With a list: where it is in words of its own, and these.
+    pub(super) list: Option<(List, S)>,
+}
 
 /// A [`MultiFilterSummary`](super::MultiFilterSummary) from which keys can be removed: a small counter in the place of each bit.
 ///
@@ -48,23 +62,21 @@ use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MOST_HASHES};
 /// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct CountingMultiFilterSummary<D = Portable> {
-    layout: CountingFiltersLayout,
-    digester: D,
-    filters: Vec<Filter>,
-}
+pub type CountingMultiFilterSummary<D = Portable> = CountingMultiFilter<D, Vec<u64>>;
+
+/// A [`CountingMultiFilterSummary`] queried where its bytes lie.
+pub type CountingMultiFilterView<'a, D = Portable> = View<'a, CountingMultiFilter<D, LittleEndian<'a>>>;
 
 #[derive(Clone)]
-struct Filter {
+pub(super) struct Filter<S> {
     places: u64,
     hashes: u32,
     bits: u32,
     counting: Counting,
-    counters: Counters<Vec<u64>>,
+    pub(super) counters: Counters<S>,
 }
 
-impl Filter {
+impl Filter<Vec<u64>> {
     /// Whether probe number `index` is the first on its place, or counts anyway.
     fn counts(&self, probes: &[u64; MOST_HASHES as usize], index: usize) -> bool {
         self.counting == Counting::EachProbe || !probes[..index].contains(&probes[index])
@@ -85,10 +97,14 @@ impl Filter {
             }
         }
     }
+}
 
+impl<S: Words> Filter<S> {
+    /// Whether the counters of some probes are above 0, of those that there are.
     #[inline]
-    fn contains(&self, digest: Digest) -> bool {
-        (0..self.hashes).all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
+    fn passes(&self, digest: Digest, probes: Range<u32>) -> bool {
+        let mut probes = probes.start..probes.end.min(self.hashes);
+        probes.all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
     }
 }
 
@@ -100,15 +116,51 @@ impl<D> CountingMultiFilterSummary<D> {
     /// # Errors
     /// If there is no memory for it.
     pub fn with_digester(layout: CountingFiltersLayout, digester: D) -> Result<Self, BuildError> {
+        let list_bits = layout.filters().list_bits();
+        let list = if list_bits > 0 { Some(zeroed(0, list_bits.div_ceil(64))?) } else { None };
         let mut filters = Vec::new();
-        for (&(places, hashes), &(bits, counting)) in layout.filters().filters().iter().zip(layout.counters())
-        {
-            let words = counter_words(places, bits);
+        for (&(places, _), &(bits, _)) in layout.filters().filters().iter().zip(layout.counters()) {
             let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: places };
-            let counters = Counters::new(zeroed(0, words.ok_or(too_large)?)?, bits);
-            filters.push(Filter { places, hashes, bits, counting, counters });
+            filters.push(zeroed(0, counter_words(places, bits).ok_or(too_large)?)?);
         }
-        Ok(Self { layout, digester, filters })
+        Ok(Self::over_words(layout, digester, filters, list))
+    }
+
+    /// Counts a key in the filters of some levels, those that have one.
+    fn change(&mut self, digest: Digest, levels: RangeInclusive<usize>, up: bool) {
+        for filter in self.filters.iter_mut().take(levels.end() + 1).skip(*levels.start()) {
+            filter.change(digest, up);
+        }
+    }
+
+    /// Whether a key can be at a level, and not only above it.
+    fn has(&self, digest: Digest, level: usize) -> bool {
+        match &self.list {
+            Some((list, words)) if level >= self.filters.len() => list.has(words, digest, level),
+            _ => self.levels_of_digest(digest).contains(level),
+        }
+    }
+}
+
+impl<D, S: Words> CountingMultiFilter<D, S> {
+    /// The filters of a layout over the words of each, and over those of its list.
+    pub(super) fn over_words(
+        layout: CountingFiltersLayout,
+        digester: D,
+        words: Vec<S>,
+        list: Option<S>,
+    ) -> Self {
+        let filters = layout.filters().filters().iter().zip(layout.counters()).zip(words);
+        let filters = filters.map(|((&(places, hashes), &(bits, counting)), words)| Filter {
+            places,
+            hashes,
+            bits,
+            counting,
+            counters: Counters::new(words, bits),
+        });
+        let filters = filters.collect();
+        let list = List::of(layout.filters(), 0).zip(list);
+        Self { layout, digester, filters, list }
     }
 
     /// The layout it was made with.
@@ -116,23 +168,81 @@ impl<D> CountingMultiFilterSummary<D> {
         &self.layout
     }
 
+    /// The levels where a key can be.
+    #[inline]
+    pub fn levels_of<Q: ?Sized>(&self, key: &Q) -> LevelSet
+    where
+        D: Digester<Q>,
+    {
+        self.levels_of_digest(self.digester.digest(key))
+    }
+
+    levels_of_many!(ByLevels);
+
+    /// The levels where the key of a digest can be.
+    #[inline]
+    pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
+        self.levels_from(digest, 0)
+    }
+
+    /// The same of a digest that has passed some filters already.
+    #[inline]
+    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
+        let passes = |filter: &&Filter<S>| filter.passes(digest, 0..u32::MAX);
+        match passed + self.filters[passed..].iter().take_while(passes).count() {
+            0 => LevelSet::EMPTY,
+            all if all == self.filters.len() => {
+                let listed = self.list.as_ref().and_then(|(list, words)| list.deepest(words, digest));
+                LevelSet::up_to(listed.unwrap_or(all - 1))
+            }
+            passed => LevelSet::up_to(passed - 1),
+        }
+    }
+
     /// The largest counter of each filter. Reads all of them.
     pub fn largest_counters(&self) -> Vec<u64> {
-        let largest = |filter: &Filter| (0..filter.places).map(|at| filter.counters.get(at)).max();
+        let largest = |filter: &Filter<S>| (0..filter.places).map(|at| filter.counters.get(at)).max();
         self.filters.iter().map(|filter| largest(filter).unwrap_or(0)).collect()
     }
 
     /// How many counters of each filter are stuck at their maximum. Reads all of them.
     pub fn stuck(&self) -> Vec<u64> {
-        let is_stuck = |filter: &Filter, at| filter.counters.get(at) == filter.counters.maximum();
-        let stuck = |filter: &Filter| (0..filter.places).filter(|&at| is_stuck(filter, at)).count() as u64;
+        let is_stuck = |filter: &Filter<S>, at| filter.counters.get(at) == filter.counters.maximum();
+        let stuck = |filter: &Filter<S>| (0..filter.places).filter(|&at| is_stuck(filter, at)).count() as u64;
         self.filters.iter().map(stuck).collect()
     }
 
-    fn change(&mut self, digest: Digest, levels: RangeInclusive<usize>, up: bool) {
-        for level in levels {
-            self.filters[level].change(digest, up);
-        }
+    /// The entries of the list that are in use, and whether a key found none: then the list takes every key for one of its own.
+    /// Without a list, none and no.
+    pub fn list_load(&self) -> (u64, bool) {
+        self.list.as_ref().map_or((0, false), |(list, words)| list.load(words))
+    }
+}
+
+impl<D, S: Words> LevelFilters for CountingMultiFilter<D, S> {
+    fn filter_count(&self) -> usize {
+        self.filters.len()
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.filters.iter().map(|filter| filter.counters.words().len() * size_of::<u64>()).sum()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest, level: usize, probes: Range<u32>) {
+        let filter = &self.filters[level];
+        let probes = probes.start..probes.end.min(filter.hashes);
+        probes.for_each(|index| filter.counters.prefetch(probe(digest, index, filter.places)));
+    }
+
+    #[inline(always)]
+    fn passes(&self, digest: Digest, level: usize, probes: Range<u32>) -> bool {
+        self.filters[level].passes(digest, probes)
+    }
+
+    #[inline(always)]
+    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
+        self.levels_from(digest, passed)
     }
 }
 
@@ -144,41 +254,51 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
     }
 
     fn level_count(&self) -> usize {
-        self.filters.len()
+        self.layout.filters().level_count()
     }
 
     #[inline]
     fn lookup(&self, digest: Digest) -> LevelSet {
-        match self.filters.iter().take_while(|filter| filter.contains(digest)).count() {
-            0 => LevelSet::EMPTY,
-            passed => LevelSet::up_to(passed - 1),
-        }
+        self.levels_of_digest(digest)
+    }
+
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        look_up(&ByLevels(self), digests.iter().copied(), answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
         check_level(level, self.level_count())?;
         self.change(digest, 0..=level, true);
+        if let Some((list, words)) = &mut self.list {
+            list.insert(words, digest, level);
+        }
         Ok(())
     }
 
     fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
         check_level(level, self.level_count())?;
-        if !self.lookup(digest).contains(level) {
+        if !self.has(digest, level) {
             return Err(ChangeError::NotPresent);
         }
         self.change(digest, 0..=level, false);
+        if let Some((list, words)) = &mut self.list {
+            list.remove(words, digest, level);
+        }
         Ok(())
     }
 
     /// Only the filters between the two levels change: what inserting and removing would do, without sticking a counter that
     /// is one short of its maximum.
     fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
-        check_level(to, self.level_count())?;
-        if !self.lookup(digest).contains(from) {
+        check_level(from.max(to), self.level_count())?;
+        if !self.has(digest, from) {
             return Err(ChangeError::NotPresent);
         }
         self.change(digest, from + 1..=to, true);
         self.change(digest, to + 1..=from, false);
+        if let Some((list, words)) = &mut self.list {
+            list.relocate(words, digest, from, to);
+        }
         Ok(())
     }
 
@@ -188,6 +308,9 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
 
     fn reset(&mut self, _: u32) {
         self.filters.iter_mut().for_each(|filter| filter.counters.clear());
+        if let Some((_, words)) = &mut self.list {
+            words.fill(0);
+        }
     }
 
     fn byte_len(&self) -> u64 {
@@ -195,9 +318,9 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
     }
 }
 
-impl<D> fmt::Debug for CountingMultiFilterSummary<D> {
+impl<D, S: Words> fmt::Debug for CountingMultiFilter<D, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CountingMultiFilterSummary")
+        f.debug_struct("CountingMultiFilter")
             .field("filters", &self.layout.filters().filters())
             .field("counters", &self.layout.counters())
             .field("stuck", &self.stuck())

@@ -11,9 +11,20 @@ use core::fmt;
 use super::error::check_level;
 use super::single::{cell, levels_of_cell};
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors};
-use crate::bits::{Counters, counter_words, zeroed};
-use crate::hash::{Digest, Portable};
+use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
+use crate::bytes::View;
+use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{CountingCellsLayout, LayoutError};
+
+/// A single filter of counters over words of storage `S`; use its named forms, [`CountingSingleFilterSummary`] and
+/// [`CountingSingleFilterView`].
+#[derive(Clone)]
+pub struct CountingSingleFilter<D, S> {
+    pub(super) layout: CountingCellsLayout,
+    pub(super) digester: D,
+    /// The counters of all cells, level by level.
+    pub(super) levels: Vec<Counters<S>>,
+}
 
 /// A [`SingleFilterSummary`](super::SingleFilterSummary) from which keys can be removed: each cell counts its keys of each level.
 ///
@@ -43,13 +54,10 @@ use crate::layout::{CountingCellsLayout, LayoutError};
 /// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct CountingSingleFilterSummary<D = Portable> {
-    layout: CountingCellsLayout,
-    digester: D,
-    /// The counters of all cells, level by level.
-    levels: Vec<Counters<Vec<u64>>>,
-}
+pub type CountingSingleFilterSummary<D = Portable> = CountingSingleFilter<D, Vec<u64>>;
+
+/// A [`CountingSingleFilterSummary`] queried where its bytes lie.
+pub type CountingSingleFilterView<'a, D = Portable> = View<'a, CountingSingleFilter<D, LittleEndian<'a>>>;
 
 constructors!(CountingSingleFilterSummary, layout: CountingCellsLayout);
 
@@ -64,35 +72,14 @@ impl<D> CountingSingleFilterSummary<D> {
         for &bits in layout.counter_bits() {
             let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: cells };
             let words = counter_words(cells, bits).ok_or(too_large)?;
-            levels.push(Counters::new(zeroed(0, words)?, bits));
+            levels.push(zeroed(0, words)?);
         }
-        Ok(Self { layout, digester, levels })
-    }
-
-    /// The layout it was made with.
-    pub fn layout(&self) -> &CountingCellsLayout {
-        &self.layout
-    }
-
-    /// How many counters of each level are stuck at their maximum. Reads all of them.
-    pub fn stuck(&self) -> Vec<u64> {
-        let stuck = |counters: &Counters<Vec<u64>>| {
-            (0..self.layout.filter().cells()).filter(|&at| counters.get(at) == counters.maximum()).count()
-                as u64
-        };
-        self.levels.iter().map(stuck).collect()
+        Ok(Self::over_words(layout, digester, levels))
     }
 
     fn has(&self, digest: Digest, level: usize) -> bool {
         let filter = self.layout.filter();
         (0..filter.hashes()).all(|band| self.levels[level].get(cell(filter, digest, band)) > 0)
-    }
-
-    /// The deepest level of a cell, from 1; 0 if it has none.
-    #[inline]
-    fn deepest(&self, at: u64) -> u64 {
-        let level = self.levels.iter().rposition(|counters| counters.get(at) > 0);
-        level.map_or(0, |level| level as u64 + 1)
     }
 
     fn change(&mut self, digest: Digest, level: usize, up: bool) {
@@ -109,6 +96,59 @@ impl<D> CountingSingleFilterSummary<D> {
     }
 }
 
+impl<D, S: Words> CountingSingleFilter<D, S> {
+    /// The filter of a layout over the words of each level.
+    pub(super) fn over_words(layout: CountingCellsLayout, digester: D, words: Vec<S>) -> Self {
+        let levels = words.into_iter().zip(layout.counter_bits());
+        let levels = levels.map(|(words, &bits)| Counters::new(words, bits)).collect();
+        Self { layout, digester, levels }
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> &CountingCellsLayout {
+        &self.layout
+    }
+
+    /// How many counters of each level are stuck at their maximum. Reads all of them.
+    pub fn stuck(&self) -> Vec<u64> {
+        let stuck = |counters: &Counters<S>| {
+            (0..self.layout.filter().cells()).filter(|&at| counters.get(at) == counters.maximum()).count()
+                as u64
+        };
+        self.levels.iter().map(stuck).collect()
+    }
+
+    /// The levels where a key can be.
+    #[inline]
+    pub fn levels_of<Q: ?Sized>(&self, key: &Q) -> LevelSet
+    where
+        D: Digester<Q>,
+    {
+        self.levels_of_digest(self.digester.digest(key))
+    }
+
+    /// The levels where the key of a digest can be.
+    #[inline]
+    pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
+        let filter = self.layout.filter();
+        let mut smallest = self.levels.len() as u64;
+        for band in 0..filter.hashes() {
+            smallest = smallest.min(self.deepest(cell(filter, digest, band)));
+            if smallest == 0 {
+                break;
+            }
+        }
+        levels_of_cell(smallest)
+    }
+
+    /// The deepest level of a cell, from 1; 0 if it has none.
+    #[inline]
+    fn deepest(&self, at: u64) -> u64 {
+        let level = self.levels.iter().rposition(|counters| counters.get(at) > 0);
+        level.map_or(0, |level| level as u64 + 1)
+    }
+}
+
 impl<D> Summary for CountingSingleFilterSummary<D> {
     type Digester = D;
 
@@ -121,15 +161,7 @@ impl<D> Summary for CountingSingleFilterSummary<D> {
     }
 
     fn lookup(&self, digest: Digest) -> LevelSet {
-        let filter = self.layout.filter();
-        let mut smallest = self.levels.len() as u64;
-        for band in 0..filter.hashes() {
-            smallest = smallest.min(self.deepest(cell(filter, digest, band)));
-            if smallest == 0 {
-                break;
-            }
-        }
-        levels_of_cell(smallest)
+        self.levels_of_digest(digest)
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
@@ -170,9 +202,9 @@ impl<D> Summary for CountingSingleFilterSummary<D> {
     }
 }
 
-impl<D> fmt::Debug for CountingSingleFilterSummary<D> {
+impl<D, S: Words> fmt::Debug for CountingSingleFilter<D, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CountingSingleFilterSummary")
+        f.debug_struct("CountingSingleFilter")
             .field("cells", &self.layout.filter().cells())
             .field("hashes", &self.layout.filter().hashes())
             .field("counter_bits", &self.layout.counter_bits())

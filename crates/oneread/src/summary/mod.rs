@@ -26,27 +26,31 @@
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008.
 
 mod any;
+mod batch;
 mod cells;
 mod counting_multiple;
 mod counting_single;
 mod error;
+mod fields;
 mod interpolation;
 mod level_set;
+mod list;
 mod multiple;
 mod page;
+mod saved;
 mod single;
 mod summarized;
 
 pub use any::AnySummary;
-pub use counting_multiple::CountingMultiFilterSummary;
-pub use counting_single::CountingSingleFilterSummary;
+pub use counting_multiple::{CountingMultiFilter, CountingMultiFilterSummary, CountingMultiFilterView};
+pub use counting_single::{CountingSingleFilter, CountingSingleFilterSummary, CountingSingleFilterView};
 pub use error::{BuildError, ChangeError};
-pub use interpolation::InterpolationSummary;
+pub use interpolation::{InterpolationArray, InterpolationSummary, InterpolationView};
 pub use level_set::LevelSet;
-pub use multiple::{MultiFilter, MultiFilterSummary};
+pub use multiple::{MultiFilter, MultiFilterSummary, MultiFilterView};
 pub use page::PageSummary;
-pub use single::{SingleFilter, SingleFilterSummary};
-pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, Stats, Summarized};
+pub use single::{SingleFilter, SingleFilterSummary, SingleFilterView};
+pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, RejoinError, Stats, Summarized};
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::MultilevelLayout;
@@ -83,6 +87,11 @@ pub trait Summary {
 
     /// The levels where a key can be.
     fn lookup(&self, digest: Digest) -> LevelSet;
+
+    /// The levels where many keys can be, in their order: faster than one after the other where a summary does not fit the cache.
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        digests.iter().for_each(|&digest| answer(self.lookup(digest)));
+    }
 
     /// Inserts a key at a level.
     ///

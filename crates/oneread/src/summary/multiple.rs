@@ -5,26 +5,46 @@
 //!
 //! # Layout
 //! ```text
-//!  bit:  0 … B_0 … │ … B_1 … │ … │ … B_(d−1) … │ zeros up to a whole word
+//!  bit:  0 … B_0 … │ … B_1 … │ … │ … the last filter … │ … the list, if there is one … │ zeros up to a whole word
 //! ```
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
+use super::batch::{ByLevels, LevelFilters, levels_of_many, look_up};
 use super::error::check_level;
+use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
-use crate::bits::{Words, zeroed};
+use crate::bits::{LittleEndian, Words, zeroed};
+use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::MultipleFiltersLayout;
 
-/// Multiple filters over words of storage `S`; use its named form, [`MultiFilterSummary`].
+/// Multiple filters over words of storage `S`; use its named forms, [`MultiFilterSummary`] and [`MultiFilterView`].
 #[derive(Clone)]
 pub struct MultiFilter<D, S> {
-    layout: MultipleFiltersLayout,
-    digester: D,
-    /// Where the bits of each filter begin.
-    starts: Vec<u64>,
-    words: S,
+    pub(super) layout: MultipleFiltersLayout,
+    pub(super) digester: D,
+    filters: Vec<Filter>,
+    pub(super) list: Option<List>,
+    pub(super) words: S,
+}
+
+/// One of the filters: where its bits begin, how many they are, and its hash functions.
+#[derive(Clone, Copy, Debug)]
+struct Filter {
+    start: u64,
+    bits: u64,
+    hashes: u32,
+}
+
+impl Filter {
+    /// The bit of a probe.
+    #[inline(always)]
+    fn bit(self, digest: Digest, index: u32) -> u64 {
+        self.start + probe(digest, index, self.bits)
+    }
 }
 
 /// The smallest summary for keys that stay: filter `B_i` has the keys at level i or deeper, so the first filter without the key tells
@@ -32,7 +52,7 @@ pub struct MultiFilter<D, S> {
 ///
 /// Filter `B_0` says whether the key is there at all, and may err now and then. `B_1` keeps apart the keys at level 0, nearly all,
 /// from those deeper, and has to err never: 49 probes and 76 bits for each of its 1152 keys, in the paper's design. The filters
-/// after it have few keys, and cost little.
+/// after it have few keys, and cost little; a [list](crate::layout::ListLayout) of these keys may stand in their place.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B. All filters share their hash
@@ -78,25 +98,29 @@ impl<D> MultiFilterSummary<D> {
 
     /// Sets the bits of a key in the filters of some levels.
     fn set(&mut self, digest: Digest, levels: core::ops::RangeInclusive<usize>) {
-        for level in levels {
-            let (bits, hashes) = self.layout.filters()[level];
-            for index in 0..hashes {
-                let bit = self.starts[level] + probe(digest, index, bits);
+        for filter in self.filters.iter().take(levels.end() + 1).skip(*levels.start()) {
+            for index in 0..filter.hashes {
+                let bit = filter.bit(digest, index);
                 self.words[(bit / 64) as usize] |= 1 << (bit % 64);
             }
         }
     }
 }
 
+/// A [`MultiFilterSummary`] queried where its bytes lie.
+pub type MultiFilterView<'a, D = Portable> = View<'a, MultiFilter<D, LittleEndian<'a>>>;
+
 impl<D, S: Words> MultiFilter<D, S> {
     pub(super) fn over_words(layout: MultipleFiltersLayout, digester: D, words: S) -> Self {
-        let mut start = 0;
-        let start_of = |&(bits, _): &(u64, u32)| {
-            start += bits;
-            start - bits
+        let mut end = 0;
+        let filter_of = |&(bits, hashes): &(u64, u32)| {
+            let start = end;
+            end += bits;
+            Filter { start, bits, hashes }
         };
-        let starts = layout.filters().iter().map(start_of).collect();
-        Self { layout, digester, starts, words }
+        let filters = layout.filters().iter().map(filter_of).collect();
+        let list = List::of(&layout, layout.filter_bits());
+        Self { layout, digester, filters, list, words }
     }
 
     /// The layout it was made with.
@@ -113,18 +137,29 @@ impl<D, S: Words> MultiFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
+    levels_of_many!(ByLevels);
+
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
-        let filters = self.layout.filters().iter().zip(&self.starts);
-        let mut passed = 0;
-        for (&(bits, hashes), &start) in filters {
-            if !(0..hashes).all(|index| self.bit(start + probe(digest, index, bits))) {
-                break;
+        self.levels_from(digest, 0)
+    }
+
+    /// The same of a digest that has passed some filters already.
+    #[inline]
+    fn levels_from(&self, digest: Digest, mut passed: usize) -> LevelSet {
+        for filter in &self.filters[passed..] {
+            if !(0..filter.hashes).all(|index| self.bit(filter.bit(digest, index))) {
+                return if passed == 0 { LevelSet::EMPTY } else { LevelSet::up_to(passed - 1) };
             }
             passed += 1;
         }
-        if passed == 0 { LevelSet::EMPTY } else { LevelSet::up_to(passed - 1) }
+        LevelSet::up_to(self.listed(digest).unwrap_or(passed - 1))
+    }
+
+    /// The level of a key that is in the list, or may be.
+    fn listed(&self, digest: Digest) -> Option<usize> {
+        self.list.and_then(|list| list.deepest(&self.words, digest))
     }
 
     #[inline(always)]
@@ -134,10 +169,46 @@ impl<D, S: Words> MultiFilter<D, S> {
 
     /// The share of each filter's bits that are 1. Reads all of them.
     pub fn fill(&self) -> Vec<f64> {
-        let fill = |(&(bits, _), &start): (&(u64, u32), &u64)| {
-            (start..start + bits).filter(|&at| self.bit(at)).count() as f64 / bits as f64
+        let fill = |filter: &Filter| {
+            let ones = (filter.start..filter.start + filter.bits).filter(|&at| self.bit(at)).count();
+            ones as f64 / filter.bits as f64
         };
-        self.layout.filters().iter().zip(&self.starts).map(fill).collect()
+        self.filters.iter().map(fill).collect()
+    }
+
+    /// The entries of the list that are in use, and whether a key found none: then the list takes every key for one of its own.
+    /// Without a list, none and no.
+    pub fn list_load(&self) -> (u64, bool) {
+        self.list.map_or((0, false), |list| list.load(&self.words))
+    }
+}
+
+impl<D, S: Words> LevelFilters for MultiFilter<D, S> {
+    fn filter_count(&self) -> usize {
+        self.filters.len()
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest, level: usize, probes: Range<u32>) {
+        let filter = self.filters[level];
+        let probes = probes.start..probes.end.min(filter.hashes);
+        probes.for_each(|index| self.words.prefetch((filter.bit(digest, index) / 64) as usize));
+    }
+
+    #[inline(always)]
+    fn passes(&self, digest: Digest, level: usize, probes: Range<u32>) -> bool {
+        let filter = self.filters[level];
+        let mut probes = probes.start..probes.end.min(filter.hashes);
+        probes.all(|index| self.bit(filter.bit(digest, index)))
+    }
+
+    #[inline(always)]
+    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
+        self.levels_from(digest, passed)
     }
 }
 
@@ -149,7 +220,7 @@ impl<D> Summary for MultiFilterSummary<D> {
     }
 
     fn level_count(&self) -> usize {
-        self.layout.filters().len()
+        self.layout.level_count()
     }
 
     #[inline]
@@ -157,9 +228,16 @@ impl<D> Summary for MultiFilterSummary<D> {
         self.levels_of_digest(digest)
     }
 
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        look_up(&ByLevels(self), digests.iter().copied(), answer);
+    }
+
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
         check_level(level, self.level_count())?;
         self.set(digest, 0..=level);
+        if let Some(list) = self.list {
+            list.insert(&mut self.words, digest, level);
+        }
         Ok(())
     }
 
@@ -174,6 +252,9 @@ impl<D> Summary for MultiFilterSummary<D> {
         }
         // The filters up to `from` have it already.
         self.set(digest, from + 1..=to);
+        if let Some(list) = self.list {
+            list.relocate(&mut self.words, digest, from, to);
+        }
         Ok(())
     }
 
@@ -195,6 +276,7 @@ impl<D, S: Words> fmt::Debug for MultiFilter<D, S> {
         let filters = self.layout.filters();
         f.debug_struct("MultiFilter")
             .field("filters", &filters)
+            .field("list", &self.layout.list())
             .field("fill", &self.fill())
             .finish_non_exhaustive()
     }

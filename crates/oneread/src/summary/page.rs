@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+use super::batch::{Staged, look_up};
 use super::error::check_level;
 use super::{BuildError, ChangeError, DOMAIN, LevelSet, Summary, constructors};
 use crate::bits::{Counters, counter_words, zeroed};
@@ -53,13 +54,13 @@ use crate::table::placement::Placement;
 /// ```
 #[derive(Clone)]
 pub struct PageSummary<D = Portable> {
-    layout: PageLayout,
+    pub(super) layout: PageLayout,
     /// The table's layout, without what does not say where a bucket is.
-    table: MultilevelLayout,
-    digester: D,
+    pub(super) table: MultilevelLayout,
+    pub(super) digester: D,
     /// Knows the bucket of a digest in a level, and nothing of what is where.
-    buckets: Placement,
-    strings: Counters<Vec<u64>>,
+    pub(super) buckets: Placement,
+    pub(super) strings: Counters<Vec<u64>>,
 }
 
 constructors!(PageSummary, layout: PageLayout, table: &MultilevelLayout);
@@ -119,6 +120,34 @@ impl<D> PageSummary<D> {
     }
 }
 
+/// The buckets of all levels, which all are looked at.
+impl<D> Staged for PageSummary<D> {
+    const STAGES: usize = 1;
+
+    fn stored_bytes(&self) -> usize {
+        self.strings.words().len() * size_of::<u64>()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest, _: usize) {
+        (0..self.level_count()).for_each(|level| self.strings.prefetch(self.slots(digest, level).start));
+    }
+
+    fn decide(&self, _: Digest, _: usize) -> Option<LevelSet> {
+        None
+    }
+
+    #[inline(always)]
+    fn rest(&self, digest: Digest) -> LevelSet {
+        self.lookup(digest)
+    }
+
+    #[inline(always)]
+    fn answer(&self, digest: Digest) -> LevelSet {
+        self.lookup(digest)
+    }
+}
+
 impl<D> Summary for PageSummary<D> {
     type Digester = D;
 
@@ -134,6 +163,10 @@ impl<D> Summary for PageSummary<D> {
         let string = self.string(digest);
         let has = |&level: &usize| self.slot_with(digest, level, string).is_some();
         LevelSet::shallowest_first((0..self.level_count()).filter(has))
+    }
+
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        look_up(self, digests.iter().copied(), answer);
     }
 
     /// # Errors

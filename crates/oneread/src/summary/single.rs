@@ -6,20 +6,22 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::batch::{FIRST, Staged, levels_of_many, look_up};
 use super::cells::Cells;
 use super::error::check_level;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
-use crate::bits::Words;
+use crate::bits::{LittleEndian, Words};
+use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{LayoutError, MultilevelLayout, SingleFilterLayout};
 
-/// A single filter over words of storage `S`; use its named form, [`SingleFilterSummary`].
+/// A single filter over words of storage `S`; use its named forms, [`SingleFilterSummary`] and [`SingleFilterView`].
 #[derive(Clone)]
 pub struct SingleFilter<D, S> {
-    layout: SingleFilterLayout,
-    levels: usize,
-    digester: D,
-    cells: Cells<S>,
+    pub(super) layout: SingleFilterLayout,
+    pub(super) levels: usize,
+    pub(super) digester: D,
+    pub(super) cells: Cells<S>,
 }
 
 /// One filter for all levels: a cell has the largest level + 1 of the keys that fall on it, and a key's level is at most the
@@ -53,6 +55,9 @@ pub struct SingleFilter<D, S> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type SingleFilterSummary<D = Portable> = SingleFilter<D, Vec<u64>>;
+
+/// A [`SingleFilterSummary`] queried where its bytes lie.
+pub type SingleFilterView<'a, D = Portable> = View<'a, SingleFilter<D, LittleEndian<'a>>>;
 
 constructors!(SingleFilterSummary, layout: SingleFilterLayout, levels: usize);
 
@@ -109,6 +114,8 @@ impl<D, S: Words> SingleFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
+    levels_of_many!();
+
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
@@ -120,6 +127,39 @@ impl<D, S: Words> SingleFilter<D, S> {
             }
         }
         levels_of_cell(smallest)
+    }
+}
+
+/// The first bands, where most absent keys have a cell of 0, then the others.
+impl<D, S: Words> Staged for SingleFilter<D, S> {
+    const STAGES: usize = 2;
+
+    fn stored_bytes(&self) -> usize {
+        self.cells.words().len() * size_of::<u64>()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest, stage: usize) {
+        let hashes = self.layout.hashes();
+        let bands = if stage == 0 { 0..FIRST.min(hashes) } else { FIRST..hashes };
+        bands.for_each(|band| self.cells.prefetch(cell(self.layout, digest, band)));
+    }
+
+    #[inline(always)]
+    fn decide(&self, digest: Digest, stage: usize) -> Option<LevelSet> {
+        let mut bands = if stage == 0 { 0..FIRST.min(self.layout.hashes()) } else { 0..0 };
+        let absent = bands.any(|band| self.cells.get(cell(self.layout, digest, band)) == 0);
+        absent.then_some(LevelSet::EMPTY)
+    }
+
+    #[inline(always)]
+    fn rest(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
+    }
+
+    #[inline(always)]
+    fn answer(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
     }
 }
 
@@ -137,6 +177,10 @@ impl<D> Summary for SingleFilterSummary<D> {
     #[inline]
     fn lookup(&self, digest: Digest) -> LevelSet {
         self.levels_of_digest(digest)
+    }
+
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        look_up(self, digests.iter().copied(), answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

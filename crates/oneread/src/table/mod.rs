@@ -3,6 +3,7 @@
 //! | type | for |
 //! | --- | --- |
 //! | [`MultilevelTable`] | a map of fixed capacity with constant worst-case work, in the manner of `HashMap` |
+//! | [`MultilevelTableView`] | a saved one, searched where its bytes lie |
 //! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
 //! | [`simulate`] | what a layout does under churn, before anything is built |
 //! | [`study`] | cuckoo hashing, linear probing, chaining, d-left hashing and Song's table, to compare with |
@@ -28,5 +29,6 @@ pub mod study;
 pub use crate::layout::BuildError;
 pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
-    OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,
+    MultilevelTableView, OccupiedEntry, SavedTable, TryExtendError, VacantEntry, Values, ValuesMut,
 };
+pub(crate) use multilevel::{decode_moves, encode_moves};

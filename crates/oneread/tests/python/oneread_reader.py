@@ -2,7 +2,8 @@
 """Reads the files of oneread, from docs/format.md alone and with nothing but Python's standard library.
 
     oneread_reader.py query FILE u64|str    keys by lines on stdin: prints 1 (perhaps there) or 0 (not there) for each,
-                                            or for a Count-Min sketch how often it came, at most
+                                            or for a Count-Min sketch how often it came, at most, or for a summary the levels
+                                            where it can be, in the order in which to read them, - if there are none
     oneread_reader.py items FILE u64|str    the items of a table with such keys and 64-bit values, in the order of their places:
                                             prints level, key and value of each, having looked the key up by its digest
     oneread_reader.py checksum              bytes in hexadecimal by lines on stdin: prints the XXH3-64 of each
@@ -114,6 +115,18 @@ def merge(acc, secret, at, start):
     return avalanche(start + sum(pairs) & M64)
 
 
+def seeded_secret(seed):
+    """The secret of long inputs."""
+    words = struct.unpack("<24Q", SECRET)
+    return struct.pack("<24Q", *((word + (-seed if i % 2 else seed)) & M64 for i, word in enumerate(words)))
+
+
+def xxh3_64_long(data, seed):
+    """XXH3-64 with a seed, of more than 240 bytes."""
+    secret = seeded_secret(seed)
+    return merge(long_accumulators(data, secret), secret, 11, len(data) * P64_1 & M64)
+
+
 def xxh3_64(data):
     """XXH3-64 without a seed."""
     size = len(data)
@@ -140,7 +153,7 @@ def xxh3_64(data):
         acc = avalanche(acc + sum(mix16(data, 16 * i, 16 * i, 0) for i in range(8)) & M64)
         acc += sum(mix16(data, 16 * i, 16 * (i - 8) + 3, 0) for i in range(8, size // 16))
         return avalanche(acc + mix16(data, size - 16, 136 - 17, 0) & M64)
-    return merge(long_accumulators(data, SECRET), SECRET, 11, acc)
+    return xxh3_64_long(data, 0)
 
 
 def xxh3_128(data, seed):
@@ -196,8 +209,7 @@ def xxh3_128(data, seed):
             mix(size - 16, size - 32, 136 - 17 - 16, -seed & M64)
         total = low * P64_1 + high * P64_4 + (size - seed) * P64_2
         return avalanche(low + high & M64), -avalanche(total & M64) & M64
-    words = struct.unpack("<24Q", SECRET)
-    secret = struct.pack("<24Q", *((word + (-seed if i % 2 else seed)) & M64 for i, word in enumerate(words)))
+    secret = seeded_secret(seed)
     acc = long_accumulators(data, secret)
     return merge(acc, secret, 11, size * P64_1), merge(acc, secret, 192 - 64 - 11, ~(size * P64_2) & M64)
 
@@ -205,7 +217,8 @@ def xxh3_128(data, seed):
 # From a key to its places: docs/format.md.
 
 PHI = 0x9E3779B97F4A7C15
-FILTER, BLOCKED, COUNT_MIN, TABLE = 2**31, 2**31 + 1, 2**31 + 2, 2**31 + 3
+FILTER, BLOCKED, COUNT_MIN, TABLE, SUMMARY = 2**31, 2**31 + 1, 2**31 + 2, 2**31 + 3, 2**31 + 4
+DLEFT = 2**31 + 9
 
 
 def spread(z):
@@ -359,6 +372,74 @@ class GrowingFilter:
         return int(any(layer.answer(digest) for layer in self.layers))
 
 
+class DLeftFilter:
+    """Buckets of 64 bits, semi-sorted and not grouped, all over a table or in pages."""
+
+    # By state.
+    LOADS = [0, 1, 2, 3] + 5 * [4] + 6 * [5] + [6]
+
+    def __init__(self, layout, payload):
+        ways, self.pages, *sizes = layout
+        bits, semisort, ties, division, group, *zeros = struct.pack("<Q", ways)
+        check(bits <= 1 and semisort <= 2 and ties <= 1 and division <= 2 and 1 <= group <= 4 and not any(zeros), "impossible ways")
+        usual = bits == 0 and semisort > 0 and division < 2 and group == 1
+        check(usual, "a d-left filter of other buckets than those that this reader knows")
+        self.sizes = [size for size in sizes if size > 0]
+        check(self.sizes and not any(sizes[len(self.sizes) :]), "impossible sub-tables")
+        length = "the payload has another length than the layout says"
+        if self.pages > 0:
+            check(sizes == [254, 128, 128, 0] and self.pages <= 2**30, "impossible pages")
+            check(len(payload) == 4096 * (self.pages + 1) - 128, length)
+            check(not any(payload[: 4096 - 128]), "something is before the first page")
+            payload = payload[4096 - 128 :]
+        else:
+            check(max(self.sizes) <= 16 * min(self.sizes) and 64 * sum(self.sizes) <= 2**46, "impossible sub-tables")
+            check(len(payload) == 8 * sum(self.sizes), length)
+        self.buckets = struct.unpack(f"<{len(payload) // 8}Q", payload)
+        for page in range(self.pages):
+            checksum, zero = self.buckets[512 * page + 510 : 512 * page + 512]
+            check(xxh3_64_long(payload[4096 * page : 4096 * page + 4080], page) == checksum, "a page is damaged")
+            check(zero == 0, "something is after a page's checksum")
+        check(all(map(self.is_valid, self.held())), "an impossible bucket")
+
+    def held(self):
+        """All buckets, without what pages have besides."""
+        return (bucket for at, bucket in enumerate(self.buckets) if self.pages == 0 or at % 512 < 510)
+
+    def lanes(self, bucket):
+        load = self.LOADS[bucket >> 60]
+        width = 60 // load if load > 0 else 0
+        return width, [bucket >> lane * width & (1 << width) - 1 for lane in range(load)]
+
+    def is_valid(self, bucket):
+        width, lanes = self.lanes(bucket)
+        sixteenths = [lane >> width - 16 & 1 for lane in lanes] if width >= 16 else []
+        return (lanes or bucket == 0) and sixteenths == sorted(sixteenths)
+
+    def choices(self, digest):
+        """The key's buckets, and its fingerprint."""
+        if self.pages > 0:
+            w = word(digest, DLEFT, 0)
+            page = 512 * reduce(w, self.pages)
+            return [page + ((w & 65535) * 254 >> 16), page + 254 + (w >> 16 & 127), page + 382 + (w >> 23 & 127)], word(digest, DLEFT, 1)
+        d = len(self.sizes)
+        buckets = [sum(self.sizes[:i]) + reduce(word(digest, DLEFT, i), self.sizes[i]) for i in range(d)]
+        return buckets, word(digest, DLEFT, d)
+
+    def has(self, bucket, fingerprint):
+        state = bucket >> 60
+        width, lanes = self.lanes(bucket)
+        if 4 <= state <= 14:
+            # The state tells which lanes have this sixteenth bit.
+            zeros = state - (4 if state <= 8 else 9)
+            lanes = lanes[zeros:] if fingerprint >> 48 & 1 else lanes[:zeros]
+        return fingerprint >> 64 - width in lanes
+
+    def answer(self, digest):
+        buckets, fingerprint = self.choices(digest)
+        return int(any(self.has(self.buckets[bucket], fingerprint) for bucket in buckets))
+
+
 class MultilevelTable:
     """Levels, places in use and items. Keys and values are for their types to read."""
 
@@ -427,6 +508,226 @@ class MultilevelTable:
         check(len(self.records) - at < 8 and not any(self.records[at:]), "something behind the last item")
 
 
+def number(payload, at, width):
+    """The number of so many bits from a bit on."""
+    return int.from_bytes(payload[at >> 3 : (at + width + 7) >> 3], "little") >> (at & 7) & (1 << width) - 1
+
+
+def bits_of(most):
+    """The bits of a number from 0 to most."""
+    return most.bit_length()
+
+
+def shown(levels):
+    return ",".join(map(str, levels)) or "-"
+
+
+def up_to(level):
+    """A level and those above it; of -1, none."""
+    return shown(range(level, -1, -1))
+
+
+def string_of(digest, first, width):
+    """The first bits of two words, one behind the other."""
+    return (word(digest, SUMMARY, first) << 64 | word(digest, SUMMARY, first + 1)) >> (128 - width)
+
+
+class Words:
+    """A payload, taken from its front."""
+
+    def __init__(self, payload):
+        self.payload, self.at = payload, 0
+
+    def take(self, count):
+        end = self.at + 8 * count
+        check(end <= len(self.payload), "the payload has another length than the layout says")
+        taken, self.at = self.payload[self.at : end], end
+        return taken
+
+    def numbers(self, count):
+        return struct.unpack(f"<{count}Q", self.take(count))
+
+    def bits(self, count):
+        taken = self.take(-(-count // 64))
+        check(unused_bits_are_zero(taken, count), "there are bits beyond the last")
+        return taken
+
+    def end(self):
+        check(self.at == len(self.payload), "the payload has another length than the layout says")
+
+
+class List:
+    """The keys of the deepest levels."""
+
+    def __init__(self, first, levels, items, width, bits, start):
+        self.first, self.items, self.width, self.bits, self.start = first, items, width, bits, start
+        self.level_width = bits_of(levels)
+        check(max([self.spilled()] + [level for level, _ in self.entries()]) <= levels, "a level that there is not")
+        check(all(level > 0 or string == 0 for level, string in self.entries()), "a string without a level")
+
+    @staticmethod
+    def length(levels, items, width):
+        check((levels, items, width) == (0, 0, 0) or 1 <= levels <= 63 and 1 <= items <= 1024 and 1 <= width <= 128, "an impossible list")
+        return bits_of(levels) + items * (bits_of(levels) + width)
+
+    def spilled(self):
+        return number(self.bits, self.start, self.level_width)
+
+    def entries(self):
+        for at in range(self.items):
+            entry = self.start + self.level_width + at * (self.level_width + self.width)
+            yield number(self.bits, entry, self.level_width), number(self.bits, entry + self.level_width, self.width)
+
+    def deepest(self, digest):
+        own = string_of(digest, 64, self.width) if self.items else None
+        found = [level for level, string in self.entries() if level > 0 and string == own]
+        return self.first + max(found + [self.spilled()]) - 1
+
+
+class MultiFilterSummary:
+    """A filter for each level, of bits."""
+
+    width = 2
+
+    def __init__(self, layout, payload):
+        count, *of_list = layout
+        check(1 <= count <= 64 and count + of_list[0] <= 64, "impossible filters")
+        words = Words(payload)
+        self.filters = [self.filter(words.numbers(self.width)) for _ in range(count)]
+        self.contents(words, of_list)
+        words.end()
+
+    def filter(self, record):
+        check(1 <= record[0] <= 2**46 and 1 <= record[1] <= 64, "an impossible filter")
+        return record
+
+    def contents(self, words, of_list):
+        starts = [sum(record[0] for record in self.filters[:at]) for at in range(len(self.filters) + 1)]
+        bits = words.bits(starts[-1] + List.length(*of_list))
+        self.list = List(len(self.filters), *of_list, bits, starts[-1])
+        self.places = [(bits, start, 1) for start in starts[:-1]]
+
+    def has(self, level, digest):
+        m, k = self.filters[level][:2]
+        bits, start, width = self.places[level]
+        places = (start + width * reduce(word(digest, SUMMARY, i), m) for i in range(k))
+        return all(number(bits, place, width) > 0 for place in places)
+
+    def answer(self, digest):
+        for level in range(len(self.filters)):
+            if not self.has(level, digest):
+                return up_to(level - 1)
+        return up_to(self.list.deepest(digest))
+
+
+class CountingMultiFilterSummary(MultiFilterSummary):
+    """The same of counters, each filter in words of its own."""
+
+    width = 4
+
+    def filter(self, record):
+        check(1 <= record[2] <= 8 and record[3] <= 1, "impossible counters")
+        return super().filter(record)
+
+    def contents(self, words, of_list):
+        self.places = [(words.bits(m * width), 0, width) for m, _, width, _ in self.filters]
+        length = List.length(*of_list)
+        self.list = List(len(self.filters), *of_list, words.bits(length), 0)
+
+
+class SingleFilterSummary:
+    """A filter of cells, each with a level from 1, or 0."""
+
+    def __init__(self, layout, payload):
+        self.cells, self.hashes, self.levels = layout
+        check_places(self.cells, self.hashes, 9)
+        check(1 <= self.levels <= 64, "impossible levels")
+        words = Words(payload)
+        self.contents(words)
+        words.end()
+
+    def contents(self, words):
+        self.three = 4 <= self.levels <= 5
+        if self.three:
+            length = -(-self.cells // 3)
+            self.bits = words.take(-(-length // 8))
+            digits = (6 ** min(3, max(0, self.cells - 3 * at)) for at in range(len(self.bits)))
+            check(all(byte < most for byte, most in zip(self.bits, digits)), "a byte that is no three cells")
+        else:
+            self.bits = words.bits(self.cells * bits_of(self.levels))
+        check(all(self.cell(at) <= self.levels for at in range(self.cells)), "a level that there is not")
+
+    def cell(self, at):
+        if self.three:
+            return self.bits[at // 3] // 6 ** (at % 3) % 6
+        return number(self.bits, at * bits_of(self.levels), bits_of(self.levels))
+
+    def answer(self, digest):
+        return up_to(min(self.cell(place) for place in places(9, SUMMARY, self.hashes, self.cells, digest)) - 1)
+
+
+class CountingSingleFilterSummary(SingleFilterSummary):
+    """A counter for each level in each cell, level by level."""
+
+    def contents(self, words):
+        self.widths = words.numbers(self.levels)
+        check(all(1 <= width <= 8 for width in self.widths), "impossible counters")
+        self.counters = [words.bits(self.cells * width) for width in self.widths]
+
+    def cell(self, at):
+        counters = [number(bits, at * width, width) for bits, width in zip(self.counters, self.widths)]
+        return max([level + 1 for level, counter in enumerate(counters) if counter > 0], default=0)
+
+
+class InterpolationSummary:
+    """Strings with levels, in order."""
+
+    def __init__(self, layout, payload):
+        self.width, levels, count, block_bits = layout
+        check(1 <= self.width <= 128 and 1 <= levels <= 64 and count <= 2**46, "an impossible summary")
+        check(block_bits <= min(46, self.width), "impossible blocks")
+        words, level_width = Words(payload), bits_of(levels - 1)
+        lengths = words.numbers(2**block_bits if block_bits > 0 else 0)
+        bits = words.bits(count * (self.width + level_width))
+        words.end()
+        starts = [at * (self.width + level_width) for at in range(count)]
+        entries = [(number(bits, at, self.width), number(bits, at + self.width, level_width)) for at in starts]
+        strings = [string for string, _ in entries]
+        check(strings == sorted(strings) and all(level < levels for _, level in entries), "strings that are not in order")
+        blocks = [string >> (self.width - block_bits) for string in strings]
+        check(all(blocks.count(block) == length for block, length in enumerate(lengths)), "a string in another block than its own")
+        self.entries = entries
+
+    def answer(self, digest):
+        own = string_of(digest, 0, self.width)
+        return shown(sorted({level for string, level in self.entries if string == own}, reverse=True))
+
+
+class PageSummary:
+    """A string for each slot of a table."""
+
+    def __init__(self, layout, payload):
+        self.width, count, slots, moves, generation = layout
+        check(1 <= self.width <= 16 and moves % 256 in (0, 4), "impossible strings")
+        words = Words(payload)
+        check(1 <= count <= 64, "impossible levels")
+        levels = words.numbers(count)
+        sizes = struct.pack(f"<{count}Q", *levels) + bytes(8 * (-(-slots * sum(levels) // 64)))
+        self.table = MultilevelTable((count, slots, 0, moves, 0, generation), sizes)
+        self.strings = words.bits(slots * sum(levels) * self.width)
+        words.end()
+
+    def answer(self, digest):
+        own = reduce(word(digest, SUMMARY, 0), 2**self.width - 1) + 1
+        table, found = self.table, []
+        for level, bucket in enumerate(table.buckets(digest)):
+            first = table.slots * (sum(table.levels[:level]) + bucket)
+            slots = range(first, first + table.slots)
+            if any(number(self.strings, self.width * slot, self.width) == own for slot in slots):
+                found.append(level)
+        return shown(found)
+
+
 def check_places(m, k, scheme):
     check(1 <= m <= 2**46 and 1 <= k <= 64 and scheme <= 9, "impossible bits, hashes or scheme")
     check(scheme < 8 or (m >= k and m % k == 0), "bands that leave bits over")
@@ -434,7 +735,14 @@ def check_places(m, k, scheme):
 
 # Each kind with the number of its words in the layout.
 KINDS = {1: (BloomFilter, 3), 2: (BlockedFilter, 1), 3: (CountingFilter, 5), 4: (CountMinSketch, 4), 5: (GrowingFilter, 5)}
+KINDS[6] = DLeftFilter, 6
 KINDS[16] = MultilevelTable, 6
+KINDS[17] = MultiFilterSummary, 4
+KINDS[18] = SingleFilterSummary, 3
+KINDS[19] = CountingMultiFilterSummary, 4
+KINDS[20] = CountingSingleFilterSummary, 3
+KINDS[21] = InterpolationSummary, 4
+KINDS[22] = PageSummary, 5
 
 
 def read(container):

@@ -1,137 +1,18 @@
-//! Everyone's filters behind one trait; loops are inside, so that a virtual call costs nothing.
+//! The filters of the `filters` subject.
 
 use std::hash::{BuildHasher, Hash};
 
 use anyhow::Result;
 use fastbloom_rs::{Deletable, Membership};
-use foldhash::fast::FixedState;
 use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, BlockedBloomFilter, BloomFilter, CountMinSketch,
     CountingBloomFilter, GrowingFilter,
 };
-use oneread::hash::Key;
 use oneread::layout::GrowingLayout;
 use oneread::plan;
 use xorf::Filter;
 
-const SEED: u64 = 1;
-
-fn foldhash() -> FixedState {
-    FixedState::with_seed(SEED)
-}
-
-/// A key that we and all peers can take.
-pub(crate) trait BenchKey: Key + Hash + Copy + Send + Sync + 'static {
-    /// For peers that hash bytes themselves.
-    type Bytes: AsRef<[u8]>;
-    fn bytes(&self) -> Self::Bytes;
-}
-
-impl BenchKey for u64 {
-    type Bytes = [u8; 8];
-    fn bytes(&self) -> [u8; 8] {
-        self.to_ne_bytes()
-    }
-}
-
-impl BenchKey for [u8; 16] {
-    type Bytes = [u8; 16];
-    fn bytes(&self) -> [u8; 16] {
-        *self
-    }
-}
-
-/// A filter, or what is measured like one.
-pub(crate) trait Contender<K> {
-    fn name(&self) -> String;
-    fn clear(&mut self);
-    fn insert(&mut self, keys: &[K]);
-    /// How many of the keys may be there.
-    fn count(&self, keys: &[K]) -> usize;
-    fn bytes(&self) -> usize;
-    fn removes(&self) -> bool {
-        false
-    }
-    fn remove(&mut self, _keys: &[K]) {}
-    /// Whether a rate of false positives makes sense.
-    fn is_filter(&self) -> bool {
-        true
-    }
-}
-
-/// A contender put together from closures.
-struct Made<F, C, I, L, R, B> {
-    name: String,
-    structure: F,
-    clear: C,
-    insert: I,
-    count: L,
-    remove: Option<R>,
-    bytes: B,
-    is_filter: bool,
-}
-
-impl<K, F, C, I, L, R, B> Contender<K> for Made<F, C, I, L, R, B>
-where
-    C: FnMut(&mut F),
-    I: FnMut(&mut F, &[K]),
-    L: Fn(&F, &[K]) -> usize,
-    R: FnMut(&mut F, &[K]),
-    B: Fn(&F) -> usize,
-{
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn clear(&mut self) {
-        (self.clear)(&mut self.structure);
-    }
-
-    fn insert(&mut self, keys: &[K]) {
-        (self.insert)(&mut self.structure, keys);
-    }
-
-    fn count(&self, keys: &[K]) -> usize {
-        (self.count)(&self.structure, keys)
-    }
-
-    fn bytes(&self) -> usize {
-        (self.bytes)(&self.structure)
-    }
-
-    fn removes(&self) -> bool {
-        self.remove.is_some()
-    }
-
-    fn remove(&mut self, keys: &[K]) {
-        if let Some(remove) = &mut self.remove {
-            remove(&mut self.structure, keys);
-        }
-    }
-
-    fn is_filter(&self) -> bool {
-        self.is_filter
-    }
-}
-
-/// A contender without removal.
-fn made<'a, K: 'a, F: 'a>(
-    name: &str,
-    structure: F,
-    clear: impl FnMut(&mut F) + 'a,
-    insert: impl FnMut(&mut F, &[K]) + 'a,
-    count: impl Fn(&F, &[K]) -> usize + 'a,
-    bytes: impl Fn(&F) -> usize + 'a,
-) -> Box<dyn Contender<K> + 'a> {
-    let remove = None::<fn(&mut F, &[K])>;
-    Box::new(Made { name: name.to_owned(), structure, clear, insert, count, remove, bytes, is_filter: true })
-}
-
-fn tally(answers: impl Iterator<Item = bool>) -> usize {
-    answers.map(usize::from).sum()
-}
-
-type Contenders<K> = Vec<Box<dyn Contender<K>>>;
+use super::contest::{BenchKey, Contenders, Made, SEED, foldhash, in_threads, made, tally};
 
 pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
     let layout = plan::bloom::for_bits((bits * n) as u64, n as u64)?;
@@ -310,7 +191,7 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             peer,
             |filter| filter.clear(),
             |filter, keys: &[K]| {
-                in_two_threads(keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
+                in_threads(2, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
             },
             |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
             |filter| filter.num_bits() / 8,
@@ -319,7 +200,7 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             "oneread atomic Bloom",
             AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
             |filter| filter.clear(),
-            |filter, keys| in_two_threads(keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
+            |filter, keys| in_threads(2, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
             |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
             |filter| filter.byte_len(),
         ),
@@ -327,7 +208,7 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             "oneread atomic Bloom, batch",
             AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
             |filter| filter.clear(),
-            |filter, keys| in_two_threads(keys, |keys| filter.insert_many(keys)),
+            |filter, keys| in_threads(2, keys, |keys| filter.insert_many(keys)),
             |filter, keys| {
                 let mut found = 0;
                 filter.contains_many(keys, |answer| found += usize::from(answer));
@@ -339,7 +220,7 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             "oneread atomic blocked",
             AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_seed(blocked, SEED)?),
             |filter| filter.clear(),
-            |filter, keys| in_two_threads(keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
+            |filter, keys| in_threads(2, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
             |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
             |filter| filter.byte_len(),
         ),
@@ -355,14 +236,6 @@ fn hashes<K: Hash>(keys: &[K]) -> Vec<u64> {
 fn count_hashes<K: Hash>(keys: &[K], contains: impl Fn(u64) -> bool) -> usize {
     let hasher = foldhash();
     tally(keys.iter().map(|key| contains(hasher.hash_one(key))))
-}
-
-fn in_two_threads<K: Sync>(keys: &[K], work: impl Fn(&[K]) + Sync) {
-    let (first, second) = keys.split_at(keys.len() / 2);
-    std::thread::scope(|scope| {
-        scope.spawn(|| work(first));
-        work(second);
-    });
 }
 
 /// Filters of other designs near a rate of .4%, for orientation; fastbloom at 12 bits is the measure.

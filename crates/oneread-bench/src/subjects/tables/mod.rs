@@ -1,9 +1,11 @@
 //! Tables beside hashbrown and the standard library: time, bytes an entry, buckets read an operation.
 //!
-//! A contender is filled with n keys once. Then a round looks up keys that are there, or that are not; or removes some and puts
-//! them back, timing the one or the other, so that both are measured in a table that is as full as it was planned to be.
+//! A contender is filled with n keys once. Then a round looks up keys that are there, or that are not; or removes a tenth and puts
+//! them back, timing the one or the other, so that both are measured in a table that is as full as it was planned to be, or nearly. No
+//! operation may read more buckets than its table promises: that is asserted, in a pass that is not timed.
 
 mod contenders;
+mod maps;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +14,7 @@ use anyhow::Result;
 use super::Subject;
 use crate::measure::{Bench, Contestant, timed};
 use crate::workload::random_words;
-use contenders::Contender;
+use maps::Act;
 
 pub(crate) struct Tables;
 
@@ -47,21 +49,34 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
     let (present, absent) = keys.split_at(n);
     let operations = n.min(OPERATIONS);
     // Of all ages: the first keys are where a table puts keys while it is empty.
-    let sample: Vec<u64> = present.iter().step_by(n / operations).copied().collect();
+    let every = |step: usize| -> Vec<u64> { present.iter().step_by(step).copied().collect() };
+    let (sample, changed) = (every(n / operations), every(10.max(n / OPERATIONS)));
+    let absent_sample = &absent[..operations];
     // Small sets are gone through several times a round.
-    let passes = (OPERATIONS / operations).max(1);
+    let passes = OPERATIONS / operations;
+    let changes = (OPERATIONS / changed.len()).min(10);
     let mut contenders = contenders::all(n)?;
-    let peer = contenders[0].name();
-    let mut facts = Vec::new();
+    let peer = contenders[0].name().to_owned();
     for contender in &mut contenders {
         contender.insert(present);
         assert_eq!(contender.count(present), n, "{} has lost a key", contender.name());
         assert_eq!(contender.count(absent), 0, "{} has found a key that is not there", contender.name());
-        facts.push(facts_of(contender.as_ref(), n, &sample, &absent[..operations]));
     }
+    // Bytes an entry, and what operations read: counted once, apart from the rounds that are timed.
+    let bytes: Vec<_> = contenders.iter().map(|contender| contender.bytes() as f64 / n as f64).collect();
+    let mut facts_of = |act, keys: &[u64]| -> Vec<BTreeMap<&'static str, f64>> {
+        let facts = contenders.iter_mut().zip(&bytes).map(|(contender, &bytes)| {
+            let mut facts = contender.reads(act, keys);
+            facts.insert("bytes an entry", bytes);
+            facts
+        });
+        facts.collect()
+    };
+    let [hit, miss] = [sample.as_slice(), absent_sample].map(|keys| facts_of(Act::Look, keys));
+    let [remove, insert] = [Act::Remove, Act::Insert].map(|act| facts_of(act, &changed));
 
-    for (workload, keys) in [("hit", sample.as_slice()), ("miss", &absent[..operations])] {
-        let looking = contenders.iter().zip(&facts).map(|(contender, facts)| {
+    for (workload, keys, facts) in [("hit", sample.as_slice(), hit), ("miss", absent_sample, miss)] {
+        let looking = contenders.iter().zip(facts).map(|(contender, facts)| {
             let round = move || {
                 timed(|| {
                     let found: usize = (0..passes).map(|_| contender.count(std::hint::black_box(keys))).sum();
@@ -69,30 +84,30 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
                     (passes * keys.len()) as u64
                 })
             };
-            Contestant::new(contender.name(), round).with_facts(facts.clone())
+            Contestant::new(contender.name(), round).with_facts(facts)
         });
         bench.contest(&format!("{label}: {workload}"), &peer, looking.collect());
     }
 
-    for workload in ["remove", "insert"] {
-        let changing = contenders.iter_mut().zip(&facts).map(|(contender, facts)| {
-            let (name, keys) = (contender.name(), sample.as_slice());
+    for (workload, facts) in [("remove", remove), ("insert", insert)] {
+        let changing = contenders.iter_mut().zip(facts).map(|(contender, facts)| {
+            let (name, keys) = (contender.name().to_owned(), changed.as_slice());
             let round = move || {
-                if workload == "insert" {
-                    contender.remove(keys);
-                    return timed(|| {
-                        contender.insert(keys);
-                        operations as u64
+                let change = |_| {
+                    let count = keys.len() as u64;
+                    let removal = timed(|| {
+                        contender.remove(keys);
+                        count
                     });
-                }
-                let sample = timed(|| {
-                    contender.remove(keys);
-                    operations as u64
-                });
-                contender.insert(keys);
-                sample
+                    let insertion = timed(|| {
+                        contender.insert(keys);
+                        count
+                    });
+                    if workload == "insert" { insertion } else { removal }
+                };
+                (0..changes).map(change).sum()
             };
-            Contestant::new(name, round).with_facts(facts.clone())
+            Contestant::new(name, round).with_facts(facts)
         });
         bench.contest(&format!("{label}: {workload}"), &peer, changing.collect());
     }
@@ -100,30 +115,4 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
         assert_eq!(contender.count(present), n, "{} has lost a key", contender.name());
     }
     Ok(())
-}
-
-/// Bytes an entry, and the buckets, cells or links of a chain that lookups read, on average and at most.
-fn facts_of(
-    contender: &dyn Contender,
-    items: usize,
-    present: &[u64],
-    absent: &[u64],
-) -> BTreeMap<&'static str, f64> {
-    let mut facts = BTreeMap::new();
-    if let Some(bytes) = contender.bytes() {
-        facts.insert("bytes an entry", bytes as f64 / items as f64);
-    }
-    for (name, keys) in [("reads a hit", present), ("reads a miss", absent)] {
-        if let Some(reads) = contender.reads(keys) {
-            assert!(
-                reads.most <= contender.most_reads(),
-                "{} reads {} buckets, and promised {}",
-                contender.name(),
-                reads.most,
-                contender.most_reads()
-            );
-            facts.insert(name, reads.mean);
-        }
-    }
-    facts
 }

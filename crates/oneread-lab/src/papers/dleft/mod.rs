@@ -1,20 +1,21 @@
 //! Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment.
 //!
 //! What is calculated is the limit for many buckets. It is confirmed by another method for the tables of loads, and by
-//! simulation of 3 × 4096 buckets for the rates; so large a table is off by .01%.
+//! real filters of 3 × 4096 buckets for the rates; so large a table is off by .01%.
 
 mod counting;
+mod filters;
 mod fluid;
+mod groups;
 mod simulation;
 
 use oneread::layout::{BucketBits, DLeftLayout, Semisort, Ties};
 use oneread::plan::{cuckoo, dleft};
 
+use self::filters::{offline, other_load, rate, simulated_extreme, simulated_rate};
 use self::simulation::Table;
 use super::random::Random;
-use crate::digits::number;
 use crate::experiment::{Context, Error};
-use crate::finding::Measured;
 use crate::{Experiment, Finding, Paper, Printed};
 
 /// Loads 0, 1, … at four items a bucket.
@@ -27,7 +28,7 @@ const TABLE_II: [&str; 10] = [
 ];
 
 const SUBTABLES: u32 = 3;
-/// The buckets of a sub-table in simulations: 49152 balls make a load of 4.
+/// The buckets of a sub-table in filters and simulations: 49152 balls make a load of 4.
 const BUCKETS: u64 = 4096;
 const LOAD_64: f64 = 4.0;
 const LOAD_128: f64 = 6.4;
@@ -55,6 +56,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
             (BucketBits::Bits64, Semisort::Paper, 1),
         ),
         simulated_rate(),
+        simulated_extreme("fewest", 23),
+        simulated_extreme("most", 75),
         simulated_bins(),
         bloom("bloom-20-bits", "A Bloom filter with 20 bits per item (II-B)", "0.00006713…", LOAD_128),
     ]);
@@ -90,8 +93,13 @@ pub(super) fn experiments() -> Vec<Experiment> {
         cuckoo_cells(),
         offline("64-bit-offline", "64-bit buckets, load 4", "0.00023894", 32_768, BucketBits::Bits64),
         offline("128-bit-offline", "128-bit buckets, load 6", "0.000004605", 49_152, BucketBits::Bits128),
+        other_load(25),
+        other_load(50),
+        other_load(75),
+        other_load(110),
         counting::fixed_remainders(),
         counting::dynamic_remainders(),
+        counting::two_sizes(),
     ]);
     experiments
 }
@@ -184,28 +192,6 @@ fn load_of(bucket_bits: BucketBits) -> f64 {
     }
 }
 
-/// The false positives of simulated tables.
-fn simulate(context: &Context, trials: u64, layout: DLeftLayout, items: u64) -> Measured {
-    context.trials(trials, |seed| Table::filled(layout, items, Random::with_seed(seed)).0.false_positive())
-}
-
-fn rate(
-    name: &'static str,
-    claim: &str,
-    printed: Printed,
-    (bucket_bits, semisort, group): (BucketBits, Semisort, u32),
-) -> Experiment {
-    let load = load_of(bucket_bits);
-    new(format!("rate/{name}"), format!("False positives at load {load}: {claim}"), printed, move |context| {
-        let layout = layout(bucket_bits, semisort, group)?;
-        let plan = dleft::plan(layout, load)?;
-        let items = (load * layout.total_buckets() as f64).round() as u64;
-        let measured = simulate(context, context.effort(40, 1000), layout, items);
-        let note = format!("{} if a key that matches twice counts once", number(plan.false_positive_exact));
-        Ok(Finding::calculated(plan.false_positive).and_measured(measured).note(note))
-    })
-}
-
 fn bloom(name: &'static str, claim: &str, printed: &str, load: f64) -> Experiment {
     new(format!("rate/{name}"), format!("False positives: {claim}"), Printed::number(printed), move |_| {
         let bucket_bits = if load == LOAD_64 { BucketBits::Bits64 } else { BucketBits::Bits128 };
@@ -213,21 +199,6 @@ fn bloom(name: &'static str, claim: &str, printed: &str, load: f64) -> Experimen
         let note = format!("{} hash functions", plan.bloom_hashes);
         Ok(Finding::calculated(plan.bloom_false_positive).note(note))
     })
-}
-
-/// 1000 trials with 100,000 queries each found 45 in each.
-fn simulated_rate() -> Experiment {
-    new(
-        "simulation/rate",
-        "49152 balls, 1000 trials of 100,000 queries: the false positive rate of 64-bit semi-sorted buckets (II-B)",
-        Printed::counted("0.00044988"),
-        |context| {
-            let layout = layout(BucketBits::Bits64, Semisort::Paper, 1)?;
-            let measured =
-                simulate(context, context.effort(40, 1000), layout, LOAD_64 as u64 * layout.total_buckets());
-            Ok(Finding::calculated(dleft::plan(layout, LOAD_64)?.false_positive).and_measured(measured))
-        },
-    )
 }
 
 fn simulated_bins() -> Experiment {
@@ -243,7 +214,10 @@ fn simulated_bins() -> Experiment {
             const HIGHEST: u32 = 12;
             let load = BALLS as f64 / layout.total_buckets() as f64;
             let loads = dleft::loads(&buckets, Ties::Left, load, HIGHEST)?;
-            let measured = simulate(context, context.effort(40, 400), layout, BALLS);
+            // More balls than the buckets of a filter have room for.
+            let measured = context.trials(context.effort(40, 400), |seed| {
+                Table::filled(layout, BALLS, Random::with_seed(seed)).0.false_positive()
+            });
             let finding = Finding::calculated(dleft::false_positive(layout, &loads)).and_measured(measured);
             let bins = BALLS as f64 / LOAD_64;
             // The limit for few buckets is off by some 1/N.
@@ -306,44 +280,5 @@ fn cuckoo_cells() -> Experiment {
         "Cuckoo hashing with four choices places n elements into less than 1.05n cells (II-D)",
         Printed::at_most("1.05"),
         |_| Ok(Finding::calculated(cuckoo::threshold(4, 1)?.recip())),
-    )
-}
-
-/// All items inserted, then each taken out and inserted again, ten times over.
-fn offline(
-    name: &'static str,
-    claim: &str,
-    printed: &'static str,
-    items: u64,
-    bucket_bits: BucketBits,
-) -> Experiment {
-    const OFFLINE_SUBTABLES: u32 = 2;
-    const ROUNDS: usize = 10;
-    new(
-        format!("rate/{name}"),
-        format!("False positives after ten rounds of re-insertion into 2 × 4096 buckets (II-D): {claim}"),
-        Printed::counted(printed),
-        move |context| {
-            let layout = DLeftLayout::new(OFFLINE_SUBTABLES, BUCKETS, bucket_bits)?;
-            let measure = |ties: Ties| {
-                context.trials(context.effort(10, 200), |seed| {
-                    let random = Random::with_seed(seed);
-                    let (mut table, mut places) = Table::filled(layout.with_ties(ties), items, random);
-                    for round in 1..=ROUNDS {
-                        for (item, place) in (0..).zip(&mut places) {
-                            table.remove(*place);
-                            *place = table.insert(random.item(item), round);
-                        }
-                    }
-                    table.false_positive()
-                })
-            };
-            let (left, at_random) = (measure(Ties::Left), measure(Ties::Random));
-            let note = format!(
-                "ties to the left; {} with random ties: the rule is not printed",
-                number(at_random.value)
-            );
-            Ok(Finding::measured(left).note(note))
-        },
     )
 }

@@ -1,4 +1,5 @@
-//! A d-left table as balls and bins: the loads of its buckets, and the false positives that follow from them.
+//! A d-left table as balls and bins: the loads of its buckets, and the false positives that follow from them. It is for what filters
+//! do not do: more items than there is room for, and balancing with random ties.
 
 use oneread::layout::{DLeftLayout, Ties};
 
@@ -8,8 +9,6 @@ use crate::papers::random::{Choices, Random};
 pub(super) struct Table {
     layout: DLeftLayout,
     loads: Vec<Vec<u32>>,
-    /// The most items that each bucket ever had.
-    most: Vec<Vec<u32>>,
 }
 
 /// Sub-table and bucket.
@@ -20,7 +19,7 @@ impl Table {
     pub(super) fn new(layout: DLeftLayout) -> Self {
         let loads: Vec<Vec<u32>> =
             layout.buckets().iter().map(|&buckets| vec![0; buckets as usize]).collect();
-        Self { layout, most: loads.clone(), loads }
+        Self { layout, loads }
     }
 
     /// A table of so many items, and where these are.
@@ -49,10 +48,7 @@ impl Table {
             }
         }
         let (subtable, bucket) = best;
-        let load = &mut self.loads[subtable][bucket];
-        *load += 1;
-        let most = &mut self.most[subtable][bucket];
-        *most = (*most).max(*load);
+        self.loads[subtable][bucket] += 1;
         best
     }
 
@@ -71,24 +67,6 @@ impl Table {
             loads.chunks(self.layout.group() as usize).map(of_group).sum::<f64>() / loads.len() as f64
         };
         self.loads.iter().map(of_subtable).sum()
-    }
-
-    /// The chance that a key matches any fingerprint of its buckets, all being of `bits` bits.
-    pub(super) fn false_positive_of_fixed(&self, bits: u32) -> f64 {
-        let misses = 1.0 - 0.5f64.powi(bits as i32);
-        let none_in = |loads: &Vec<u32>| {
-            loads.iter().map(|&load| misses.powi(load as i32)).sum::<f64>() / loads.len() as f64
-        };
-        1.0 - self.loads.iter().map(none_in).product::<f64>()
-    }
-
-    /// Formula (1) with fingerprints as long as `bits` says for the most items that their bucket ever had.
-    pub(super) fn false_positive_by_most(&self, bits: impl Fn(u32) -> u32) -> f64 {
-        let of_subtable = |(loads, most): (&Vec<u32>, &Vec<u32>)| {
-            let sum: f64 = loads.iter().zip(most).map(|(&load, &most)| matches(load, bits(most))).sum();
-            sum / loads.len() as f64
-        };
-        self.loads.iter().zip(&self.most).map(of_subtable).sum()
     }
 }
 

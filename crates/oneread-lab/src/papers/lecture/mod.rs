@@ -4,6 +4,7 @@ mod census;
 mod cuckoo;
 mod families;
 mod filters;
+mod four_independent;
 mod probing;
 
 use crate::experiment::{Context, Error};

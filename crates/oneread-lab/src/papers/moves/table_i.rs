@@ -15,6 +15,8 @@ struct Scheme {
     id: &'static str,
     name: &'static str,
     moves: Moves,
+    /// How many times sooner than by its deletion an item leaves the stash, as was seen.
+    sooner: f64,
     rows: [Row; 3],
 }
 
@@ -24,19 +26,10 @@ pub(super) struct Row {
     pub(super) levels: u32,
     pub(super) average: Option<&'static str>,
     pub(super) largest: Option<&'static str>,
-    /// The steps an item after the warm-up, of all quick trials together: four standard errors are then less than what the
-    /// paper's own trials leave open.
-    rounds: u64,
 }
 
-const fn row(
-    items: u64,
-    levels: u32,
-    largest: Option<&'static str>,
-    average: Option<&'static str>,
-    rounds: u64,
-) -> Row {
-    Row { items, levels, average, largest, rounds }
+const fn row(items: u64, levels: u32, largest: Option<&'static str>, average: Option<&'static str>) -> Row {
+    Row { items, levels, average, largest }
 }
 
 const fn hints(chain: HintChain) -> Hints {
@@ -48,78 +41,102 @@ const SCHEMES: [Scheme; 6] = [
         id: "no-move",
         name: "without moves",
         moves: Moves::None,
+        sooner: 1.0,
         rows: [
-            row(8192, 11, None, None, 0),
-            row(16_384, 12, Some("29"), Some("4.375"), 0),
-            row(32_768, 13, Some("31"), Some("3.896"), 0),
+            row(8192, 11, None, None),
+            row(16_384, 12, Some("29"), Some("4.375")),
+            row(32_768, 13, Some("31"), Some("3.896")),
         ],
     },
     Scheme {
         id: "second-chance",
         name: "with Second Chance",
         moves: Moves::SecondChance,
+        sooner: 1.0,
         rows: [
-            row(8192, 6, Some("2"), Some(".001"), 128),
-            row(16_384, 6, Some("2"), Some(".001"), 128),
-            row(32_768, 6, Some("1"), Some(".003"), 128),
+            row(8192, 6, Some("2"), Some(".001")),
+            row(16_384, 6, Some("2"), Some(".001")),
+            row(32_768, 6, Some("1"), Some(".003")),
         ],
     },
     Scheme {
         id: "hint-1-move",
         name: "with hints and one move a deletion",
         moves: Moves::Hints(hints(HintChain::One)),
-        rows: [
-            row(8192, 7, Some("2"), Some(".004"), 8000),
-            row(16_384, 7, None, None, 500),
-            row(32_768, 7, None, None, 250),
-        ],
+        sooner: 2.0,
+        rows: [row(8192, 7, Some("2"), Some(".004")), row(16_384, 7, None, None), row(32_768, 7, None, None)],
     },
     Scheme {
         id: "hint-moves",
         name: "with hints and any number of moves a deletion",
         moves: Moves::Hints(hints(HintChain::Recursive)),
+        sooner: 9.0,
         rows: [
-            row(8192, 6, Some("5"), Some(".063"), 5000),
-            row(16_384, 6, Some("5"), Some(".131"), 3000),
-            row(32_768, 6, Some("7"), Some(".246"), 1200),
+            row(8192, 6, Some("5"), Some(".063")),
+            row(16_384, 6, Some("5"), Some(".131")),
+            row(32_768, 6, Some("7"), Some(".246")),
         ],
     },
     Scheme {
         id: "hint-1-move-second-chance",
         name: "with hints, one move a deletion and Second Chance",
         moves: Moves::Both(hints(HintChain::One)),
+        sooner: 2.0,
         rows: [
-            row(8192, 4, Some("10"), Some("1.198"), 2400),
-            row(16_384, 4, Some("15"), Some("2.345"), 1000),
-            row(32_768, 4, Some("18"), Some("4.678"), 600),
+            row(8192, 4, Some("10"), Some("1.198")),
+            row(16_384, 4, Some("15"), Some("2.345")),
+            row(32_768, 4, Some("18"), Some("4.678")),
         ],
     },
     Scheme {
         id: "hint-moves-second-chance",
         name: "with hints, any number of moves a deletion and Second Chance",
         moves: Moves::Both(hints(HintChain::Recursive)),
+        sooner: 5.5,
         rows: [
-            row(8192, 4, Some("6"), Some(".236"), 4000),
-            row(16_384, 4, Some("8"), Some(".455"), 3000),
-            row(32_768, 4, Some("9"), Some(".911"), 1000),
+            row(8192, 4, Some("6"), Some(".236")),
+            row(16_384, 4, Some("8"), Some(".455")),
+            row(32_768, 4, Some("9"), Some(".911")),
         ],
     },
 ];
 
-/// The quick trials of a row: enough for a standard error.
-const QUICK: u64 = 16;
+/// The quick trials of a row: enough for a standard error that is itself off by an eighth.
+const QUICK: u64 = 32;
+
+/// The standard error that is wanted, as a share of the printed average: four times three halves of it are below the tenth by which a
+/// measurement can tell. That the error is seen half too large takes four times its own error, so that one row in ten thousand seeds is
+/// undecided by chance.
+const PRECISION: f64 = 0.018;
+
+/// The steps for each item, of all quick trials together, that are affordable.
+const MOST_ROUNDS: f64 = 12_000.0;
+
+/// Looked at where nothing is printed, or where the stash is so small that the precision is not affordable.
+const FEW_ROUNDS: f64 = 512.0;
+
+/// The steps for each item that a quick measurement takes: items stay n/s steps and the stash is nearly Poisson with mean μ, so that its
+/// mean over r·n steps has the variance 2μ/(s·r).
+fn rounds(average: Option<&str>, sooner: f64) -> u64 {
+    let wanted = average.map_or(f64::INFINITY, |average| 2.0 / (sooner * mean(average) * PRECISION.powi(2)));
+    if wanted > MOST_ROUNDS { FEW_ROUNDS as u64 } else { wanted.ceil() as u64 }
+}
+
+/// The chances of Second Chance are seen at once in every table: these trials, with so many steps an item, tell its averages to a tenth.
+const TRIALS_OF_CHANCES: u64 = 16;
+const ROUNDS_OF_CHANCES: u64 = 16;
 
 pub(super) fn experiments() -> Vec<Experiment> {
     let mut experiments = Vec::new();
-    for Scheme { id, name, moves, rows } in SCHEMES {
-        experiments.extend(rows.map(|row| average(id, name, moves, row)));
+    for Scheme { id, name, moves, sooner, rows } in SCHEMES {
+        experiments.extend(rows.map(|row| average(id, name, moves, sooner, row)));
         experiments.extend(rows.map(|row| maximum::largest(id, name, moves, row)));
     }
     experiments
 }
 
 /// The mean stash: at the end in the paper, over time after a warm-up here, which is the same and takes fewer trials.
-fn average(id: &str, name: &str, moves: Moves, row: Row) -> Experiment {
+fn average(id: &str, name: &str, moves: Moves, sooner: f64, row: Row) -> Experiment {
     let Row { items, levels, .. } = row;
     // The mean of 10,000 stashes that are nearly Poisson.
     let printed = row
@@ -132,21 +149,29 @@ fn average(id: &str, name: &str, moves: Moves, row: Row) -> Experiment {
         move |context| match moves {
             Moves::None => without_moves(context, row),
             Moves::SecondChance => {
-                let rounds = row.rounds / QUICK;
-                let trial = |seed| odds::mean_stash(items, levels, rounds, seed);
-                let stashes: Result<Vec<f64>, Error> =
-                    context.each(context.effort(QUICK, 40 * QUICK), trial).into_iter().collect();
+                let trial = |seed| odds::mean_stash(items, levels, ROUNDS_OF_CHANCES, seed);
+                let stashes: Result<Vec<f64>, Error> = context
+                    .each(context.effort(TRIALS_OF_CHANCES, 20 * TRIALS_OF_CHANCES), trial)
+                    .into_iter()
+                    .collect();
                 let note = "from the chances that the next item finds no room, which are seen more often than stashes";
                 Ok(Finding::measured(Measured::mean(&stashes?)).note(note))
             }
             _ => {
                 let simulation = Simulation::new(halving(items, levels, moves)?, items)?;
-                let steps = simulation.warm_up() + row.rounds / QUICK * items;
-                let trials = context.effort(QUICK, 20 * QUICK);
+                let rounds = rounds(row.average, sooner);
+                // Where a quick measurement is coarse, a full one has a figure to judge, and takes its time.
+                let is_coarse = row.average.is_some() && rounds as f64 == FEW_ROUNDS;
+                let a_trial = rounds.div_ceil(QUICK) * context.effort(1, if is_coarse { 20 } else { 1 });
+                let steps = simulation.warm_up() + a_trial * items;
+                let trials = context.effort(QUICK, 10 * QUICK);
                 let report = simulate(context, &simulation.with_steps(steps), trials)?;
                 let stash = report.mean_stash().ok_or("no steps after the warm-up")?;
                 let measured = Measured { value: stash.mean, standard_error: stash.standard_error };
-                Ok(Finding::measured(measured).note(format!("at most {} at a time", report.max_stash())))
+                let note = format!("at most {} at a time", report.max_stash());
+                let is_coarse = context.effort(is_coarse, false);
+                let coarse = if is_coarse { "; too rare to be told by a quick measurement" } else { "" };
+                Ok(Finding::measured(measured).note(note + coarse))
             }
         },
     )

@@ -1,7 +1,12 @@
 //! Simple Summaries for Hashing With Choices.
 
+mod conditioned;
 mod counters;
 mod deletions;
+mod direct;
+mod filled;
+mod lazily;
+mod real;
 mod simulation;
 mod summary;
 mod tables;
@@ -14,6 +19,7 @@ use crate::{Experiment, Finding, Paper, Printed};
 pub(super) fn experiments() -> Vec<Experiment> {
     let mut experiments = tables::experiments();
     experiments.extend(summary::experiments());
+    experiments.extend(direct::experiments());
     experiments.extend(deletions::experiments());
     experiments.extend(counters::experiments());
     experiments
@@ -27,6 +33,12 @@ fn new(
 ) -> Experiment {
     Experiment::new(Paper::Summaries, name, claim, printed, look)
 }
+
+/// What is less likely is not believed to have happened in the paper's simulations.
+const BELIEVABLE: f64 = 1e-3;
+
+/// The items of the smaller example.
+const ITEMS_10K: u64 = 10_000;
 
 /// Section IX's table for 10,000 items.
 fn table_10k() -> Result<MultilevelLayout, LayoutError> {

@@ -8,7 +8,8 @@
 //! | [`false_positive`], [`false_positive_exact`] | the odds of a layout whose loads are known, computed or measured |
 //! | [`fixed_remainders`] | the odds of a filter whose fingerprints have one length |
 //! | [`zero_count_bits`] | the bits that count the zeros among leading bits |
-//! | [`for_bits_per_key`] | the layout for a number of items and a size |
+//! | [`for_items`], [`for_rate`] | the layout for a number of items, and a size or a rate |
+//! | [`for_bits_per_key`] | the paper's layout for a number of items and a size |
 //!
 //! Letters in the formulas: d sub-tables; `Q_ij`, the fraction of sub-table i's buckets with load j; f(j),
 //! the length of a fingerprint in a bucket of load j.
@@ -23,12 +24,14 @@
 
 mod churn;
 mod loads;
+mod pages;
+mod sizes;
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 
-use crate::layout::{BucketBits, DLeftLayout, LayoutError};
+use crate::layout::DLeftLayout;
 
 use super::OutOfRange;
 use super::bloom;
@@ -37,6 +40,7 @@ use super::float::{ceil, expm1, floor, ln_1p};
 
 pub use churn::{Churned, MOST_CHURNED_LOAD, MOST_TURNOVERS, churned};
 pub use loads::{Loads, MOST_LOAD, loads};
+pub use sizes::{for_bits_per_key, for_items, for_rate};
 
 /// The odds of a d-left filter at a load.
 ///
@@ -58,7 +62,7 @@ pub struct Plan {
     pub false_positive_exact: f64,
     /// The fraction of items that find no room in any of their buckets.
     pub overflow: f64,
-    /// The bits of a bucket over the items for each bucket.
+    /// The bits of the filter over its items.
     pub bits_per_item: f64,
     /// The best number of hash functions for a Bloom filter of this size.
     pub bloom_hashes: u32,
@@ -87,9 +91,17 @@ pub struct Plan {
 /// ```
 pub fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
     check("load", load, f64::MIN_POSITIVE, f64::from(layout.capacity()))?;
+    match layout.pages() {
+        Some(_) => pages::plan(layout, load),
+        None => whole(layout, load),
+    }
+}
+
+/// The odds of one filter: of all of it, or of a page.
+fn whole(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
     let of_capacity = loads(layout.buckets(), layout.ties(), load, layout.capacity())?;
     let unbounded = loads(layout.buckets(), layout.ties(), load, layout.capacity() + 1)?;
-    let bits_per_item = f64::from(layout.bucket_bits().bits()) / load;
+    let bits_per_item = layout.bits() as f64 / layout.total_buckets() as f64 / load;
     let bloom_hashes = best_hashes(bits_per_item);
     Ok(Plan {
         load_fraction: unbounded.overall(),
@@ -137,13 +149,23 @@ pub fn false_positive(layout: DLeftLayout, loads: &Loads) -> f64 {
 /// the key's buckets.
 #[must_use]
 pub fn false_positive_exact(layout: DLeftLayout, loads: &Loads) -> f64 {
-    let any = |load: f64, probability: f64| -expm1(load * ln_1p(-probability));
-    let ln_none: f64 = loads
-        .by_subtable()
-        .iter()
-        .map(|fractions| ln_1p(-of_subtable(layout, fractions, any).min(1.0)))
-        .sum();
-    -expm1(ln_none)
+    any_match(loads.by_subtable().iter().map(|fractions| of_subtable(layout, fractions, any_of_bucket)))
+}
+
+/// 1 − (1 − p)^load: the odds of a match in a bucket.
+fn any_of_bucket(load: f64, probability: f64) -> f64 {
+    -expm1(load * ln_1p(-probability))
+}
+
+/// The odds of a match in a bucket whose `load` fingerprints have `bits` bits.
+pub(crate) fn bucket_match(load: f64, bits: u32) -> f64 {
+    // Of no fingerprints there is no length to speak of.
+    if load == 0.0 { 0.0 } else { any_of_bucket(load, match_probability(bits)) }
+}
+
+/// The odds of a match in any sub-table, from those in each.
+pub(crate) fn any_match(of_subtables: impl Iterator<Item = f64>) -> f64 {
+    -expm1(of_subtables.map(|odds| ln_1p(-odds.min(1.0))).sum())
 }
 
 /// The odds of a match in a key's bucket of one sub-table, where `of_bucket` gives those of a bucket of (load,
@@ -179,7 +201,7 @@ pub(super) fn convolution(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// 2^−bits: the odds that a key matches a fingerprint that is not its own.
-fn match_probability(bits: u32) -> f64 {
+pub(in crate::plan) fn match_probability(bits: u32) -> f64 {
     // By its exponent; 2^−1000 is more than the smallest float, and as good as 0.
     f64::from_bits(u64::from(f64::MAX_EXP as u32 - 1 - bits.min(1000)) << (f64::MANTISSA_DIGITS - 1))
 }
@@ -225,37 +247,4 @@ pub const fn zero_count_bits(highest: u32) -> u32 {
     let states = (highest + 1) * (highest + 2) / 2;
     // The bits of the largest number among 0 … states − 1.
     u128::BITS - (states - 1).leading_zeros()
-}
-
-/// Equal sub-tables with room for `items` at `bits_per_key`, rounded up.
-///
-/// # Errors
-/// If the bits a key are not positive and finite, or too few for a bucket to hold its items; and as
-/// [`DLeftLayout::new`].
-///
-/// # Example
-/// ```
-/// use oneread::layout::BucketBits;
-/// use oneread::plan::dleft;
-///
-/// assert!(dleft::for_bits_per_key(3, 49152, 10.0, BucketBits::Bits64).is_err());
-/// let layout = dleft::for_bits_per_key(3, 49152, 16.0, BucketBits::Bits64)?;
-/// assert_eq!(layout.buckets(), [4096, 4096, 4096]);
-/// # Ok::<(), oneread::layout::LayoutError>(())
-/// ```
-pub fn for_bits_per_key(
-    subtables: u32,
-    items: u64,
-    bits_per_key: f64,
-    bucket_bits: BucketBits,
-) -> Result<DLeftLayout, LayoutError> {
-    // Checks the sub-tables before they are divided by.
-    DLeftLayout::new(subtables, 1, bucket_bits)?;
-    let bits = f64::from(bucket_bits.bits());
-    if !(bits_per_key > bits / f64::from(bucket_bits.capacity()) && bits_per_key.is_finite()) {
-        return Err(LayoutError::BitsPerKey { found: bits_per_key });
-    }
-    let buckets_each = items.max(1) as f64 * bits_per_key / bits / f64::from(subtables);
-    // A float above the range becomes the largest number, which is too large in any case.
-    DLeftLayout::new(subtables, ceil(buckets_each) as u64, bucket_bits)
 }

@@ -45,8 +45,12 @@ pub(super) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64) -> Ve
         for together in 1..=balls {
             ln_ways += ln((balls + 1 - together) as f64 / (together as f64 * buckets));
             let ln_factor = ln_ways + ln((buckets + 1.0) * together as f64 / balls as f64 - 1.0);
-            // The ratio of neighbours only falls, and is below 1 for no more items than buckets.
+            // The ratio of neighbours only falls, and is below 1 for no more items than buckets. Of one item more than buckets the first
+            // term is 0, and those after it are not.
             if ln_factor < ln_negligible {
+                if together == 1 && balls as f64 > buckets {
+                    continue;
+                }
                 break;
             }
             let beyond = together.saturating_sub(slots);

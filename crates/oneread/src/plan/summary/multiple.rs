@@ -1,4 +1,10 @@
 //! The multiple filters of section VIII-B: filter i has the items at level i and deeper.
+//!
+//! # Lists
+//! A list from level f on errs at level f if one of its s strings of b bits is that of the key, 1 − (1 − 2^−b)^s, and certainly if s items
+//! are more than it has room for. At a level i > f it errs with the strings of that level or deeper ones. Two things are left out: that a
+//! full list may err at levels behind f too, by at most as many keys as it has, beside all those of level f − 1; and that a string names its level at
+//! once and not step by step, which are reads behind a read that is as rare as 2^−b.
 
 use alloc::vec::Vec;
 
@@ -6,7 +12,7 @@ use crate::hash::probes::SchemeName;
 use crate::layout::{BloomLayout, LayoutError, MultipleFiltersLayout};
 
 use super::super::bloom;
-use super::super::float::{exp, ln_sum};
+use super::super::float::{exp, expm1, ln, ln_1p, ln_sum};
 use super::super::interpolation::Interpolated;
 use super::super::multilevel::MultilevelPlan;
 use super::Odds;
@@ -66,24 +72,36 @@ fn numbers_that_count(table: &MultilevelPlan, level: usize, function: impl Fn(u6
 
 impl Names for Exact<'_> {
     fn ln_names(&self, level: usize, reached: u64) -> f64 {
-        let (bits, hashes) = self.layout.filters()[level];
-        // Of no items both are certainly 0, whatever the correction.
-        bloom::ln_partitioned(bits, hashes, reached) + self.corrections[level].at(reached)
+        match self.corrections.get(level) {
+            // Of no items both are certainly 0, whatever the correction.
+            Some(correction) => ln_partitioned(self.layout, level, reached) + correction.at(reached),
+            None => ln_partitioned(self.layout, level, reached),
+        }
     }
 
     const STEP_BY_STEP: bool = true;
 }
 
+/// The logarithm of the probability that a filter errs, by the formula of partitioned ones; or that a list does.
+fn ln_partitioned(layout: &MultipleFiltersLayout, level: usize, items: u64) -> f64 {
+    match (layout.filters().get(level), layout.list()) {
+        (Some(&(bits, hashes)), _) => bloom::ln_partitioned(bits, hashes, items),
+        (None, Some(list)) if level > layout.filters().len() || items <= list.items() => {
+            let ln_differs = ln_1p(-exp(-core::f64::consts::LN_2 * f64::from(list.fingerprint_bits())));
+            ln(-expm1(items as f64 * ln_differs))
+        }
+        // Full, so that every key is taken for one of its own.
+        (None, _) => 0.0,
+    }
+}
+
 pub(super) fn odds(table: &MultilevelPlan, layout: &MultipleFiltersLayout) -> Result<Odds, LayoutError> {
-    let (expected, found) = (table.layout().level_count(), layout.filters().len());
+    let (expected, found) = (table.layout().level_count(), layout.level_count());
     if expected != found {
         return Err(LayoutError::FilterForEachLevel { expected, found });
     }
     let exact = Exact::new(table, layout);
-    let ln_failure_by_level = reads::ln_failures(table, |level, below| {
-        let (bits, hashes) = layout.filters()[level];
-        bloom::ln_partitioned(bits, hashes, below)
-    });
+    let ln_failure_by_level = reads::ln_failures(table, |level, below| ln_partitioned(layout, level, below));
     let ln_failure_exact_by_level = reads::ln_failures(table, |level, below| exact.ln_names(level, below));
     let ln_total = |by_level: &[f64]| by_level.iter().copied().fold(f64::NEG_INFINITY, ln_sum);
     let (extra_reads_per_hit, reads_per_miss) = reads::expected(table, &exact);

@@ -4,6 +4,7 @@
 //! 1. For each key there is an entry with its string and level; equal strings are neighbours, in no order of their levels.
 //! 2. Block number i has the strings whose leading bits are i, in order.
 
+mod array;
 mod packed;
 
 use alloc::vec;
@@ -13,11 +14,12 @@ use core::fmt;
 use super::error::check_level;
 use super::single::check_levels;
 use super::{BuildError, ChangeError, DOMAIN, LevelSet, Summary, constructors};
-use crate::bits::reserved;
+use crate::bits::{Words, reserved};
 use crate::hash::{Digest, Portable};
 use crate::layout::InterpolationLayout;
 
-use packed::{Packed, Widths};
+pub use array::{InterpolationArray, InterpolationView};
+pub(super) use packed::{Packed, Widths};
 
 /// A summary that hardly ever errs on absent keys and forgets any key: a random string of b bits for each, in order, with its level.
 ///
@@ -59,20 +61,74 @@ use packed::{Packed, Widths};
 /// ```
 #[derive(Clone)]
 pub struct InterpolationSummary<D = Portable> {
-    layout: InterpolationLayout,
-    levels: usize,
-    digester: D,
-    widths: Widths,
+    pub(super) layout: InterpolationLayout,
+    pub(super) levels: usize,
+    pub(super) digester: D,
+    pub(super) widths: Widths,
     /// As many as there are values of `block_bits` bits.
-    blocks: Vec<Packed>,
-    block_bits: u32,
-    len: usize,
+    pub(super) blocks: Vec<Packed>,
+    pub(super) block_bits: u32,
+    pub(super) len: usize,
 }
 
 /// What a block has when it is as full as planned: few enough to be shifted in a hundred nanoseconds.
 const KEYS_A_BLOCK: u64 = 64;
 
 constructors!(InterpolationSummary, layout: InterpolationLayout, levels: usize);
+
+/// The string of a digest.
+#[inline]
+fn string_of(digest: Digest, widths: Widths) -> u128 {
+    let [high, low] = [0, 1].map(|index| u128::from(digest.word(DOMAIN, index)));
+    (high << 64 | low) >> (128 - widths.string)
+}
+
+/// The block of a string among those that its first bits number.
+#[inline]
+pub(super) fn block_of(string: u128, widths: Widths, block_bits: u32) -> usize {
+    if block_bits == 0 { 0 } else { (string >> (widths.string - block_bits)) as usize }
+}
+
+/// The first entry whose string is not below one, where all begin with the same bits.
+///
+/// Two guesses by interpolation, then a halving: random strings are found by the guesses, any others by the halvings, and strings that
+/// are not in order end the search all the same.
+fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same_bits: u32) -> usize {
+    let within = widths.string - same_bits;
+    // The upper bits of what varies in a block tell where a string must be.
+    let leading = |string: u128| {
+        let own = if within == 128 { string } else { string & ((1 << within) - 1) };
+        if within > 32 { (own >> (within - 32)) as u64 } else { (own << (32 - within)) as u64 }
+    };
+    let target = leading(string);
+    let (mut low, mut high) = (0, entries.len());
+    let (mut low_value, mut high_value) = (0, 1u64 << 32);
+    let mut step = 0;
+    while low < high {
+        step += 1;
+        let at = if step % 3 == 0 {
+            low + (high - low) / 2
+        } else {
+            let part = target.saturating_sub(low_value);
+            let whole = high_value.saturating_sub(low_value).max(1);
+            let guess = (u128::from(part) * (high - low) as u128 / u128::from(whole)) as usize;
+            low + guess.min(high - low - 1)
+        };
+        let present = entries.string(at, widths);
+        if present < string {
+            (low, low_value) = (at + 1, leading(present));
+        } else {
+            (high, high_value) = (at, leading(present));
+        }
+    }
+    low
+}
+
+/// The levels of all entries with a string.
+fn levels_of<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same_bits: u32) -> LevelSet {
+    let equal = entries.equal(string, lower_bound(entries, string, widths, same_bits), widths);
+    LevelSet::deepest_first(equal.map(|at| entries.level(at, widths)))
+}
 
 impl<D> InterpolationSummary<D> {
     /// An empty summary of a table with so many levels, in one array, for digests of this digester.
@@ -110,8 +166,7 @@ impl<D> InterpolationSummary<D> {
         check_levels(levels)?;
         let mut blocks = reserved(1 << block_bits)?;
         blocks.resize_with(1 << block_bits, Packed::default);
-        let level_bits = usize::BITS - (levels - 1).leading_zeros();
-        let widths = Widths { string: layout.fingerprint_bits(), level: level_bits };
+        let widths = Widths::new(layout.fingerprint_bits(), levels);
         Ok(Self { layout, levels, digester, widths, blocks, block_bits, len: 0 })
     }
 
@@ -130,56 +185,20 @@ impl<D> InterpolationSummary<D> {
         self.len == 0
     }
 
-    /// The string of a digest.
-    #[inline]
-    fn string(&self, digest: Digest) -> u128 {
-        let [high, low] = [0, 1].map(|index| u128::from(digest.word(DOMAIN, index)));
-        (high << 64 | low) >> (128 - self.widths.string)
-    }
-
     #[inline]
     fn block_of(&self, string: u128) -> usize {
-        if self.block_bits == 0 { 0 } else { (string >> (self.widths.string - self.block_bits)) as usize }
+        block_of(string, self.widths, self.block_bits)
     }
 
     /// The first entry of a block whose string is not below one.
-    ///
-    /// Two guesses by interpolation, then a halving: random strings are found by the guesses, any others by the halvings.
     fn lower_bound(&self, block: usize, string: u128) -> usize {
-        let (entries, widths) = (&self.blocks[block], self.widths);
-        let within = self.widths.string - self.block_bits;
-        // The upper bits of what varies in a block tell where a string must be.
-        let leading = |string: u128| {
-            let own = if within == 128 { string } else { string & ((1 << within) - 1) };
-            if within > 32 { (own >> (within - 32)) as u64 } else { (own << (32 - within)) as u64 }
-        };
-        let target = leading(string);
-        let (mut low, mut high) = (0, entries.len());
-        let (mut low_value, mut high_value) = (0, 1u64 << 32);
-        let mut step = 0;
-        while low < high {
-            step += 1;
-            let at = if step % 3 == 0 {
-                low + (high - low) / 2
-            } else {
-                let (part, whole) = (target.saturating_sub(low_value), (high_value - low_value).max(1));
-                let guess = (u128::from(part) * (high - low) as u128 / u128::from(whole)) as usize;
-                low + guess.min(high - low - 1)
-            };
-            let present = entries.string(at, widths);
-            if present < string {
-                (low, low_value) = (at + 1, leading(present));
-            } else {
-                (high, high_value) = (at, leading(present));
-            }
-        }
-        low
+        lower_bound(&self.blocks[block], string, self.widths, self.block_bits)
     }
 
     /// The block and number of the entry of a key at a level.
     fn entry(&self, digest: Digest, level: usize) -> Result<(usize, usize), ChangeError> {
         check_level(level, self.levels)?;
-        let string = self.string(digest);
+        let string = string_of(digest, self.widths);
         let block = self.block_of(string);
         let entries = &self.blocks[block];
         let mut equal = entries.equal(string, self.lower_bound(block, string), self.widths);
@@ -200,16 +219,13 @@ impl<D> Summary for InterpolationSummary<D> {
     }
 
     fn lookup(&self, digest: Digest) -> LevelSet {
-        let string = self.string(digest);
-        let block = self.block_of(string);
-        let entries = &self.blocks[block];
-        let equal = entries.equal(string, self.lower_bound(block, string), self.widths);
-        LevelSet::deepest_first(equal.map(|at| entries.level(at, self.widths)))
+        let string = string_of(digest, self.widths);
+        levels_of(&self.blocks[self.block_of(string)], string, self.widths, self.block_bits)
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
         check_level(level, self.levels)?;
-        let string = self.string(digest);
+        let string = string_of(digest, self.widths);
         let block = self.block_of(string);
         let at = self.lower_bound(block, string);
         self.blocks[block].insert(at, string, level, self.widths);

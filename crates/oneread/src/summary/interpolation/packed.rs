@@ -7,41 +7,51 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::super::fields::{ones_below, read, read_wide, word_at, write, write_wide};
+use crate::bits::Words;
+
 /// The bits of a string and of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Widths {
-    pub(super) string: u32,
-    pub(super) level: u32,
+pub(in super::super) struct Widths {
+    pub(in super::super) string: u32,
+    pub(in super::super) level: u32,
 }
 
 impl Widths {
-    pub(super) fn entry(self) -> u64 {
+    /// Of strings of so many bits, with one of so many levels.
+    pub(in super::super) fn new(string: u32, levels: usize) -> Self {
+        Self { string, level: usize::BITS - (levels - 1).leading_zeros() }
+    }
+
+    pub(in super::super) fn entry(self) -> u64 {
         u64::from(self.string + self.level)
     }
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packed {
-    words: Vec<u64>,
+pub(in super::super) struct Packed<S = Vec<u64>> {
+    pub(in super::super) words: S,
     len: usize,
 }
 
-impl Packed {
-    pub(super) fn len(&self) -> usize {
+impl<S: Words> Packed<S> {
+    /// So many entries in these words, which are as many as they take.
+    pub(in super::super) fn over_words(words: S, len: usize) -> Self {
+        Self { words, len }
+    }
+
+    pub(in super::super) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub(super) fn string(&self, at: usize, widths: Widths) -> u128 {
-        let bit = at as u64 * widths.entry();
-        let low = u128::from(self.word_at(bit));
-        let string = if widths.string > 64 { u128::from(self.word_at(bit + 64)) << 64 | low } else { low };
-        string & (u128::MAX >> (128 - widths.string))
+    pub(in super::super) fn string(&self, at: usize, widths: Widths) -> u128 {
+        read_wide(&self.words, at as u64 * widths.entry(), widths.string)
     }
 
-    pub(super) fn level(&self, at: usize, widths: Widths) -> usize {
+    pub(in super::super) fn level(&self, at: usize, widths: Widths) -> usize {
         let bit = at as u64 * widths.entry() + u64::from(widths.string);
-        (self.word_at(bit) & !(u64::MAX << widths.level)) as usize
+        read(&self.words, bit, widths.level) as usize
     }
 
     /// The entries with this string.
@@ -49,14 +59,16 @@ impl Packed {
         let equal = (first..self.len).take_while(|&at| self.string(at, widths) == string).count();
         first..first + equal
     }
+}
 
+impl Packed {
     pub(super) fn set_level(&mut self, at: usize, level: usize, widths: Widths) {
         let bit = at as u64 * widths.entry() + u64::from(widths.string);
-        self.write(bit, level as u64, widths.level);
+        write(&mut self.words, bit, level as u64, widths.level);
     }
 
     /// Inserts an entry before entry `at`; those from there on move by one.
-    pub(super) fn insert(&mut self, at: usize, string: u128, level: usize, widths: Widths) {
+    pub(in super::super) fn insert(&mut self, at: usize, string: u128, level: usize, widths: Widths) {
         let (width, bit) = (widths.entry(), at as u64 * widths.entry());
         self.len += 1;
         self.words.resize((self.len as u64 * width).div_ceil(64) as usize, 0);
@@ -66,17 +78,13 @@ impl Packed {
             let stay = ones_below(bit.saturating_sub(start));
             let above = !ones_below((bit + width).saturating_sub(start));
             let lower = match start.checked_sub(width) {
-                Some(from) => self.word_at(from),
+                Some(from) => word_at(&self.words, from),
                 None if width - start < 64 => self.words[0] << (width - start),
                 None => 0,
             };
             self.words[word as usize] = self.words[word as usize] & stay | lower & above;
         }
-        let low = widths.string.min(64);
-        self.write(bit, string as u64 & ones_below(low.into()), low);
-        if widths.string > 64 {
-            self.write(bit + 64, (string >> 64) as u64, widths.string - 64);
-        }
+        write_wide(&mut self.words, bit, string, widths.string);
         self.set_level(at, level, widths);
     }
 
@@ -86,40 +94,12 @@ impl Packed {
         for word in bit / 64..self.words.len() as u64 {
             let start = word * 64;
             let kept = ones_below(bit.saturating_sub(start));
-            let higher = self.word_at(start + width);
+            let higher = word_at(&self.words, start + width);
             self.words[word as usize] = self.words[word as usize] & kept | higher & !kept;
         }
         self.len -= 1;
         self.words.truncate((self.len as u64 * width).div_ceil(64) as usize);
     }
-
-    /// 64 bits from a bit on; those behind the last word are 0.
-    #[inline]
-    fn word_at(&self, bit: u64) -> u64 {
-        let (word, shift) = ((bit / 64) as usize, bit % 64);
-        let word_or_zero = |at: usize| self.words.get(at).copied().unwrap_or(0);
-        let low = word_or_zero(word) >> shift;
-        if shift == 0 { low } else { low | word_or_zero(word + 1) << (64 - shift) }
-    }
-
-    /// Writes a number of up to 64 bits.
-    fn write(&mut self, bit: u64, value: u64, bits: u32) {
-        if bits == 0 {
-            return;
-        }
-        let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
-        let mask = ones_below(bits.into());
-        self.words[word] = self.words[word] & !(mask << shift) | value << shift;
-        if shift + bits > 64 {
-            let done = 64 - shift;
-            self.words[word + 1] = self.words[word + 1] & !(mask >> done) | value >> done;
-        }
-    }
-}
-
-/// As many ones, from the lowest bit on; 64 of them at most.
-fn ones_below(count: u64) -> u64 {
-    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
 #[cfg(test)]
@@ -132,7 +112,7 @@ mod tests {
             [(1, 0), (5, 3), (13, 1), (55, 3), (61, 3), (64, 0), (64, 6), (65, 2), (100, 5), (128, 6)]
         {
             let widths = Widths { string, level };
-            let (mut packed, mut model) = (Packed::default(), Vec::new());
+            let (mut packed, mut model) = (<Packed>::default(), Vec::new());
             let mut state = 1u128;
             let steps = if cfg!(miri) { 60 } else { 600 };
             for step in 0..steps {
@@ -152,7 +132,7 @@ mod tests {
                 assert_eq!(packed.len(), model.len());
                 let pair = |at| (packed.string(at, widths), packed.level(at, widths));
                 assert!((0..packed.len()).map(pair).eq(model.iter().copied()), "{widths:?}, step {step}");
-                let rest = packed.word_at(packed.len() as u64 * widths.entry());
+                let rest = word_at(&packed.words, packed.len() as u64 * widths.entry());
                 assert_eq!(rest, 0, "nothing behind the last entry");
             }
         }

@@ -4,10 +4,13 @@ use core::borrow::Borrow;
 use core::mem;
 
 use super::Summarized;
-use super::places::{Places, steps};
+use super::moves::steps;
 use crate::hash::{Digest, Digester};
-use crate::summary::{BuildError, ChangeError, Summary};
+use crate::summary::{ChangeError, Summary};
 use crate::table::{Full, MultilevelTable};
+
+/// What the look for a key read is counted here, not in the table.
+const COUNTED_HERE: u32 = 0;
 
 impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
     /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
@@ -17,25 +20,31 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         self.restore_trust();
         let digest = self.table.digester().digest(&key);
-        if self.find(digest, &key).place.is_some()
-            && let Some(present) = self.table.get_mut(&key)
+        if let Some(place) = self.find(digest, &key).place
+            && let Some(present) = self.table.value_at_mut(place)
         {
             return Ok(Some(mem::replace(present, value)));
         }
-        self.note_free_places(digest);
+        self.insert_new(digest, key, value).map(|_| None)
+    }
+
+    /// Inserts an item whose key is not there; gives its place.
+    pub(super) fn insert_new(&mut self, digest: Digest, key: K, value: V) -> Result<usize, Full<K, V>> {
         let generation = self.table.generation();
         let trusted = mem::replace(&mut self.trusted, false);
-        let inserted = self.table.insert(key, value);
-        if inserted.is_err() {
+        let inserted = self.table.insert_new(digest, key, value, COUNTED_HERE);
+        match &inserted {
             // Nothing was changed, so that the summary is as right as it was.
-            self.trusted = trusted;
-            return inserted;
-        }
-        // Functions of another generation put everything elsewhere.
-        if trusted && self.table.generation() == generation && self.follow_insertion(digest).is_ok() {
-            self.trusted = true;
-        } else {
-            self.restore_trust();
+            Err(_) => self.trusted = trusted,
+            // Functions of another generation put everything elsewhere.
+            Ok(place)
+                if trusted
+                    && self.table.generation() == generation
+                    && self.follow_insertion(digest, *place).is_ok() =>
+            {
+                self.trusted = true;
+            }
+            Ok(_) => self.restore_trust(),
         }
         inserted
     }
@@ -55,11 +64,9 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         self.restore_trust();
         let digest = <D as Digester<Q>>::digest(self.table.digester(), key);
         let lookup = self.find(digest, key);
-        if lookup.place.is_none() {
-            return Ok(None);
-        }
+        let Some(place) = lookup.place else { return Ok(None) };
         let trusted = mem::replace(&mut self.trusted, false);
-        let removed = self.table.remove_entry(key);
+        let removed = self.table.take(place, digest, COUNTED_HERE);
         let forgotten = if lookup.in_stash { Ok(()) } else { self.summary.remove(digest, lookup.level) };
         if trusted && forgotten.is_ok() && self.follow_moves().is_ok() {
             self.trusted = true;
@@ -69,31 +76,12 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         Ok(removed.map(|(_, value)| value))
     }
 
-    /// Notes the free places of a digest: all in its buckets, and the first of the stash, where a crisis goes.
-    fn note_free_places(&mut self, digest: Digest) {
-        let Self { table, places, free, .. } = self;
-        free.clear();
-        let is_free = |place: &usize| table.item_at(*place).is_none();
-        for level in 0..places.level_count() {
-            free.extend(places.of(digest, level).filter(is_free));
-        }
-        free.extend(places.stash().find(is_free));
-    }
-
-    /// Follows the items that moved to make room, then inserts the new one into the summary, at the only place that would be free if it
-    /// had not come.
-    fn follow_insertion(&mut self, digest: Digest) -> Result<(), ChangeError> {
-        for step in self.table.last_moves() {
-            self.free.retain(|&place| place != step.to);
-            self.free.push(step.from);
-        }
-        let new = self.free.iter().copied().find(|&place| self.table.item_at(place).is_some());
-        let level = self.table.location(new.ok_or(ChangeError::NotPresent)?).level;
+    /// Follows the items that moved to make room, then inserts the new one into the summary.
+    fn follow_insertion(&mut self, digest: Digest, place: usize) -> Result<(), ChangeError> {
         self.follow_moves()?;
-        if level < self.places.level_count() {
-            self.summary.insert(digest, level)?;
-        }
-        Ok(())
+        let placement = self.table.placement();
+        let level = placement.level_of(place);
+        if level < placement.level_count() { self.summary.insert(digest, level) } else { Ok(()) }
     }
 
     /// Tells the summary of the items that the last change moved, step by step. The stash is not in the summary.
@@ -101,7 +89,7 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         if self.table.last_moves().is_empty() {
             return Ok(());
         }
-        let stash = self.places.level_count();
+        let stash = self.table.placement().level_count();
         for step in steps(self.table.last_moves()) {
             let (key, _) = self.table.item_at(step.end).ok_or(ChangeError::NotPresent)?;
             let digest = self.table.digester().digest(key);
@@ -118,34 +106,29 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
     }
 
     /// Builds the summary anew if it is not to be trusted.
-    fn restore_trust(&mut self) {
+    pub(super) fn restore_trust(&mut self) {
         if !self.trusted {
             self.rebuilds += 1;
-            // Without memory the map goes on as a table without summary.
-            self.rebuild_summary().ok();
+            self.rebuild_summary();
         }
     }
 }
 
 impl<K, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
     /// Forgets what the summary has, and inserts all items of the table. Counters that are stuck are free again.
-    ///
-    /// # Errors
-    /// If there is no memory for it; the map is exact, and reads every level, until it succeeds.
-    pub fn rebuild_summary(&mut self) -> Result<(), BuildError> {
+    pub fn rebuild_summary(&mut self) {
         self.trusted = false;
-        if self.places.generation() != self.table.generation() {
-            self.places = Places::new(self.table.layout(), self.table.generation())?;
-        }
         self.summary.reset(self.table.generation());
-        for place in 0..self.places.stash().start {
+        let placement = self.table.placement();
+        for place in 0..placement.stash().start {
             if let Some((key, _)) = self.table.item_at(place) {
                 let digest = self.table.digester().digest(key);
-                let level = self.table.location(place).level;
-                self.summary.insert(digest, level).expect("the summary has the levels of the table");
+                if self.summary.insert(digest, placement.level_of(place)).is_err() {
+                    // None of ours refuses an item that its table has. With one that does, the map goes on without summary.
+                    return;
+                }
             }
         }
         self.trusted = true;
-        Ok(())
     }
 }

@@ -9,23 +9,24 @@
 
 mod change;
 mod lazy;
-mod places;
+mod many;
+mod moves;
+mod rejoin;
 mod stats;
 
-use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
 
-use super::{AnySummary, BuildError, Summary};
+use super::{AnySummary, BuildError, LevelSet, Summary};
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::Moves;
 use crate::plan::summary::SummaryPlan;
-use crate::table::{Iter, IterMut, MultilevelTable};
+use crate::table::{Drain, Iter, IterMut, MultilevelTable};
 
-use places::Places;
 use stats::{Lookup, Tally};
 
 pub use lazy::{LazilyDeleting, Rebuild};
+pub use rejoin::RejoinError;
 pub use stats::{Measured, Planned, Stats};
 
 /// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key that is not there.
@@ -69,13 +70,10 @@ pub use stats::{Measured, Planned, Stats};
 pub struct Summarized<T, S> {
     table: T,
     summary: S,
-    places: Places,
     trusted: bool,
     planned: Option<Planned>,
     tally: Tally,
     rebuilds: u64,
-    /// The free places of a key that is being inserted, kept to save allocations.
-    free: Vec<usize>,
 }
 
 impl<K, V> Summarized<MultilevelTable<K, V>, AnySummary> {
@@ -119,7 +117,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             return Err(BuildError::Digesters);
         }
         let mut map = Self::joined(table, summary)?;
-        map.rebuild_summary()?;
+        map.rebuild_summary();
         Ok(map)
     }
 
@@ -130,18 +128,15 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         if moves_up && !summary.can_remove() {
             return Err(BuildError::Moves);
         }
-        let places = Places::new(table.layout(), table.generation())?;
-        let tally = Tally::default();
-        Ok(Self {
-            table,
-            summary,
-            places,
-            trusted: true,
-            planned: None,
-            tally,
-            rebuilds: 0,
-            free: Vec::new(),
-        })
+        Ok(Self { table, summary, trusted: true, planned: None, tally: Tally::default(), rebuilds: 0 })
+    }
+
+    /// The same, with what a plan says for [`stats`](Self::stats) to show: for a summary that no plan leads to, such as one
+    /// with counters, beside the plan of the one without.
+    #[must_use]
+    pub fn with_plan(mut self, plan: &SummaryPlan) -> Self {
+        self.planned = Some(plan.into());
+        self
     }
 
     /// The table.
@@ -192,9 +187,14 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             measured: self.tally.measured(),
             planned: self.planned,
             items: self.table.len() as u64,
+            deleted: 0,
             rebuilds: self.rebuilds,
+            moved: 0,
+            overwritten: 0,
+            stale: 0,
             summary_bytes: self.summary.byte_len(),
             occupancy_bytes: self.table.layout().occupancy_bytes(),
+            deletion_bytes: 0,
         }
     }
 
@@ -209,6 +209,22 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.table.clear();
         self.summary.reset(self.table.generation());
         self.trusted = true;
+    }
+
+    /// Keeps only the items that a test accepts, and makes the summary anew: also one that cannot forget.
+    pub fn retain(&mut self, accepts: impl FnMut(&K, &mut V) -> bool)
+    where
+        D: Digester<K>,
+    {
+        self.trusted = false;
+        self.table.retain(accepts);
+        self.rebuild_summary();
+    }
+
+    /// Empties the map, and gives its items. The next change makes the summary anew.
+    pub fn drain(&mut self) -> Drain<'_, K, V> {
+        self.trusted = false;
+        self.table.drain()
     }
 
     /// The value of a key.
@@ -241,8 +257,8 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         K: Borrow<Q>,
         D: Digester<Q>,
     {
-        self.counted(key).place?;
-        self.table.get_mut(key)
+        let place = self.counted(key).place?;
+        self.table.value_at_mut(place)
     }
 
     /// A lookup of the user's.
@@ -257,56 +273,61 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         lookup
     }
 
+    /// The levels to read, in their order: all, as in a table without summary, while the summary is not to be trusted.
+    #[inline]
+    fn levels_of(&self, digest: Digest) -> LevelSet {
+        if self.trusted {
+            self.summary.lookup(digest)
+        } else {
+            LevelSet::shallowest_first(0..self.table.placement().level_count())
+        }
+    }
+
     #[inline]
     fn find<Q: ?Sized + Eq>(&self, digest: Digest, key: &Q) -> Lookup
     where
         K: Borrow<Q>,
-        D: Digester<Q>,
     {
-        if !self.trusted {
-            return self.find_without_summary(key);
-        }
-        let is_it = |place: &usize| self.table.item_at(*place).is_some_and(|(own, _)| own.borrow() == key);
-        let levels = self.summary.lookup(digest);
-        let mut lookup =
-            Lookup { place: None, level: 0, in_stash: false, reads: 0, named: 0, wrong_level: false };
+        self.find_in(self.levels_of(digest), digest, key, |_| true)
+    }
+
+    /// Looks for a key in some levels and in the stash, at the places in use that a test accepts, without reading the others.
+    #[inline]
+    fn find_in<Q: ?Sized + Eq>(
+        &self,
+        levels: LevelSet,
+        digest: Digest,
+        key: &Q,
+        accepts: impl Fn(usize) -> bool,
+    ) -> Lookup
+    where
+        K: Borrow<Q>,
+    {
+        let placement = self.table.placement();
+        let is_read = |&place: &usize| placement.in_use(place) && accepts(place);
+        let is_it = |place: usize| self.table.item_at(place).is_some_and(|(own, _)| own.borrow() == key);
+        let mut lookup = Lookup::default();
         for level in levels {
-            let places = self.places.of(digest, level);
             lookup.named += 1;
-            // What the bit a bucket says, which the table keeps equal to this.
-            lookup.reads += u64::from(places.clone().any(|place| self.table.item_at(place).is_some()));
-            lookup.place = places.into_iter().find(is_it);
-            if lookup.place.is_some() {
-                lookup.level = level;
-                lookup.wrong_level = levels.first() != Some(level);
-                return lookup;
+            let mut reads = 0;
+            for place in placement.places_in(digest, level).filter(is_read) {
+                reads = 1;
+                if is_it(place) {
+                    lookup.place = Some(place);
+                    lookup.level = level;
+                    lookup.reads += 1;
+                    lookup.wrong_level = self.trusted && levels.first() != Some(level);
+                    return lookup;
+                }
             }
+            lookup.reads += reads;
         }
         if self.table.stash_len() > 0 {
-            lookup.level = self.places.level_count();
-            lookup.place = self.places.stash().find(is_it);
+            lookup.level = placement.level_count();
+            lookup.place = placement.stashed().find(|&place| accepts(place) && is_it(place));
             lookup.in_stash = lookup.place.is_some();
         }
         lookup
-    }
-
-    /// Every level is read, as in a table without summary.
-    #[cold]
-    fn find_without_summary<Q: ?Sized + Eq>(&self, key: &Q) -> Lookup
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        let located = self.table.locate(key);
-        let level = located.location.map_or(0, |location| location.level);
-        Lookup {
-            place: located.location.map(|location| self.places.place(location)),
-            level,
-            in_stash: level == self.places.level_count(),
-            reads: located.buckets_read.into(),
-            named: self.places.level_count() as u64,
-            wrong_level: false,
-        }
     }
 }
 

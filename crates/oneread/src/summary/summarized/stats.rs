@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::plan::summary::SummaryPlan;
 
 /// What one lookup did.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lookup {
     pub(super) place: Option<usize>,
     /// Where it was found; the stash is the level after the last.
@@ -80,13 +80,23 @@ pub struct Stats {
     pub planned: Option<Planned>,
     /// The items that it has.
     pub items: u64,
+    /// Items that are deleted and still there, in a [lazily deleting](super::LazilyDeleting) map.
+    pub deleted: u64,
     /// How often the summary was built anew by itself: the table changed its hash functions in a crisis, or code of the
-    /// user's panicked in the middle of a change.
+    /// user's panicked in the middle of a change, or a lazily deleting map made room.
     pub rebuilds: u64,
-    /// The bytes of the summary.
+    /// The items that were moved to make room.
+    pub moved: u64,
+    /// The deleted items that others took the place of.
+    pub overwritten: u64,
+    /// Of these, the ones that the summary still has: lookups of their keys take a read, and those of others may.
+    pub stale: u64,
+    /// The bytes of the summary; of both summaries in the middle of a rebuild in steps.
     pub summary_bytes: u64,
     /// The bytes of a bit a bucket.
     pub occupancy_bytes: u64,
+    /// The bytes of a deletion bit a slot.
+    pub deletion_bytes: u64,
 }
 
 /// What lookups did, since the table was made or the counts were set to 0.

@@ -32,6 +32,8 @@ pub struct OccupiedEntry<'a, K, V, D> {
     table: &'a mut MultilevelTable<K, V, D>,
     place: usize,
     digest: Digest,
+    /// The buckets that the look read.
+    looked: u32,
 }
 
 /// A key that is not there.
@@ -39,15 +41,19 @@ pub struct VacantEntry<'a, K, V, D> {
     table: &'a mut MultilevelTable<K, V, D>,
     key: K,
     digest: Digest,
+    /// The buckets that the look read.
+    looked: u32,
 }
 
 impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
     /// The place of a key, to be looked at or filled.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V, D> {
         let digest = self.digester.digest(&key);
-        match self.find(digest, &key).0 {
-            Some(place) => Entry::Occupied(OccupiedEntry { table: self, place, digest }),
-            None => Entry::Vacant(VacantEntry { table: self, key, digest }),
+        let (place, looked) = self.find(digest, &key);
+        self.reads.begin(looked);
+        match place {
+            Some(place) => Entry::Occupied(OccupiedEntry { table: self, place, digest, looked }),
+            None => Entry::Vacant(VacantEntry { table: self, key, digest, looked }),
         }
     }
 }
@@ -154,7 +160,7 @@ impl<'a, K, V, D> OccupiedEntry<'a, K, V, D> {
     where
         D: Digester<K>,
     {
-        item!(self.table.take(self.place, self.digest))
+        item!(self.table.take(self.place, self.digest, self.looked))
     }
 }
 
@@ -180,7 +186,7 @@ impl<'a, K, V, D> VacantEntry<'a, K, V, D> {
         K: Eq,
         D: Digester<K>,
     {
-        let place = self.table.insert_new(self.digest, self.key, value)?;
+        let place = self.table.insert_new(self.digest, self.key, value, self.looked)?;
         Ok(&mut item!(self.table.entries[place].as_mut()).1)
     }
 }

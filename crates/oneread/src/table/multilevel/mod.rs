@@ -6,12 +6,15 @@
 //! 2. An item lies in a bucket of its digest, or in the stash.
 //! 3. No two items have equal keys, unless their `Eq` lies.
 
+mod access;
 mod entry;
 mod full;
+mod held;
 mod iter;
 mod rebuild;
 mod saved;
 mod traits;
+mod view;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -21,13 +24,16 @@ use crate::bits::{OutOfMemory, reserved};
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{MultilevelLayout, OnCrisis};
 
-use super::placement::{Crisis, Items, Location, Move, Placement};
+use super::placement::{Crisis, Location, Move, Placement};
+use held::{Held, Reads};
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+pub(crate) use saved::{decode_moves, encode_moves};
+pub use view::{MultilevelTableView, SavedTable};
 
-/// A map of fixed capacity whose every operation reads at most one bucket a level.
+/// A map of fixed capacity whose every operation reads at most one bucket a level, unless its layout says otherwise.
 ///
 /// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail and nothing grows: no
 /// rehash and no resize behind the caller's back, however long it is used. A key has one bucket in each level, and goes to
@@ -45,8 +51,10 @@ pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Value
 /// Differs from the papers in: buckets may have several slots; a crisis goes to a stash by default.
 ///
 /// # Costs
-/// A lookup reads the bits that say whether a bucket is in use, and the buckets that are, at most one a level; an insertion looks
-/// first. Memory is `Option<(K, V)>` for each slot and a bit; hints take four bytes more a bucket.
+/// A lookup reads the bits that say whether a bucket is in use, and the buckets that are, at most one a level. An insertion looks
+/// first, and needs no more than the bits and what the look read; a removal neither. The policies that read more are those of
+/// restricted hashing and, on insertions, hints that are kept while they are the deepest: [`Moves`](crate::layout::Moves) has
+/// the bounds, [`last_reads`](Self::last_reads) the number. Memory is `Option<(K, V)>` for each slot and a bit; hints take four bytes more a bucket.
 ///
 /// # Limits
 /// An insertion fails when all buckets of its key are full and the stash is too. With a digester that gives all keys one digest, that
@@ -79,6 +87,7 @@ pub struct MultilevelTable<K, V, D = Portable> {
     placement: Placement,
     /// An item for each place that is in use.
     entries: Vec<Option<(K, V)>>,
+    reads: Reads,
 }
 
 /// Where a key is, and what finding it takes.
@@ -137,7 +146,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         let mut entries = reserved(layout.capacity() + u64::from(layout.stash()))?;
         let placement = Placement::new(&layout)?;
         entries.resize_with(placement.places(), || None);
-        Ok(Self { layout, digester, placement, entries })
+        Ok(Self { layout, digester, placement, entries, reads: Reads::default() })
     }
 
     /// The number of items.
@@ -187,6 +196,17 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     #[must_use]
     pub fn last_moves(&self) -> &[Move] {
         self.placement.moves()
+    }
+
+    /// The buckets that the last insertion or removal read, through an entry or not: its look for the key, and the buckets of other items that the moves
+    /// had to know. Each counts once; buckets without items are not read, and the stash is not counted.
+    /// [`MultilevelLayout::most_insertion_reads`] and [`most_removal_reads`](MultilevelLayout::most_removal_reads) say how many
+    /// there can be. A rebuilding reads all.
+    ///
+    /// What goes through all items ([`retain`](Self::retain), [`drain`](Self::drain), [`clear`](Self::clear)) is neither.
+    #[must_use]
+    pub fn last_reads(&self) -> u64 {
+        self.reads.last
     }
 
     /// How often all items were placed anew with fresh functions ([`OnCrisis::Rebuild`]), attempts that failed included.
@@ -333,21 +353,27 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         D: Digester<Q> + Digester<K>,
     {
         let digest = <D as Digester<Q>>::digest(&self.digester, key);
-        let place = self.find(digest, key).0?;
-        self.take(place, digest)
+        let (place, looked) = self.find(digest, key);
+        match place {
+            Some(place) => self.take(place, digest, looked),
+            None => {
+                self.reads.begin(looked);
+                None
+            }
+        }
     }
 
-    /// Takes out the item at a place that is in use, and moves others.
-    fn take(&mut self, place: usize, digest: Digest) -> Option<(K, V)>
+    /// Takes out the item at a place that is in use, and moves others. The look for it read so many buckets.
+    pub(crate) fn take(&mut self, place: usize, digest: Digest, looked: u32) -> Option<(K, V)>
     where
         D: Digester<K>,
     {
+        self.reads.begin(looked);
         let entry = self.entries[place].take();
-        self.placement.remove(
-            place,
-            digest,
-            &mut Held { entries: &mut self.entries, digester: &self.digester },
-        );
+        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
+        self.placement.remove(place, digest, &mut held);
+        // The look ended where the item was.
+        self.reads.end(&self.placement, digest, self.placement.level_of(place) + 1);
         entry
     }
 
@@ -368,8 +394,9 @@ impl<K, V, D> MultilevelTable<K, V, D> {
                 drop(self.entries[place].take());
             }
         }
-        let mut held = Held { entries: &mut self.entries, digester: &self.digester };
         for &place in vacated.iter().rev() {
+            self.reads.begin(0);
+            let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
             self.placement.refill(place, &mut held);
         }
     }
@@ -383,12 +410,14 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         let digest = self.digester.digest(&key);
-        if let Some(place) = self.find(digest, &key).0
+        let (place, looked) = self.find(digest, &key);
+        if let Some(place) = place
             && let Some((_, present)) = &mut self.entries[place]
         {
+            self.reads.begin(looked);
             return Ok(Some(mem::replace(present, value)));
         }
-        self.insert_new(digest, key, value).map(|_| None)
+        self.insert_new(digest, key, value, looked).map(|_| None)
     }
 
     /// Inserts items, replacing the values of keys that are there.
@@ -399,13 +428,22 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
 
-    /// Inserts an item whose key is not there; gives its place.
-    fn insert_new(&mut self, digest: Digest, key: K, value: V) -> Result<usize, Full<K, V>> {
-        let mut held = Held { entries: &mut self.entries, digester: &self.digester };
+    /// Inserts an item whose key is not there; gives its place. The look for it read so many buckets.
+    pub(crate) fn insert_new(
+        &mut self,
+        digest: Digest,
+        key: K,
+        value: V,
+        looked: u32,
+    ) -> Result<usize, Full<K, V>> {
+        self.reads.begin(looked);
+        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
         let mut placed = self.placement.insert_in_level(digest, &mut held);
         if placed.is_err() {
             placed = self.insert_in_crisis(digest);
         }
+        // The look for a key that is not there reads all of its buckets.
+        self.reads.end(&self.placement, digest, self.layout.level_count());
         match placed {
             Ok(place) => {
                 self.entries[place] = Some((key, value));
@@ -423,26 +461,7 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         {
             return Ok(place);
         }
-        let mut held = Held { entries: &mut self.entries, digester: &self.digester };
+        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
         self.placement.insert_in_stash(digest, &mut held)
-    }
-}
-
-/// The entries as what a placement asks for.
-struct Held<'a, K, V, D> {
-    entries: &'a mut [Option<(K, V)>],
-    digester: &'a D,
-}
-
-impl<K, V, D: Digester<K>> Items for Held<'_, K, V, D> {
-    #[inline]
-    fn digest(&self, place: usize) -> Digest {
-        let (key, _) = self.entries[place].as_ref().expect("the place is in use");
-        self.digester.digest(key)
-    }
-
-    #[inline]
-    fn relocate(&mut self, from: usize, to: usize) {
-        self.entries[to] = self.entries[from].take();
     }
 }

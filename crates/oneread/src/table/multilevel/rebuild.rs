@@ -27,8 +27,7 @@ impl Items for Numbers<'_> {
 
 impl<K, V, D: Digester<K>> MultilevelTable<K, V, D> {
     /// Finds functions that put all items and a new one into levels, and does it; gives the new one's place, where nothing is
-    /// yet. If there are none within the attempts, or no memory to try, nothing is changed but the functions that the next
-    /// rebuilding begins with.
+    /// yet. If there are none within the attempts, or no memory to try, nothing is changed.
     pub(super) fn rebuild(&mut self, digest: Digest, attempts: u32) -> Option<usize> {
         let mut old_places = reserved(self.len() as u64).ok()?;
         let mut digests = reserved(self.len() as u64 + 1).ok()?;
@@ -39,6 +38,7 @@ impl<K, V, D: Digester<K>> MultilevelTable<K, V, D> {
             }
         }
         digests.push(digest);
+        self.reads.all(&old_places, self.layout.slots() as usize, self.layout.capacity() as usize);
         // Before anything is moved: the attempts need memory too.
         let mut entries = reserved(self.entries.len() as u64).ok()?;
         entries.resize_with(self.entries.len(), || None);

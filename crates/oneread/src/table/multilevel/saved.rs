@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::MultilevelTable;
+use super::held::Reads;
 use crate::bits::reserved;
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Record, Saved, write_words};
 use crate::hash::Digester;
@@ -62,15 +63,7 @@ where
     }
 
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let [levels, slots, stash, moves, attempts, generation] = layout.fields()?;
-        if levels > MultilevelLayout::MOST_LEVELS as u64 {
-            return Err(LoadError::Invalid { what: "a table with too many levels" });
-        }
-        let levels = payload.words(levels)?;
-        let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
-        let layout = decode_layout(levels, narrow(slots), narrow(stash), moves, narrow(attempts))?;
-        let generation = u32::try_from(generation)
-            .map_err(|_| LoadError::Invalid { what: "a generation beyond 32 bits" })?;
+        let (layout, generation) = decode(layout, |levels| payload.words(levels))?;
         let placement = Placement::read(&layout, generation, payload)?;
         // The bits of the places, which are there, bound what is allocated for them.
         let mut entries = reserved(placement.places() as u64)?;
@@ -89,7 +82,7 @@ where
         if rest.len() >= 8 || rest.iter().any(|&byte| byte != 0) {
             return Err(LoadError::Invalid { what: "something behind the last item" });
         }
-        let table = Self { layout, digester, placement, entries };
+        let table = Self { layout, digester, placement, entries, reads: Reads::default() };
         for (place, entry) in table.entries.iter().enumerate() {
             if let Some((key, _)) = entry
                 && table.find_key(key) != Some(place)
@@ -99,6 +92,22 @@ where
         }
         Ok(table)
     }
+}
+
+/// The layout and the generation of a block, with the sizes of so many levels.
+pub(super) fn decode(
+    block: &LayoutBlock,
+    sizes: impl FnOnce(u64) -> Result<Vec<u64>, LoadError>,
+) -> Result<(MultilevelLayout, u32), LoadError> {
+    let [levels, slots, stash, moves, attempts, generation] = block.fields()?;
+    if levels > MultilevelLayout::MOST_LEVELS as u64 {
+        return Err(LoadError::Invalid { what: "a table with too many levels" });
+    }
+    let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
+    let layout = decode_layout(sizes(levels)?, narrow(slots), narrow(stash), moves, narrow(attempts))?;
+    let generation =
+        u32::try_from(generation).map_err(|_| LoadError::Invalid { what: "a generation beyond 32 bits" })?;
+    Ok((layout, generation))
 }
 
 fn decode_layout(
@@ -121,7 +130,7 @@ fn decode_layout(
 }
 
 /// Four bytes: the policy, then what it has.
-fn encode_moves(moves: Moves) -> u64 {
+pub(crate) fn encode_moves(moves: Moves) -> u64 {
     let hints = |hints: Hints| {
         let rule = match hints.rule {
             HintRule::Replace => 0,
@@ -152,7 +161,7 @@ fn encode_moves(moves: Moves) -> u64 {
     u32::from_le_bytes([policy, rest[0], rest[1], rest[2]]).into()
 }
 
-fn decode_moves(field: u64) -> Option<Moves> {
+pub(crate) fn decode_moves(field: u64) -> Option<Moves> {
     let [policy, first, second, third] = u32::try_from(field).ok()?.to_le_bytes();
     let hints = || {
         let rule = [HintRule::Replace, HintRule::Deepest, HintRule::Next].get(usize::from(first)).copied()?;

@@ -67,14 +67,18 @@ impl Placement {
             let written = match rule {
                 HintRule::Replace => true,
                 HintRule::Next => bucket.level + 1 == level,
-                HintRule::Deepest => {
-                    self.hinted(bucket, items).is_none_or(|present| self.level_of(present) <= level)
-                }
+                HintRule::Deepest => !self.has_deeper_hint(bucket, level, items),
             };
             if let Some(hints) = self.hints.as_mut().filter(|_| written) {
                 hints.write(self.geometry.index_of(bucket), place);
             }
         }
+    }
+
+    /// Whether a bucket's hint is at a level deeper than this one, and good. Only then is it read what is there.
+    fn has_deeper_hint(&self, bucket: Bucket, level: usize, items: &impl Items) -> bool {
+        let present = self.hints.as_ref().and_then(|hints| hints.read(self.geometry.index_of(bucket)));
+        present.is_some_and(|place| self.level_of(place) > level) && self.hinted(bucket, items).is_some()
     }
 
     /// The place that a bucket's hint names, if an item is there that can come to the bucket.
@@ -95,7 +99,8 @@ impl Placement {
             }
             let bucket = self.geometry.bucket_of(place, level);
             let more = chain == HintChain::Recursive || self.moves.is_empty();
-            match self.hinted(bucket, items).filter(|_| more) {
+            // A hint that is not to be followed is not looked at.
+            match more.then(|| self.hinted(bucket, items)).flatten() {
                 Some(from) => {
                     self.relocate(from, place, items);
                     place = from;

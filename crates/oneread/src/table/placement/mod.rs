@@ -10,11 +10,14 @@
 //!                                        or the stash, or a crisis
 //! ```
 
+mod by_level;
 mod geometry;
 mod hints;
 mod occupancy;
 mod restricted;
 mod saved;
+mod view;
+mod weighted;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -27,6 +30,9 @@ use crate::layout::{Moves, MultilevelLayout};
 use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
+pub(super) use view::SavedPlaces;
+
+pub use weighted::{Weighted, bucket};
 
 /// Whoever has the items of a [`Placement`].
 ///
@@ -81,8 +87,8 @@ pub struct Location {
 /// inferred.
 ///
 /// # Costs
-/// A lookup looks at one bucket a level at most, an insertion too (Second Chance compares no others). A deletion with hints
-/// looks at one more place for each item moved. Restricted hashing looks at all buckets below the one that changes.
+/// A lookup looks at one bucket a level at most. An insertion or a deletion reads the items whose digest it asks for, and no
+/// others: [`Moves`] has the most buckets that these and the lookup before can be, and why.
 ///
 /// # Example
 /// ```

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::bits::{OutOfMemory, zeroed};
+use crate::bits::{OutOfMemory, Words, zeroed};
 
 #[derive(Clone, Debug)]
 pub(super) struct Occupancy {
@@ -74,34 +74,39 @@ impl Occupancy {
         if range.len() == 1 {
             return (!self.get(range.start)).then_some(range.start);
         }
-        self.search(range, |word| !word).next()
+        ones_in(&self.words, range, |word| !word).next()
     }
 
     /// The places of a range that are in use, in order.
     pub(super) fn in_use(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
-        self.search(range, |word| word)
-    }
-
-    /// The ones of the words of a range, after each went through a function.
-    fn search(&self, range: Range<usize>, of: fn(u64) -> u64) -> impl Iterator<Item = usize> + '_ {
-        let Range { start, end } = range;
-        let words = if start < end { start / 64..end.div_ceil(64) } else { 0..0 };
-        words.flat_map(move |at| {
-            let mut word = of(self.words[at]);
-            if at == start / 64 {
-                word &= u64::MAX << (start % 64);
-            }
-            if at == end / 64 {
-                // Not reached where the end is a multiple of 64: then there is no such word.
-                word &= (1 << (end % 64)) - 1;
-            }
-            Ones(word).map(move |bit| at * 64 + bit)
-        })
+        ones_in(&self.words, range, |word| word)
     }
 
     pub(super) fn byte_len(&self) -> usize {
         size_of_val(self.words.as_slice())
     }
+}
+
+/// The places of a range whose bits are ones, after each word went through a function.
+#[inline(always)]
+pub(super) fn ones_in(
+    words: &impl Words,
+    range: Range<usize>,
+    of: fn(u64) -> u64,
+) -> impl Iterator<Item = usize> + '_ {
+    let Range { start, end } = range;
+    let at_words = if start < end { start / 64..end.div_ceil(64) } else { 0..0 };
+    at_words.flat_map(move |at| {
+        let mut word = of(words.word(at));
+        if at == start / 64 {
+            word &= u64::MAX << (start % 64);
+        }
+        if at == end / 64 {
+            // Not reached where the end is a multiple of 64: then there is no such word.
+            word &= (1 << (end % 64)) - 1;
+        }
+        Ones(word).map(move |bit| at * 64 + bit)
+    })
 }
 
 /// The numbers of a word's ones, the least significant first.

@@ -21,7 +21,7 @@ const LEAST_BUCKETS: usize = 8;
 /// unsuccessful search visits at most c·n/m items on average.
 ///
 /// # Costs
-/// Probes are items visited. Insertions never fail.
+/// Probes are items visited, but for resizings. Insertions never fail.
 pub struct ChainedTable<K, V, G: Draw<K>> {
     draw: G,
     function: Scaled<G::Function>,

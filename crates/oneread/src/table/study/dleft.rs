@@ -80,7 +80,6 @@ impl<K: Eq, V, G: Draw<K>> DLeftTable<K, V, G> {
     /// The first cell of a key's bucket in each sub-table.
     fn starts<'a>(&'a self, key: &'a K) -> impl Iterator<Item = usize> + 'a {
         let start = |(at, function): (usize, &Scaled<G::Function>)| {
-            self.probes.count(1);
             (at * self.buckets + function.bucket(key)) * self.slots
         };
         self.functions.iter().enumerate().map(start)
@@ -92,6 +91,7 @@ impl<K: Eq, V, G: Draw<K>> DLeftTable<K, V, G> {
 
     fn find(&self, key: &K) -> Option<usize> {
         self.starts(key).find_map(|start| {
+            self.probes.count(1);
             let bucket = &self.cells[start..start + self.slots];
             let slot = bucket.iter().position(|cell| cell.as_ref().is_some_and(|(k, _)| k == key));
             slot.map(|slot| start + slot)
@@ -104,7 +104,7 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for DLeftTable<K, V, G> {
         if let Some(cell) = self.find(&key) {
             return Ok(self.cells[cell].as_mut().map(|(_, present)| mem::replace(present, value)));
         }
-        // The minimum is the first of equals, which is the leftmost.
+        // The minimum is the first of equals, which is the leftmost. The look has read these buckets.
         let least = self.starts(&key).map(|start| (self.load(start), start)).min_by_key(|&(load, _)| load);
         match least {
             Some((load, start)) if load < self.slots => {

@@ -130,9 +130,14 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
         empty.resize_with(self.cells.len(), || Cell::Empty);
         self.deleted = 0;
         for old in mem::replace(&mut self.cells, empty) {
-            if let Cell::Item(key, value) = old
-                && let Err(Some(cell)) = self.find(&key)
-            {
+            if let Cell::Item(key, value) = old {
+                // Keys are not compared: they differ, and those whose `Eq` lies are kept all the same.
+                let mut cell = self.function.bucket(&key);
+                self.probes.count(1);
+                while matches!(self.cells[cell], Cell::Item(..)) {
+                    cell = self.after(cell);
+                    self.probes.count(1);
+                }
                 self.cells[cell] = Cell::Item(key, value);
             }
         }

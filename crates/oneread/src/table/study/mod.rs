@@ -8,7 +8,9 @@
 //! | [`DLeftTable`] | a key goes to the least loaded of d buckets, to the left of equals | nearly random functions |
 //! | [`SongTable`] | a lookup reads one bucket, which counters in fast memory name | nearly random functions |
 //!
-//! They have one small surface, [`StudyTable`], and count their probes. Any function of [`hash::family`](crate::hash::family) drives
+//! [`BloomierFunction`] is a static function from keys to small values: what a summary could be if keys neither came nor went.
+//!
+//! The tables have one small surface, [`StudyTable`], and count their probes. Any function of [`hash::family`](crate::hash::family) drives
 //! them, drawn afresh whenever a table asks for it ([`Draw`]): so a weak family can be put under each and seen to fail, or not to.
 //! For production, use [`MultilevelTable`](super::MultilevelTable) or the standard library's map.
 //!
@@ -32,6 +34,7 @@
 //! Lecture notes "Hashing" (chapter 6), sections 6.1 (chaining), 6.2 (cuckoo hashing) and 6.3 (linear probing). d-left
 //! hashing: Vöcking, "How Asymmetry Helps Load Balancing", 1999.
 
+mod bloomier;
 mod chained;
 mod cuckoo;
 mod dleft;
@@ -39,6 +42,7 @@ mod functions;
 mod linear_probing;
 mod song;
 
+pub use bloomier::{BloomierFunction, NoFunction};
 pub use chained::ChainedTable;
 pub use cuckoo::{CuckooLayout, CuckooTable};
 pub use dleft::DLeftTable;

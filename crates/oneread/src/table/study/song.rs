@@ -24,7 +24,8 @@ use crate::table::{BuildError, Full};
 /// Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section IV. Differs from it in: counters do not overflow.
 ///
 /// # Costs
-/// Probes are buckets read: one a lookup, none if a counter is 0. [`moves`](Self::moves) counts items that were moved.
+/// Probes are buckets read: one a lookup, none if a counter is 0. An insertion or a removal reads besides every item that counts in
+/// one of its k buckets, to know whether it has to move. [`moves`](Self::moves) counts those that did.
 ///
 /// # Example
 /// ```
@@ -139,6 +140,7 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
             .into_iter()
             .filter_map(|number| Some((number, self.buckets(self.key(number)?))))
             .collect();
+        self.probes.count(own.len() as u64);
         let before: Vec<_> = own.iter().map(|(_, buckets)| self.least(buckets)).collect();
         buckets.iter().for_each(|&bucket| change(&mut self.listed[bucket]));
         for ((number, buckets), from) in own.into_iter().zip(before) {

@@ -22,14 +22,14 @@ const STRINGS: [&str; 6] =
 const KEYS: u64 = 60;
 
 /// The bytes of a golden file, which are those of what is made today.
-fn golden(name: &str, made: &[u8]) -> Vec<u8> {
+pub(super) fn golden(name: &str, made: &[u8]) -> Vec<u8> {
     let bytes = golden_of_any_plan(name, made);
     assert!(bytes == made, "{name} is not what would be written today: the format has changed");
     bytes
 }
 
 /// The same where a planner has a say in what is made today, which may differ.
-fn golden_of_any_plan(name: &str, made: &[u8]) -> Vec<u8> {
+pub(super) fn golden_of_any_plan(name: &str, made: &[u8]) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1").join(name);
     if std::env::var_os("ONEREAD_BLESS").is_some() && !path.exists() {
         std::fs::write(&path, made).unwrap();

@@ -97,9 +97,14 @@ fn bands_must_fill_the_table() {
 
 #[test]
 fn fields_beyond_those_of_the_kind_are_refused() {
-    for (kind, used) in
-        [(Kind::Bloom, 3), (Kind::Blocked, 1), (Kind::Counting, 5), (Kind::CountMin, 4), (Kind::Growing, 5)]
-    {
+    for (kind, used) in [
+        (Kind::Bloom, 3),
+        (Kind::Blocked, 1),
+        (Kind::Counting, 5),
+        (Kind::CountMin, 4),
+        (Kind::Growing, 5),
+        (Kind::DLeft, 6),
+    ] {
         for field in used..8 {
             refused(kind, &with_field(kind, field, 1), &format!("field {field}"));
         }
@@ -257,7 +262,7 @@ proptest! {
     /// Whatever the fields say, nothing panics; and what loads is saved again as the same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
-        sample in 0usize..5,
+        sample in 0usize..6,
         changes in prop::collection::vec(
             (0usize..200, prop_oneof![
                 prop::sample::select(&ABSURD[..]),

@@ -1,6 +1,8 @@
 //! Saved structures: whole ones come back as they were, damaged or forged ones are refused.
 
 mod damage;
+mod dleft;
+mod dleft_counting;
 // Reads files, which an interpreter that is isolated cannot.
 #[cfg(not(miri))]
 mod golden;
@@ -17,9 +19,12 @@ mod serde;
 use oneread::bytes::{Kind, LoadError, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
-    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
+    CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView,
 };
-use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use oneread::layout::{
+    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftLayout, GrowingLayout,
+};
 use oneread::table::MultilevelTable;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -67,14 +72,22 @@ fn growing() -> GrowingFilter {
     filter
 }
 
+fn dleft() -> DLeftFilter {
+    let layout = DLeftLayout::uneven(&[8, 4, 4], BucketBits::Bits64).unwrap();
+    let mut filter = DLeftFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
+    (0..40u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    filter
+}
+
 /// A small file of each kind.
-fn samples() -> [(Kind, Vec<u8>); 5] {
+fn samples() -> [(Kind, Vec<u8>); 6] {
     [
         (Kind::Bloom, bloom().to_bytes()),
         (Kind::Blocked, blocked().to_bytes()),
         (Kind::Counting, counting().to_bytes()),
         (Kind::CountMin, count_min().to_bytes()),
         (Kind::Growing, growing().to_bytes()),
+        (Kind::DLeft, dleft().to_bytes()),
     ]
 }
 
@@ -116,7 +129,33 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             saved
         }
         Kind::Multilevel => <MultilevelTable<u64, u64>>::from_bytes(bytes)?.to_bytes(),
-        _ => panic!("a kind without a sample: {kind}"),
+        Kind::DLeftCounting => {
+            let mut filter = <DLeftCountingFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            let saved = filter.to_bytes();
+            // Changing what came from a file must not fail either, whatever its buckets say.
+            (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
+            saved
+        }
+        Kind::GrowingDLeftCounting => {
+            let mut filter = <GrowingDLeftCountingFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            _ = (filter.len(), filter.byte_len());
+            let saved = filter.to_bytes();
+            (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
+            saved
+        }
+        Kind::DLeft => {
+            let mut filter = <DLeftFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            let saved = filter.to_bytes();
+            (0..100u64).for_each(|key| _ = filter.insert(&key));
+            saved
+        }
+        _ => crate::summary::saved::load(kind, bytes)?,
     })
 }
 
@@ -148,9 +187,27 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
             (0..100u64).for_each(|key| _ = view.contains(&key));
             view.verify()
         }
+        Kind::DLeft => {
+            let view = <DLeftView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.false_positive_rate(), view.fingerprints());
+            view.verify()
+        }
+        Kind::DLeftCounting => {
+            let view = <DLeftCountingView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.false_positive_rate(), view.len());
+            view.verify()
+        }
+        Kind::GrowingDLeftCounting => {
+            let view = <GrowingDLeftCountingView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.false_positive_rate(), view.len());
+            view.verify()
+        }
         // Tables have no view.
         Kind::Multilevel => <MultilevelTable<u64, u64>>::from_bytes(bytes).map(drop),
-        _ => panic!("a kind without a sample: {kind}"),
+        _ => crate::summary::saved::open(kind, bytes),
     }
 }
 

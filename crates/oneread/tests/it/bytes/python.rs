@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use oneread::bytes::Saved;
-use oneread::filter::{BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, GrowingFilter};
+use oneread::filter::{
+    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftFilter, GrowingFilter,
+};
 use oneread::hash::Keyed;
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, Counting, CountingLayout, GrowingLayout};
+use oneread::layout::{
+    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftLayout,
+    GrowingLayout,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::samples;
@@ -167,6 +172,41 @@ fn python_counts_and_finds_the_same_in_sketches_and_growing_filters() {
         |key| u8::from(filter.contains(&key)),
         |key| u8::from(filter.contains(key)),
     );
+}
+
+#[test]
+fn python_finds_the_same_keys_in_d_left_filters() {
+    let (numbers, strings) = inserted();
+    // 10,000 keys: about four in each bucket, so that some in ten thousand absent keys are found.
+    let layouts = [
+        ("spread", DLeftLayout::uneven(&[1101, 550, 552], BucketBits::Bits64)),
+        ("two", DLeftLayout::new(2, 1250, BucketBits::Bits64)),
+        ("paged", DLeftLayout::paged(5, BucketBits::Bits64)),
+    ];
+    let mut found = 0;
+    for (name, layout) in layouts {
+        let mut filter = DLeftFilter::with_seed(layout.unwrap(), SEED).unwrap();
+        filter.insert_many(&numbers).unwrap();
+        filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+        let loads = filter.statistics().loads;
+        let of_load = |load: usize| loads.iter().map(|loads| loads[load]).sum::<u64>();
+        assert!((3..=5).all(|load| of_load(load) > 0), "{name}: {loads:?}");
+        found += (KEYS / 2..KEYS).filter(|key| filter.contains(key)).count();
+        compare(
+            &format!("python_dleft_{name}"),
+            &filter.to_bytes(),
+            0..KEYS,
+            |key| u8::from(filter.contains(&key)),
+            |key| u8::from(filter.contains(key)),
+        );
+    }
+    assert!((1..100).contains(&found), "{found} absent keys are found");
+    // One that it does not know.
+    let large = DLeftFilter::with_seed(DLeftLayout::new(3, 4, BucketBits::Bits128).unwrap(), SEED).unwrap();
+    let path = file("python_dleft_128.oneread", &large.to_bytes());
+    let output = python(&["query", path.to_str().unwrap(), "u64"], "0\n");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

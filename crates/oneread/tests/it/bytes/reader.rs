@@ -3,7 +3,9 @@
 use std::io::{self, Read, Write};
 
 use oneread::bytes::{Kind, LoadError, Saved};
-use oneread::filter::{BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, GrowingFilter};
+use oneread::filter::{
+    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftFilter, GrowingFilter,
+};
 use oneread::hash::Portable;
 
 use super::{HEADER, HEADER_CHECKSUM, LAYOUT, PAYLOAD_LENGTH, bloom, put, reseal, samples};
@@ -44,6 +46,7 @@ fn load(kind: Kind, reader: impl Read) -> Result<Vec<u8>, LoadError> {
         Kind::Counting => <CountingBloomFilter>::load(reader)?.to_bytes(),
         Kind::CountMin => <CountMinSketch>::load(reader)?.to_bytes(),
         Kind::Growing => <GrowingFilter>::load(reader)?.to_bytes(),
+        Kind::DLeft => <DLeftFilter>::load(reader)?.to_bytes(),
         _ => panic!("a kind without a sample: {kind}"),
     })
 }

@@ -3,7 +3,7 @@
 use oneread::bytes::{Kind, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
-    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
+    CountingBloomFilter, CountingView, DLeftView, GrowingFilter, GrowingView,
 };
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Ideal, Portable};
@@ -11,7 +11,7 @@ use oneread::layout::{
     BlockedLayout, BloomLayout, CountMinLayout, Counting, CountingLayout, GrowingLayout, Update,
 };
 
-use super::{HEADER, blocked, bloom, count_min, counting, growing, load_and_open, samples};
+use super::{HEADER, blocked, bloom, count_min, counting, dleft, growing, load_and_open, samples};
 
 /// By bytes and by a stream.
 fn comes_back<F: Saved + PartialEq>(structure: &F) {
@@ -37,6 +37,7 @@ fn every_kind_comes_back() {
     comes_back(&counting());
     comes_back(&count_min());
     comes_back(&growing());
+    comes_back(&dleft());
 }
 
 #[test]
@@ -106,14 +107,15 @@ fn structures_larger_than_a_chunk_come_back() {
 #[test]
 fn views_answer_as_what_was_saved() {
     let samples = samples().map(|(_, bytes)| bytes);
-    let [bloom_bytes, blocked_bytes, counting_bytes, count_min_bytes, growing_bytes] = &samples;
-    let (bloom, blocked, counting, count_min, growing) =
-        (bloom(), blocked(), counting(), count_min(), growing());
+    let [bloom_bytes, blocked_bytes, counting_bytes, count_min_bytes, growing_bytes, dleft_bytes] = &samples;
+    let (bloom, blocked, counting, count_min, growing, dleft) =
+        (bloom(), blocked(), counting(), count_min(), growing(), dleft());
     let bloom_view = <BloomView<'_>>::open(bloom_bytes).unwrap();
     let blocked_view = <BlockedView<'_>>::open(blocked_bytes).unwrap();
     let counting_view = <CountingView<'_>>::open(counting_bytes).unwrap();
     let count_min_view = <CountMinView<'_>>::open(count_min_bytes).unwrap();
     let growing_view = <GrowingView<'_>>::open(growing_bytes).unwrap();
+    let dleft_view = <DLeftView<'_>>::open(dleft_bytes).unwrap();
     for key in 0..2000u64 {
         assert_eq!(bloom_view.contains(&key), bloom.contains(&key), "key {key}");
         assert_eq!(blocked_view.contains(&key), blocked.contains(&key), "key {key}");
@@ -121,13 +123,15 @@ fn views_answer_as_what_was_saved() {
         assert_eq!(counting_view.count_at_most(&key), counting.count_at_most(&key), "key {key}");
         assert_eq!(count_min_view.estimate(&key), count_min.estimate(&key), "key {key}");
         assert_eq!(growing_view.contains(&key), growing.contains(&key), "key {key}");
+        assert_eq!(dleft_view.contains(&key), dleft.contains(&key), "key {key}");
     }
     assert_eq!(bloom_view.false_positive_rate(), bloom.false_positive_rate());
     assert_eq!(blocked_view.false_positive_rate(), blocked.false_positive_rate());
     assert_eq!(counting_view.false_positive_rate(), counting.false_positive_rate());
     assert_eq!(growing_view.false_positive_rate(), growing.false_positive_rate());
+    assert_eq!(dleft_view.false_positive_rate(), dleft.false_positive_rate());
     assert!(*bloom_view == bloom && *blocked_view == blocked && *counting_view == counting);
-    assert!(*count_min_view == count_min && *growing_view == growing);
+    assert!(*count_min_view == count_min && *growing_view == growing && *dleft_view == dleft);
     // A view is joined like any other filter.
     let mut joined: BloomFilter = BloomFilter::with_seed(bloom.layout(), bloom.digester().seed()).unwrap();
     joined.union(&bloom_view).unwrap();

@@ -4,7 +4,7 @@ use ::serde::Serialize;
 use ::serde::de::DeserializeOwned;
 use oneread::bytes::Saved;
 
-use super::{blocked, bloom, count_min, counting, growing};
+use super::{blocked, bloom, count_min, counting, dleft, growing};
 
 fn comes_back<F: Saved + PartialEq + Serialize + DeserializeOwned>(structure: &F) {
     let bytes = structure.to_bytes();
@@ -36,6 +36,7 @@ fn every_kind_comes_back_through_json_and_a_binary_format() {
     comes_back(&counting());
     comes_back(&count_min());
     comes_back(&growing());
+    comes_back(&dleft());
 }
 
 #[test]
@@ -45,4 +46,5 @@ fn what_is_not_a_structure_is_an_error() {
     is_checked(&counting());
     is_checked(&count_min());
     is_checked(&growing());
+    is_checked(&dleft());
 }

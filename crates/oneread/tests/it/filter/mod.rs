@@ -5,7 +5,12 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod dleft;
+mod dleft_counting;
+#[cfg(not(miri))]
+mod dleft_counting_rates;
 mod growing;
+mod growing_dleft_counting;
 // Millions of queries: too many for an interpreter.
 #[cfg(not(miri))]
 mod rates;

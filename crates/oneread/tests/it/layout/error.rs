@@ -6,9 +6,10 @@ use oneread::layout::LayoutError;
 #[test]
 fn messages_tell_what_to_change() {
     let scheme = SchemeName::Partitioned;
-    let cases: [(LayoutError, &[&str]); 9] = [
+    let cases: [(LayoutError, &[&str]); 10] = [
         (LayoutError::Zero { what: "bits" }, &["1", "bits", "0", "ask"]),
         (LayoutError::TooLarge { what: "bits", expected: 5, found: 6 }, &["5 bits", "6", "divide"]),
+        (LayoutError::TooLarge { what: "slots a bucket", expected: 5, found: 6 }, &["6: ask for fewer"]),
         (LayoutError::Hashes { expected: 64, found: 65 }, &["64", "65", "ask"]),
         (
             LayoutError::MoreHashesThanPlaces { scheme, expected: 7, found: 6 },
@@ -26,6 +27,8 @@ fn messages_tell_what_to_change() {
             assert!(message.contains(part), "{message:?} lacks {part:?}");
         }
         assert!(!message.contains("  "), "{message:?}");
+        // No set becomes fit for a bucket by being divided.
+        assert!(!message.contains("a bucket") || !message.contains("divide"), "{message:?}");
     }
 }
 

@@ -61,7 +61,7 @@ fn a_table_or_summary_layout_comes_back_as_it_was() {
     let single = SingleFilterLayout::new(100, 5).unwrap();
     comes_back(&SummaryLayout::from(single), r#"{"single":{"cells":100,"hashes":5}}"#);
     let multiple = MultipleFiltersLayout::new([(100, 5), (50, 3)]).unwrap();
-    let json = r#"{"multiple":{"filters":[{"bits":100,"hashes":5},{"bits":50,"hashes":3}]}}"#;
+    let json = r#"{"multiple":{"filters":[{"bits":100,"hashes":5},{"bits":50,"hashes":3}],"list":null}}"#;
     comes_back(&SummaryLayout::from(multiple), json);
 }
 

@@ -5,10 +5,12 @@ mod counting;
 mod cuckoo;
 mod deletion;
 mod dleft;
+mod dleft_counting;
 mod growing;
 mod moves;
 mod multilevel;
 mod probing;
+mod store;
 mod summary;
 
 /// Rates no solver accepts.

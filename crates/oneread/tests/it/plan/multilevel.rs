@@ -210,6 +210,27 @@ fn simulated_tables_hold_as_many() {
     }
 }
 
+/// A property test found that a level with one bucket fewer than items lost all of them: the first term of a sum is 0 there, and the sum
+/// ended at the first negligible term.
+#[test]
+fn one_item_more_than_buckets_is_planned_too() {
+    for (buckets, slots) in [(1067u64, 2u32), (1067, 3), (299, 2), (1999, 2)] {
+        let items = buckets + 1;
+        let plan = plan(items, &[buckets], slots);
+        // A bucket has B items, binomial with 1/m, and holds min(B, s) of them: m·(s − Σ over j < s of (s − j)·P(B = j)).
+        let (n, m, s) = (items as f64, buckets as f64, f64::from(slots));
+        let (mut exactly, mut lacking) = ((1.0 - 1.0 / m).powf(n), 0.0);
+        for j in 0..slots {
+            lacking += (s - f64::from(j)) * exactly;
+            exactly *= (n - f64::from(j)) / (f64::from(j) + 1.0) / (m - 1.0);
+        }
+        let held = m * (s - lacking);
+        assert!((plan.expected()[0] - held).abs() < 1e-8 * held, "{:?}, {held}", plan.expected());
+        let total: f64 = plan.passed_on()[0].iter().map(|(_, probability)| probability).sum();
+        assert!((total - 1.0).abs() < 1e-9, "{total}");
+    }
+}
+
 #[test]
 fn what_cannot_be_planned_is_an_error() {
     let table = layout(&[10, 5], 1);

@@ -14,7 +14,7 @@ fn layouts_of_summaries_with_counters_come_back_as_they_were() {
     let json = serde_json::to_string(&filters).unwrap();
     assert_eq!(
         json,
-        r#"{"filters":[{"counters":100,"hashes":5,"counter_bits":4,"counting":"each-probe"},{"counters":50,"hashes":3,"counter_bits":1,"counting":"once-per-item"}]}"#
+        r#"{"filters":[{"counters":100,"hashes":5,"counter_bits":4,"counting":"each-probe"},{"counters":50,"hashes":3,"counter_bits":1,"counting":"once-per-item"}],"list":null}"#
     );
     assert_eq!(serde_json::from_str::<CountingFiltersLayout>(&json).unwrap(), filters);
     assert!(serde_json::from_str::<CountingFiltersLayout>(&json.replace("50", "0")).is_err());

@@ -1,17 +1,25 @@
 //! Summaries: each against a model of what it must never forget, and all against the paper's sizes and odds.
 
+mod bad_input;
+mod baseline;
+mod batch;
 mod interpolation;
 mod joined;
 #[cfg(feature = "serde")]
 mod layouts;
 mod lazy;
+mod lazy_model;
+mod lists;
 mod model;
 mod multiple;
 mod page;
 mod properties;
+pub(crate) mod saved;
 mod single;
 mod sizes;
 // Whole tables of the paper.
+#[cfg(not(miri))]
+mod pollution;
 #[cfg(not(miri))]
 mod reads;
 

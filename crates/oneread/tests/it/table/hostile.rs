@@ -1,13 +1,11 @@
 //! Input that makes no sense: an error that says so, or an answer; never an endless loop.
 
-use std::hash::{Hash, Hasher};
-
 use oneread::hash::{Digester, Std};
 use oneread::layout::{Hints, LayoutError, Maps, Moves, MultilevelLayout, OnCrisis, Restriction};
 use oneread::table::MultilevelTable;
 use oneread::table::simulate::Simulation;
 
-use super::{halving, policies};
+use super::{Liar, halving, policies};
 
 #[test]
 fn layouts_without_places_are_refused() {
@@ -100,24 +98,6 @@ fn all_keys_equal_are_one_item() {
         assert_eq!((table.len(), table.remove(""), table.len()), (1, Some(999), 0), "{name}");
     }
 }
-
-/// Equal to nothing, not even itself; then to everything.
-#[derive(Clone, Copy)]
-struct Liar(u64, bool);
-
-impl Hash for Liar {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for Liar {
-    fn eq(&self, _: &Self) -> bool {
-        self.1
-    }
-}
-
-impl Eq for Liar {}
 
 #[cfg_attr(miri, ignore = "minutes")]
 #[test]

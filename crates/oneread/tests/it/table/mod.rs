@@ -7,6 +7,7 @@ mod loads;
 mod model;
 mod panics;
 mod placement;
+mod reads;
 mod saved;
 // Millions of steps.
 #[cfg(not(miri))]
@@ -15,6 +16,10 @@ mod simulate;
 #[cfg(not(miri))]
 mod study;
 mod surface;
+mod view;
+mod weighted;
+
+use std::hash::{Hash, Hasher};
 
 use oneread::hash::{Digest, Digester, Domain, Ideal};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
@@ -71,3 +76,31 @@ pub(crate) fn policies() -> Vec<(&'static str, Moves)> {
 pub(crate) fn halving(first: u64, levels: u32, moves: Moves) -> MultilevelLayout {
     MultilevelLayout::geometric(first, 0.5, levels).unwrap().with_moves(moves).unwrap()
 }
+
+/// One digest for all keys: nothing is left but one bucket a level, or one of each function.
+#[derive(Clone, Copy)]
+pub(crate) struct Constant;
+
+impl Digester<u64> for Constant {
+    fn digest(&self, _: &u64) -> Digest {
+        Digest::from_halves(1, 2)
+    }
+}
+
+/// Keys that say of all others that they are equal, or of none, not even of themselves.
+#[derive(Clone, Copy)]
+pub(crate) struct Liar(pub(crate) u64, pub(crate) bool);
+
+impl Hash for Liar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Liar {
+    fn eq(&self, _: &Self) -> bool {
+        self.1
+    }
+}
+
+impl Eq for Liar {}

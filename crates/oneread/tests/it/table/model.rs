@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use oneread::hash::{Digest, Digester};
+use oneread::hash::Digester;
 use oneread::layout::{Moves, MultilevelLayout, OnCrisis};
 use oneread::table::{Entry, MultilevelTable};
 
-use super::{Random, halving, policies};
+use super::{Constant, Random, halving, policies};
 
 /// Random operations on keys below `keys`, in a table that may become full.
 fn compare<D: Digester<u64>>(
@@ -139,16 +139,6 @@ fn does_what_a_hash_map_does_while_it_is_rebuilt() {
         let mut table = MultilevelTable::with_seed(layout, 5).unwrap();
         compare(&mut table, 70, operations() / 10, 5);
         assert!(table.generation() > 0);
-    }
-}
-
-/// All keys have one digest: nothing but the levels' one bucket each and the stash is left.
-#[derive(Clone, Copy)]
-struct Constant;
-
-impl Digester<u64> for Constant {
-    fn digest(&self, _: &u64) -> Digest {
-        Digest::from_halves(1, 2)
     }
 }
 

@@ -8,12 +8,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Random, halving, policies};
 
-type Table = MultilevelTable<u64, u32>;
+pub(super) type Table = MultilevelTable<u64, u32>;
 
 const STEPS: u32 = if cfg!(miri) { 100 } else { 1000 };
 
 /// A table that has seen some churn.
-fn churned(moves: Moves) -> Table {
+pub(super) fn churned(moves: Moves) -> Table {
     let layout = halving(64, 3, moves).with_stash(9).unwrap();
     let mut table = MultilevelTable::with_seed(layout, 1).unwrap();
     let mut random = Random::new(1);
@@ -77,7 +77,7 @@ fn every_bit_that_is_changed_is_noticed() {
 }
 
 /// Makes both checksums right again.
-fn reseal(bytes: &mut [u8]) {
+pub(super) fn reseal(bytes: &mut [u8]) {
     let payload = xxh3_64(&bytes[128..]);
     bytes[40..48].copy_from_slice(&payload.to_le_bytes());
     let header = xxh3_64(&[&bytes[..56], &bytes[64..128]].concat());

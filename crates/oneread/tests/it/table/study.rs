@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use oneread::hash::family::{Linear, MultiplyShift, Polynomial, Reduced, Tabulation, TotalHashFunction};
-use oneread::hash::{Digest, Digester, Ideal, Std};
+use oneread::hash::{Ideal, Std};
 use oneread::layout::Ties;
 use oneread::plan::{self, probing};
 use oneread::table::study::{
@@ -14,7 +14,7 @@ use oneread::table::study::{
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::Random;
+use super::{Constant, Liar, Random};
 
 /// Ideal functions, each of its own seed.
 fn ideal(mut seed: u64) -> impl FnMut(u64) -> Digested<Ideal> {
@@ -115,16 +115,6 @@ fn cuckoo_tables_fill_up_to_their_thresholds() {
     }
 }
 
-/// f(x) = g(x) for all keys.
-#[derive(Clone, Copy)]
-struct Constant;
-
-impl Digester<u64> for Constant {
-    fn digest(&self, _: &u64) -> Digest {
-        Digest::from_halves(3, 4)
-    }
-}
-
 #[test]
 fn functions_that_agree_on_everything_lead_to_an_error() {
     let mut cuckoo = CuckooTable::for_items(100, 0.1, |_| Digested(Constant)).unwrap();
@@ -143,25 +133,11 @@ fn functions_that_agree_on_everything_lead_to_an_error() {
     assert!((0..100).all(|key| chained.insert(key, 'c').is_ok()) && chained.longest_chain() == 100);
     let mut dleft = DLeftTable::new(2, 10, 3, |_| Digested(Constant)).unwrap();
     assert_eq!((0..20).filter(|&key| dleft.insert(key, 'c').is_ok()).count(), 6);
+    // All items have one bucket, which counts them.
+    let mut song = SongTable::new(10, 3, |_| Digested(Constant)).unwrap();
+    assert!((0..100).all(|key| song.insert(key, 'c').is_ok()) && song.fullest_bucket() == 100);
+    assert!((0..100).all(|key| song.remove(&key) == Some('c')) && song.is_empty());
 }
-
-/// Keys that say of all others that they are equal, or of none, not even of themselves.
-#[derive(Clone, Copy)]
-struct Liar(u64, bool);
-
-impl Hash for Liar {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for Liar {
-    fn eq(&self, _: &Self) -> bool {
-        self.1
-    }
-}
-
-impl Eq for Liar {}
 
 #[test]
 fn keys_whose_equality_lies_make_no_table_loop() {
@@ -187,6 +163,55 @@ fn keys_whose_equality_lies_make_no_table_loop() {
         try_out(&mut DLeftTable::new(2, 5, 2, draw).unwrap(), 20, says);
         try_out(&mut SongTable::new(20, 2, draw).unwrap(), 500, says);
     }
+}
+
+thread_local! {
+    /// How often fickle keys were compared.
+    static COMPARED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Keys that are equal whenever they are compared for a number of times that leaves 0, 1 or 4 modulo 7.
+#[derive(Clone, Copy)]
+struct Fickle(u64);
+
+impl Hash for Fickle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Fickle {
+    fn eq(&self, _: &Self) -> bool {
+        let compared = COMPARED.get();
+        COMPARED.set(compared + 1);
+        [0, 1, 4].contains(&(compared % 7))
+    }
+}
+
+impl Eq for Fickle {}
+
+/// A rebuilding of linear probing used to look for the keys that it put back: those that said they were there already were lost and
+/// still counted, until there were more items than cells.
+#[test]
+fn keys_whose_equality_changes_are_neither_lost_nor_counted_twice() {
+    let draw = |_| Digested(Std(BuildHasherDefault::<DefaultHasher>::default()));
+    let try_out = |table: &mut dyn StudyTable<Fickle, u64>| {
+        let mut present: i64 = 0;
+        for number in 0..5000 {
+            present += i64::from(matches!(table.insert(Fickle(number % 40), number), Ok(None)));
+            present -= i64::from(table.remove(&Fickle(number % 37)).is_some());
+            assert_eq!(table.len() as i64, present);
+        }
+    };
+    try_out(&mut ChainedTable::new(draw));
+    for deletion in [Deletion::BackwardShift, Deletion::Tombstones] {
+        let mut table = LinearProbingTable::new(20, deletion, draw).unwrap();
+        try_out(&mut table);
+        assert!(table.len() <= 20 && (deletion == Deletion::BackwardShift || table.rebuilds() > 0));
+    }
+    try_out(&mut CuckooTable::new(CuckooLayout::new(20).unwrap().with_stash(2), draw).unwrap());
+    try_out(&mut DLeftTable::new(2, 5, 2, draw).unwrap());
+    try_out(&mut SongTable::new(20, 2, draw).unwrap());
 }
 
 #[test]

@@ -1,0 +1,200 @@
+//! d-left filters beside a Bloom filter of the same 16 bits a key, and those that can delete beside quotient and cuckoo filters.
+//!
+//! A round of insertions fills the whole filter, as the time of an insertion grows with the load; so does a round of removals, before
+//! it removes some.
+
+use anyhow::Result;
+use oneread::filter::{AtomicDLeftFilter, DLeftCountingFilter, DLeftFilter};
+use oneread::layout::{BucketBits, DLeftCountingLayout};
+use oneread::plan;
+
+use super::Subject;
+use super::filters::contest::{
+    Contender, Contenders, SEED, contest, foldhash, in_threads, in_words, made, removable, tally,
+};
+use super::filters::{ABSENT, contenders};
+use crate::measure::Bench;
+use crate::workload::random_words;
+
+pub(crate) struct DLeft;
+
+/// Of the filters that cannot delete.
+const BITS_PER_KEY: usize = 16;
+
+/// Asked of the filters that can delete.
+const RATE: f64 = 0.002;
+
+impl Subject for DLeft {
+    fn name(&self) -> &'static str {
+        "dleft"
+    }
+
+    fn about(&self) -> &'static str {
+        "d-left filters beside fastbloom, qfilter and cuckoofilter"
+    }
+
+    fn run(&self, bench: &mut Bench) -> Result<()> {
+        let sizes: &[usize] =
+            if bench.effort().quick { &[100_000, 2_000_000] } else { &[100_000, 10_000_000, 40_000_000] };
+        for &n in sizes {
+            let label = in_words(n);
+            let keys = random_words(n + n.max(ABSENT), 1);
+            contest(bench, &format!("{label}, d-left 16"), (n, n), &keys, || fixed(n))?;
+            for threads in [1, 2] {
+                let name = format!("{label}, atomic, threads: {threads}");
+                contest(bench, &name, (n, n), &keys, || atomic(n, threads))?;
+            }
+            contest(bench, &format!("{label}, counting"), (n, n), &keys, || counting(n))?;
+        }
+        Ok(())
+    }
+}
+
+const ROOM: &str = "room for as many keys as were planned";
+
+/// Without deletion.
+fn fixed(n: usize) -> Result<Contenders<u64>> {
+    let layout = plan::dleft::for_items(n as u64, BITS_PER_KEY as f64)?;
+    let papers = plan::dleft::for_bits_per_key(3, n as u64, BITS_PER_KEY as f64, BucketBits::Bits64)?;
+    let batch = |name, layout| -> Result<Box<dyn Contender<u64>>> {
+        Ok(made(
+            name,
+            DLeftFilter::with_seed(layout, SEED)?,
+            |filter| filter.clear(),
+            |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
+            |filter, keys| {
+                let mut found = 0;
+                filter.contains_many(keys, |answer| found += usize::from(answer));
+                found
+            },
+            |filter| filter.byte_len(),
+        ))
+    };
+    let single = |name, layout| -> Result<Box<dyn Contender<u64>>> {
+        Ok(made(
+            name,
+            DLeftFilter::with_seed(layout, SEED)?,
+            |filter| filter.clear(),
+            |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ))
+    };
+    Ok(vec![
+        // fastbloom, with as many hash functions as are best.
+        contenders::bloom(n, BITS_PER_KEY)?.swap_remove(0),
+        single("oneread d-left", layout)?,
+        batch("oneread d-left, batch", layout)?,
+        // Equal sub-tables, and buckets of a key anywhere.
+        single("oneread d-left, paper's layout", papers)?,
+        batch("oneread d-left, paper's layout, batch", papers)?,
+    ])
+}
+
+/// Insertions by so many threads; lookups by one.
+fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
+    let hashes = plan::bloom::for_bits((BITS_PER_KEY * n) as u64, n as u64)?.hashes();
+    let peer =
+        fastbloom::AtomicBloomFilter::with_num_bits(BITS_PER_KEY * n).hasher(foldhash()).hashes(hashes);
+    let layout = plan::dleft::for_items(n as u64, BITS_PER_KEY as f64)?;
+    let ours = || -> Result<AtomicDLeftFilter> {
+        let filter = DLeftFilter::with_seed(layout, SEED)?;
+        Ok(AtomicDLeftFilter::try_from(filter).expect("buckets of 64 bits"))
+    };
+    Ok(vec![
+        made(
+            "fastbloom atomic",
+            peer,
+            |filter| filter.clear(),
+            move |filter, keys: &[u64]| {
+                in_threads(threads, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
+            },
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.num_bits() / 8,
+        ),
+        made(
+            "oneread atomic d-left",
+            ours()?,
+            |filter| filter.clear(),
+            move |filter, keys: &[u64]| {
+                in_threads(threads, keys, |keys| {
+                    keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM));
+                });
+            },
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+        made(
+            "oneread atomic d-left, batch",
+            ours()?,
+            |filter| filter.clear(),
+            move |filter, keys: &[u64]| {
+                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM));
+            },
+            |filter, keys| {
+                let mut found = 0;
+                filter.contains_many(keys, |answer| found += usize::from(answer));
+                found
+            },
+            |filter| filter.byte_len(),
+        ),
+    ])
+}
+
+/// With deletion. What is shown beside the times is the rate of new filters; ours is also planned for one that has aged.
+fn counting(n: usize) -> Result<Contenders<u64>> {
+    let quotient = qfilter::Filter::new_with_hasher(n as u64, RATE, foldhash())?;
+    // Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without room to spare it loses keys near a power of two.
+    let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
+    let aged = plan::dleft_counting::for_rate(n as u64, RATE, plan::dleft_counting::LIFE)?;
+    let new = plan::dleft_counting::for_rate(n as u64, RATE, 0.0)?;
+    Ok(vec![
+        removable(
+            "qfilter",
+            quotient,
+            |filter| filter.clear(),
+            |filter, keys: &[u64]| {
+                keys.iter().for_each(|key| filter.insert_duplicated(key).expect(ROOM));
+            },
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter, keys| keys.iter().for_each(|key| assert!(filter.remove(key), "the key was inserted")),
+            |filter| filter.memory_usage(),
+        ),
+        removable(
+            "cuckoofilter",
+            cuckoo(),
+            move |filter| *filter = cuckoo(),
+            |filter, keys: &[u64]| keys.iter().for_each(|key| filter.add(key).expect(ROOM)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter, keys| keys.iter().for_each(|key| assert!(filter.delete(key), "the key was inserted")),
+            |filter| filter.memory_usage(),
+        ),
+        single_counting("oneread d-left counting", aged)?,
+        removable(
+            "oneread d-left counting, batch",
+            DLeftCountingFilter::with_seed(aged, SEED)?,
+            |filter| filter.clear(),
+            |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
+            |filter, keys| {
+                let mut found = 0;
+                filter.contains_many(keys, |answer| found += usize::from(answer));
+                found
+            },
+            |filter, keys| filter.remove_many(keys).expect("keys that were inserted"),
+            |filter| filter.byte_len(),
+        ),
+        single_counting("oneread d-left counting, not to age", new)?,
+    ])
+}
+
+fn single_counting(name: &str, layout: DLeftCountingLayout) -> Result<Box<dyn Contender<u64>>> {
+    Ok(removable(
+        name,
+        DLeftCountingFilter::with_seed(layout, SEED)?,
+        |filter| filter.clear(),
+        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter, keys| keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted")),
+        |filter| filter.byte_len(),
+    ))
+}

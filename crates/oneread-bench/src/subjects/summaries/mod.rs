@@ -1,0 +1,173 @@
+//! Summaries beside what they save, and beside those that could take their place.
+//!
+//! A table of the paper's shape is filled with n keys once, and every contender is told the level of each. Then a round looks up keys that
+//! are there, or that are not, one by one or many at once; or removes some, puts them back, or builds all anew.
+
+mod contenders;
+mod equal;
+mod saved_reads;
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use oneread::table::MultilevelTable;
+
+use super::Subject;
+use crate::measure::{Bench, Contestant, Sample, timed};
+use crate::workload::random_words;
+use contenders::{Contender, Item, SEED, paper_table};
+
+pub(crate) struct Summaries;
+
+/// Operations in a round: enough to time, few enough to hold many rounds.
+const OPERATIONS: usize = 1_000_000;
+
+/// What a lookup of ten thousand keys in multiple filters may take: 20 million a second.
+const BAR: Duration = Duration::from_nanos(50);
+
+impl Subject for Summaries {
+    fn name(&self) -> &'static str {
+        "summaries"
+    }
+
+    fn about(&self) -> &'static str {
+        "summaries alone, beside the reads they save, a static function and hashbrown"
+    }
+
+    fn run(&self, bench: &mut Bench) -> Result<()> {
+        saved_reads::contest(bench)?;
+        equal::contests(bench)?;
+        let sizes: &[usize] =
+            if bench.effort().quick { &[10_000, 1_000_000] } else { &[10_000, 100_000, 10_000_000] };
+        for &n in sizes {
+            let size = if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) };
+            let wanted = |act: &&str| {
+                let workload = format!("{size}: {act}");
+                let batch = |name: &&str| bench.wants(&format!("{workload}, {name}"));
+                bench.wants(&workload) || contenders::SUMMARIES.iter().any(batch)
+            };
+            if ["hit", "miss", "remove", "insert", "rebuild"].iter().any(wanted) {
+                contest(bench, &size, n)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
+    let keys = random_words(2 * n, 1);
+    let (present, absent) = keys.split_at(n);
+    let mut table = MultilevelTable::with_seed(paper_table(n as u64)?, SEED)?;
+    for &key in present {
+        table.insert(key, key).map_err(|full| anyhow!("{full}"))?;
+    }
+    let level = |key: &u64| table.locate(key).location.map_or(0, |location| location.level);
+    let levels = table.layout().level_count();
+    // A key in the stash has no level that a summary could name.
+    let items: Vec<Item> =
+        present.iter().map(|key| (*key, level(key))).filter(|&(_, level)| level < levels).collect();
+    let operations = items.len().min(OPERATIONS);
+    let sample: Vec<Item> = items.iter().step_by(items.len() / operations).copied().collect();
+    let hits: Vec<u64> = sample.iter().map(|item| item.0).collect();
+    let misses = &absent[..operations];
+    // Small sets are gone through several times a round.
+    let passes = (OPERATIONS / operations).max(1);
+    let mut contenders = contenders::all(table, &items)?;
+    let peer = contenders[0].name();
+    let mut facts = Vec::new();
+    for contender in &mut contenders {
+        contender.rebuild(&items);
+        facts.push(facts_of(contender.as_ref(), &items, misses));
+    }
+
+    for (act, keys) in [("hit", hits.as_slice()), ("miss", misses)] {
+        let workload = format!("{label}: {act}");
+        let looking = contenders.iter().zip(&facts).map(|(contender, facts)| {
+            let count = |keys: &[u64]| contender.count(keys);
+            let bar = (n == 10_000 && contender.name() == peer).then_some(BAR);
+            Contestant::new(contender.name(), lookups(count, keys, passes))
+                .with_facts(facts.clone())
+                .with_bar(bar)
+        });
+        bench.contest(&workload, &peer, looking.collect());
+        for contender in contenders.iter().filter(|contender| contender.count_many(&keys[..1]).is_some()) {
+            let one = Contestant::new("one by one", lookups(|keys| contender.count(keys), keys, passes));
+            let many = |keys: &[u64]| contender.count_many(keys).unwrap_or(0);
+            let many = Contestant::new("many at once", lookups(many, keys, passes));
+            let name = format!("{workload}, {}", contender.name());
+            bench.contest(&name, "one by one", vec![one, many]);
+        }
+    }
+
+    for act in ["remove", "insert"] {
+        let workload = format!("{label}: {act}");
+        let changing = contenders.iter_mut().filter(|contender| contender.can_remove());
+        let changing: Vec<_> = changing
+            .map(|contender| Contestant::new(contender.name(), changing_round(contender, &sample, act)))
+            .collect();
+        bench.contest(&workload, "hashbrown, key to level", changing);
+    }
+    let workload = format!("{label}: rebuild");
+    let rebuilding = contenders.iter_mut().map(|contender| {
+        let items = items.as_slice();
+        let name = contender.name();
+        Contestant::new(name, move || {
+            timed(|| {
+                contender.rebuild(items);
+                items.len() as u64
+            })
+        })
+    });
+    bench.contest(&workload, &peer, rebuilding.collect());
+    for contender in &contenders {
+        assert_eq!(contender.count(&hits), hits.len(), "{} has lost a key", contender.name());
+    }
+    Ok(())
+}
+
+/// A round of lookups.
+fn lookups<'a>(
+    count: impl Fn(&[u64]) -> usize + 'a,
+    keys: &'a [u64],
+    passes: usize,
+) -> impl FnMut() -> Sample + 'a {
+    move || {
+        timed(|| {
+            let found: usize = (0..passes).map(|_| count(black_box(keys))).sum();
+            black_box(found);
+            (passes * keys.len()) as u64
+        })
+    }
+}
+
+/// A round that removes keys and puts them back, and times the one or the other.
+fn changing_round<'a>(
+    contender: &'a mut Box<dyn Contender>,
+    items: &'a [Item],
+    act: &'static str,
+) -> impl FnMut() -> Sample + 'a {
+    move || {
+        let removing = timed(|| {
+            contender.remove(items);
+            items.len() as u64
+        });
+        let inserting = timed(|| {
+            contender.insert(items);
+            items.len() as u64
+        });
+        if act == "remove" { removing } else { inserting }
+    }
+}
+
+/// Bits a key, and how often it is wrong.
+fn facts_of(contender: &dyn Contender, items: &[Item], absent: &[u64]) -> BTreeMap<&'static str, f64> {
+    let mut facts = BTreeMap::new();
+    if let Some(bytes) = contender.bytes() {
+        facts.insert("bits a key", 8.0 * bytes as f64 / items.len() as f64);
+    }
+    facts.insert("wrong levels", contender.wrong(items) as f64 / items.len() as f64);
+    facts.insert("false positives", contender.count(absent) as f64 / absent.len() as f64);
+    facts
+}

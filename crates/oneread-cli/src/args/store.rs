@@ -1,0 +1,311 @@
+//! The flags of `oneread store`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum, value_parser};
+
+use super::DEFAULT_SEED;
+
+/// The pages that a miss reads in a store that was not told a rate.
+const DEFAULT_RATE: f64 = 0.01;
+
+/// The least and the most that a store can be built for: see the library's `Options::miss_rate`.
+const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
+
+/// What importing may use unless told.
+const DEFAULT_MEMORY: &str = "256M";
+
+/// Below, every row would go to a file of its own accord.
+const LEAST_MEMORY: u64 = 1 << 20;
+
+const DEFAULT_LOOKUPS: u64 = 1_000_000;
+const MOST_LOOKUPS: u64 = 1_000_000_000_000;
+
+/// More threads than that only wait for each other.
+const MOST_THREADS: u64 = 1024;
+
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  oneread store import people.store people.csv --key id      a store of a table, rows by their column `id`
+  oneread store get people.store 4711                        the row of one of them, with one read
+  oneread store stats people.store                           how large it is, and what a lookup reads
+  oneread store export people.store > copy.csv               all of it again
+
+A store is one file. It is built once and then only read: a lookup of a key it has reads one page of 4 KiB, a lookup of
+one it has not reads (almost) none. Keys are bytes, up to 1024 of them; values are bytes, those above 1024 cost a second
+read.")]
+pub(crate) enum Store {
+    /// Makes a store without keys.
+    Create(Create),
+    /// Makes a store of the rows of CSV, TSV or JSON Lines.
+    Import(Import),
+    /// Writes all pairs of a store, as `import` reads them.
+    Export(Export),
+    /// Prints the values of keys.
+    Get(Get),
+    /// Tells how large a store is, how full, and what a lookup reads.
+    Stats(Stats),
+    /// Reads a whole store, and tells what is not as it was written.
+    Verify(Verify),
+    /// Looks keys up, and tells how long that takes and what it reads.
+    Bench(Bench),
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+`oneread store import` makes the store by itself, and fills one that has no keys: nothing needs to be created first.")]
+pub(crate) struct Create {
+    /// The file to make; there must be none yet.
+    pub(crate) path: PathBuf,
+    /// Which hash functions the store has.
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    pub(crate) seed: u64,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Fields separated by commas, in double quotes where needed.
+    Csv,
+    /// Fields separated by tabs, in double quotes where needed.
+    Tsv,
+    /// A JSON object a line.
+    Jsonl,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Duplicates {
+    /// The row that comes last is kept.
+    Last,
+    /// Nothing is made.
+    Error,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread store import people.store people.csv                        the first column is the key, the rest the value
+  oneread store import mail.store people.csv --key id --value mail    of two columns by their names
+  oneread store import words.store a.tsv.gz b.tsv.zst --no-header --key 2 --value 1
+  zcat dump.gz | oneread store import dump.store - --format jsonl --key user
+
+The value is the bytes of the column that --value names. Without it, the value is the rest of the row:
+  CSV, TSV    the one other column as it is; or else the other fields in their order, as a row of the same format,
+              quoted where needed and without a line end
+  JSON Lines  the field `value` if there is no other; or else the object without its key, its fields as they were written
+A field of JSON that is a string gives its text, any other its JSON. A field NAME_base64 is taken for NAME, decoded.
+
+CSV and TSV are bytes in any encoding that has ASCII's commas, tabs, quotes and line ends, such as UTF-8; JSON Lines are
+UTF-8. Empty lines are skipped. Files that begin as gzip or zstd do are decompressed, whatever their name.
+
+PATH appears when all is done, or not at all. What does not fit into --memory waits in unnamed files in the same folder.")]
+pub(crate) struct Import {
+    /// The store to make. One that has keys is replaced only by --replace.
+    pub(crate) path: PathBuf,
+    /// The files to read, in this order; - is stdin.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How the rows are written; else the names of the files tell: .csv, .tsv, .tab, .jsonl or .ndjson, and .gz or .zst after it.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// The column of the keys: its name, or with --no-header its number from 1.
+    ///
+    /// The first column unless told, in JSON Lines the field `key`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) key: Option<String>,
+    /// The column of the values: its name, or with --no-header its number from 1. The rest of the row unless told.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) value: Option<String>,
+    /// The first row is data, and columns have numbers instead of names (CSV, TSV).
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// Quotes are bytes like others, as some programs write TSV (CSV, TSV).
+    #[arg(long)]
+    pub(crate) no_quotes: bool,
+    /// Counts rows that cannot be read, and goes on without them.
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// What to do with a key that comes twice.
+    #[arg(long, value_enum, default_value = "last")]
+    pub(crate) duplicates: Duplicates,
+    /// The pages that a lookup of an absent key reads: 0.01 is one in a hundred lookups. Each halving costs a bit of memory a key.
+    #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
+    pub(crate) rate: f64,
+    /// About how much memory to use, beside a byte a key: 256M, 2G. A row can be as long.
+    #[arg(long, value_name = "BYTES", default_value = DEFAULT_MEMORY, value_parser = memory)]
+    pub(crate) memory: u64,
+    /// Which hash functions; the same rows and seed give the same file.
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    pub(crate) seed: u64,
+    /// Replaces the store if there is one, at once and when all is done.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Pairs come in no order that means anything; the same store always gives the same.
+  csv, tsv  a header `key` and `value`, then a row a pair. Bytes are written as they are, whether they are text or not.
+  jsonl     an object with the strings `key` and `value` a line. What is not UTF-8 is in base64, as `key_base64` or
+            `value_base64`.
+`oneread store import` reads all three back without further flags but --format.
+
+Exit codes: 0 done, 1 something was left out by --skip-damaged, 2 bad use or a failure.")]
+pub(crate) struct Export {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// How to write them.
+    #[arg(long, value_enum, default_value = "csv")]
+    pub(crate) format: Format,
+    /// Goes on after damaged pages, and says at the end how many errors there were.
+    #[arg(long)]
+    pub(crate) skip_damaged: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread store get people.store 4711                        a value, and a newline after it
+  oneread store get people.store 4711 --raw > photo.jpg      its bytes and nothing else
+  oneread store get people.store --stdin --with-keys < ids   a row for each key that is there
+
+Values come in the order of the keys; for a key that is absent nothing is printed.
+
+Exit codes: 0 all keys are there, 1 one is not, 2 bad use or a failure.")]
+pub(crate) struct Get {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// The keys.
+    #[arg(value_name = "KEY", required_unless_present = "stdin")]
+    pub(crate) keys: Vec<OsString>,
+    /// Takes keys from stdin: a line of bytes each, up to its newline.
+    #[arg(long, conflicts_with = "keys")]
+    pub(crate) stdin: bool,
+    /// Keys are given, and values printed, as hexadecimal digits.
+    #[arg(long)]
+    pub(crate) hex: bool,
+    /// Prints the key, a tab and the value: rows of TSV, as `export` writes them.
+    #[arg(long)]
+    pub(crate) with_keys: bool,
+    /// Prints no newline after a value.
+    #[arg(long, conflicts_with_all = ["hex", "with_keys"])]
+    pub(crate) raw: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Reads that are measured are pages read by lookups of stored keys, drawn at random, and of absent ones. To draw keys, the
+whole store is read once.")]
+pub(crate) struct Stats {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// Looks up so many stored and absent keys, to tell the reads that are beside those that were planned.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = value_parser!(u64).range(1..=MOST_LOOKUPS))]
+    pub(crate) measure: Option<u64>,
+    /// Prints one JSON document; what was not measured is null.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Every checksum is compared, and every key is looked for where its hash says and in its filter.
+
+Exit codes: 0 the store is whole, 1 it is damaged, 2 bad use or a failure.")]
+pub(crate) struct Verify {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread store bench people.store                          a million lookups of keys, and a million of others
+  oneread store bench people.store --cold --threads 32      also with nothing cached, many at a time
+
+First the whole store is read, to draw up to 100,000 of its keys at random; then they are looked up in random order, and so
+are random keys that it has not. A lookup's time includes the copy of its value, and some 30 ns for the clock.
+
+Cold means that the system was asked to forget the file before (Linux). Whether it did, the bytes tell that came from the
+disk. A page is cold only once: so fewer keys are looked up then, a tenth of the pages at most.")]
+pub(crate) struct Bench {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// How many keys to look up, of those that are there and of others.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOOKUPS, value_parser = value_parser!(u64).range(1..=MOST_LOOKUPS))]
+    pub(crate) lookups: u64,
+    /// How many threads look keys up.
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = value_parser!(u64).range(1..=MOST_THREADS))]
+    pub(crate) threads: u64,
+    /// Measures also with nothing cached.
+    #[arg(long)]
+    pub(crate) cold: bool,
+    /// Maps the file into memory, instead of reading at positions of it.
+    #[arg(long)]
+    pub(crate) map: bool,
+    /// Which keys are drawn, and which absent ones are looked up.
+    #[arg(long, value_name = "X", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if RATES.contains(&rate) => Ok(rate),
+        _ => Err(format!(
+            "expected a number from {:e} to {}: 0.01 is a page read in a hundred lookups",
+            RATES.start(),
+            RATES.end()
+        )),
+    }
+}
+
+/// A number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T comes after it.
+fn memory(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.as_bytes().last().map(u8::to_ascii_uppercase) {
+        Some(unit @ (b'K' | b'M' | b'G' | b'T')) => {
+            let shift = match unit {
+                b'K' => 10,
+                b'M' => 20,
+                b'G' => 30,
+                _ => 40,
+            };
+            (&text[..text.len() - 1], shift)
+        }
+        _ => (text, 0),
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .filter(|bytes| (LEAST_MEMORY..=usize::MAX as u64 / 2).contains(bytes))
+        .ok_or_else(|| "expected a number of bytes from 1M on: 256M, 2G".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_has_units() {
+        for (text, bytes) in [("1048576", 1 << 20), ("1M", 1 << 20), ("2048k", 2 << 20), ("3G", 3 << 30)] {
+            assert_eq!(memory(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "M", "0", "1023K", "-1M", "1.5G", "99999999T", "1MB", "½G"] {
+            assert!(memory(text).is_err(), "{text}");
+        }
+    }
+}

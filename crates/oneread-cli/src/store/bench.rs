@@ -1,0 +1,150 @@
+//! `oneread store bench`: how long lookups take, and what they read.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use oneread_store::{ReadAt, Sealed};
+use serde::Serialize;
+
+use super::measure::{self, Measured, measure};
+use super::sample::Sample;
+use super::{explained, open, opened, reader};
+use crate::args::store::Bench;
+use crate::output::{print, print_json};
+
+/// Of lookups that find nothing cached, so few that one in twenty reads a page that another has read.
+const PAGES_A_COLD_HIT: u64 = 10;
+
+/// The same for misses that read a page in a hundred lookups.
+const COLD_MISSES_A_PAGE: u64 = 10;
+
+#[derive(Serialize)]
+struct Report {
+    items: u64,
+    pages: u64,
+    threads: u64,
+    /// How pages are read: at positions of the file, or from a map of it.
+    reader: &'static str,
+    seed: u64,
+    ram_bytes_per_key: f64,
+    planned_reads_per_hit: f64,
+    planned_reads_per_miss: f64,
+    /// Of all lookups; `None` if there are no keys.
+    reads_per_hit: Option<f64>,
+    reads_per_miss: Option<f64>,
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Run {
+    what: &'static str,
+    cache: &'static str,
+    #[serde(flatten)]
+    summary: measure::Summary,
+}
+
+pub(super) fn run(args: &Bench) -> Result<()> {
+    if !args.map {
+        return opened(&args.path, || bench(&open(&args.path)?, args));
+    }
+    opened(&args.path, || {
+        // Says more of what is wrong than a map can.
+        reader(&args.path)?;
+        // SAFETY: a store is never changed in place: building one gives a new file its name, and the map keeps the old one.
+        // Every position is checked against the length of the map, and every page against its checksum.
+        // (Whoever truncates the file in place ends this process by a signal.)
+        let store = unsafe { Sealed::open_mapped(&args.path) }.map_err(explained)?;
+        bench(&store, args)
+    })
+}
+
+fn bench<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
+    // What lookups count before this does not count.
+    let sample = Sample::draw(store, args.lookups, args.seed)?;
+    let nothing = |_, _: &[u8]| Ok(());
+    let measure_all = |hits: u64, misses: u64, first_foreign: u64| -> Result<[Measured; 2]> {
+        let foreign = |number| sample.foreign(first_foreign + number);
+        Ok([
+            measure(store, hits, args.threads, |number| sample.key(number), nothing)?,
+            measure(store, misses, args.threads, foreign, nothing)?,
+        ])
+    };
+    let lookups = args.lookups;
+    let warm = measure_all(if sample.is_empty() { 0 } else { lookups }, lookups, 0)?;
+    let cold = if args.cold {
+        forget(&args.path)?;
+        // A page that comes again is cached by then. Misses seldom read any.
+        let pages = store.stats().pages;
+        let hits = lookups.min(pages.div_ceil(PAGES_A_COLD_HIT)).min(sample.len());
+        let misses = lookups.min(pages.saturating_mul(COLD_MISSES_A_PAGE).max(1));
+        Some(measure_all(hits, misses, lookups)?)
+    } else {
+        None
+    };
+
+    let names = [("hit", "warm"), ("miss", "warm"), ("hit", "cold"), ("miss", "cold")];
+    let measured: Vec<_> = warm.iter().chain(cold.iter().flatten()).zip(names).collect();
+    if !args.json {
+        return print(&text(store, args, &measured));
+    }
+    let (stats, reads) = (store.stats(), store.reads());
+    print_json(&Report {
+        items: stats.items,
+        pages: stats.pages,
+        threads: args.threads,
+        reader: if args.map { "mapped" } else { "positioned" },
+        seed: args.seed,
+        ram_bytes_per_key: stats.ram_bytes_per_key,
+        planned_reads_per_hit: stats.planned_reads_per_hit,
+        planned_reads_per_miss: stats.planned_reads_per_miss,
+        reads_per_hit: reads.per_hit(),
+        reads_per_miss: reads.per_miss(),
+        runs: measured
+            .into_iter()
+            .map(|(measured, (what, cache))| Run { what, cache, summary: measured.summary() })
+            .collect(),
+    })
+}
+
+fn text<R: ReadAt>(
+    store: &Sealed<R>,
+    args: &Bench,
+    measured: &[(&Measured, (&'static str, &'static str))],
+) -> String {
+    let (stats, reads) = (store.stats(), store.reads());
+    let told = |reads: Option<f64>| reads.map_or("–".to_owned(), |reads| format!("{reads:.4}"));
+    let names: Vec<String> = measured.iter().map(|(_, (what, cache))| format!("{what}, {cache}")).collect();
+    let columns: Vec<(&str, &Measured)> =
+        names.iter().map(String::as_str).zip(measured.iter().map(|(measured, _)| *measured)).collect();
+    let (threads, plural) = (args.threads, if args.threads == 1 { "" } else { "s" });
+    format!(
+        "{} keys, {threads} thread{plural}, {}\n\n\
+         reads a hit   {} ({:.4} planned)\n\
+         reads a miss  {} ({:.4} planned)\n\n\
+         {}\n\n{}",
+        indicatif::HumanCount(stats.items),
+        if args.map { "mapped" } else { "positioned reads" },
+        told(reads.per_hit()),
+        stats.planned_reads_per_hit,
+        told(reads.per_miss()),
+        stats.planned_reads_per_miss,
+        measure::times(&columns),
+        measure::bars(&columns),
+    )
+}
+
+/// Asks the system to forget what it has cached of a file.
+#[cfg(target_os = "linux")]
+fn forget(path: &Path) -> Result<()> {
+    use rustix::fs::{Advice, fadvise};
+    let file = std::fs::File::open(path).context("cannot open it")?;
+    // What is not on the medium yet cannot be forgotten.
+    file.sync_all().context("cannot sync it")?;
+    fadvise(&file, 0, None, Advice::DontNeed).context("the system does not forget what it has cached")
+}
+
+/// Asks the system to forget what it has cached of a file.
+#[cfg(not(target_os = "linux"))]
+fn forget(_: &Path) -> Result<()> {
+    anyhow::bail!("this system cannot be asked to forget what it has cached: leave out --cold")
+}

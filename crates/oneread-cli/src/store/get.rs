@@ -1,0 +1,136 @@
+//! `oneread store get`: the values of keys.
+
+use std::borrow::Cow;
+use std::io::{self, Read, StdoutLock, Write};
+
+use anyhow::{Context, Result, anyhow};
+use oneread_store::Sealed;
+
+use super::rows::write_row;
+use super::{explained, open, opened};
+use crate::Outcome;
+use crate::args::store::{Format, Get};
+use crate::lines::Lines;
+
+/// The most keys that are looked up at once, and about how many bytes of values are then in memory.
+const MOST_KEYS: usize = 1024;
+const MOST_BYTES: u64 = 16 << 20;
+
+pub(super) fn run(args: &Get) -> Result<Outcome> {
+    let store = open(&args.path)?;
+    let stats = store.stats();
+    let mean_value = stats.value_bytes / stats.items.max(1);
+    let mut printing = Printing {
+        args,
+        together: (MOST_BYTES / mean_value.max(1)).clamp(1, MOST_KEYS as u64) as usize,
+        store,
+        out: io::stdout().lock(),
+        absent: false,
+    };
+    if args.stdin {
+        printing.lines(io::stdin().lock())?;
+    } else {
+        let keys: Vec<_> = args.keys.iter().map(|key| key.as_encoded_bytes()).collect();
+        printing.keys(&keys, 1)?;
+    }
+    Ok(if printing.absent { Outcome::Negative } else { Outcome::Done })
+}
+
+struct Printing<'a> {
+    args: &'a Get,
+    store: Sealed,
+    out: StdoutLock<'a>,
+    together: usize,
+    absent: bool,
+}
+
+impl Printing<'_> {
+    fn lines(&mut self, reader: impl Read) -> Result<()> {
+        let mut lines = Lines::new(reader);
+        let mut number = 1;
+        while let Some(batch) = lines.next_batch()? {
+            let keys: Vec<_> = batch.lines().collect();
+            self.keys(&keys, number)?;
+            number += batch.count();
+        }
+        Ok(())
+    }
+
+    /// Prints the values of some keys, the first of which has this number.
+    fn keys(&mut self, keys: &[&[u8]], first: u64) -> Result<()> {
+        for (chunk, keys) in keys.chunks(self.together).enumerate() {
+            let first = first + (chunk * self.together) as u64;
+            let decoded: Vec<Cow<'_, [u8]>> = (first..)
+                .zip(keys)
+                .map(|(number, key)| {
+                    if self.args.hex {
+                        from_hex(key).map(Cow::Owned).ok_or_else(|| {
+                            anyhow!("key {number} is not hexadecimal: \"{}\"", key.escape_ascii())
+                        })
+                    } else {
+                        Ok(Cow::Borrowed(*key))
+                    }
+                })
+                .collect::<Result<_>>()?;
+            let mut printed = Vec::new();
+            let mut failure = None;
+            for (key, value) in decoded.iter().zip(self.store.get_many(&decoded)) {
+                match value {
+                    Ok(Some(value)) => self.append(key, &value, &mut printed),
+                    Ok(None) => self.absent = true,
+                    Err(error) => {
+                        failure = Some(explained(error).context(format!("key \"{}\"", key.escape_ascii())));
+                        break;
+                    }
+                }
+            }
+            // Each batch at once: whoever writes lines and waits for answers gets them.
+            self.out
+                .write_all(&printed)
+                .and_then(|()| self.out.flush())
+                .context("cannot write the output")?;
+            if let Some(failure) = failure {
+                return opened(&self.args.path, || Err(failure));
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+        let shown = |bytes: &[u8]| if self.args.hex { to_hex(bytes) } else { bytes.to_vec() };
+        if self.args.with_keys {
+            write_row(&shown(key), &shown(value), Format::Tsv, out);
+            return;
+        }
+        out.extend(shown(value));
+        if !self.args.raw {
+            out.push(b'\n');
+        }
+    }
+}
+
+fn to_hex(bytes: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| DIGITS[usize::from(value)];
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    pairs.iter().map(|&[high, low]| Some(value(high)? << 4 | value(low)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_digits_are_read_as_they_are_written() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(from_hex(&to_hex(&all)), Some(all));
+        assert_eq!(to_hex(b"\x00\xfa"), b"00fa");
+        assert_eq!(from_hex(b"00FA"), Some(vec![0, 0xfa]));
+        assert_eq!((from_hex(b"0"), from_hex(b"0g"), from_hex(b"+1")), (None, None, None));
+    }
+}

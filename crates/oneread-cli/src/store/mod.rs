@@ -1,0 +1,63 @@
+//! `oneread store`: pairs in a file, one page read for a key it has and almost none for a key it has not.
+
+mod bench;
+mod create;
+mod export;
+pub(crate) mod facts;
+mod get;
+pub(crate) mod histogram;
+mod import;
+pub(crate) mod measure;
+mod progress;
+mod rows;
+mod sample;
+mod stats;
+pub(crate) mod target;
+mod verify;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use oneread_store::{Error, FileReader, Sealed};
+
+use crate::Outcome;
+use crate::args::store::Store;
+
+pub(crate) fn run(command: &Store) -> Result<Outcome> {
+    match command {
+        Store::Create(args) => create::run(args).map(|()| Outcome::Done),
+        Store::Import(args) => import::run(args).map(|()| Outcome::Done),
+        Store::Export(args) => export::run(args),
+        Store::Get(args) => get::run(args),
+        Store::Stats(args) => stats::run(args).map(|()| Outcome::Done),
+        Store::Verify(args) => verify::run(args),
+        Store::Bench(args) => bench::run(args).map(|()| Outcome::Done),
+    }
+}
+
+/// Opens the store in a file. Errors name it.
+fn open(path: &Path) -> Result<Sealed> {
+    opened(path, || Sealed::open_in(reader(path)?).map_err(explained))
+}
+
+/// A file that may hold a store.
+fn reader(path: &Path) -> Result<FileReader> {
+    let metadata = fs::metadata(path).context("cannot open it")?;
+    if metadata.is_dir() {
+        bail!("it is a directory: name a file in it");
+    }
+    FileReader::open(path).context("cannot open it")
+}
+
+fn opened<T>(path: &Path, open: impl FnOnce() -> Result<T>) -> Result<T> {
+    open().with_context(|| path.display().to_string())
+}
+
+/// What is wrong with a file, and what its owner can do.
+fn explained(error: Error) -> anyhow::Error {
+    match error {
+        Error::NotAStore => anyhow!("{error}: make a store with `oneread store import`"),
+        error => error.into(),
+    }
+}

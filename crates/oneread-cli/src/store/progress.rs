@@ -1,0 +1,35 @@
+//! How far the work is: on a terminal only, and on stderr.
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+
+/// Of the bytes of files if they are known, else of those that came.
+pub(super) fn bytes(expected: Option<u64>) -> Result<ProgressBar> {
+    let (bar, template) = match expected {
+        Some(bytes) => (
+            ProgressBar::new(bytes),
+            "{bar:20} {bytes}/{total_bytes}, {binary_bytes_per_sec}, {eta} left, {msg} rows",
+        ),
+        None => {
+            (ProgressBar::new_spinner(), "{spinner} {bytes}, {binary_bytes_per_sec}, {msg} rows in {elapsed}")
+        }
+    };
+    styled(bar.with_message("0"), template)
+}
+
+/// Of records that are placed and written.
+pub(super) fn records(expected: u64) -> Result<ProgressBar> {
+    let template = "{bar:20} {human_pos}/{human_len} records written, {per_sec}, {eta} left";
+    styled(ProgressBar::new(expected), template)
+}
+
+/// Of records that are read.
+pub(super) fn read(expected: u64) -> Result<ProgressBar> {
+    let template = "{bar:20} {human_pos}/{human_len} records read, {per_sec}, {eta} left";
+    styled(ProgressBar::new(expected), template)
+}
+
+/// Gone when it is dropped.
+fn styled(bar: ProgressBar, template: &str) -> Result<ProgressBar> {
+    Ok(bar.with_style(ProgressStyle::with_template(template)?).with_finish(ProgressFinish::AndClear))
+}

@@ -1,0 +1,108 @@
+//! How pairs are written as rows, so that importing them gives the same pairs.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use crate::args::store::Format;
+
+/// The names of the two columns or fields.
+pub(super) const KEY: &str = "key";
+pub(super) const VALUE: &str = "value";
+
+/// Comes after the name of a field of JSON whose bytes are in base64.
+pub(super) const ENCODED: &str = "_base64";
+
+const QUOTE: u8 = b'"';
+
+/// What separates the fields of a row; JSON Lines have none.
+pub(super) const fn delimiter(format: Format) -> Option<u8> {
+    match format {
+        Format::Csv => Some(b','),
+        Format::Tsv => Some(b'\t'),
+        Format::Jsonl => None,
+    }
+}
+
+/// Appends the first row, if the format has one.
+pub(super) fn write_header(format: Format, out: &mut Vec<u8>) {
+    if delimiter(format).is_some() {
+        write_row(KEY.as_bytes(), VALUE.as_bytes(), format, out);
+    }
+}
+
+/// Appends a pair and a line end.
+pub(super) fn write_row(key: &[u8], value: &[u8], format: Format, out: &mut Vec<u8>) {
+    match delimiter(format) {
+        Some(delimiter) => {
+            write_field(key, delimiter, out);
+            out.push(delimiter);
+            write_field(value, delimiter, out);
+        }
+        None => {
+            out.push(b'{');
+            write_member(KEY, key, out);
+            out.push(b',');
+            write_member(VALUE, value, out);
+            out.push(b'}');
+        }
+    }
+    out.push(b'\n');
+}
+
+/// Appends a field, in quotes if something in it has a meaning.
+pub(super) fn write_field(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+    let means = |&byte: &u8| byte == delimiter || matches!(byte, QUOTE | b'\n' | b'\r');
+    if !field.iter().any(means) {
+        out.extend_from_slice(field);
+        return;
+    }
+    out.push(QUOTE);
+    for (number, part) in field.split(|&byte| byte == QUOTE).enumerate() {
+        if number > 0 {
+            out.extend_from_slice(&[QUOTE, QUOTE]);
+        }
+        out.extend_from_slice(part);
+    }
+    out.push(QUOTE);
+}
+
+/// Appends the name and the value of a field of JSON.
+fn write_member(name: &str, bytes: &[u8], out: &mut Vec<u8>) {
+    let (encoded, text) = match std::str::from_utf8(bytes) {
+        Ok(text) => ("", text.into()),
+        Err(_) => (ENCODED, BASE64.encode(bytes).into()),
+    };
+    let text: std::borrow::Cow<'_, str> = text;
+    out.extend_from_slice(format!("\"{name}{encoded}\":").as_bytes());
+    // A string is always JSON, and a vector takes all of it.
+    serde_json::to_writer(out, &text).expect("a string");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_a_meaning_is_quoted() {
+        for (field, expected) in [
+            (&b""[..], &b""[..]),
+            (b"plain text \xff", b"plain text \xff"),
+            (b"a,b", b"\"a,b\""),
+            (b"\"", b"\"\"\"\""),
+            (b"say \"no\"", b"\"say \"\"no\"\"\""),
+            (b"two\nlines\r", b"\"two\nlines\r\""),
+            (b"a\tb", b"a\tb"),
+        ] {
+            let mut out = Vec::new();
+            write_field(field, b',', &mut out);
+            assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_not_text_is_in_base64() {
+        let mut out = Vec::new();
+        write_row("é\n".as_bytes(), &[0xff, 0], Format::Jsonl, &mut out);
+        assert_eq!(out, "{\"key\":\"é\\n\",\"value_base64\":\"/wA=\"}\n".as_bytes());
+    }
+}

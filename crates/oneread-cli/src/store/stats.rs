@@ -1,0 +1,126 @@
+//! `oneread store stats`: what a store is, and what a lookup reads.
+
+use anyhow::Result;
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+
+use super::facts::{self, percent};
+use super::measure::measure;
+use super::sample::Sample;
+use super::{open, opened};
+use crate::args::store::Stats;
+use crate::output::{Align, print, print_json, table};
+
+/// Which keys are looked up: always the same.
+const SEED: u64 = 1;
+
+#[derive(Serialize)]
+struct Level {
+    pages: u64,
+    items: u64,
+    /// The part of the pages' bytes that is used.
+    load: f64,
+    filter_bytes: u32,
+}
+
+#[derive(Serialize)]
+struct Report {
+    items: u64,
+    segments: u32,
+    pages: u64,
+    disk_bytes: u64,
+    key_bytes: u64,
+    value_bytes: u64,
+    /// Of values that lie apart from their keys.
+    run_bytes: u64,
+    ram_bytes: u64,
+    ram_bytes_per_key: f64,
+    utilisation: f64,
+    planned_reads_per_hit: f64,
+    planned_reads_per_miss: f64,
+    /// As measured, if it was asked for and there are keys.
+    reads_per_hit: Option<f64>,
+    reads_per_miss: Option<f64>,
+    measured_lookups: u64,
+    levels: Vec<Level>,
+    seed: u64,
+}
+
+pub(super) fn run(args: &Stats) -> Result<()> {
+    let store = open(&args.path)?;
+    let measured = opened(&args.path, || {
+        let Some(lookups) = args.measure else { return Ok((None, None)) };
+        let sample = Sample::draw(&store, lookups, SEED)?;
+        let nothing = |_, _: &[u8]| Ok(());
+        let hits = if sample.is_empty() { 0 } else { lookups };
+        let hits = measure(&store, hits, 1, |number| sample.key(number), nothing)?;
+        let misses = measure(&store, lookups, 1, |number| sample.foreign(number), nothing)?;
+        Ok((hits.reads_per_hit(), misses.reads_per_miss()))
+    })?;
+    let stats = store.stats();
+    let report = Report {
+        items: stats.items,
+        segments: stats.segments,
+        pages: stats.pages,
+        disk_bytes: stats.disk_bytes,
+        key_bytes: stats.key_bytes,
+        value_bytes: stats.value_bytes,
+        run_bytes: stats.run_bytes,
+        ram_bytes: stats.ram_bytes,
+        ram_bytes_per_key: stats.ram_bytes_per_key,
+        utilisation: stats.utilisation,
+        planned_reads_per_hit: stats.planned_reads_per_hit,
+        planned_reads_per_miss: stats.planned_reads_per_miss,
+        reads_per_hit: measured.0,
+        reads_per_miss: measured.1,
+        measured_lookups: args.measure.unwrap_or(0),
+        levels: stats
+            .levels
+            .iter()
+            .map(|level| Level {
+                pages: level.pages,
+                items: level.items,
+                load: level.utilisation,
+                filter_bytes: level.filter_bytes,
+            })
+            .collect(),
+        seed: store.seed(),
+    };
+    if args.json { print_json(&report) } else { print(&report.text()) }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let reads = |planned: f64, measured: Option<f64>| {
+            let measured = measured.map(|reads| format!(", {reads:.4} measured")).unwrap_or_default();
+            format!("{planned:.4} planned{measured}")
+        };
+        let rows = [
+            ("items", HumanCount(self.items).to_string()),
+            ("file", facts::file(self.disk_bytes, self.key_bytes + self.value_bytes)),
+            ("keys", HumanBytes(self.key_bytes).to_string()),
+            (
+                "values",
+                format!("{}, {} of them apart", HumanBytes(self.value_bytes), HumanBytes(self.run_bytes)),
+            ),
+            ("memory", format!("{}, {:.2} bytes a key", HumanBytes(self.ram_bytes), self.ram_bytes_per_key)),
+            ("reads a hit", reads(self.planned_reads_per_hit, self.reads_per_hit)),
+            ("reads a miss", reads(self.planned_reads_per_miss, self.reads_per_miss)),
+            ("utilisation", format!("{} of {} pages", percent(self.utilisation), HumanCount(self.pages))),
+            ("segments", HumanCount(self.segments.into()).to_string()),
+            ("seed", self.seed.to_string()),
+        ];
+        let headings = ["level", "pages", "items", "load", "filter bytes"].map(str::to_owned);
+        let levels = self.levels.iter().enumerate().map(|(number, level)| {
+            [
+                number.to_string(),
+                HumanCount(level.pages).to_string(),
+                HumanCount(level.items).to_string(),
+                percent(level.load),
+                level.filter_bytes.to_string(),
+            ]
+        });
+        let levels: Vec<_> = [headings].into_iter().chain(levels).collect();
+        format!("{}\n\n{}", facts::table(rows), table([Align::Right; 5], &levels))
+    }
+}

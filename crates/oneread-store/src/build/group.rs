@@ -1,0 +1,100 @@
+//! A few neighbouring segments: their records read back, duplicates resolved.
+
+use oneread::hash::{Digest, Digester, Portable};
+
+use crate::format::geometry;
+use crate::format::record;
+use crate::{Duplicates, Error};
+
+use super::partitions::Partitions;
+
+/// Keys with one digest have the same three pages, each with room for fewer than so many records. Chance makes no two such keys.
+const MOST_ALIKE: usize = 2048;
+
+/// A record of the group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) digest: Digest,
+    pub(super) segment: u32,
+    /// Where it begins among the bytes of the group.
+    pub(super) start: usize,
+    pub(super) length: u16,
+}
+
+/// Records of segments `first..end`, by segments, and in each by digests.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) first: u32,
+    pub(super) end: u32,
+    pub(super) bytes: Vec<u8>,
+    pub(super) entries: Vec<Entry>,
+    /// Records that later ones replaced.
+    pub(super) replaced: u64,
+}
+
+impl Group {
+    pub(super) fn read(
+        partitions: &Partitions,
+        (first, end, segments): (u32, u32, u32),
+        digester: Portable,
+        duplicates: Duplicates,
+    ) -> Result<Self, Error> {
+        let mut bytes = Vec::new();
+        partitions.read(first, end, segments, &mut bytes)?;
+        let mut entries = Vec::new();
+        let mut start = 0;
+        while start < bytes.len() {
+            let (record, length) = record::decode(&bytes[start..]).ok_or_else(|| {
+                Error::io("read a temporary file")(std::io::Error::other("it is not what was written"))
+            })?;
+            let digest = digester.digest(record.key);
+            let segment = geometry::segment(digest, segments);
+            if (first..end).contains(&segment) {
+                entries.push(Entry { digest, segment, start, length: length as u16 });
+            }
+            start += length;
+        }
+        let mut group = Self { first, end, bytes, entries, replaced: 0 };
+        group.resolve(duplicates)?;
+        Ok(group)
+    }
+
+    pub(super) fn record(&self, entry: &Entry) -> &[u8] {
+        &self.bytes[entry.start..entry.start + usize::from(entry.length)]
+    }
+
+    fn key(&self, entry: &Entry) -> &[u8] {
+        record::decode(self.record(entry)).map_or(&[], |(record, _)| record.key)
+    }
+
+    /// Sorts, and of records with the same key leaves the one that came last.
+    fn resolve(&mut self, duplicates: Duplicates) -> Result<(), Error> {
+        // The first is nearly always enough: equal digests are the same key.
+        self.entries.sort_unstable_by_key(|entry| (entry.segment, entry.digest, entry.start));
+        if self.entries.windows(2).all(|pair| pair[0].digest != pair[1].digest) {
+            return Ok(());
+        }
+        let mut kept: Vec<Entry> = Vec::with_capacity(self.entries.len());
+        for same in self.entries.chunk_by(|a, b| a.digest == b.digest) {
+            let first = kept.len();
+            'records: for entry in same {
+                for earlier in &mut kept[first..] {
+                    if self.key(earlier) == self.key(entry) {
+                        if duplicates == Duplicates::Refuse {
+                            return Err(Error::DuplicateKey { key: self.key(entry).to_vec() });
+                        }
+                        *earlier = *entry;
+                        continue 'records;
+                    }
+                }
+                if kept.len() - first == MOST_ALIKE {
+                    return Err(Error::Crowded { records: same.len() });
+                }
+                kept.push(*entry);
+            }
+        }
+        self.replaced = (self.entries.len() - kept.len()) as u64;
+        self.entries = kept;
+        Ok(())
+    }
+}

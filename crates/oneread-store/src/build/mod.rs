@@ -1,0 +1,198 @@
+//! Building a store: pairs in any order, then pages in theirs.
+//!
+//! ```text
+//!  insert ──▶ 1024 partitions by the directory's word ──▶ a group of segments ──▶ pages, filters ──▶ the file, in order
+//!             in memory, or all written out when             read back, duplicates     by several threads
+//!             the memory is used up                          resolved, placed
+//! ```
+
+mod displace;
+mod group;
+mod partitions;
+mod report;
+mod segment;
+mod values;
+mod write;
+
+pub use report::{Progress, Report};
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufWriter, Cursor};
+use std::path::Path;
+
+use oneread::hash::{Digester, Portable};
+
+use crate::format::page::RECORD_OVERHEAD;
+use crate::format::record::{self, Stored};
+use crate::format::{INLINE_BYTES, KEY_BYTES};
+use crate::{Error, Options};
+
+use partitions::Partitions;
+use values::Values;
+
+/// Builds a [`Sealed`](crate::Sealed) store from pairs of bytes in any order.
+///
+/// Pairs are kept in memory until a part of [`memory_bytes`](Options::memory_bytes) is used, then go to temporary files. The store is
+/// placed and written at the end, by [`finish`](Self::finish), and appears under its name only once it is whole and safely on
+/// the medium.
+///
+/// # Limits
+/// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart and cost a second read.
+///
+/// # Costs
+/// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is written once and read once
+/// more. The filters of all pages are kept in memory until the end: about a byte a key.
+///
+/// # Example
+/// ```
+/// use oneread_store::{Builder, Options, Sealed};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("numbers.store");
+/// let mut builder = Builder::new(Options::new())?;
+/// for number in 0..1000u32 {
+///     builder.insert(&number.to_le_bytes(), format!("number {number}").as_bytes())?;
+/// }
+/// assert!(!path.exists());
+/// let report = builder.finish(&path)?;
+/// assert_eq!(report.items, 1000);
+/// assert_eq!(Sealed::open(&path)?.get(&7u32.to_le_bytes())?.as_deref(), Some(&b"number 7"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Builder {
+    options: Options,
+    digester: Portable,
+    partitions: Partitions,
+    values: Values,
+    totals: Totals,
+    record: Vec<u8>,
+}
+
+/// What was inserted, duplicates included.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    records: u64,
+    /// Bytes in pages.
+    weight: u64,
+}
+
+impl Builder {
+    /// A builder without pairs.
+    ///
+    /// # Errors
+    /// If an option is out of its range.
+    pub fn new(options: Options) -> Result<Self, Error> {
+        options.check()?;
+        Ok(Self {
+            digester: Portable::with_seed(options.seed),
+            partitions: Partitions::new(),
+            values: Values::new(),
+            totals: Totals::default(),
+            record: Vec::new(),
+            options,
+        })
+    }
+
+    /// Adds a pair.
+    ///
+    /// # Errors
+    /// If the key is too long; then the pair is not in, and others can follow. If a temporary file cannot be written; then the pair
+    /// is not in either, and if its value was a large one, the store cannot be finished.
+    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        if key.len() > KEY_BYTES {
+            return Err(Error::KeyTooLong { found: key.len() });
+        }
+        // Half for what is collected, half for placing it.
+        if self.partitions.held_bytes() >= self.options.memory_bytes / 2 {
+            self.partitions.spill(&self.options)?;
+        }
+        let value = if value.len() <= INLINE_BYTES {
+            Stored::Inline(value)
+        } else {
+            Stored::Run(self.values.push(value, &self.options)?)
+        };
+        self.record.clear();
+        record::encode(key, value, &mut self.record);
+        self.partitions.push(self.digester.digest(key), &self.record);
+        self.totals.records += 1;
+        self.totals.weight += (self.record.len() + RECORD_OVERHEAD) as u64;
+        Ok(())
+    }
+
+    /// The pairs inserted so far, duplicates included.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.totals.records
+    }
+
+    /// Whether nothing was inserted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Places all pairs, and writes the store to a file, which replaces what was there under that name.
+    ///
+    /// The file appears whole or not at all: it is written under a temporary name in the same folder, synced and renamed.
+    ///
+    /// # Errors
+    /// If a key came twice and was not to, if the medium fails or is full, or if keys were chosen to collide. Nothing is
+    /// left behind.
+    pub fn finish(self, path: impl AsRef<Path>) -> Result<Report, Error> {
+        self.finish_with_progress(path, |_| {})
+    }
+
+    /// The same, and tells how far it is, about once for each segment.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_progress(
+        self,
+        path: impl AsRef<Path>,
+        progress: impl FnMut(Progress),
+    ) -> Result<Report, Error> {
+        let path = path.as_ref();
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let mut naming = tempfile::Builder::new();
+        naming.prefix(".oneread-").suffix(".unfinished");
+        // As any file that a program makes, not for its owner alone as temporary files are.
+        #[cfg(unix)]
+        naming.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = naming.tempfile_in(folder).map_err(Error::io("make the store's file"))?;
+        let report = {
+            let mut out = BufWriter::with_capacity(1 << 20, file.as_file());
+            self.write(&mut out, progress)?
+        };
+        file.as_file().sync_all().map_err(Error::io("sync the store's file"))?;
+        file.persist(path).map_err(|error| Error::io("give the store its name")(error.error))?;
+        // The name is safe only once the folder is; where folders cannot be synced, the system sees to it.
+        #[cfg(unix)]
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(Error::io("sync the store's folder"))?;
+        Ok(report)
+    }
+
+    /// The same in memory, for small stores that go elsewhere.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_in_memory(self) -> Result<(Vec<u8>, Report), Error> {
+        let mut out = Cursor::new(Vec::new());
+        let report = self.write(&mut out, |_| {})?;
+        Ok((out.into_inner(), report))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("options", &self.options)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

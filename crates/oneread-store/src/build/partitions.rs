@@ -1,0 +1,115 @@
+//! Records by the part of the directory that they belong to, in memory or in a file.
+//!
+//! # Invariants
+//! 1. Records of one partition keep the order in which they came: those in the file, extent by extent, then those in memory.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+
+use oneread::hash::{Digest, Domain, reduce};
+
+use crate::read::file::read_exact_at;
+use crate::{Error, Options};
+
+/// Enough that a group of segments begins and ends near the borders of partitions, and few enough that each is written in long pieces.
+const PARTITIONS: u64 = 1024;
+
+/// A piece of the file.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    offset: u64,
+    length: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Partitions {
+    held: Vec<Vec<u8>>,
+    held_bytes: usize,
+    extents: Vec<Vec<Extent>>,
+    file: Option<File>,
+    file_bytes: u64,
+}
+
+impl Partitions {
+    pub(super) fn new() -> Self {
+        let count = PARTITIONS as usize;
+        Self {
+            held: vec![Vec::new(); count],
+            held_bytes: 0,
+            extents: vec![Vec::new(); count],
+            file: None,
+            file_bytes: 0,
+        }
+    }
+
+    /// The bytes of records in memory.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// The bytes in the file.
+    pub(super) fn spilled_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    pub(super) fn push(&mut self, digest: Digest, record: &[u8]) {
+        let partition = reduce(digest.word(Domain::STORE_DIRECTORY, 0), PARTITIONS);
+        self.held[partition as usize].extend_from_slice(record);
+        self.held_bytes += record.len();
+    }
+
+    /// Writes all that is in memory to the file. If that fails, what is not written stays in memory.
+    pub(super) fn spill(&mut self, options: &Options) -> Result<(), Error> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(options.temporary_file()?),
+        };
+        let failed = "write a temporary file";
+        file.seek(SeekFrom::Start(self.file_bytes)).map_err(Error::io(failed))?;
+        for (held, extents) in
+            self.held.iter_mut().zip(&mut self.extents).filter(|(held, _)| !held.is_empty())
+        {
+            file.write_all(held).map_err(Error::io(failed))?;
+            extents.push(Extent { offset: self.file_bytes, length: held.len() });
+            self.file_bytes += held.len() as u64;
+            self.held_bytes -= held.len();
+            held.clear();
+        }
+        Ok(())
+    }
+
+    /// After the last record: if some are in the file, all are, so that the memory is free for placing.
+    pub(super) fn complete(&mut self, options: &Options) -> Result<(), Error> {
+        if self.file.is_some() {
+            self.spill(options)?;
+            self.held.iter_mut().for_each(|held| *held = Vec::new());
+        }
+        Ok(())
+    }
+
+    /// The records of all partitions that segments `first..end` of so many have some in. Those of neighbouring segments are
+    /// among them.
+    pub(super) fn read(&self, first: u32, end: u32, segments: u32, out: &mut Vec<u8>) -> Result<(), Error> {
+        // The words of segment s are those from s·2^64/segments on, the words of partition p those from p·2^64/PARTITIONS on.
+        let start = u64::from(first) * PARTITIONS / u64::from(segments);
+        let end = (u64::from(end) * PARTITIONS).div_ceil(u64::from(segments));
+        for partition in start as usize..end as usize {
+            for extent in &self.extents[partition] {
+                let at = out.len();
+                reserve(out, extent.length)?;
+                out.resize(at + extent.length, 0);
+                if let Some(file) = &self.file {
+                    read_exact_at(file, &mut out[at..], extent.offset)
+                        .map_err(Error::io("read a temporary file"))?;
+                }
+            }
+            reserve(out, self.held[partition].len())?;
+            out.extend_from_slice(&self.held[partition]);
+        }
+        Ok(())
+    }
+}
+
+fn reserve(out: &mut Vec<u8>, bytes: usize) -> Result<(), Error> {
+    out.try_reserve(bytes).map_err(|_| Error::OutOfMemory { bytes: (out.len() + bytes) as u64 })
+}

@@ -1,0 +1,307 @@
+//! From partitions to the file: groups of segments are placed by several threads and written in order.
+
+use std::io::{Seek, SeekFrom, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use oneread::plan::store::{LevelPages, StorePlan};
+
+use crate::Error;
+use crate::format::PAGE;
+use crate::format::filter::Solver;
+use crate::format::geometry::{LEVELS, Shape};
+use crate::format::header::{Header, Level};
+use crate::format::page::{self, ROOM};
+use crate::format::summary;
+
+use super::Builder;
+use super::group::Group;
+use super::report::{Progress, Report};
+use super::segment::{Encoded, Placed};
+use super::values::Ordered;
+
+pub(super) const WRITING: &str = "write the store";
+
+/// The segments that the filters are planned by: segments are alike, and so many have pages enough of every level.
+const SAMPLE: u32 = 4;
+
+/// The part of the rate that is planned for: other segments are not quite as the sample.
+const KEPT_BACK: f64 = 0.98;
+
+/// A group takes about this part of the memory: its records, their pages, and a group more of pages that waits to be written, for
+/// each thread.
+const MEMORY_A_GROUP: usize = 8;
+
+/// Segments of one group, ready to be written.
+struct Ready {
+    segments: Vec<Encoded>,
+    replaced: u64,
+}
+
+impl Builder {
+    /// Writes the whole store.
+    pub(super) fn write(
+        mut self,
+        out: &mut (impl Write + Seek),
+        mut progress: impl FnMut(Progress),
+    ) -> Result<Report, Error> {
+        self.partitions.complete(&self.options)?;
+        let values_bytes = self.values.bytes();
+        let values = std::mem::replace(&mut self.values, super::Values::new()).complete(&self.options)?;
+        let segments = self.segments()?;
+        let total = self.totals.records;
+
+        // The header comes last, when it is known.
+        out.write_all(&[0; PAGE]).map_err(Error::io(WRITING))?;
+        let mut writer = Writer::new(out, values);
+
+        let sample = SAMPLE.min(segments);
+        let group = self.group(0, sample, segments)?;
+        let (shape, placed) = self.shape(&group)?;
+        let mut by_level = [const { LevelPages::new() }; LEVELS];
+        placed.iter().for_each(|segment| segment.count(&mut by_level));
+        let plan = StorePlan::for_rate(&by_level, self.options.miss_rate * KEPT_BACK)
+            .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
+        let mut filter_bytes: [u32; LEVELS] = std::array::from_fn(|level| plan.filter_bytes()[level]);
+        for level in 1..LEVELS {
+            // Larger segments than those of the sample may have pages there.
+            if by_level[level].pages() == 0 {
+                filter_bytes[level] = filter_bytes[level - 1];
+            }
+        }
+        let mut solver = Solver::default();
+        for segment in &placed {
+            writer.write(segment.encode(&group, filter_bytes, &mut solver))?;
+        }
+        let mut replaced = group.replaced;
+        let done = |items: u64, replaced: u64| Progress { done: items + replaced, total };
+        progress(done(writer.items(), replaced));
+        drop((group, placed));
+
+        let groups = self.groups(sample, segments);
+        let threads = self.options.threads.min(groups.len());
+        thread::scope(|scope| {
+            let place = |mine: Vec<(u32, u32)>, sender: &SyncSender<Result<Ready, Error>>| {
+                let mut solver = Solver::default();
+                for (first, end) in mine {
+                    let ready = self.ready((first, end, segments), shape, filter_bytes, &mut solver);
+                    // Nobody waits for it any more once something has failed.
+                    if sender.send(ready).is_err() {
+                        return;
+                    }
+                }
+            };
+            // Thread t places groups t, t + threads, …; they are asked in turn, so that all arrive in their order.
+            let receivers: Vec<Receiver<_>> = (0..threads)
+                .map(|number| {
+                    let mine = groups.iter().copied().skip(number).step_by(threads).collect();
+                    let (sender, receiver) = sync_channel(0);
+                    scope.spawn(move || place(mine, &sender));
+                    receiver
+                })
+                .collect();
+            for number in 0..groups.len() {
+                let received = receivers[number % threads].recv();
+                let lost = || Error::io("place records")(std::io::Error::other("a thread was lost"));
+                let ready: Ready = received.map_err(|_| lost())??;
+                for segment in ready.segments {
+                    writer.write(segment)?;
+                }
+                replaced += ready.replaced;
+                progress(done(writer.items(), replaced));
+            }
+            Ok::<(), Error>(())
+        })?;
+
+        let (header, pages) = writer.finish(self.options.seed, shape, filter_bytes)?;
+        let spilled_bytes = self.partitions.spilled_bytes() + values_bytes;
+        Ok(report(&header, pages, replaced, spilled_bytes))
+    }
+
+    /// How many segments the records are for.
+    fn segments(&self) -> Result<u32, Error> {
+        let pages = self.totals.weight as f64 / (ROOM as f64 * self.options.load);
+        // Never too many for the filter of a page to be found, and never none.
+        if pages > f64::from(u32::MAX) / 2.0 {
+            return Err(Error::TooLarge { pages: pages as u64 });
+        }
+        Ok(((pages / f64::from(self.options.segment_pages)).round() as u32).max(1))
+    }
+
+    /// The segments from `first` on, in groups that fit in their part of the memory.
+    fn groups(&self, first: u32, segments: u32) -> Vec<(u32, u32)> {
+        let segment_bytes = (self.totals.weight / u64::from(segments)).max(1);
+        let memory = self.options.memory_bytes / MEMORY_A_GROUP / self.options.threads.max(1);
+        let step = (memory as u64 / segment_bytes).clamp(1, 1 << 16) as usize;
+        (first..segments)
+            .step_by(step)
+            .map(|start| (start, start.saturating_add(step as u32).min(segments)))
+            .collect()
+    }
+
+    fn group(&self, first: u32, end: u32, segments: u32) -> Result<Group, Error> {
+        Group::read(&self.partitions, (first, end, segments), self.digester, self.options.duplicates)
+    }
+
+    /// The shape in which the segments of a group take the fewest pages, and how they are placed in it.
+    fn shape(&self, group: &Group) -> Result<(Shape, Vec<Placed>), Error> {
+        let mut best: Option<(u64, Shape, Vec<Placed>)> = None;
+        for shape in Shape::CANDIDATES {
+            let placed = self.place(group, shape)?;
+            let pages = placed.iter().map(|segment| u64::from(segment.pages)).sum();
+            if best.as_ref().is_none_or(|&(least, ..)| pages < least) {
+                best = Some((pages, shape, placed));
+            }
+        }
+        best.map(|(_, shape, placed)| (shape, placed)).ok_or(Error::Crowded { records: group.entries.len() })
+    }
+
+    fn place(&self, group: &Group, shape: Shape) -> Result<Vec<Placed>, Error> {
+        let mut rest = group.entries.as_slice();
+        (group.first..group.end)
+            .map(|segment| {
+                let (entries, others) = rest.split_at(rest.partition_point(|entry| entry.segment == segment));
+                rest = others;
+                Placed::new(segment, entries, self.options.load, shape)
+            })
+            .collect()
+    }
+
+    fn ready(
+        &self,
+        (first, end, segments): (u32, u32, u32),
+        shape: Shape,
+        filter_bytes: [u32; LEVELS],
+        solver: &mut Solver,
+    ) -> Result<Ready, Error> {
+        let group = self.group(first, end, segments)?;
+        let placed = self.place(&group, shape)?;
+        let segments = placed.iter().map(|segment| segment.encode(&group, filter_bytes, solver)).collect();
+        Ok(Ready { segments, replaced: group.replaced })
+    }
+}
+
+/// Appends segments to the file, and keeps what the header and the summary are made of.
+struct Writer<'a, W> {
+    out: &'a mut W,
+    values: Ordered,
+    /// The pages of each segment, four bytes each.
+    directory: Vec<u8>,
+    filters: Vec<u8>,
+    by_level: [LevelPages; LEVELS],
+    levels: [Level; LEVELS],
+    pages: u64,
+    key_bytes: u64,
+    value_bytes: u64,
+}
+
+impl<'a, W: Write + Seek> Writer<'a, W> {
+    fn new(out: &'a mut W, values: Ordered) -> Self {
+        Self {
+            out,
+            values,
+            directory: Vec::new(),
+            filters: Vec::new(),
+            by_level: [const { LevelPages::new() }; LEVELS],
+            levels: [Level::default(); LEVELS],
+            pages: 0,
+            key_bytes: 0,
+            value_bytes: 0,
+        }
+    }
+
+    fn items(&self) -> u64 {
+        self.levels.iter().map(|level| level.items).sum()
+    }
+
+    fn write(&mut self, mut segment: Encoded) -> Result<(), Error> {
+        for runs in segment.runs.chunk_by(|a, b| a.page == b.page) {
+            let page = &mut segment.pages[runs[0].page * PAGE..][..PAGE];
+            for run in runs {
+                let offset = self.values.push(run.from, run.length)?;
+                page[run.at..run.at + 8].copy_from_slice(&offset.to_le_bytes());
+            }
+            page::seal(page);
+        }
+        self.out.write_all(&segment.pages).map_err(Error::io(WRITING))?;
+        let pages = (segment.pages.len() / PAGE) as u32;
+        self.pages += u64::from(pages);
+        if self.pages > u64::from(u32::MAX) {
+            return Err(Error::TooLarge { pages: self.pages });
+        }
+        self.directory.extend_from_slice(&pages.to_le_bytes());
+        self.filters.extend_from_slice(&segment.filters);
+        for (level, (all, new)) in self.by_level.iter_mut().zip(&segment.by_level).enumerate() {
+            new.iter().for_each(|(records, pages)| all.add(records, pages));
+            self.levels[level].items += segment.levels[level].items;
+            self.levels[level].used_bytes += segment.levels[level].used_bytes;
+        }
+        self.key_bytes += segment.key_bytes;
+        self.value_bytes += segment.value_bytes;
+        Ok(())
+    }
+
+    /// Writes runs, summary and header.
+    fn finish(
+        self,
+        seed: u64,
+        shape: Shape,
+        filter_bytes: [u32; LEVELS],
+    ) -> Result<(Header, [LevelPages; LEVELS]), Error> {
+        let plan = StorePlan::new(&self.by_level, &filter_bytes)
+            .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
+        let mut levels = self.levels;
+        for (level, bytes) in levels.iter_mut().zip(filter_bytes) {
+            level.filter_bytes = bytes;
+        }
+        let segments = self.directory.len() / 4;
+        let mut content = self.directory;
+        content.extend_from_slice(&self.filters);
+        drop(self.filters);
+        let header = Header {
+            seed,
+            segments: segments as u32,
+            items: levels.iter().map(|level| level.items).sum(),
+            pages: self.pages,
+            runs_bytes: self.values.bytes(),
+            summary_bytes: summary::section_bytes(content.len() as u64),
+            key_bytes: self.key_bytes,
+            value_bytes: self.value_bytes,
+            reads_per_hit: plan.reads_per_hit(),
+            reads_per_miss: plan.reads_per_miss(),
+            levels,
+            shape,
+        };
+        let runs_bytes = header.runs_bytes;
+        self.values.copy(self.out)?;
+        let gap = runs_bytes.next_multiple_of(PAGE as u64) - runs_bytes;
+        self.out.write_all(&[0; PAGE][..gap as usize]).map_err(Error::io(WRITING))?;
+        summary::encode(&content, |bytes| self.out.write_all(bytes)).map_err(Error::io(WRITING))?;
+        self.out.seek(SeekFrom::Start(0)).map_err(Error::io(WRITING))?;
+        self.out.write_all(&header.encode()).map_err(Error::io(WRITING))?;
+        self.out.flush().map_err(Error::io(WRITING))?;
+        Ok((header, self.by_level))
+    }
+}
+
+fn report(header: &Header, by_level: [LevelPages; LEVELS], replaced: u64, spilled_bytes: u64) -> Report {
+    let filters: u64 = by_level
+        .iter()
+        .zip(header.levels)
+        .map(|(level, of)| level.pages() * u64::from(of.filter_bytes))
+        .sum();
+    let ram = summary::memory_bytes(header.segments, filters);
+    Report {
+        items: header.items,
+        replaced,
+        segments: header.segments,
+        pages: header.pages,
+        disk_bytes: header.store_bytes().unwrap_or(u64::MAX),
+        raw_bytes: header.key_bytes + header.value_bytes,
+        utilisation: header.utilisation(),
+        ram_bytes_per_key: ram as f64 / header.items.max(1) as f64,
+        reads_per_hit: header.reads_per_hit,
+        reads_per_miss: header.reads_per_miss,
+        spilled_bytes,
+    }
+}

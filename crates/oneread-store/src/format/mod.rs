@@ -1,0 +1,49 @@
+//! The bytes of a store; `docs/format.md` tells what they mean.
+//!
+//! ```text
+//!  header │ pages of segment 0, 1, … │ runs of large values │ summary: directory, page filters
+//!  4096   │ 4096 each                │ from a page boundary │ from a page boundary, in chunks
+//! ```
+
+pub(crate) mod filter;
+pub(crate) mod geometry;
+pub(crate) mod header;
+pub(crate) mod page;
+pub(crate) mod record;
+pub(crate) mod runs;
+pub(crate) mod summary;
+
+/// The bytes of a page.
+pub(crate) const PAGE: usize = 4096;
+
+/// The version of the format that is written; older ones are read.
+pub(crate) const VERSION: u16 = 1;
+
+/// The longest key.
+pub(crate) const KEY_BYTES: usize = 1024;
+
+/// The longest value that lies beside its key: a quarter of a page.
+pub(crate) const INLINE_BYTES: usize = PAGE / 4;
+
+/// The checksum of pages, values and the header.
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytes)
+}
+
+/// The two bytes at `at`, least significant first.
+#[inline(always)]
+pub(crate) fn short_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The four bytes at `at`, least significant first.
+#[inline(always)]
+pub(crate) fn word_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
+/// The eight bytes at `at`, least significant first.
+#[inline(always)]
+pub(crate) fn long_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}

@@ -1,0 +1,56 @@
+//! A key-value store in one file that reads one page for a key it has, and almost none for a key it has not.
+//!
+//! A store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and a small filter
+//! for each page in memory, about a byte a key. A key can be on three pages; the filters say which one to read.
+//!
+//! ```text
+//!  key ──▶ digest ──▶ segment ──▶ three pages ──▶ their filters, in memory ──▶ one page, on the medium ──▶ value
+//!                                                 none passes? absent, no read
+//! ```
+//!
+//! | type | for |
+//! | --- | --- |
+//! | [`Builder`], [`Options`] | making a store of pairs of bytes, more than fit in memory |
+//! | [`Sealed`] | looking keys up, one or many, and going through all of them |
+//! | [`ReadAt`] | where the bytes are: a file, a map, memory, or a place of yours |
+//! | [`verify()`] | whether a store is as it was written, and what is not |
+//!
+//! # Example
+//! ```
+//! use oneread_store::{Builder, Options, Sealed};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("capitals.store");
+//! let mut builder = Builder::new(Options::new())?;
+//! builder.insert(b"Peru", b"Lima")?;
+//! builder.insert(b"Togo", b"Accra")?;
+//! builder.insert(b"Togo", b"Lome")?;
+//! builder.finish(&path)?;
+//!
+//! let store = Sealed::open(&path)?;
+//! assert_eq!(store.get(b"Mali")?, None);
+//! assert_eq!(store.get(b"Togo")?.as_deref(), Some(&b"Lome"[..]));
+//! assert_eq!(store.stats().items, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it is not
+//! There are no range scans: keys lie where their hashes say. There are no changes: a store is built anew.
+
+mod build;
+mod error;
+mod format;
+mod options;
+mod read;
+mod sealed;
+
+pub use build::{Builder, Progress, Report};
+pub use error::Error;
+pub use options::{Duplicates, Options};
+pub use read::{FileReader, MapReader, ReadAt};
+pub use sealed::{Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in};
+
+/// The README's examples are compiled and run: here, where the library and the store are both at hand.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,83 @@
+//! A file, by positioned reads.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use super::ReadAt;
+
+/// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near their most.
+pub(super) const IN_FLIGHT: usize = 32;
+
+/// A file that is read at given positions, from any number of threads.
+#[derive(Debug)]
+pub struct FileReader {
+    file: File,
+}
+
+impl FileReader {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self::new(File::open(path)?))
+    }
+
+    /// Reads a file that is open.
+    #[must_use]
+    pub const fn new(file: File) -> Self {
+        Self { file }
+    }
+
+    /// The file.
+    #[must_use]
+    pub const fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl ReadAt for FileReader {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    #[inline]
+    fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        if scratch.len() < length {
+            scratch.try_reserve_exact(length - scratch.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            scratch.resize(length, 0);
+        }
+        let bytes = &mut scratch[..length];
+        read_exact_at(&self.file, bytes, offset)?;
+        Ok(bytes)
+    }
+
+    fn in_flight(&self) -> usize {
+        IN_FLIGHT
+    }
+}
+
+/// Fills the buffer from a position of the file.
+#[cfg(unix)]
+pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+/// Fills the buffer from a position of the file.
+#[cfg(windows)]
+pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    use std::os::windows::fs::FileExt;
+    while !buffer.is_empty() {
+        match file.seek_read(buffer, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                buffer = &mut buffer[read..];
+                offset += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

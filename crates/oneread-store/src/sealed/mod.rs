@@ -1,0 +1,308 @@
+//! A store that is only read.
+
+mod iter;
+mod many;
+mod stats;
+mod verify;
+
+pub use iter::Iter;
+pub use stats::{LevelStats, Reads, Stats};
+pub use verify::{Damage, Verification, verify, verify_in};
+
+use std::cell::Cell;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use oneread::hash::{Digester, Portable};
+
+use crate::format::geometry::{self, LEVELS};
+use crate::format::header::Header;
+use crate::format::page::{Place, View};
+use crate::format::record::{Run, Stored};
+use crate::format::summary::{self, Summary};
+use crate::format::{PAGE, checksum};
+use crate::{Error, FileReader, MapReader, ReadAt};
+
+use stats::Counters;
+
+/// A store that is only read: one page read for a key it has, almost none for a key it has not.
+///
+/// Opening it reads the header and the summary: a filter for each page, about a byte a key, which stays in memory. A lookup asks the
+/// filters of the key's three pages, which is in memory, and reads those that may have the key: nearly always the one
+/// that has it, or none. Each page is checked against its checksum whenever it is read.
+///
+/// It can be shared among threads as it is.
+///
+/// # Costs
+/// With a rate of 1%, as by default: 1.00 to 1.01 page reads a hit, .01 a miss, about a byte of memory a key. A value above 1024
+/// bytes takes a second read. [`stats`](Self::stats) tells what was planned and what happened.
+///
+/// # Limits
+/// A damaged page is an error for the keys on it, and for a foreign key that its filter passes; all others are found.
+///
+/// # Example
+/// ```
+/// use oneread_store::{Builder, Options, Sealed};
+///
+/// let mut builder = Builder::new(Options::new())?;
+/// builder.insert(b"key", b"value")?;
+/// let (bytes, _) = builder.finish_in_memory()?;
+/// let store = Sealed::open_in(bytes)?;
+/// assert!(!store.contains(b"other key")?);
+/// assert_eq!(store.get(b"key")?.as_deref(), Some(&b"value"[..]));
+/// // Without a copy, from memory or a map:
+/// assert_eq!(store.get_with(b"key", |value| value.len())?, Some(5));
+/// # Ok::<(), oneread_store::Error>(())
+/// ```
+pub struct Sealed<R = FileReader> {
+    reader: R,
+    header: Header,
+    digester: Portable,
+    summary: Summary,
+    counters: Counters,
+}
+
+impl Sealed {
+    /// Opens a store in a file, to be read at given positions.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no store, or if its header or summary is damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_in(FileReader::open(path).map_err(Error::io("open the store"))?)
+    }
+}
+
+impl Sealed<MapReader> {
+    /// Opens a store in a file that is mapped into memory: the fastest for what is cached.
+    ///
+    /// # Errors
+    /// As [`open`](Sealed::open).
+    ///
+    /// # Safety
+    /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open. (Building a new store under the same
+    /// name is no such thing: it makes a new file.)
+    pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
+        // SAFETY: as the caller promises.
+        Self::open_in(unsafe { MapReader::open(path) }.map_err(Error::io("map the store"))?)
+    }
+}
+
+impl<R: ReadAt> Sealed<R> {
+    /// Opens a store whose bytes are wherever the reader has them.
+    ///
+    /// # Errors
+    /// As [`open`](Sealed::open).
+    pub fn open_in(reader: R) -> Result<Self, Error> {
+        let header = read_header(&reader)?;
+        let content = read_summary(&reader, &header, |_| {})?;
+        let summary = Summary::decode(content, &header)?;
+        Ok(Self {
+            digester: Portable::with_seed(header.seed),
+            reader,
+            header,
+            summary,
+            counters: Counters::default(),
+        })
+    }
+
+    /// Where its bytes are.
+    pub fn reader(&self) -> &R {
+        &self.reader
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> u64 {
+        self.header.items
+    }
+
+    /// Whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The seed of its hash functions.
+    pub fn seed(&self) -> u64 {
+        self.header.seed
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// If a page that may have the key cannot be read, or is damaged.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.get_with(key, <[u8]>::to_vec)
+    }
+
+    /// What a function makes of the value of a key; in memory or a map, the value is seen where it lies.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_with<T>(&self, key: &[u8], use_value: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
+        with_scratch(|scratch| {
+            // Taken once: beside the key, or after the second read.
+            let mut use_value = Some(use_value);
+            let mut used = |value: &[u8]| use_value.take().map(|use_value| use_value(value));
+            let found = self.find(key, scratch, |stored| match stored {
+                Stored::Inline(value) => Ok(used(value)),
+                Stored::Run(run) => Err(run),
+            })?;
+            match found {
+                None => Ok(None),
+                Some(Ok(done)) => Ok(done),
+                Some(Err(run)) => Ok(used(self.read_run(run, scratch)?)),
+            }
+        })
+    }
+
+    /// Whether there is a value for a key. Reads its page, for the filters alone cannot tell.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        with_scratch(|scratch| Ok(self.find(key, scratch, |_| ())?.is_some()))
+    }
+
+    /// Looks a key up, and counts the reads.
+    #[inline]
+    fn find<T>(
+        &self,
+        key: &[u8],
+        scratch: &mut Vec<u8>,
+        found: impl FnOnce(Stored<'_>) -> T,
+    ) -> Result<Option<T>, Error> {
+        let digest = self.digester.digest(key);
+        let segment = geometry::segment(digest, self.header.segments);
+        let of = self.summary.segment(segment);
+        // All levels first, so that memory brings their filters together.
+        let levels: [_; LEVELS] = std::array::from_fn(|level| {
+            let index = geometry::page(digest, level, of.levels[level]);
+            (index, self.summary.filter(&of, level, index))
+        });
+        let mut reads = 0;
+        for (level, (index, filter)) in levels.into_iter().enumerate() {
+            let passes = filter.is_some_and(|filter| filter.passes(digest, level));
+            if !passes {
+                continue;
+            }
+            reads += 1;
+            let page = of.page(level, index);
+            let view = self.view(page, Place { segment, level, index }, scratch)?;
+            let record = view.find(geometry::tag(digest), key).map_err(|what| Error::Page { page, what })?;
+            if let Some(record) = record {
+                self.counters.count(true, reads);
+                return Ok(Some(found(record.value)));
+            }
+        }
+        self.counters.count(false, reads);
+        Ok(None)
+    }
+
+    /// Reads a page.
+    fn view<'a>(&'a self, number: u64, place: Place, scratch: &'a mut Vec<u8>) -> Result<View<'a>, Error> {
+        let bytes =
+            self.reader.read_at(Header::page_at(number), PAGE, scratch).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::UnexpectedEof => {
+                        Error::Page { page: number, what: "the file ends before it" }
+                    }
+                    _ => Error::io("read a page")(error),
+                }
+            })?;
+        View::open(bytes, place).map_err(|what| Error::Page { page: number, what })
+    }
+
+    /// Reads a large value.
+    fn read_run<'a>(&'a self, run: Run, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+        let damaged = |what| Error::Run { offset: run.offset, what };
+        let end = run.offset.checked_add(run.length).filter(|&end| end <= self.header.runs_bytes);
+        let length = end
+            .and_then(|_| usize::try_from(run.length).ok())
+            .ok_or(damaged("it lies outside of the runs"))?;
+        self.counters.count_run();
+        let offset = self.header.runs_at() + run.offset;
+        let bytes = self.reader.read_at(offset, length, scratch).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged("the file ends before it"),
+            io::ErrorKind::OutOfMemory => Error::OutOfMemory { bytes: run.length },
+            _ => Error::io("read a large value")(error),
+        })?;
+        if checksum(bytes) != run.checksum {
+            return Err(damaged("its checksum is wrong"));
+        }
+        Ok(bytes)
+    }
+}
+
+impl<R> fmt::Debug for Sealed<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealed")
+            .field("items", &self.header.items)
+            .field("segments", &self.header.segments)
+            .field("pages", &self.header.pages)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A buffer that a thread keeps for the next lookup. Lookups inside of lookups get a new one.
+fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    thread_local! {
+        static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    /// What a large value needed is given back.
+    const KEPT: usize = 1 << 20;
+    let mut scratch = SCRATCH.take();
+    let done = work(&mut scratch);
+    if scratch.capacity() <= KEPT {
+        SCRATCH.set(scratch);
+    }
+    done
+}
+
+/// The header, if there are as many bytes as it says.
+fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
+    let found = reader.len().map_err(Error::io("read the store's length"))?;
+    let mut scratch = Vec::new();
+    let length = found.min(PAGE as u64) as usize;
+    let page = reader.read_at(0, length, &mut scratch).map_err(Error::io("read the store's header"))?;
+    let header = Header::decode(page)?;
+    let expected = header.store_bytes().unwrap_or(u64::MAX);
+    if found != expected {
+        return Err(Error::Length { expected, found });
+    }
+    Ok(header)
+}
+
+/// The content of the summary's chunks. Damaged ones are told, and end in an error when all were read.
+fn read_summary(
+    reader: &impl ReadAt,
+    header: &Header,
+    mut damaged: impl FnMut(u64),
+) -> Result<Vec<u8>, Error> {
+    /// Chunks that are read at once.
+    const TOGETHER: usize = 16;
+    let failed = Error::io;
+    let out_of_memory = Error::OutOfMemory { bytes: header.summary_bytes };
+    let mut content = Vec::new();
+    // No more than there are bytes in the file.
+    let Ok(length) = usize::try_from(header.summary_bytes) else { return Err(out_of_memory) };
+    content.try_reserve_exact(length).map_err(|_| out_of_memory)?;
+    let at = header.summary_at().unwrap_or(u64::MAX);
+    let mut scratch = Vec::new();
+    let (mut number, mut whole) = (0, true);
+    for start in (0..header.summary_bytes).step_by(TOGETHER * summary::CHUNK) {
+        let length = (header.summary_bytes - start).min((TOGETHER * summary::CHUNK) as u64) as usize;
+        let bytes =
+            reader.read_at(at + start, length, &mut scratch).map_err(failed("read the store's summary"))?;
+        for chunk in bytes.chunks(summary::CHUNK) {
+            match summary::content_of(chunk, number) {
+                Some(part) => content.extend_from_slice(part),
+                None => {
+                    damaged(number);
+                    whole = false;
+                }
+            }
+            number += 1;
+        }
+    }
+    if whole { Ok(content) } else { Err(Error::Damaged { part: "summary", what: "a checksum is wrong" }) }
+}

@@ -1,0 +1,165 @@
+//! What a store is, was planned to do, and has done since it was opened.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::ReadAt;
+use crate::format::PAGE;
+use crate::format::geometry::LEVELS;
+
+use super::Sealed;
+
+/// Reads since a store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reads {
+    /// Lookups that found their key.
+    pub hits: u64,
+    /// Lookups that did not.
+    pub misses: u64,
+    /// Pages read by lookups that found their key.
+    pub hit_pages: u64,
+    /// Pages read by lookups that did not.
+    pub miss_pages: u64,
+    /// Large values read, beside the pages.
+    pub runs: u64,
+}
+
+impl Reads {
+    /// Pages read a lookup that found its key, if there was one.
+    #[must_use]
+    pub fn per_hit(&self) -> Option<f64> {
+        (self.hits > 0).then(|| self.hit_pages as f64 / self.hits as f64)
+    }
+
+    /// Pages read a lookup that did not, if there was one.
+    #[must_use]
+    pub fn per_miss(&self) -> Option<f64> {
+        (self.misses > 0).then(|| self.miss_pages as f64 / self.misses as f64)
+    }
+
+    /// Pages read that did not have the key.
+    #[must_use]
+    pub const fn wrong_pages(&self) -> u64 {
+        self.hit_pages.saturating_sub(self.hits) + self.miss_pages
+    }
+}
+
+/// One level of a store.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LevelStats {
+    /// Its pages in all segments.
+    pub pages: u64,
+    /// The keys on them.
+    pub items: u64,
+    /// The part of their bytes that records take, with tags and offsets.
+    pub utilisation: f64,
+    /// The bytes of a page's filter.
+    pub filter_bytes: u32,
+}
+
+/// What a store is, was planned to do, and has done since it was opened.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Keys.
+    pub items: u64,
+    /// Segments.
+    pub segments: u32,
+    /// Pages of all segments.
+    pub pages: u64,
+    /// The bytes of the file.
+    pub disk_bytes: u64,
+    /// The bytes of all keys.
+    pub key_bytes: u64,
+    /// The bytes of all values.
+    pub value_bytes: u64,
+    /// The bytes of large values, with the gaps between them.
+    pub run_bytes: u64,
+    /// The bytes of the summary in memory.
+    pub ram_bytes: u64,
+    /// The same for each key.
+    pub ram_bytes_per_key: f64,
+    /// The part of the pages' bytes that records take, with tags and offsets.
+    pub utilisation: f64,
+    /// The levels, the first of which has most keys.
+    pub levels: Vec<LevelStats>,
+    /// The pages that a lookup of a stored key reads on average, as planned.
+    pub planned_reads_per_hit: f64,
+    /// The pages that a lookup of a foreign key reads on average, as planned.
+    pub planned_reads_per_miss: f64,
+    /// What was read since the store was opened.
+    pub reads: Reads,
+}
+
+/// Counts reads, from many threads.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    hit_pages: AtomicU64,
+    miss_pages: AtomicU64,
+    runs: AtomicU64,
+}
+
+impl Counters {
+    #[inline]
+    pub(super) fn count(&self, hit: bool, pages: u64) {
+        let (lookups, read) =
+            if hit { (&self.hits, &self.hit_pages) } else { (&self.misses, &self.miss_pages) };
+        lookups.fetch_add(1, Relaxed);
+        if pages > 0 {
+            read.fetch_add(pages, Relaxed);
+        }
+    }
+
+    pub(super) fn count_run(&self) {
+        self.runs.fetch_add(1, Relaxed);
+    }
+}
+
+impl<R: ReadAt> Sealed<R> {
+    /// What the store is, was planned to do, and has done since it was opened. Reads nothing but memory.
+    pub fn stats(&self) -> Stats {
+        let header = &self.header;
+        let mut pages = [0u64; LEVELS];
+        for segment in 0..header.segments {
+            for (all, of_segment) in pages.iter_mut().zip(self.summary.segment(segment).levels) {
+                *all += u64::from(of_segment);
+            }
+        }
+        let levels = header.levels.iter().zip(pages).map(|(level, pages)| LevelStats {
+            pages,
+            items: level.items,
+            utilisation: level.used_bytes as f64 / (pages.max(1) as f64 * PAGE as f64),
+            filter_bytes: level.filter_bytes,
+        });
+        Stats {
+            items: header.items,
+            segments: header.segments,
+            pages: header.pages,
+            disk_bytes: header.store_bytes().unwrap_or(u64::MAX),
+            key_bytes: header.key_bytes,
+            value_bytes: header.value_bytes,
+            run_bytes: header.runs_bytes,
+            ram_bytes: self.summary.byte_len(),
+            ram_bytes_per_key: self.summary.byte_len() as f64 / header.items.max(1) as f64,
+            utilisation: header.utilisation(),
+            levels: levels.collect(),
+            planned_reads_per_hit: header.reads_per_hit,
+            planned_reads_per_miss: header.reads_per_miss,
+            reads: self.reads(),
+        }
+    }
+
+    /// What was read by lookups since the store was opened.
+    pub fn reads(&self) -> Reads {
+        Reads {
+            hits: self.counters.hits.load(Relaxed),
+            misses: self.counters.misses.load(Relaxed),
+            hit_pages: self.counters.hit_pages.load(Relaxed),
+            miss_pages: self.counters.miss_pages.load(Relaxed),
+            runs: self.counters.runs.load(Relaxed),
+        }
+    }
+}

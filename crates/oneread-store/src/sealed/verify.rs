@@ -1,0 +1,350 @@
+//! Whether a store is as it was written: everything is read and checked, and all damage is told.
+
+use std::fmt;
+use std::path::Path;
+
+use oneread::hash::{Digest, Digester};
+
+use crate::format::geometry::{self, LEVELS};
+use crate::format::header::{Header, Level};
+use crate::format::page::{Place, View};
+use crate::format::record::{Run, Stored};
+use crate::format::{PAGE, checksum, long_at, runs};
+use crate::{Error, FileReader, ReadAt};
+
+use super::{Sealed, read_header, read_summary};
+
+/// Something in a store that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The header; then nothing else could be checked.
+    Header {
+        /// What is wrong.
+        what: String,
+    },
+    /// A part of the summary. Pages were checked without it, each by itself.
+    Summary {
+        /// What is wrong.
+        what: String,
+    },
+    /// A page, and with it the keys on it.
+    Page {
+        /// Its number among those of all segments.
+        page: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A large value, or what lies between two.
+    Run {
+        /// Where among the bytes of all runs.
+        offset: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A number in the header is not that of what is there, though all checksums are right.
+    Count {
+        /// Which number.
+        what: &'static str,
+        /// What the header says.
+        expected: u64,
+        /// What is there.
+        found: u64,
+    },
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header { what } => write!(f, "header: {what}"),
+            Self::Summary { what } => write!(f, "summary: {what}"),
+            Self::Page { page, what } => write!(f, "page {page}: {what}"),
+            Self::Run { offset, what } => write!(f, "large value at {offset}: {what}"),
+            Self::Count { what, expected, found } => {
+                write!(f, "expected {expected} {what}, as the header says, found {found}")
+            }
+        }
+    }
+}
+
+/// What [`verify()`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verification {
+    /// Pages read.
+    pub pages: u64,
+    /// Keys on whole pages.
+    pub items: u64,
+    /// Large values read.
+    pub runs: u64,
+    /// All that is not as it was written.
+    pub damage: Vec<Damage>,
+}
+
+impl Verification {
+    /// Whether everything is as it was written.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.damage.is_empty()
+    }
+}
+
+/// Reads a store in a file and checks everything: that all checksums are right, that each key is where its hash says and
+/// nowhere else, that its filter passes it, that large values and all numbers are right.
+///
+/// Damage is no error here; it is what the answer tells, all of it. A store that cannot be opened can be verified.
+///
+/// # Errors
+/// If the file cannot be read.
+///
+/// # Example
+/// ```
+/// use oneread_store::{Builder, Options, verify_in};
+///
+/// let mut builder = Builder::new(Options::new())?;
+/// builder.insert(b"key", b"value")?;
+/// let (mut bytes, _) = builder.finish_in_memory()?;
+/// assert!(verify_in(&bytes)?.is_whole());
+/// bytes[5000] ^= 1;
+/// assert_eq!(verify_in(&bytes)?.damage[0].to_string(), "page 0: its checksum is wrong");
+/// # Ok::<(), oneread_store::Error>(())
+/// ```
+pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
+    verify_in(&FileReader::open(path).map_err(Error::io("open the store"))?)
+}
+
+/// The same wherever the bytes are.
+///
+/// # Errors
+/// As [`verify()`].
+pub fn verify_in<R: ReadAt>(reader: &R) -> Result<Verification, Error> {
+    let mut found = Verification::default();
+    let header = match read_header(reader) {
+        Ok(header) => header,
+        Err(error @ (Error::Io { .. } | Error::OutOfMemory { .. })) => return Err(error),
+        Err(error) => {
+            found.damage.push(Damage::Header { what: error.to_string() });
+            return Ok(found);
+        }
+    };
+    let told = |number| Damage::Summary { what: format!("the checksum of chunk {number} is wrong") };
+    match read_summary(reader, &header, |number| found.damage.push(told(number))) {
+        Err(error @ (Error::Io { .. } | Error::OutOfMemory { .. })) => return Err(error),
+        // The chunks are told.
+        Err(_) => check_pages_alone(reader, &header, &mut found)?,
+        Ok(_) => match Sealed::open_in(reader) {
+            Ok(store) => Check::new(&store, &mut found).run()?,
+            Err(error @ (Error::Io { .. } | Error::OutOfMemory { .. })) => return Err(error),
+            Err(error) => {
+                found.damage.push(Damage::Summary { what: error.to_string() });
+                check_pages_alone(reader, &header, &mut found)?;
+            }
+        },
+    }
+    Ok(found)
+}
+
+impl<R: ReadAt> Sealed<R> {
+    /// As [`verify_in`], for a store that is open: reads all of it anew.
+    ///
+    /// # Errors
+    /// As [`verify()`].
+    pub fn verify(&self) -> Result<Verification, Error> {
+        verify_in(&self.reader)
+    }
+}
+
+const READING: &str = "read pages";
+
+/// Without a directory: only checksums.
+fn check_pages_alone(reader: &impl ReadAt, header: &Header, found: &mut Verification) -> Result<(), Error> {
+    let mut scratch = Vec::new();
+    for page in 0..header.pages {
+        let bytes = reader.read_at(Header::page_at(page), PAGE, &mut scratch).map_err(Error::io(READING))?;
+        if checksum(&bytes[8..]) != long_at(bytes, 0) {
+            found.damage.push(Damage::Page { page, what: "its checksum is wrong" });
+        }
+        found.pages += 1;
+    }
+    Ok(())
+}
+
+/// A store with its summary, gone through segment by segment.
+struct Check<'a, R> {
+    store: &'a Sealed<R>,
+    found: &'a mut Verification,
+    levels: [Level; LEVELS],
+    key_bytes: u64,
+    value_bytes: u64,
+    /// Where the last run ended, if that is known: after a damaged page it is not.
+    runs_end: Option<u64>,
+    scratch: Vec<u8>,
+}
+
+impl<'a, R: ReadAt> Check<'a, R> {
+    fn new(store: &'a Sealed<R>, found: &'a mut Verification) -> Self {
+        let levels = store.header.levels.map(|level| Level { items: 0, used_bytes: 0, ..level });
+        Self { store, found, levels, key_bytes: 0, value_bytes: 0, runs_end: Some(0), scratch: Vec::new() }
+    }
+
+    fn run(mut self) -> Result<(), Error> {
+        for segment in 0..self.store.header.segments {
+            self.segment(segment)?;
+        }
+        let header = &self.store.header;
+        if let Some(end) = self.runs_end {
+            if end != header.runs_bytes {
+                self.found
+                    .damage
+                    .push(Damage::Run { offset: end, what: "the runs end elsewhere than the header says" });
+            }
+            self.zeros(end, header.runs_bytes.max(end))?;
+        }
+        // Whole pages up to the summary.
+        let end = header.summary_at().unwrap_or(u64::MAX) - header.runs_at();
+        self.zeros(header.runs_bytes, end)?;
+        // What damaged pages have is not counted, and the damage is told already.
+        if self.found.is_whole() {
+            self.counts();
+        }
+        Ok(())
+    }
+
+    fn counts(&mut self) {
+        let header = &self.store.header;
+        let mut counts = vec![
+            ("keys", header.items, self.found.items),
+            ("bytes of keys", header.key_bytes, self.key_bytes),
+            ("bytes of values", header.value_bytes, self.value_bytes),
+        ];
+        for (expected, found) in header.levels.iter().zip(&self.levels) {
+            counts.push(("keys in a level", expected.items, found.items));
+            counts.push(("bytes used in a level", expected.used_bytes, found.used_bytes));
+        }
+        let wrong = counts.into_iter().filter(|(_, expected, found)| expected != found);
+        self.found.damage.extend(wrong.map(|(what, expected, found)| Damage::Count {
+            what,
+            expected,
+            found,
+        }));
+    }
+
+    fn segment(&mut self, number: u32) -> Result<(), Error> {
+        let segment = self.store.summary.segment(number);
+        let first = u64::from(segment.first_page);
+        let mut digests: Vec<(Digest, u64)> = Vec::new();
+        let mut scratch = Vec::new();
+        for page in 0..segment.pages() {
+            let (level, index) = segment.position(page);
+            let page = first + u64::from(page);
+            let read = self.store.reader.read_at(Header::page_at(page), PAGE, &mut scratch);
+            let bytes = read.map_err(Error::io(READING))?;
+            self.found.pages += 1;
+            let checked = View::open(bytes, Place { segment: number, level, index })
+                .and_then(|view| view.check().map(|()| view));
+            match checked {
+                Ok(view) => self.page(page, (number, level, index), view, &mut digests)?,
+                Err(what) => {
+                    self.found.damage.push(Damage::Page { page, what });
+                    self.runs_end = None;
+                }
+            }
+        }
+        // A key is there once: its page in a shallower level would hide the other.
+        digests.sort_unstable();
+        for same in digests.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            self.found
+                .damage
+                .push(Damage::Page { page: same[1].1, what: "it has a key that is there twice" });
+        }
+        Ok(())
+    }
+
+    fn page(
+        &mut self,
+        page: u64,
+        (number, level, index): (u32, usize, u32),
+        view: View<'_>,
+        digests: &mut Vec<(Digest, u64)>,
+    ) -> Result<(), Error> {
+        let store = self.store;
+        let segment = store.summary.segment(number);
+        let filter = store.summary.filter(&segment, level, index);
+        let mut wrong = None;
+        for (tag, record) in view.records() {
+            let Ok(record) = record else { continue };
+            let digest = store.digester.digest(record.key);
+            digests.push((digest, page));
+            if geometry::segment(digest, store.header.segments) != number
+                || geometry::page(digest, level, segment.levels[level]) != index
+            {
+                wrong = Some("it has a key that belongs elsewhere");
+            } else if tag != geometry::tag(digest) {
+                wrong = Some("it has a key with another tag");
+            } else if !filter.is_some_and(|filter| filter.passes(digest, level)) {
+                wrong = Some("its filter does not pass a key of it");
+            }
+            self.key_bytes += record.key.len() as u64;
+            match record.value {
+                Stored::Inline(value) => self.value_bytes += value.len() as u64,
+                Stored::Run(run) => {
+                    self.value_bytes = self.value_bytes.saturating_add(run.length);
+                    self.check_run(run)?;
+                }
+            }
+        }
+        self.found.damage.extend(wrong.map(|what| Damage::Page { page, what }));
+        self.found.items += view.len() as u64;
+        self.levels[level].items += view.len() as u64;
+        self.levels[level].used_bytes += view.used() as u64;
+        Ok(())
+    }
+
+    /// A large value: whole, and right behind the one before.
+    fn check_run(&mut self, run: Run) -> Result<(), Error> {
+        self.found.runs += 1;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let read = self.store.read_run(run, &mut scratch).map(|_| ());
+        self.scratch = scratch;
+        match read {
+            Ok(()) => {}
+            Err(Error::Run { offset, what }) => {
+                self.found.damage.push(Damage::Run { offset, what });
+                // One that lies outside says nothing about where the next one begins.
+                if run.offset.checked_add(run.length).is_none_or(|end| end > self.store.header.runs_bytes) {
+                    self.runs_end = None;
+                    return Ok(());
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        if let Some(end) = self.runs_end {
+            if runs::place(end, run.length) != Some(run.offset) {
+                self.found
+                    .damage
+                    .push(Damage::Run { offset: run.offset, what: "it does not follow the one before" });
+            } else {
+                self.zeros(end, run.offset)?;
+            }
+        }
+        self.runs_end = Some(run.offset + run.length);
+        Ok(())
+    }
+
+    /// Between two runs, and behind the last, there are zeros.
+    fn zeros(&mut self, start: u64, end: u64) -> Result<(), Error> {
+        // Less than a page between runs; what is more is damage told already.
+        let length = end.saturating_sub(start).min(PAGE as u64) as usize;
+        if length == 0 {
+            return Ok(());
+        }
+        let at = self.store.header.runs_at() + start;
+        let bytes = self.store.reader.read_at(at, length, &mut self.scratch).map_err(Error::io(READING))?;
+        if bytes.iter().any(|&byte| byte != 0) {
+            self.found
+                .damage
+                .push(Damage::Run { offset: start, what: "there is something between two values" });
+        }
+        Ok(())
+    }
+}

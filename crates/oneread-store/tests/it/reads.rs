@@ -1,0 +1,110 @@
+//! Reads, counted where they happen, against the plan.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use oneread_store::{Options, ReadAt, Sealed};
+
+use super::{builder, pairs};
+
+/// Standard deviations that a fair statistic exceeds, on either side, with probability 2e-9.
+const SIX_SIGMA: f64 = 6.0;
+
+/// Bytes that count the requests for them.
+struct Counted {
+    bytes: Vec<u8>,
+    reads: AtomicU64,
+}
+
+impl ReadAt for Counted {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+
+    fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        self.reads.fetch_add(1, Relaxed);
+        self.bytes.read_at(offset, length, scratch)
+    }
+}
+
+fn counted(bytes: Vec<u8>) -> Sealed<Counted> {
+    Sealed::open_in(Counted { bytes, reads: AtomicU64::new(0) }).unwrap()
+}
+
+#[test]
+fn a_hit_is_one_read_and_a_miss_as_few_as_planned() {
+    let pairs = pairs(100_000, 1, |_| 16, |_| 100);
+    let (bytes, report) = builder(Options::new(), &pairs).finish_in_memory().unwrap();
+    assert!(report.reads_per_miss <= 0.01 && report.reads_per_hit <= 1.01, "{report:?}");
+    assert!(report.ram_bytes_per_key <= 1.2, "{report:?}");
+    assert!(report.utilisation >= 0.95, "{report:?}");
+    assert!(report.disk_bytes as f64 <= 1.15 * report.raw_bytes as f64, "{report:?}");
+    let store = counted(bytes);
+
+    let start = store.reader().reads.load(Relaxed);
+    for (key, value) in &pairs {
+        assert_eq!(store.get_with(key, |found| found == value).unwrap(), Some(true));
+    }
+    let hits = store.reader().reads.load(Relaxed) - start;
+    assert!(hits as f64 <= 1.01 * pairs.len() as f64, "{hits} reads");
+    // Extra reads of a key are at most one with the planned probability, and two with less: binomial is generous.
+    let extra = (hits - pairs.len() as u64) as f64;
+    let planned = (report.reads_per_hit - 1.0) * pairs.len() as f64;
+    assert!((extra - planned).abs() <= SIX_SIGMA * planned.sqrt(), "{extra} extra reads, planned {planned}");
+
+    let start = store.reader().reads.load(Relaxed);
+    let lookups = 1_000_000u64;
+    for key in 0..lookups {
+        assert!(!store.contains(&key.to_le_bytes()).unwrap() || key == 0);
+    }
+    let misses = (store.reader().reads.load(Relaxed) - start) as f64;
+    // A sum of three independent events for each key: variance below the mean.
+    let planned = report.reads_per_miss * lookups as f64;
+    assert!((misses - planned).abs() <= SIX_SIGMA * planned.sqrt(), "{misses} reads, planned {planned}");
+    assert!(misses <= 0.011 * lookups as f64, "{misses} reads");
+    let reads = store.reads();
+    assert_eq!(reads.hit_pages + reads.miss_pages, store.reader().reads.load(Relaxed) - opening(&store));
+}
+
+/// The reads of opening: header, and the summary a megabyte at a time.
+fn opening(store: &Sealed<Counted>) -> u64 {
+    1 + store.stats().ram_bytes.div_ceil(1 << 20)
+}
+
+#[test]
+fn any_rate_is_met() {
+    let pairs = pairs(30_000, 2, |_| 16, |_| 30);
+    for (rate, most_bytes) in [(0.3, 0.6), (0.03, 0.9), (0.001, 1.6), (1e-6, 3.0)] {
+        let (bytes, report) = builder(Options::new().miss_rate(rate), &pairs).finish_in_memory().unwrap();
+        assert!(report.reads_per_miss <= rate, "{rate}: {report:?}");
+        assert!(report.ram_bytes_per_key <= most_bytes, "{rate}: {report:?}");
+        let store = counted(bytes);
+        let lookups = 300_000u64;
+        for key in 1..=lookups {
+            assert!(!store.contains(&key.to_le_bytes()).unwrap());
+        }
+        let planned = report.reads_per_miss * lookups as f64;
+        let found = store.reads().miss_pages as f64;
+        // Six deviations of a Poisson count, and four events where the mean is next to nothing: Pr(≥ 5 | .3) = 2e-5 … 1.6e-5.
+        assert!(
+            (found - planned).abs() <= SIX_SIGMA * planned.sqrt() + 4.0,
+            "{rate}: {found}, planned {planned}"
+        );
+    }
+}
+
+#[test]
+fn a_large_value_is_one_read_more() {
+    let pairs = pairs(200, 3, |_| 16, |_| 5000);
+    let store = counted(builder(Options::new(), &pairs).finish_in_memory().unwrap().0);
+    let start = store.reader().reads.load(Relaxed);
+    for (key, value) in &pairs {
+        assert_eq!(store.get(key).unwrap().as_ref(), Some(value));
+    }
+    let reads = store.reads();
+    assert_eq!((reads.hits, reads.runs), (200, 200));
+    assert_eq!(store.reader().reads.load(Relaxed) - start, reads.hit_pages + 200);
+    // Whether it is there costs no more than the page.
+    assert!(store.contains(&pairs[0].0).unwrap());
+    assert_eq!(store.reads().runs, 200);
+}

@@ -1,0 +1,270 @@
+//! A bucket of 64 bits: a state of four bits and up to six fingerprints, which share the other sixty.
+//!
+//! # Invariants
+//! 1. A bucket of load a holds the top ⌊60/a⌋ bits of each of its fingerprints, in lanes of that width, lane 0 lowest.
+//! 2. Fingerprints whose sorting bit is 0 come first. At loads 4 and 5 the state says how many these are, so that this bit,
+//!    which no longer fits the lane, is told all the same. At loads 1 to 3 it is in the lane; at load 6 it is forgotten.
+//! 3. Bits above the lanes and below the state are 0.
+//!
+//! # Layout
+//! ```text
+//!  state   bits 59 … 0: the lanes                        bit 63 … 60: the state
+//!  0       empty                                         fingerprint, from its top bit:
+//!  1       60
+//!  2       30 30                                         |<-- 10 -->|
+//!  3       20 20 20                                      |<---- 12 ---->|  |
+//!  4–8     15 15 15 15, 0 … 4 of them with 0             |<------ 15 ------>|s|
+//!  9–14    12 12 12 12 12, 0 … 5 of them with 0          |<------- 20, 30, 60 -------- …
+//!  15      10 10 10 10 10 10                              s, the sorting bit, is the sixteenth
+//! ```
+//! The paper sorts by the first bit. By the sixteenth, a lane is always the top of the fingerprint, whatever the load: one shift.
+
+/// The bits of a bucket that hold fingerprints.
+pub(super) const SPACE: u32 = 60;
+
+/// The most fingerprints.
+pub(super) const CAPACITY: u32 = 6;
+
+/// The number of the sorting bit, counted from bit 0 of a fingerprint of 64 bits.
+const SORTING_BIT: u32 = 48;
+
+/// The load of a state.
+#[inline(always)]
+pub(super) const fn load(bucket: u64) -> u32 {
+    // Four bits for each state, that of state 0 lowest.
+    const LOADS: u64 = 0x6555_5554_4444_3210;
+    (LOADS >> ((bucket >> SPACE) * 4)) as u32 & 15
+}
+
+/// How many of the fingerprints have sorting bit 0, if the state tells.
+const fn told_zeros(state: usize) -> Option<u32> {
+    match state {
+        4..=8 => Some(state as u32 - 4),
+        9..=14 => Some(state as u32 - 9),
+        _ => None,
+    }
+}
+
+/// The width of a lane in a bucket of a load.
+const fn lane_bits(load: u32) -> u32 {
+    SPACE / load
+}
+
+/// What a lookup needs to know of a bucket.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    /// The lowest bit of each lane that can match.
+    pub(super) ones: u64,
+    /// The highest bit of each lane that can match.
+    pub(super) highs: u64,
+    /// From a fingerprint to a lane.
+    pub(super) shift: u64,
+}
+
+/// By state, and by the sorting bit of what is looked for.
+pub(super) static LANES: [[Lanes; 2]; 16] = {
+    let mut table = [[Lanes { ones: 0, highs: 0, shift: 0 }; 2]; 16];
+    let mut state = 1;
+    while state < 16 {
+        let load = load((state as u64) << SPACE);
+        let width = lane_bits(load);
+        let mut lane = 0;
+        while lane < load {
+            let mut sorting = 0;
+            while sorting < 2 {
+                let lanes = &mut table[state][sorting];
+                lanes.shift = (u64::BITS - width) as u64;
+                let can_match = match told_zeros(state) {
+                    Some(zeros) => (lane < zeros) == (sorting == 0),
+                    None => true,
+                };
+                if can_match {
+                    lanes.ones |= 1 << (lane * width);
+                    lanes.highs |= 1 << (lane * width + width - 1);
+                }
+                sorting += 1;
+            }
+            lane += 1;
+        }
+        state += 1;
+    }
+    table
+};
+
+/// Where the sorting bit of a fingerprint says to look in [`LANES`].
+#[inline(always)]
+pub(super) const fn sorting_bit(fingerprint: u64) -> usize {
+    (fingerprint >> SORTING_BIT) as usize & 1
+}
+
+/// Not 0 if a bucket has a fingerprint, as far as it is kept there.
+///
+/// A lane is 0 in `difference` where it is equal. Subtracting 1 from every lane then borrows, and the highest bit of the
+/// lane becomes 1 where it was 0. A borrow may disturb the lanes above, but there is one only if a lane is equal: the
+/// answer is exact.
+#[inline(always)]
+pub(super) fn matches(bucket: u64, fingerprint: u64) -> u64 {
+    let Lanes { ones, highs, shift } = LANES[(bucket >> SPACE) as usize][sorting_bit(fingerprint)];
+    let difference = bucket ^ (fingerprint >> shift).wrapping_mul(ones);
+    difference.wrapping_sub(ones) & !difference & highs
+}
+
+/// What an insertion needs to know of a bucket.
+#[derive(Clone, Copy)]
+struct Growth {
+    /// The bits of the lanes that stay when they become narrower.
+    keep: u64,
+    /// The sorting bits in the lanes.
+    sorting: u64,
+    /// The number of fingerprints with sorting bit 0, or what the ones among `sorting` are taken from to get it.
+    zeros: u32,
+    /// The width of the lanes then.
+    width: u32,
+    /// The state then, without the zeros that it tells.
+    state: u32,
+    /// All ones if it tells them.
+    tells: u32,
+}
+
+/// By state. The last, which is full, is never used.
+static GROWTH: [Growth; 16] = {
+    let mut table = [Growth { keep: 0, sorting: 0, zeros: 0, width: SPACE, state: 1, tells: 0 }; 16];
+    let mut state = 1;
+    while state < 15 {
+        let load = load((state as u64) << SPACE);
+        let (before, width) = (lane_bits(load), lane_bits(load + 1));
+        let growth = &mut table[state];
+        growth.width = width;
+        let mut lane = 0;
+        while lane < load {
+            growth.keep |= ((1 << width) - 1) << (lane * before + before - width);
+            if told_zeros(state).is_none() {
+                growth.sorting |= 1 << (lane * before + before - (u64::BITS - SORTING_BIT));
+            }
+            lane += 1;
+        }
+        growth.zeros = match told_zeros(state) {
+            Some(zeros) => zeros,
+            None => load,
+        };
+        (growth.state, growth.tells) = match load {
+            1 | 2 => (load + 1, 0),
+            3 => (4, u32::MAX),
+            4 => (9, u32::MAX),
+            _ => (15, 0),
+        };
+        state += 1;
+    }
+    table
+};
+
+/// The bucket with one more fingerprint. It must have room.
+///
+/// `extract` gathers the bits of a word that a mask selects, lowest first.
+#[inline(always)]
+pub(super) fn with(bucket: u64, fingerprint: u64, extract: impl Fn(u64, u64) -> u64) -> u64 {
+    let growth = GROWTH[(bucket >> SPACE) as usize];
+    let zeros = growth.zeros - (bucket & growth.sorting).count_ones();
+    let lanes = extract(bucket, growth.keep);
+    // Between the zeros and the ones, whichever it is.
+    let at = zeros * growth.width;
+    let below = (1u64 << at) - 1;
+    let lane = fingerprint >> (u64::BITS - growth.width);
+    // In two shifts: a lane of sixty bits is shifted out by as many, never by 64.
+    let above = (lanes & !below) << growth.width;
+    let zeros = zeros + (1 - sorting_bit(fingerprint) as u32);
+    let state = growth.state + (zeros & growth.tells);
+    u64::from(state) << SPACE | above | lane << at | lanes & below
+}
+
+/// Whether insertions can make this bucket: nothing is in an empty one, and fingerprints with sorting bit 0 come first. All
+/// states exist, and no load leaves bits between its lanes and the state.
+pub(super) fn is_valid(bucket: u64) -> bool {
+    // The sorting bits in the lanes, of loads 1 to 3; at higher loads the order is in the state, or forgotten.
+    let all = GROWTH[(bucket >> SPACE) as usize].sorting;
+    let ones = bucket & all;
+    let from_first_one = if ones == 0 { 0 } else { u64::MAX << ones.trailing_zeros() };
+    (load(bucket) > 0 || bucket == 0) && ones == all & from_first_one
+}
+
+/// [`with`]'s `extract`, on every machine.
+#[inline(always)]
+pub(super) fn extract(word: u64, mut mask: u64) -> u64 {
+    let (mut extracted, mut filled) = (0, 0);
+    // One step for each run of ones: at most five.
+    while mask != 0 {
+        let start = mask.trailing_zeros();
+        let length = (!(mask >> start)).trailing_zeros();
+        let ones = (1 << length) - 1;
+        extracted |= (word >> start & ones) << filled;
+        filled += length;
+        mask &= !(ones << start);
+    }
+    extracted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    /// What a fingerprint has left in a bucket of a load: what the lane holds, and the sorting bit if it is kept.
+    fn kept(fingerprint: u64, load: u32) -> (u64, Option<usize>) {
+        let told = matches!(load, 4 | 5).then(|| sorting_bit(fingerprint));
+        (fingerprint >> (64 - 60 / load), told)
+    }
+
+    proptest! {
+        /// The obviously right bucket is a list of fingerprints.
+        #[test]
+        fn a_bucket_has_what_was_inserted_and_what_cannot_be_told_from_it(
+            inserted in prop::collection::vec(any::<u64>(), 1..=6),
+            others in prop::collection::vec((0..6usize, 0..64u32), 200),
+        ) {
+            let mut bucket = 0;
+            for (count, &fingerprint) in inserted.iter().enumerate() {
+                prop_assert_eq!(load(bucket), count as u32);
+                bucket = with(bucket, fingerprint, extract);
+                prop_assert!(is_valid(bucket));
+                let load = count as u32 + 1;
+                let list: Vec<_> = inserted[..=count].iter().map(|&fingerprint| kept(fingerprint, load)).collect();
+                // Neighbours of what is there, by one bit: some can be told from it, some not.
+                let near = others.iter().map(|&(at, bit)| inserted[at % inserted.len()] ^ 1 << bit);
+                for other in inserted.iter().copied().chain(near) {
+                    prop_assert_eq!(matches(bucket, other) != 0, list.contains(&kept(other, load)), "load {}", load);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn states_are_those_of_the_paper() {
+        let loads: Vec<u32> = (0..16).map(|state| load(state << 60)).collect();
+        assert_eq!(loads, [0, 1, 2, 3, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6]);
+    }
+
+    #[test]
+    fn what_no_insertion_makes_is_not_valid() {
+        assert!(is_valid(0) && !is_valid(1) && !is_valid(1 << 59));
+        // Two lanes of thirty bits, the sixteenth of which is bit 14; three of twenty, with bit 4.
+        let two = |first: u64, second: u64| is_valid(2 << 60 | second << 44 | first << 14);
+        assert!(two(0, 0) && two(0, 1) && two(1, 1) && !two(1, 0));
+        let three = |bits: [u64; 3]| is_valid(3 << 60 | bits[2] << 44 | bits[1] << 24 | bits[0] << 4);
+        assert!(
+            three([0, 0, 1])
+                && three([0, 1, 1])
+                && !three([1, 0, 0])
+                && !three([0, 1, 0])
+                && !three([1, 0, 1])
+        );
+    }
+
+    #[test]
+    fn bits_are_extracted_lowest_first() {
+        assert_eq!(extract(0b1011_0110, 0b1111_0000), 0b1011);
+        assert_eq!(extract(0b1011_0110, 0b1001_0010), 0b111);
+        assert_eq!(extract(u64::MAX, (1 << 60) - 1), (1 << 60) - 1);
+        assert_eq!(extract(u64::MAX, 0), 0);
+    }
+}

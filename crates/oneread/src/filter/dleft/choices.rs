@@ -1,0 +1,85 @@
+//! The buckets of a key.
+
+use crate::hash::{Digest, Domain, reduce};
+use crate::layout::{BucketBits, DLeftLayout};
+
+/// The most sub-tables of a filter.
+pub(super) const MOST_SUBTABLES: usize = 4;
+
+/// Where the buckets of digests are.
+///
+/// Buckets are numbered through all sub-tables, or through all pages with their sub-tables; a page counts as many as its
+/// bytes would hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choices {
+    /// Sub-tables one after the other.
+    Spread {
+        /// Their buckets.
+        buckets: [u64; MOST_SUBTABLES],
+        subtables: usize,
+    },
+    /// Pages of three sub-tables, the last two of 2^`bits` buckets each.
+    Paged { pages: u64, first: u64, bits: u32 },
+}
+
+/// The choices of one digest: the buckets, and what is to be found in one of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Choice<const D: usize> {
+    pub(super) buckets: Buckets<D>,
+    pub(super) fingerprint: u64,
+}
+
+/// Numbers of buckets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buckets<const D: usize>(pub(super) [usize; D]);
+
+impl<const D: usize> Default for Buckets<D> {
+    fn default() -> Self {
+        Self([0; D])
+    }
+}
+
+impl Choices {
+    pub(super) fn new(layout: DLeftLayout) -> Self {
+        if let (Some(pages), &[first, second, _]) = (layout.pages(), layout.buckets()) {
+            return Self::Paged { pages, first, bits: second.trailing_zeros() };
+        }
+        let mut buckets = [0; MOST_SUBTABLES];
+        buckets.iter_mut().zip(layout.buckets()).for_each(|(own, &buckets)| *own = buckets);
+        Self::Spread { buckets, subtables: layout.buckets().len() }
+    }
+}
+
+/// The buckets that the bytes of a page would hold: a power of two.
+pub(super) const fn page_buckets(bucket_bits: BucketBits) -> usize {
+    (DLeftLayout::PAGE_BYTES * 8) as usize / bucket_bits.bits() as usize
+}
+
+/// Of sub-tables one after the other: a word for each, and one for the fingerprint.
+#[inline(always)]
+pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MOST_SUBTABLES]) -> Choice<D> {
+    let mut start = 0;
+    let mut numbers = [0; D];
+    for (subtable, number) in numbers.iter_mut().enumerate() {
+        *number = (start + reduce(digest.word(Domain::DLEFT, subtable as u32), buckets[subtable])) as usize;
+        start += buckets[subtable];
+    }
+    Choice { buckets: Buckets(numbers), fingerprint: digest.word(Domain::DLEFT, D as u32) }
+}
+
+/// Of pages: the page by the upper bits of a word, the buckets in it by the lowest thirty; another word for the fingerprint.
+#[inline(always)]
+pub(super) fn paged(digest: Digest, pages: u64, first: u64, bits: u32) -> Choice<3> {
+    /// The bits for the first sub-table, the size of which is no power of two: one bucket is at most 1.004 times as
+    /// likely as another.
+    const FIRST_BITS: u32 = 16;
+    let word = digest.word(Domain::DLEFT, 0);
+    let mask = (1 << bits) - 1;
+    let page = (reduce(word, pages) as usize) << (bits + 2);
+    let in_first = ((word & ((1 << FIRST_BITS) - 1)) * first) >> FIRST_BITS;
+    let in_second = word >> FIRST_BITS & mask;
+    let in_third = word >> (FIRST_BITS + bits) & mask;
+    let buckets =
+        [in_first, first + in_second, first + mask + 1 + in_third].map(|bucket| page + bucket as usize);
+    Choice { buckets: Buckets(buckets), fingerprint: digest.word(Domain::DLEFT, 1) }
+}

@@ -1,0 +1,128 @@
+//! How long fingerprints are, by the loads of the buckets that share their bits.
+//!
+//! A fingerprint cannot grow: the bits that a bucket has dropped are gone. In a single bucket lengths fall with the load anyway. In a group they would
+//! rise now and then: the bits are divided by one load more, which may leave the quotient as it is, while the bucket comes to a load
+//! at which its state tells one bit more. So the length is the least along all ways to these loads.
+
+use alloc::vec::Vec;
+
+use crate::layout::{DLeftLayout, Division};
+
+/// The most buckets in a group of a filter.
+pub(super) const MOST_GROUP: usize = 4;
+
+/// The lengths for all loads that a group can have.
+#[derive(Clone, Debug)]
+pub(super) struct Lengths {
+    layout: DLeftLayout,
+    /// By the number that the loads make, read as digits.
+    of_loads: Vec<[u8; MOST_GROUP]>,
+}
+
+impl Lengths {
+    /// Those of a layout whose groups are not larger than [`MOST_GROUP`].
+    pub(super) fn new(layout: DLeftLayout) -> Self {
+        let group = layout.group() as usize;
+        let digits = layout.capacity() as usize + 1;
+        let mut lengths = Self { layout, of_loads: Vec::new() };
+        for number in 0..digits.pow(group as u32) {
+            let mut loads = [0; MOST_GROUP];
+            let mut left = number;
+            for load in &mut loads[..group] {
+                *load = (left % digits) as u32;
+                left /= digits;
+            }
+            let mut least = lengths.divided(&loads[..group]);
+            for grown in (0..group).filter(|&bucket| loads[bucket] > 0) {
+                let mut before = loads;
+                before[grown] -= 1;
+                // A smaller number, whose lengths are there already.
+                let before_lengths = lengths.of_loads[lengths.number(&before[..group])];
+                for bucket in (0..group).filter(|&bucket| before[bucket] > 0) {
+                    least[bucket] = least[bucket].min(before_lengths[bucket]);
+                }
+            }
+            lengths.of_loads.push(least);
+        }
+        lengths
+    }
+
+    fn number(&self, loads: &[u32]) -> usize {
+        let digits = self.layout.capacity() as usize + 1;
+        loads.iter().rev().fold(0, |number, &load| number * digits + load as usize)
+    }
+
+    /// The length of the fingerprints in each bucket of a group with these loads, told bits included.
+    pub(super) fn of(&self, loads: &[u32]) -> &[u8] {
+        &self.of_loads[self.number(loads)][..loads.len()]
+    }
+
+    /// The lengths by division alone; that of an empty bucket is 0.
+    fn divided(&self, loads: &[u32]) -> [u8; MOST_GROUP] {
+        let mut lengths = [0; MOST_GROUP];
+        let total: u32 = loads.iter().sum();
+        if total == 0 {
+            return lengths;
+        }
+        let stored = self.layout.stored_bits(total);
+        let space = self.layout.bucket_bits().fingerprint_space() * loads.len() as u32;
+        let mut left = match self.layout.division() {
+            Division::Uneven if stored < DLeftLayout::MOST_STORED_BITS => space - stored * total,
+            _ => 0,
+        };
+        for (length, &load) in lengths.iter_mut().zip(loads).filter(|(_, load)| **load > 0) {
+            let more = load <= left;
+            left -= if more { load } else { 0 };
+            *length = (stored + u32::from(more) + self.layout.told_bits(load)) as u8;
+        }
+        lengths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::BucketBits::{Bits64, Bits128};
+
+    fn grouped(bits: crate::layout::BucketBits, group: u32) -> DLeftLayout {
+        DLeftLayout::new(3, 64, bits).unwrap().with_group(group).unwrap()
+    }
+
+    #[test]
+    fn a_single_bucket_divides_its_bits() {
+        let lengths = Lengths::new(grouped(Bits64, 1));
+        let all: Vec<u8> = (0..=6).map(|load| lengths.of(&[load])[0]).collect();
+        assert_eq!(all, [0, 60, 30, 20, 16, 13, 10]);
+        let lengths = Lengths::new(grouped(Bits128, 1));
+        let all: Vec<u8> = (0..=11).map(|load| lengths.of(&[load])[0]).collect();
+        assert_eq!(all, [0, 61, 61, 41, 31, 25, 22, 19, 16, 14, 13, 10]);
+    }
+
+    #[test]
+    fn the_examples_of_the_paper() {
+        let equal = grouped(Bits64, 4).with_semisort(crate::layout::Semisort::None);
+        assert_eq!(Lengths::new(equal).of(&[5, 4, 4, 3]), [15; 4]);
+        assert_eq!(Lengths::new(equal).of(&[5, 5, 4, 4]), [13; 4]);
+        let uneven = equal.with_division(Division::Uneven);
+        assert_eq!(Lengths::new(uneven).of(&[5, 5, 4, 4]), [14, 13, 13, 13]);
+    }
+
+    #[test]
+    fn no_fingerprint_ever_grows() {
+        for bits in [Bits64, Bits128] {
+            for division in [Division::Equal, Division::Uneven] {
+                let layout = grouped(bits, 2).with_division(division);
+                let lengths = Lengths::new(layout);
+                for [a, b] in
+                    (0..=layout.capacity()).flat_map(|a| (0..layout.capacity()).map(move |b| [a, b]))
+                {
+                    let (before, after) = (lengths.of(&[a, b]), lengths.of(&[a, b + 1]));
+                    assert!(
+                        after[0] <= before[0] && (b == 0 || after[1] <= before[1]),
+                        "{bits:?} {division:?} {a} {b}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,553 @@
+//! The d-left filter: fingerprints in the least loaded of a few buckets, as long as there is room.
+//!
+//! # Invariants
+//! 1. A key that was inserted has its fingerprint, as far as its bucket keeps it, in one of its buckets: no false negatives. Fingerprints
+//!    only lose bits, and a key that was found before it was inserted is found for ever by the same bits.
+//! 2. The words of a page beyond its buckets are 0 in memory; in a file they hold the page's checksum.
+
+mod atomic;
+mod balanced;
+mod bucket64;
+mod choices;
+mod codec;
+mod lengths;
+#[cfg(feature = "std")]
+mod pages;
+mod saved;
+mod simd;
+mod statistics;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::batch::{CACHED_BYTES, in_batches_of};
+use super::{BuildError, Full, MergeError};
+use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
+use crate::bytes::View;
+use crate::hash::{Digest, Digester, Portable, reduce};
+use crate::layout::{DLeftLayout, LayoutError, Ties};
+#[cfg(feature = "std")]
+use crate::plan;
+
+use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
+use codec::Codec;
+use simd::{Four, Outcome, Simd, Vector, Wide};
+
+pub use balanced::{Balance, BalanceError};
+#[cfg(feature = "std")]
+pub use pages::DLeftPages;
+pub use statistics::DLeftStatistics;
+
+/// A d-left filter over words of storage `S`; use its named forms, [`DLeftFilter`], [`AtomicDLeftFilter`] and [`DLeftView`].
+#[derive(Clone)]
+pub struct DLeft<D, S> {
+    layout: DLeftLayout,
+    choices: Choices,
+    digester: D,
+    words: S,
+    /// How buckets are encoded, unless in the usual way, that of [`bucket64`].
+    codec: Option<Codec>,
+    simd: Simd,
+}
+
+/// Tells which keys are certainly not in a set by comparing fingerprints in three words.
+///
+/// A key has a bucket of 64 bits in each of three sub-tables. Its fingerprint goes to the least loaded of them; loads are then so even that
+/// buckets of six, filled with four on average, practically never overflow. The fingerprints of a bucket share its bits: a lone one has 60 of them,
+/// each of four has 16.
+///
+/// At 16 bits a key it errs as rarely as a Bloom filter, or a little less, and reads three words instead of eleven. Unlike a Bloom
+/// filter it can be *full*: a key whose buckets have six fingerprints each is refused. At the planned load that has never been seen.
+///
+/// # Source
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006.
+/// Differs from the paper in: the sorting bit is the sixteenth of a fingerprint, not the first, so that all other bits stay in their
+/// places; the first sub-table is as large as the other two together, which makes for fewer false positives than equal ones; all buckets of a key can lie
+/// in one page.
+///
+/// # Costs
+/// 16 bits a key at 4.0e-4, by [`plan::dleft::for_items`]. Three words are read an operation, of one page; an insertion changes one.
+///
+/// # Limits
+/// [`Full`] far beyond the planned number of keys: from about 1.3 times as many on. No removal.
+///
+/// # Example
+/// ```
+/// use oneread::filter::DLeftFilter;
+/// use oneread::plan;
+///
+/// let layout = plan::dleft::for_items(100_000, 16.0)?;
+/// let mut filter = DLeftFilter::with_seed(layout, 1)?;
+/// assert!(!filter.contains("key"));
+/// assert_eq!(filter.insert("key"), Ok(false)); // not there before
+/// assert_eq!(filter.insert("key"), Ok(true));
+/// assert!(filter.contains("key"));
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type DLeftFilter<D = Portable> = DLeft<D, Vec<u64>>;
+
+/// A [`DLeftFilter`] that many threads insert into and look up in at once, through `&self` and without locks.
+///
+/// An insertion is one compare-and-swap of one word. Once it has returned, every later lookup finds the key.
+///
+/// ```
+/// use oneread::filter::{AtomicDLeftFilter, DLeftFilter};
+/// use oneread::plan;
+///
+/// let filter = DLeftFilter::new(plan::dleft::for_items(1000, 16.0)?)?;
+/// let filter = AtomicDLeftFilter::try_from(filter).expect("buckets of 64 bits");
+/// assert!(!filter.contains("key"));
+/// std::thread::scope(|scope| _ = scope.spawn(|| filter.insert("key")));
+/// assert!(filter.contains("key"));
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type AtomicDLeftFilter<D = Portable> = DLeft<D, AtomicWords>;
+
+/// A [`DLeftFilter`] queried where its bytes lie.
+pub type DLeftView<'a, D = Portable> = View<'a, DLeft<D, LittleEndian<'a>>>;
+
+impl DLeftFilter {
+    /// An empty filter of this layout, with a random seed.
+    ///
+    /// # Errors
+    /// As [`with_digester`](Self::with_digester).
+    #[cfg(feature = "std")]
+    pub fn new(layout: DLeftLayout) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty filter of this layout: the same for the same seed.
+    ///
+    /// # Errors
+    /// As [`with_digester`](Self::with_digester).
+    pub fn with_seed(layout: DLeftLayout, seed: u64) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no such filter (see [`plan::dleft::for_rate`]), or no memory for it.
+    #[cfg(feature = "std")]
+    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::new(plan::dleft::for_rate(items, rate)?)
+    }
+}
+
+impl<D> DLeftFilter<D> {
+    /// An empty filter of this layout for digests of this digester.
+    ///
+    /// # Errors
+    /// If the layout has fewer than two or more than four sub-tables, or groups of more than four buckets, or groups in
+    /// pages; or if there is no memory for it.
+    pub fn with_digester(layout: DLeftLayout, digester: D) -> Result<Self, BuildError> {
+        check(layout)?;
+        Ok(Self::over_words(layout, digester, zeroed(0, layout.byte_len() / 8)?))
+    }
+
+    /// Inserts a key, unless it may be there already; says whether it may.
+    ///
+    /// # Errors
+    /// [`Full`] if none of its buckets has room; nothing was changed.
+    #[inline]
+    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, Full>
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest(self.digester.digest(key))
+    }
+
+    /// Inserts the key of a digest, unless it may be there already; says whether it may.
+    ///
+    /// # Errors
+    /// [`Full`] if none of its buckets has room; nothing was changed.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
+        self.choices.run(Insert { filter: self, digest, look: true })
+    }
+
+    /// Inserts the key of a digest without looking whether it may be there: a key that is inserted twice takes room twice.
+    ///
+    /// # Errors
+    /// [`Full`] if none of its buckets has room; nothing was changed.
+    #[inline]
+    pub fn insert_again(&mut self, digest: Digest) -> Result<(), Full> {
+        self.choices.run(Insert { filter: self, digest, look: false }).map(|_| ())
+    }
+
+    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    ///
+    /// # Errors
+    /// [`Full`] at the first key whose buckets have no room. Keys before it are inserted, those after it are not.
+    pub fn insert_many<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), Full>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        let digests = keys.into_iter().map(move |key| digester.digest(key));
+        self.choices.run(InsertMany { filter: self, digests })
+    }
+
+    /// Adds all fingerprints of another filter of the same layout, digester and seed.
+    ///
+    /// # Errors
+    /// [`MergeError`] if the layouts or digesters differ, or if a bucket has no room for the fingerprints of both; nothing is changed then.
+    pub fn union<S: Words>(&mut self, other: &DLeft<D, S>) -> Result<(), MergeError>
+    where
+        D: PartialEq,
+    {
+        if self.layout != other.layout {
+            return Err(MergeError::Layouts);
+        }
+        if self.digester != other.digester {
+            return Err(MergeError::Digesters);
+        }
+        let codec = self.codec.clone().unwrap_or_else(|| Codec::new(self.layout));
+        let mut joined = self.words.clone();
+        let width = codec.group_words();
+        let mut theirs = alloc::vec![0; width];
+        for (at, group) in joined.chunks_exact_mut(width).enumerate() {
+            // A view's pages have their checksums there.
+            if !self.holds_buckets(at * width) {
+                continue;
+            }
+            for (word, their) in theirs.iter_mut().enumerate() {
+                *their = other.words.word(at * width + word);
+            }
+            codec.join(group, &theirs).map_err(|Full| MergeError::Full)?;
+        }
+        self.words = joined;
+        Ok(())
+    }
+
+    /// Removes all keys.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    #[inline(always)]
+    fn insert_at<const DD: usize>(&mut self, choice: Choice<DD>, look: bool) -> Result<bool, Full> {
+        if self.codec.is_some() {
+            return self.insert_encoded(choice, look);
+        }
+        match self.simd.insert::<DD>(self.buckets(choice.buckets), choice.fingerprint, look) {
+            Outcome::Inserted(number, bucket) => {
+                self.words[choice.buckets.0[number as usize]] = bucket;
+                Ok(false)
+            }
+            Outcome::Found => Ok(true),
+            Outcome::Full => Err(Full),
+        }
+    }
+
+    #[cold]
+    fn insert_encoded<const DD: usize>(&mut self, choice: Choice<DD>, look: bool) -> Result<bool, Full> {
+        let Some(codec) = &self.codec else { return Err(Full) };
+        if look && self.contains_encoded(choice, codec) {
+            return Ok(true);
+        }
+        let loads = choice.buckets.0.map(|bucket| self.load_encoded(bucket, codec));
+        let least = loads.into_iter().min().unwrap_or(0);
+        if least >= self.layout.capacity() {
+            return Err(Full);
+        }
+        let mut ties = choice.buckets.0.into_iter().zip(loads).filter(|&(_, load)| load == least);
+        let chosen = match self.layout.ties() {
+            Ties::Left => 0,
+            // Bits that the fingerprints of such low loads do not come to.
+            Ties::Random => reduce(choice.fingerprint.rotate_left(61), ties.clone().count() as u64) as usize,
+        };
+        let (bucket, _) = ties.nth(chosen).expect("one of them has the least load");
+        let (words, own) = self.group(bucket, codec);
+        codec.insert(&mut self.words[words], own, choice.fingerprint);
+        Ok(false)
+    }
+}
+
+impl<D, S> DLeft<D, S> {
+    fn over_words(layout: DLeftLayout, digester: D, words: S) -> Self {
+        let codec = (!codec::is_usual(layout)).then(|| Codec::new(layout));
+        Self { layout, choices: Choices::new(layout), digester, words, codec, simd: Simd::detect() }
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> DLeftLayout {
+        self.layout
+    }
+
+    /// The digester that its keys go through.
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The words of a bucket's group, and which bucket of the group it is.
+    fn group(&self, bucket: usize, codec: &Codec) -> (core::ops::Range<usize>, usize) {
+        let group = self.layout.group() as usize;
+        let (start, width) = (bucket / group, codec.group_words());
+        (start * width..(start + 1) * width, bucket % group)
+    }
+}
+
+impl<D, S: Words> DLeft<D, S> {
+    /// Whether a key may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.contains_digest(self.digester.digest(key))
+    }
+
+    /// Whether the key of a digest may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.choices.run(Contains { filter: self, digest })
+    }
+
+    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
+    /// `answer` gets the answers in the order of the keys.
+    pub fn contains_many<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        answer: impl FnMut(bool),
+    ) where
+        D: Digester<Q>,
+    {
+        let digests = keys.into_iter().map(|key| self.digester.digest(key));
+        self.choices.run(ContainsMany { filter: self, digests, answer });
+    }
+
+    #[inline(always)]
+    fn contains_at<const DD: usize>(&self, choice: Choice<DD>) -> bool {
+        if let Some(codec) = &self.codec {
+            return self.contains_encoded(choice, codec);
+        }
+        self.simd.matches(self.buckets(choice.buckets), choice.fingerprint)
+    }
+
+    /// The buckets themselves, if they are of the usual kind.
+    #[inline(always)]
+    fn buckets<const DD: usize>(&self, buckets: Buckets<DD>) -> Four {
+        let mut four = [0; MOST_SUBTABLES];
+        for (bucket, at) in four.iter_mut().zip(buckets.0) {
+            // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them,
+            // and the words are of one layout.
+            *bucket = unsafe { self.words.word_unchecked(at) };
+        }
+        four
+    }
+
+    #[cold]
+    fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {
+        choice.buckets.0.into_iter().any(|bucket| {
+            let (words, own) = self.group(bucket, codec);
+            codec.contains(&self.copy(words), own, choice.fingerprint)
+        })
+    }
+
+    fn load_encoded(&self, bucket: usize, codec: &Codec) -> u32 {
+        let (words, own) = self.group(bucket, codec);
+        codec.load(&self.copy(words), own)
+    }
+
+    fn copy(&self, words: core::ops::Range<usize>) -> Vec<u64> {
+        words.map(|at| self.words.word(at)).collect()
+    }
+
+    /// Asks for the buckets of a key to be brought near.
+    #[inline(always)]
+    fn prefetch<const DD: usize>(&self, buckets: Buckets<DD>) {
+        let words = self.layout.bucket_bits().bits() as usize / 64;
+        buckets.0.into_iter().for_each(|bucket| self.words.prefetch(bucket * words));
+    }
+
+    /// Whether no key has been inserted.
+    pub fn is_empty(&self) -> bool {
+        self.fingerprints() == 0
+    }
+
+    /// The memory of its buckets.
+    pub fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+}
+
+/// What the structure can do of what a layout can say.
+fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
+    let too_large =
+        |what, expected: usize, found: u64| LayoutError::TooLarge { what, expected: expected as u64, found };
+    let subtables = layout.buckets().len();
+    if subtables > MOST_SUBTABLES {
+        return Err(too_large("sub-tables of a filter", MOST_SUBTABLES, subtables as u64));
+    }
+    let most_group = if layout.pages().is_some() { 1 } else { lengths::MOST_GROUP };
+    if layout.group() as usize > most_group {
+        return Err(too_large(
+            "buckets in a group of a filter (1 in pages)",
+            most_group,
+            layout.group().into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Something to be done with the choices of digests, written once for every number of sub-tables.
+trait Work {
+    type Output;
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output;
+}
+
+impl Choices {
+    #[inline(always)]
+    fn run<W: Work>(self, work: W) -> W::Output {
+        match self {
+            Self::Paged { pages, first, bits } => {
+                work.run(|digest| choices::paged(digest, pages, first, bits))
+            }
+            Self::Spread { buckets, subtables: 1 } => {
+                work.run(|digest| choices::spread::<1>(digest, &buckets))
+            }
+            Self::Spread { buckets, subtables: 2 } => {
+                work.run(|digest| choices::spread::<2>(digest, &buckets))
+            }
+            Self::Spread { buckets, subtables: 3 } => {
+                work.run(|digest| choices::spread::<3>(digest, &buckets))
+            }
+            Self::Spread { buckets, .. } => work.run(|digest| choices::spread::<4>(digest, &buckets)),
+        }
+    }
+}
+
+struct Insert<'a, D> {
+    filter: &'a mut DLeftFilter<D>,
+    digest: Digest,
+    look: bool,
+}
+
+impl<D> Work for Insert<'_, D> {
+    type Output = Result<bool, Full>;
+
+    #[inline(always)]
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
+        self.filter.insert_at(choose(self.digest), self.look)
+    }
+}
+
+struct InsertMany<'a, D, I> {
+    filter: &'a mut DLeftFilter<D>,
+    digests: I,
+}
+
+impl<D, I: Iterator<Item = Digest>> Work for InsertMany<'_, D, I> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
+        let mut outcome = Ok(());
+        in_batches_of(self.digests.map(choose), Choice::default(), |choices| {
+            choices.iter().for_each(|choice| self.filter.prefetch(choice.buckets));
+            for &choice in choices {
+                if outcome.is_ok() {
+                    outcome = self.filter.insert_at(choice, true).map(|_| ());
+                }
+            }
+        });
+        outcome
+    }
+}
+
+struct Contains<'a, D, S> {
+    filter: &'a DLeft<D, S>,
+    digest: Digest,
+}
+
+impl<D, S: Words> Work for Contains<'_, D, S> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
+        self.filter.contains_at(choose(self.digest))
+    }
+}
+
+struct ContainsMany<'a, D, S, I, A> {
+    filter: &'a DLeft<D, S>,
+    digests: I,
+    answer: A,
+}
+
+impl<D, S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsMany<'_, D, S, I, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const DD: usize>(mut self, choose: impl Fn(Digest) -> Choice<DD>) {
+        let filter = self.filter;
+        let choices = self.digests.map(choose);
+        if filter.codec.is_some() {
+            return choices.for_each(|choice| (self.answer)(filter.contains_at(choice)));
+        }
+        if filter.byte_len() < CACHED_BYTES {
+            return filter.simd.run(ContainsAll { filter, choices, answer: self.answer });
+        }
+        in_batches_of(choices, Choice::default(), |choices| {
+            choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
+            filter.simd.run(ContainsAll {
+                filter,
+                choices: choices.iter().copied(),
+                answer: &mut self.answer,
+            });
+        });
+    }
+}
+
+/// Looks all choices up, in a filter of the usual kind.
+struct ContainsAll<'a, D, S, I, A> {
+    filter: &'a DLeft<D, S>,
+    choices: I,
+    answer: A,
+}
+
+impl<const DD: usize, D, S, I, A> Wide for ContainsAll<'_, D, S, I, A>
+where
+    S: Words,
+    I: Iterator<Item = Choice<DD>>,
+    A: FnMut(bool),
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(mut self, vector: V) {
+        for choice in self.choices {
+            (self.answer)(vector.matches(self.filter.buckets(choice.buckets), choice.fingerprint));
+        }
+    }
+}
+
+impl<D, S: Words> fmt::Debug for DLeft<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statistics = self.statistics();
+        f.debug_struct("DLeft")
+            .field("subtables", &self.layout.buckets())
+            .field("pages", &self.layout.pages())
+            .field("bucket_bits", &self.layout.bucket_bits().bits())
+            .field("fingerprints", &statistics.fingerprints())
+            .field("loads", &statistics.loads)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: PartialEq, S: Words, T: Words> PartialEq<DLeft<D, T>> for DLeft<D, S> {
+    /// Equal filters have the same layout, digester and fingerprints in the same order.
+    fn eq(&self, other: &DLeft<D, T>) -> bool {
+        self.layout == other.layout
+            && self.digester == other.digester
+            && (0..self.words.len())
+                .filter(|&at| self.holds_buckets(at))
+                .all(|at| self.words.word(at) == other.words.word(at))
+    }
+}
+
+impl<D: Eq, S: Words> Eq for DLeft<D, S> {}

@@ -1,0 +1,110 @@
+//! What is in the buckets, counted.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::choices::page_buckets;
+use super::{DLeft, bucket64};
+use crate::bits::Words;
+use crate::plan::dleft::{any_match, bucket_match};
+
+/// The loads of a filter's buckets, and the lengths of its fingerprints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DLeftStatistics {
+    /// For each sub-table, from left to right, the number of buckets with each load, from 0 to the capacity.
+    pub loads: Vec<Vec<u64>>,
+    /// The number of fingerprints of each length in bits, from 0 to 64.
+    pub lengths: Vec<u64>,
+}
+
+impl DLeftStatistics {
+    /// The number of fingerprints.
+    #[must_use]
+    pub fn fingerprints(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+}
+
+impl<D, S: Words> DLeft<D, S> {
+    /// Counts loads and lengths. Reads the whole filter.
+    pub fn statistics(&self) -> DLeftStatistics {
+        let capacity = self.layout.capacity() as usize;
+        let mut statistics = DLeftStatistics {
+            loads: vec![vec![0; capacity + 1]; self.layout.buckets().len()],
+            lengths: vec![0; 65],
+        };
+        self.for_each_bucket(|_, subtable, load, length| {
+            statistics.loads[subtable][load as usize] += 1;
+            statistics.lengths[length as usize] += u64::from(load);
+        });
+        statistics
+    }
+
+    /// The number of fingerprints. Keys that may have been there when they were inserted have none of their own. Reads the whole filter.
+    pub fn fingerprints(&self) -> u64 {
+        let mut count = 0;
+        self.for_each_bucket(|_, _, load, _| count += u64::from(load));
+        count
+    }
+
+    /// The probability that a key which is not in the set is taken to be, with the buckets as they are now. Reads the whole filter.
+    ///
+    /// A bucket of load a whose fingerprints have length f matches with probability 1 − (1 − 2^−f)^a; a key has one bucket in each sub-table, of its page
+    /// if there are pages.
+    pub fn false_positive_rate(&self) -> f64 {
+        let sizes = self.layout.buckets();
+        let pages = self.layout.pages().unwrap_or(1);
+        // For each sub-table of the present page, the matches of all its buckets together.
+        let mut sums = vec![0.0; sizes.len()];
+        let mut total = 0.0;
+        let mut present = 0;
+        let of_page = |sums: &mut Vec<f64>| {
+            let rate = any_match(sums.iter().zip(sizes).map(|(sum, &size)| sum / size as f64));
+            sums.fill(0.0);
+            rate
+        };
+        self.for_each_bucket(|page, subtable, load, length| {
+            if page != present {
+                total += of_page(&mut sums);
+                present = page;
+            }
+            sums[subtable] += bucket_match(f64::from(load), length);
+        });
+        (total + of_page(&mut sums)) / pages as f64
+    }
+
+    /// Calls with the page, sub-table, load and length of each bucket.
+    fn for_each_bucket(&self, mut call: impl FnMut(u64, usize, u32, u32)) {
+        let pages = self.layout.pages().unwrap_or(1);
+        let group = self.layout.group() as usize;
+        for page in 0..pages {
+            let mut bucket = page as usize * page_buckets(self.layout.bucket_bits());
+            for (subtable, &size) in self.layout.buckets().iter().enumerate() {
+                // Sub-tables are whole groups.
+                for _ in 0..size / group as u64 {
+                    let loads: Vec<u32> = (bucket..bucket + group).map(|bucket| self.load(bucket)).collect();
+                    for (place, &load) in loads.iter().enumerate() {
+                        call(page, subtable, load, self.length(&loads, place));
+                    }
+                    bucket += group;
+                }
+            }
+        }
+    }
+
+    pub(super) fn load(&self, bucket: usize) -> u32 {
+        match &self.codec {
+            None => bucket64::load(self.words.word(bucket)),
+            Some(codec) => self.load_encoded(bucket, codec),
+        }
+    }
+
+    /// The length of the fingerprints in a bucket of a group with these loads.
+    fn length(&self, loads: &[u32], bucket: usize) -> u32 {
+        match &self.codec {
+            None => self.layout.fingerprint_bits(loads[bucket], loads[bucket]),
+            Some(codec) => codec.lengths(loads)[bucket].into(),
+        }
+    }
+}

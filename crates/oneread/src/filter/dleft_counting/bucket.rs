@@ -1,0 +1,277 @@
+//! The cells of one bucket: found, added, counted, removed.
+//!
+//! A key is here a *word*, the remainder of which a bucket holds as many bits as it has room for: the highest of
+//! the word, and its lowest where the state tells it. The *string* of a cell is what it says of a word. Of two strings that are
+//! both those of one word, the shorter is a function of the longer, by cutting; this is all that the following needs.
+//!
+//! # Why a removal never makes another key vanish
+//! Claim: at any time each key of the bucket can be *assigned* to a cell whose string is its own, so that a cell that is
+//! not stuck has no more keys than it counts. (A stuck cell may have any number.) So every key of the bucket is found. By cases:
+//! - *Empty bucket*: nothing to assign.
+//! - *Inserted key*: it is assigned to the new cell, to the cell whose count went up, or to the stuck cell that is equal.
+//! - *Cut*: a cell's keys have the cut string too. Equal strings are cut to equal ones, so what was stuck together stays so: the
+//!   sum of their counts does not fall.
+//! - *Removed key x*: the removal counts down a cell v, the longest that has x's string; x was assigned to a cell u. If u = v, the
+//!   others keep their cells. Else, u being a string of x no longer than v, u is a function of v: every key k of v has the string of u. If v
+//!   had as many keys as it counted, one of them, k, moves to u, where x leaves a place. If v is stuck, nothing is changed and
+//!   x only leaves u.
+//!
+//! Had the shorter match been removed, a key that only it stands for would have vanished.
+//!
+//! With two sizes, some of several equal cells may be cut and others not, so that a sum could come apart; there a cell is stuck
+//! by its own counter alone, and a stuck one stays so when it is cut.
+
+use super::format::{CELLS, Format, STATE_AT, State};
+use crate::filter::Full;
+use crate::layout::{DLeftCountingLayout, Repeats};
+
+/// What an insertion did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// A cell of its own, with no equal one there.
+    New,
+    /// A cell of its own, beside an equal one.
+    Copied,
+    /// An equal cell counts it, or is stuck.
+    Counted,
+}
+
+/// What equal cells can do for one more key.
+enum Room {
+    /// Nothing need be done.
+    Stuck,
+    /// This is one in the counter of a cell that can count it.
+    Counter(u128),
+    /// Another cell is needed.
+    None,
+}
+
+impl Format {
+    /// Whether a bucket holds the remainder of a word.
+    #[inline(always)]
+    pub(super) fn holds<const TWO_SIZES: bool>(&self, bucket: u128, word: u64) -> bool {
+        let state = self.state(bucket);
+        if TWO_SIZES {
+            let (ones, tops) = (state.ones[0] | state.ones[1], state.tops[0] | state.tops[1]);
+            let differing = bucket ^ self.remainders(state, 0, word) ^ self.remainders(state, 1, word);
+            any_zero(differing, ones, tops)
+        } else {
+            let group = usize::from(word as u8 & state.told);
+            let differing = bucket ^ self.remainders(state, group, word);
+            any_zero(differing, state.ones[group], state.tops[group])
+        }
+    }
+
+    /// Whether a bucket holds the minimal remainder of a word.
+    #[inline(always)]
+    pub(super) fn holds_minimal<const TWO_SIZES: bool>(&self, bucket: u128, word: u64) -> bool {
+        let state = self.state(bucket);
+        let (ones, tops) = (state.ones[0] | state.ones[1], state.tops[0] | state.tops[1]);
+        if TWO_SIZES {
+            let all = self.remainders(state, 0, word) | self.remainders(state, 1, word);
+            any_zero((bucket ^ all) & state.minimal, ones, tops)
+        } else if self.told_always == 1 {
+            // The told bit is one of them.
+            let group = usize::from(word as u8 & 1);
+            let differing = bucket ^ self.remainders(state, group, word);
+            any_zero(differing & state.minimal, state.ones[group], state.tops[group])
+        } else {
+            let all = u128::from(word >> state.shift[0]).wrapping_mul(ones);
+            any_zero((bucket ^ all) & state.minimal, ones, tops)
+        }
+    }
+
+    /// The remainder of a word in each cell of a group.
+    #[inline(always)]
+    fn remainders(&self, state: &State, group: usize, word: u64) -> u128 {
+        u128::from(word >> state.shift[group]).wrapping_mul(state.ones[group])
+    }
+
+    /// The cells of a group that have exactly the remainder of a word, by the highest bits of their remainders.
+    #[inline(always)]
+    fn equal(&self, bucket: u128, group: usize, word: u64) -> u128 {
+        let state = self.state(bucket);
+        let differing = bucket ^ self.remainders(state, group, word);
+        let (ones, tops) = (state.ones[group], state.tops[group]);
+        // Below the highest bit, adding all ones carries into it unless all is 0. No sum leaves its remainder.
+        !((differing & !tops).wrapping_add(tops.wrapping_sub(ones)) | differing) & tops
+    }
+
+    /// The groups that may have the remainder of a word, that of the longer ones first; the second may repeat the first.
+    #[inline(always)]
+    fn groups(&self, state: &State, word: u64) -> [usize; 2] {
+        let told = usize::from(word as u8 & state.told);
+        if self.two_sizes { [1, 0] } else { [told; 2] }
+    }
+
+    /// The counter of the cell whose remainder has this highest bit: one less than it counts.
+    #[inline(always)]
+    fn counter(&self, bucket: u128, top: u128) -> u32 {
+        (bucket >> (top.trailing_zeros() + 1)) as u32 & self.most()
+    }
+
+    /// The largest value of a counter.
+    #[inline(always)]
+    fn most(&self) -> u32 {
+        (1 << self.counter_bits) - 1
+    }
+
+    /// Inserts a word into a bucket.
+    pub(super) fn insert(&self, bucket: u128, word: u64) -> Result<(u128, Outcome), Full> {
+        let mut outcome = Outcome::New;
+        for group in self.groups(self.state(bucket), word) {
+            let equal = self.equal(bucket, group, word);
+            if equal == 0 {
+                continue;
+            }
+            outcome = Outcome::Copied;
+            match self.room(bucket, equal) {
+                Room::Stuck => return Ok((bucket, Outcome::Counted)),
+                Room::Counter(one) => return Ok((bucket + one, Outcome::Counted)),
+                Room::None => {}
+            }
+        }
+        Ok((self.add(bucket, word).ok_or(Full)?, outcome))
+    }
+
+    /// Adds a cell for a word, if there is room.
+    #[inline(always)]
+    pub(super) fn add(&self, bucket: u128, word: u64) -> Option<u128> {
+        let number = (bucket >> STATE_AT) as u8;
+        let insertion = self.state_of(number).insertion[word as usize & 1];
+        if insertion.after == 0 {
+            return None;
+        }
+        let mut cells = bucket & CELLS;
+        if insertion.cut != number {
+            cells = self.cut(cells, self.state_of(number), self.state_of(insertion.cut));
+        }
+        let (after, group) = (self.state_of(insertion.after), usize::from(insertion.group) & 1);
+        let (at, width) = (u32::from(after.last[group]), u32::from(after.width[group]));
+        let before = (1u128 << at) - 1;
+        let cell = u128::from(word >> after.shift[group]);
+        // No cell has more than 30 bits: one shift across the two words, and not the general case.
+        let cells = cells & before | cell << at | (cells & !before) << (width & 31);
+        Some(cells | u128::from(insertion.after) << STATE_AT)
+    }
+
+    /// Cuts the tails of remainders: the cells of one state become those of another with as many. The tail of a remainder
+    /// is the tail of its cell.
+    #[inline(never)]
+    fn cut(&self, mut cells: u128, from: &State, to: &State) -> u128 {
+        let (mut result, mut at) = (0, 0);
+        for cell in 0..from.load {
+            // No cell has more than 30 bits.
+            let width = u32::from(from.width[usize::from(cell >= from.count[0])]) & 31;
+            let cut_width = u32::from(to.width[usize::from(cell >= to.count[0])]) & 31;
+            let value = cells as u32 & ((1 << width) - 1);
+            result |= u128::from(value >> (width - cut_width)) << at;
+            cells >>= width;
+            at += cut_width;
+        }
+        result
+    }
+
+    /// What the equal cells can do for one more key.
+    fn room(&self, bucket: u128, equal: u128) -> Room {
+        if self.is_stuck(bucket, equal) {
+            return Room::Stuck;
+        }
+        let countable = bits(equal).find(|&top| self.counter(bucket, top) < self.most());
+        countable.map_or(Room::None, |top| Room::Counter(top << 1))
+    }
+
+    /// Whether equal cells have counted so many keys that they stay for good.
+    fn is_stuck(&self, bucket: u128, equal: u128) -> bool {
+        let mut counters = bits(equal).map(|top| self.counter(bucket, top));
+        match self.repeats {
+            Repeats::Copy => false,
+            Repeats::Stick if self.two_sizes => counters.any(|counter| counter == self.most()),
+            Repeats::Stick => {
+                counters.map(|counter| counter + 1).sum::<u32>() >= DLeftCountingLayout::STICKS_AT
+            }
+        }
+    }
+
+    /// Removes a word from a bucket: the longest cell that has its string. None if there is no such cell.
+    #[inline(always)]
+    pub(super) fn remove(&self, bucket: u128, word: u64) -> Option<u128> {
+        let state = self.state(bucket);
+        for group in self.groups(state, word) {
+            let equal = self.equal(bucket, group, word);
+            // The usual case: one cell that counts one key.
+            if equal.is_power_of_two() && self.counter(bucket, equal) == 0 {
+                return Some(self.without(bucket, state, group, equal));
+            }
+            if equal != 0 {
+                return Some(self.count_down(bucket, state, group, equal));
+            }
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn count_down(&self, bucket: u128, state: &State, group: usize, equal: u128) -> u128 {
+        if self.is_stuck(bucket, equal) {
+            return bucket;
+        }
+        // The least of them, so that a cell becomes free as soon as can be.
+        let top = bits(equal).min_by_key(|&top| self.counter(bucket, top)).expect("an equal cell");
+        if self.counter(bucket, top) > 0 {
+            bucket - (top << 1)
+        } else {
+            self.without(bucket, state, group, top)
+        }
+    }
+
+    /// The bucket without the cell whose remainder has this highest bit.
+    #[inline(always)]
+    fn without(&self, bucket: u128, state: &State, group: usize, top: u128) -> u128 {
+        let width = u32::from(state.width[group]);
+        let at = top.trailing_zeros() + 1 + self.counter_bits - width;
+        let before = (1u128 << at) - 1;
+        let cells = bucket & CELLS;
+        cells & before | (cells >> (width & 31)) & !before | u128::from(state.removed[group]) << STATE_AT
+    }
+
+    /// The number of cells that are stuck.
+    pub(super) fn stuck_cells(&self, bucket: u128) -> u64 {
+        let state = self.state(bucket);
+        let of_group = |group: usize| {
+            let is_stuck = |&top: &u128| {
+                // A word of the same remainder and told bit.
+                let remainder_bits = u64::BITS - u32::from(state.shift[group]);
+                let at = top.trailing_zeros() + 1 - remainder_bits;
+                let remainder = (bucket >> at) as u64 & ((1 << remainder_bits) - 1);
+                let equal = self.equal(bucket, group, remainder << state.shift[group]);
+                self.is_stuck(bucket, equal)
+            };
+            bits(state.tops[group]).filter(is_stuck).count() as u64
+        };
+        of_group(0) + of_group(1)
+    }
+
+    /// The cells of a bucket: the bits of each remainder, stored and told, and how many keys it counts.
+    pub(super) fn cells(&self, bucket: u128) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let state = self.state(bucket);
+        (0..2).flat_map(move |group| {
+            let length = u64::BITS - u32::from(state.shift[group]) + u32::from(state.told);
+            bits(state.tops[group]).map(move |top| (length, self.counter(bucket, top) + 1))
+        })
+    }
+}
+
+/// Whether any of these cells is 0: the lowest such cell, and only a cell above it, borrows.
+#[inline(always)]
+fn any_zero(cells: u128, ones: u128, tops: u128) -> bool {
+    cells.wrapping_sub(ones) & !cells & tops != 0
+}
+
+/// The bits that are 1, one by one.
+fn bits(mut set: u128) -> impl Iterator<Item = u128> {
+    core::iter::from_fn(move || {
+        let lowest = set & set.wrapping_neg();
+        set ^= lowest;
+        (lowest != 0).then_some(lowest)
+    })
+}

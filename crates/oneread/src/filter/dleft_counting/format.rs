@@ -1,0 +1,389 @@
+//! What the 128 bits of a bucket mean: a table of its states.
+//!
+//! # Layout
+//! ```text
+//!   bits 0 … 119: cells, those of group 0, then those of group 1, then zeros      bits 120 … 127: the state
+//!   a cell, from its lowest bit: the remainder, its tail first; the counter
+//! ```
+//! A state is a class (into how many cells the bits are divided), and how many cells there are of each group:
+//!
+//! | remainders | group 0 | group 1 | states |
+//! | --- | --- | --- | --- |
+//! | fixed | all | none | loads 0 to the capacity |
+//! | one size | those whose told bit is 0 | those whose told bit is 1 | 246 for 5, 6, 7, 8, 9, 10 cells; 238 for 6, 7, 8, 9, 10, 12, where the last class tells nothing and all are in group 0 |
+//! | two sizes | the shorter ones, of the class | the longer ones, of the class before | 219 for 5, 6, 7, 8, 9, 10, 12 cells |
+//!
+//! # Invariants
+//! 1. State 0 is the empty bucket: it is of the first class, whatever was in the bucket before.
+//! 2. A class is entered only when the one before has no room, and left for the one before only when no cell is of the
+//!    shorter length, or for the first when no cell is left.
+//! 3. What follows a state (on an insertion, on a removal) is in the table too, so that a change is a look-up and a shift.
+
+use alloc::vec::Vec;
+
+use crate::bits::{OutOfMemory, reserved};
+use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
+
+/// Where a bucket's state begins.
+pub(super) const STATE_AT: u32 = DLeftCountingLayout::CELL_SPACE;
+
+/// The bits of the cells.
+pub(super) const CELLS: u128 = (1 << STATE_AT) - 1;
+
+/// The states that 8 bits can tell.
+const STATES: usize = 256;
+
+/// What an insertion makes of a bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Insertion {
+    /// The state whose cells the present ones are cut to first; often the present one.
+    pub(super) cut: u8,
+    /// The group of the new cell.
+    pub(super) group: u8,
+    /// The state with the new cell; 0 if there is no room.
+    pub(super) after: u8,
+}
+
+/// One state of a bucket.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(super) struct State {
+    /// By group: a 1 in the lowest bit of each cell.
+    pub(super) ones: [u128; 2],
+    /// By group: a 1 in the highest bit of each remainder.
+    pub(super) tops: [u128; 2],
+    /// Ones in the stored bits of the minimal remainders.
+    pub(super) minimal: u128,
+    /// By group: how far down a word is shifted to be a remainder of it.
+    pub(super) shift: [u8; 2],
+    /// By group: the bits of a cell.
+    pub(super) width: [u8; 2],
+    /// By group: the number of cells.
+    pub(super) count: [u8; 2],
+    /// By group: where the last cell is, if there is one.
+    pub(super) last: [u8; 2],
+    /// The number of cells.
+    pub(super) load: u8,
+    /// 1 if the group is the told bit of the remainder, else 0.
+    pub(super) told: u8,
+    /// By group: the state without one of its cells.
+    pub(super) removed: [u8; 2],
+    /// By told bit.
+    pub(super) insertion: [Insertion; 2],
+}
+
+/// What stands for a state that does not exist. All shifts are below the bits of a word.
+static NO_STATE: State = State {
+    ones: [0; 2],
+    tops: [0; 2],
+    minimal: 0,
+    shift: [0; 2],
+    width: [0; 2],
+    count: [0; 2],
+    last: [0; 2],
+    load: 0,
+    told: 0,
+    removed: [0; 2],
+    insertion: [Insertion { cut: 0, group: 0, after: 0 }; 2],
+};
+
+/// How a filter's buckets are to be read.
+#[derive(Clone, Debug)]
+pub(super) struct Format {
+    /// Those that exist.
+    states: Vec<State>,
+    pub(super) counter_bits: u32,
+    /// Whether a key's remainder may be in either group.
+    pub(super) two_sizes: bool,
+    pub(super) repeats: Repeats,
+    /// 1 if the told bit is one of the minimal remainder's, else 0.
+    pub(super) told_always: u8,
+}
+
+impl Format {
+    pub(super) fn new(layout: DLeftCountingLayout) -> Result<Self, OutOfMemory> {
+        let mut classes: Vec<u32> = (layout.fewest_cells()..=layout.capacity()).collect();
+        if layout.remainders() != Remainders::Fixed {
+            classes.retain(|&cells| cells != 11);
+        }
+        let builder = Builder { layout, classes };
+        let keys = builder.keys();
+        let mut states = reserved(keys.len() as u64)?;
+        states.extend(keys.iter().map(|&key| builder.state(key, &keys)));
+        Ok(Self {
+            states,
+            counter_bits: layout.counter_bits(),
+            two_sizes: layout.remainders() == Remainders::TwoSizes,
+            repeats: layout.repeats(),
+            told_always: u8::from(layout.always_told()),
+        })
+    }
+
+    /// The state of a bucket. In a damaged file it may be one that does not exist: then the bucket has no cells.
+    #[inline(always)]
+    pub(super) fn state(&self, bucket: u128) -> &State {
+        self.state_of((bucket >> STATE_AT) as u8)
+    }
+
+    #[inline(always)]
+    pub(super) fn state_of(&self, number: u8) -> &State {
+        self.states.get(usize::from(number)).unwrap_or(&NO_STATE)
+    }
+
+    /// Whether these are the bits of a bucket: a state that exists, and nothing beyond its cells.
+    pub(super) fn is_valid(&self, bucket: u128) -> bool {
+        let state = self.state(bucket);
+        let end =
+            (0..2).map(|group| u32::from(state.count[group]) * u32::from(state.width[group])).sum::<u32>();
+        bucket >> STATE_AT < self.states.len() as u128 && (bucket & CELLS) >> end == 0
+    }
+}
+
+/// A state by what it stands for: the class as an index, and the cells of each group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    class: usize,
+    count: [u32; 2],
+}
+
+const EMPTY: Key = Key { class: 0, count: [0, 0] };
+
+struct Builder {
+    layout: DLeftCountingLayout,
+    /// By how many cells they have.
+    classes: Vec<u32>,
+}
+
+impl Builder {
+    /// All states, the empty one first.
+    fn keys(&self) -> Vec<Key> {
+        let mut keys = Vec::from([EMPTY]);
+        for (class, &cells) in self.classes.iter().enumerate() {
+            for first in 0..=cells {
+                for second in 0..=cells - first {
+                    let key = Key { class, count: [first, second] };
+                    if self.exists(key) {
+                        keys.push(key);
+                    }
+                }
+            }
+        }
+        assert!(keys.len() <= STATES, "{} states do not fit", keys.len());
+        keys
+    }
+
+    /// Whether buckets are in this state, the empty one excepted.
+    fn exists(&self, Key { class, count: [first, second] }: Key) -> bool {
+        let [width, other] = self.widths(class);
+        let fits = first * width + second * other <= DLeftCountingLayout::CELL_SPACE;
+        let load = first + second;
+        load > 0
+            && load <= self.classes[class]
+            && fits
+            && match self.layout.remainders() {
+                Remainders::Fixed => second == 0,
+                Remainders::OneSize => second == 0 || self.tells(class),
+                // All of the longer length would be of the class before.
+                Remainders::TwoSizes => second == 0 || class > 0 && first > 0,
+            }
+    }
+
+    /// The bits of a cell in each group.
+    fn widths(&self, class: usize) -> [u32; 2] {
+        let of = |class: usize| DLeftCountingLayout::cell_bits(self.classes[class]);
+        match self.layout.remainders() {
+            Remainders::TwoSizes => [of(class), of(class.saturating_sub(1))],
+            _ => [of(class); 2],
+        }
+    }
+
+    /// Whether the state tells a bit of each remainder.
+    fn tells(&self, class: usize) -> bool {
+        self.layout.remainders() == Remainders::OneSize && self.classes[class] <= 10
+    }
+
+    fn state(&self, key: Key, keys: &[Key]) -> State {
+        let widths = self.widths(key.class);
+        let [first, second] = key.count;
+        let counter_bits = self.layout.counter_bits();
+        let minimal_bits = self.layout.minimal_stored_bits();
+        let begin = [0, first * widths[0]];
+        let mut state = State {
+            shift: widths.map(|width| (u64::BITS - (width - counter_bits)) as u8),
+            width: widths.map(|width| width as u8),
+            count: [first as u8, second as u8],
+            load: (first + second) as u8,
+            told: u8::from(self.tells(key.class)),
+            ..State::default()
+        };
+        for group in 0..2 {
+            let remainder_bits = widths[group] - counter_bits;
+            for cell in 0..key.count[group] {
+                let at = begin[group] + cell * widths[group];
+                state.ones[group] |= 1 << at;
+                state.tops[group] |= 1 << (at + remainder_bits - 1);
+                state.minimal |= ((1 << minimal_bits) - 1) << (at + remainder_bits - minimal_bits);
+                state.last[group] = at as u8;
+            }
+            if key.count[group] > 0 {
+                state.removed[group] = number(self.without(key, group), keys);
+            }
+            state.insertion[group] = self.insertion(key, group, keys);
+        }
+        state
+    }
+
+    /// What is left when a cell of the group is removed.
+    fn without(&self, mut key: Key, group: usize) -> Key {
+        key.count[group] -= 1;
+        match key.count {
+            [0, 0] => EMPTY,
+            // The longer remainders are the shorter ones of the class before.
+            [0, second] if self.layout.remainders() == Remainders::TwoSizes => {
+                Key { class: key.class - 1, count: [second, 0] }
+            }
+            _ => key,
+        }
+    }
+
+    fn insertion(&self, key: Key, told: usize, keys: &[Key]) -> Insertion {
+        let found = match self.layout.remainders() {
+            Remainders::TwoSizes => self.insertion_of_two_sizes(key),
+            _ => self.insertion_of_one_size(key, told),
+        };
+        found.map_or_else(Insertion::default, |(cut, group)| {
+            let mut after = cut;
+            after.count[group] += 1;
+            // All at the present length, and the new one the first of the next.
+            let relabelled = !self.exists(cut) && cut.count[0] == 0 && cut.count[1] > 0;
+            let cut = if relabelled { Key { class: cut.class - 1, count: [cut.count[1], 0] } } else { cut };
+            Insertion { cut: number(cut, keys), group: group as u8, after: number(after, keys) }
+        })
+    }
+
+    /// What the present cells are cut to, and the group of the new one.
+    fn insertion_of_one_size(&self, key: Key, told: usize) -> Option<(Key, usize)> {
+        let [first, second] = key.count;
+        let class = if first + second < self.classes[key.class] { key.class } else { key.class + 1 };
+        if class == self.classes.len() {
+            return None;
+        }
+        Some(if self.tells(class) {
+            (Key { class, ..key }, told)
+        } else {
+            (Key { class, count: [first + second, 0] }, 0)
+        })
+    }
+
+    /// The same, with as few present cells as possible cut, and the new one longer rather than shorter.
+    fn insertion_of_two_sizes(&self, key: Key) -> Option<(Key, usize)> {
+        let [shorter, longer] = key.count;
+        let cut_some = |class: usize, shorter: u32, longer: u32| {
+            (0..=longer).find_map(|cut| {
+                let cut = Key { class, count: [shorter + cut, longer - cut] };
+                let fits = |group: usize| {
+                    let mut after = cut;
+                    after.count[group] += 1;
+                    self.exists(after).then_some((cut, group))
+                };
+                fits(1).or_else(|| fits(0))
+            })
+        };
+        let next = key.class + 1;
+        cut_some(key.class, shorter, longer)
+            .or_else(|| (next < self.classes.len()).then(|| cut_some(next, 0, shorter + longer))?)
+    }
+}
+
+fn number(key: Key, keys: &[Key]) -> u8 {
+    keys.iter().position(|&other| other == key).expect("a state that exists") as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layouts() -> impl Iterator<Item = DLeftCountingLayout> {
+        let plain = DLeftCountingLayout::new(4, 1).unwrap();
+        Remainders::ALL.into_iter().flat_map(move |remainders| {
+            (4..=12).flat_map(move |capacity| {
+                (0..=2).filter_map(move |bits| {
+                    plain.with_policies(remainders, capacity, bits, Repeats::Copy).ok()
+                })
+            })
+        })
+    }
+
+    #[test]
+    fn there_are_as_many_states_as_counted() {
+        let used = |remainders, capacity| {
+            let layout = DLeftCountingLayout::new(4, 1).unwrap();
+            Format::new(layout.with_policies(remainders, capacity, 1, Repeats::Copy).unwrap())
+                .unwrap()
+                .states
+                .len()
+        };
+        // Counted by another program.
+        assert_eq!((used(Remainders::OneSize, 10), used(Remainders::OneSize, 12)), (246, 238));
+        assert_eq!((used(Remainders::TwoSizes, 10), used(Remainders::TwoSizes, 12)), (157, 219));
+        assert_eq!(used(Remainders::Fixed, 8), 9);
+    }
+
+    #[test]
+    fn every_insertion_adds_a_cell_and_cuts_only() {
+        let mut seen = 0;
+        for layout in layouts() {
+            let format = Format::new(layout).unwrap();
+            let widths = |state: &State| -> Vec<u8> {
+                let of =
+                    |group: usize| core::iter::repeat_n(state.width[group], usize::from(state.count[group]));
+                of(0).chain(of(1)).collect()
+            };
+            for number in 0..format.states.len() {
+                let state = &format.states[number];
+                for told in 0..2 {
+                    let Insertion { cut, group, after } = state.insertion[told];
+                    if after == 0 {
+                        assert_eq!(u32::from(state.load), layout.capacity(), "{layout:?}");
+                        continue;
+                    }
+                    let (cut, after) = (&format.states[usize::from(cut)], &format.states[usize::from(after)]);
+                    assert_eq!(
+                        (cut.load, after.load),
+                        (state.load, state.load + 1),
+                        "{layout:?}, state {number}"
+                    );
+                    assert!(widths(state).iter().zip(widths(cut)).all(|(now, cut)| *now >= cut));
+                    // The cells of the cut bucket and those of the one after, but the new one, are the same.
+                    let mut others = widths(after);
+                    let at = if group == 0 { after.count[0] - 1 } else { after.load - 1 };
+                    others.remove(usize::from(at));
+                    assert_eq!(others, widths(cut), "{layout:?}, state {number}");
+                    seen += 1;
+                }
+                for group in (0..2).filter(|&group| state.count[group] > 0) {
+                    let mut left = widths(state);
+                    left.remove(if group == 0 { 0 } else { usize::from(state.count[0]) });
+                    assert_eq!(widths(&format.states[usize::from(state.removed[group])]), left);
+                }
+            }
+        }
+        assert!(seen > 5000, "{seen}");
+    }
+
+    #[test]
+    fn remainders_are_never_shorter_than_the_minimal_one() {
+        for layout in layouts() {
+            let format = Format::new(layout).unwrap();
+            for state in &format.states {
+                for group in (0..2).filter(|&group| state.count[group] > 0) {
+                    let bits = 64 - u32::from(state.shift[group]);
+                    assert!(bits >= layout.minimal_stored_bits(), "{layout:?}");
+                    assert_eq!(bits + layout.counter_bits(), u32::from(state.width[group]));
+                }
+                let cells = u32::from(state.load);
+                assert_eq!(state.minimal.count_ones(), cells * layout.minimal_stored_bits(), "{layout:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! The d-left filter that can delete: buckets of remainders that are as long as there is room for.
+//!
+//! # Invariants
+//! 1. All cells whose keys have one place and minimal remainder (see `choices`) are in the same bucket: an insertion looks for an
+//!    equal minimal remainder in all buckets of its key, and joins it. So for a key that is there, one bucket only
+//!    has cells of its string, and a removal cannot take the wrong one.
+//! 2. In that bucket every key is assigned to a cell (see `bucket`, with the proof): no false negatives, and a removal of a
+//!    key that is there always succeeds.
+//! 3. A change that cannot be made changes nothing.
+//!
+//! # Layout
+//! Two words for each bucket, the lower half first; the sub-tables one after the other.
+
+mod bucket;
+mod choices;
+mod format;
+mod growing;
+mod saved;
+mod statistics;
+
+pub use growing::{GrowingDLeftCounting, GrowingDLeftCountingFilter, GrowingDLeftCountingView};
+pub use statistics::DLeftCountingStatistics;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use self::bucket::Outcome;
+use self::choices::{Choices, Chooser};
+use self::format::Format;
+use super::batch::{CACHED_BYTES, in_batches};
+use super::{BuildError, Full, NotPresent};
+use crate::bits::{LittleEndian, OutOfMemory, Words, zeroed};
+use crate::bytes::View;
+use crate::hash::{Digest, Digester, Portable};
+use crate::layout::DLeftCountingLayout;
+use crate::plan;
+
+/// A d-left counting filter over words of storage `S`; use its named forms, [`DLeftCountingFilter`] and
+/// [`DLeftCountingView`].
+#[derive(Clone)]
+pub struct DLeftCounting<D, S> {
+    layout: DLeftCountingLayout,
+    digester: D,
+    chooser: Chooser,
+    format: Format,
+    len: u64,
+    words: S,
+}
+
+/// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less, at a lower rate.
+///
+/// A key has one bucket of 128 bits in each of d sub-tables, and a remainder of some bits in the least loaded of
+/// them. The fewer remainders a bucket holds, the longer they are: with six keys a bucket in four sub-tables, 21.3 bits a key, most
+/// have 17 to 20 bits, and 24 of them are compared in a lookup. About one absent key in 22,000 is taken to be there when the filter is
+/// new, and one in 2,900 after a million removals and insertions of 49,152 keys.
+///
+/// An overload does no harm but to the rate: remainders are cut further, down to the minimal ones. Only beyond is an insertion
+/// refused, with [`Full`].
+///
+/// # Source
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment",
+/// 2006, section III: the ddlCBF ([`OneSize`](crate::layout::Remainders::OneSize) and
+/// [`TwoSizes`](crate::layout::Remainders::TwoSizes) of section III-B). The dlCBF
+/// ([`Fixed`](crate::layout::Remainders::Fixed)) is from the authors' "An Improved Construction for Counting Bloom
+/// Filters", 2006, of which we had only what this paper cites; what it does not say is derived from the ddlCBF here.
+/// Differs from the paper in: the permutations shift the bucket by a hash of the minimal remainder, which itself is the same in
+/// all sub-tables; the state of a bucket tells a bit of each remainder in all classes up to ten cells, which the paper's rule of
+/// lengths does not reach; an emptied bucket starts anew with long remainders; the count of equal remainders
+/// sticks at four.
+///
+/// # Costs
+/// d reads of 16 bytes an operation, two to four of them by [`plan::dleft_counting::for_rate`]. A table of 23 to 31 KiB
+/// comes with each filter, however small; of 2 KiB if remainders are fixed.
+///
+/// # Limits
+/// Remove only what was inserted: removing a key that never was (but seems present) takes the cell of another. A
+/// removal of a key that was inserted never makes another vanish.
+///
+/// Remainders that were cut stay so until they are removed. The way back is [`rebuild`](Self::rebuild), from the keys: whoever removes
+/// keys has them, and a copy of long remainders elsewhere (the paper's "off-chip" structure) would take some
+/// 8 bytes a key, and two more reads a change. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
+///
+/// A key that is there four times at once stays for good (see [`Repeats`](crate::layout::Repeats)). Where this happens to ever more
+/// keys, their cells fill the filter in the end: [`statistics`](Self::statistics) counts them, and `rebuild` frees them.
+///
+/// # Example
+/// ```
+/// use oneread::filter::{DLeftCountingFilter, NotPresent};
+///
+/// let mut filter = DLeftCountingFilter::with_rate(1000, 0.001)?;
+/// assert_eq!(filter.remove("key"), Err(NotPresent));
+/// assert_eq!(filter.insert("key"), Ok(false));
+/// assert!(filter.contains("key"));
+/// assert_eq!(filter.remove("key"), Ok(()));
+/// assert!(!filter.contains("key"));
+/// # Ok::<(), oneread::filter::BuildError>(())
+/// ```
+pub type DLeftCountingFilter<D = Portable> = DLeftCounting<D, Vec<u64>>;
+
+/// A [`DLeftCountingFilter`] queried where its bytes lie.
+pub type DLeftCountingView<'a, D = Portable> = View<'a, DLeftCounting<D, LittleEndian<'a>>>;
+
+/// A number of sub-tables that has no code of its own.
+const ANY: u32 = 0;
+
+impl DLeftCountingFilter {
+    /// An empty filter of this layout, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    #[cfg(feature = "std")]
+    pub fn new(layout: DLeftCountingLayout) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty filter of this layout: the same for the same seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_seed(layout: DLeftCountingLayout, seed: u64) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, also after
+    /// [some removals and insertions](plan::dleft_counting::LIFE), with a random seed.
+    ///
+    /// # Errors
+    /// If there is no such filter (see [`plan::dleft_counting::for_rate`]), or no memory for it.
+    #[cfg(feature = "std")]
+    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::new(plan::dleft_counting::for_rate(items, rate, plan::dleft_counting::LIFE)?)
+    }
+}
+
+impl<D> DLeftCountingFilter<D> {
+    /// An empty filter of this layout for digests of this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: DLeftCountingLayout, digester: D) -> Result<Self, BuildError> {
+        Ok(Self::over_words(layout, digester, 0, zeroed(0, word_count(layout))?)?)
+    }
+
+    /// Inserts a key; says whether it may have been there before. A key inserted twice is there until it is
+    /// removed twice.
+    ///
+    /// # Errors
+    /// If none of its buckets has room; nothing is changed then.
+    #[inline]
+    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, Full>
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest(self.digester.digest(key))
+    }
+
+    /// Inserts the key of a digest; says whether it may have been there before.
+    ///
+    /// # Errors
+    /// If none of its buckets has room; nothing is changed then.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
+        Ok(self.place(digest)? != Outcome::New)
+    }
+
+    /// Inserts the key of a digest.
+    #[inline]
+    fn place(&mut self, digest: Digest) -> Result<Outcome, Full> {
+        let choices = self.chooser.choices(digest);
+        match (self.format.two_sizes, self.layout.subtables()) {
+            (false, 2) => self.place_as::<false, 2>(choices),
+            (false, 3) => self.place_as::<false, 3>(choices),
+            (false, 4) => self.place_as::<false, 4>(choices),
+            (false, _) => self.place_as::<false, ANY>(choices),
+            (true, _) => self.place_as::<true, ANY>(choices),
+        }
+    }
+
+    /// Looks for the minimal remainder in all buckets before anything is decided: so the processor need not guess where it is.
+    #[inline(always)]
+    fn place_as<const TWO_SIZES: bool, const SUBTABLES: u32>(
+        &mut self,
+        choices: Choices,
+    ) -> Result<Outcome, Full> {
+        let (mut joined, mut least) = (false, u32::MAX);
+        let mut places = [0; DLeftCountingLayout::MOST_SUBTABLES as usize];
+        for subtable in 0..self.subtables::<SUBTABLES>() {
+            let at = choices.bucket(subtable);
+            let bucket = self.bucket(at);
+            joined |= self.format.holds_minimal::<TWO_SIZES>(bucket, choices.word);
+            // The load and, among equal ones, the first: in one number, so that no jump depends on it.
+            least = least.min(u32::from(self.format.state(bucket).load) << 3 | subtable);
+            places[subtable as usize & 7] = at;
+        }
+        if joined {
+            return self.join(choices);
+        }
+        let best = places[least as usize & 7];
+        let bucket = self.format.add(self.bucket(best), choices.word).ok_or(Full)?;
+        self.set_bucket(best, bucket);
+        self.len += 1;
+        Ok(Outcome::New)
+    }
+
+    /// Inserts into the bucket that has the minimal remainder.
+    #[inline(never)]
+    fn join(&mut self, choices: Choices) -> Result<Outcome, Full> {
+        let word = choices.word;
+        let holds = |&at: &usize| match self.format.two_sizes {
+            true => self.format.holds_minimal::<true>(self.bucket(at), word),
+            false => self.format.holds_minimal::<false>(self.bucket(at), word),
+        };
+        let mut buckets = (0..self.layout.subtables()).map(|subtable| choices.bucket(subtable));
+        let at = buckets.find(holds).expect("a bucket that has it");
+        let (bucket, outcome) = self.format.insert(self.bucket(at), word)?;
+        self.set_bucket(at, bucket);
+        self.len += 1;
+        Ok(outcome)
+    }
+
+    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    ///
+    /// # Errors
+    /// If there is no room for a key; those before it are in, those after it are not.
+    pub fn insert_many<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), Full>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), |filter, digest| {
+            filter.insert_digest(digest).map(drop)
+        })
+    }
+
+    /// Removes a key that was inserted.
+    ///
+    /// # Errors
+    /// If the key is certainly not there; nothing is changed then.
+    #[inline]
+    pub fn remove<Q: ?Sized>(&mut self, key: &Q) -> Result<(), NotPresent>
+    where
+        D: Digester<Q>,
+    {
+        self.remove_digest(self.digester.digest(key))
+    }
+
+    /// Removes the key of a digest that was inserted.
+    ///
+    /// # Errors
+    /// If the key is certainly not there; nothing is changed then.
+    #[inline]
+    pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
+        self.take(digest).map(drop).ok_or(NotPresent)
+    }
+
+    /// Removes the key of a digest; says whether a cell became free. None if the key is not there.
+    #[inline]
+    fn take(&mut self, digest: Digest) -> Option<bool> {
+        let choices = self.chooser.choices(digest);
+        let at = self.find(choices)?;
+        let bucket = self.bucket(at);
+        let less = self.format.remove(bucket, choices.word)?;
+        self.set_bucket(at, less);
+        self.len = self.len.saturating_sub(1);
+        Some(self.format.state(less).load < self.format.state(bucket).load)
+    }
+
+    /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
+    ///
+    /// # Errors
+    /// If a key is certainly not there; those before it are removed, those after it are not.
+    pub fn remove_many<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), NotPresent>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let digester = self.digester.clone();
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::remove_digest)
+    }
+
+    /// Applies a change for each digest, up to the first that fails.
+    #[inline(always)]
+    fn change_many<E>(
+        &mut self,
+        digests: impl Iterator<Item = Digest>,
+        change: impl Fn(&mut Self, Digest) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut result = Ok(());
+        let ask = !self.is_cached();
+        in_batches(digests, |digests| {
+            if ask {
+                self.prefetch_all(digests);
+            }
+            for &digest in digests {
+                if result.is_ok() {
+                    result = change(self, digest);
+                }
+            }
+        });
+        result
+    }
+
+    /// Makes remainders long again: the filter becomes that of these keys alone, freshly inserted.
+    ///
+    /// # Errors
+    /// If there is no memory for a second filter, or no room for a key, which may happen near the capacity; nothing is changed
+    /// then.
+    pub fn rebuild<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), RebuildError>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let words = zeroed(0, word_count(self.layout))?;
+        let mut fresh = Self::over_words(self.layout, self.digester.clone(), 0, words)?;
+        fresh.insert_many(keys)?;
+        *self = fresh;
+        Ok(())
+    }
+
+    /// Removes all keys, and frees the cells that are stuck.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+        self.len = 0;
+    }
+
+    #[inline(always)]
+    fn set_bucket(&mut self, at: usize, bucket: u128) {
+        let words = &mut self.words[2 * at..][..2];
+        words[0] = bucket as u64;
+        words[1] = (bucket >> u64::BITS) as u64;
+    }
+}
+
+impl<D, S: Words> DLeftCounting<D, S> {
+    fn over_words(layout: DLeftCountingLayout, digester: D, len: u64, words: S) -> Result<Self, OutOfMemory> {
+        Ok(Self { layout, digester, chooser: Chooser::new(layout), format: Format::new(layout)?, len, words })
+    }
+
+    /// A bucket, which must be one.
+    ///
+    /// Why unsafe: a lookup in four sub-tables has 325 instructions with the checks and 293 without, an insertion 522 and 477, by
+    /// counting them.
+    #[inline(always)]
+    fn bucket(&self, at: usize) -> u128 {
+        debug_assert!(2 * at + 1 < self.words.len());
+        // SAFETY: there are two words for each bucket of the layout, by construction and by the checks on loading; callers take
+        // `at` from `Choices::bucket`, which is below the buckets of that layout, or from a range over them.
+        let [low, high] =
+            unsafe { [self.words.word_unchecked(2 * at), self.words.word_unchecked(2 * at + 1)] };
+        u128::from(low) | u128::from(high) << u64::BITS
+    }
+
+    /// Whether a key may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
+    where
+        D: Digester<Q>,
+    {
+        self.contains_digest(self.digester.digest(key))
+    }
+
+    /// Whether the key of a digest may be in the set; `false` is certain.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        let choices = self.chooser.choices(digest);
+        match (self.format.two_sizes, self.layout.subtables()) {
+            (false, 2) => self.contains_as::<false, 2>(choices),
+            (false, 3) => self.contains_as::<false, 3>(choices),
+            (false, 4) => self.contains_as::<false, 4>(choices),
+            (false, _) => self.contains_as::<false, ANY>(choices),
+            (true, _) => self.contains_as::<true, ANY>(choices),
+        }
+    }
+
+    /// All buckets are looked at, so that the processor need not guess which one has the key.
+    #[inline(always)]
+    fn contains_as<const TWO_SIZES: bool, const SUBTABLES: u32>(&self, choices: Choices) -> bool {
+        let mut found = false;
+        for subtable in 0..self.subtables::<SUBTABLES>() {
+            let bucket = self.bucket(choices.bucket(subtable));
+            found |= self.format.holds::<TWO_SIZES>(bucket, choices.word);
+        }
+        found
+    }
+
+    /// The number of sub-tables, which the compiler knows if it is one of the usual ones.
+    #[inline(always)]
+    fn subtables<const SUBTABLES: u32>(&self) -> u32 {
+        if SUBTABLES == ANY { self.layout.subtables() } else { SUBTABLES }
+    }
+
+    /// The first bucket that holds the remainder of a key.
+    #[inline(always)]
+    fn find(&self, choices: Choices) -> Option<usize> {
+        match (self.format.two_sizes, self.layout.subtables()) {
+            (false, 2) => self.find_as::<false, 2>(choices),
+            (false, 3) => self.find_as::<false, 3>(choices),
+            (false, 4) => self.find_as::<false, 4>(choices),
+            (false, _) => self.find_as::<false, ANY>(choices),
+            (true, _) => self.find_as::<true, ANY>(choices),
+        }
+    }
+
+    #[inline(always)]
+    fn find_as<const TWO_SIZES: bool, const SUBTABLES: u32>(&self, choices: Choices) -> Option<usize> {
+        let mut holding = 0u32;
+        let mut places = [0; DLeftCountingLayout::MOST_SUBTABLES as usize];
+        for subtable in 0..self.subtables::<SUBTABLES>() {
+            let at = choices.bucket(subtable);
+            let holds = self.format.holds::<TWO_SIZES>(self.bucket(at), choices.word);
+            holding |= u32::from(holds) << subtable;
+            places[subtable as usize & 7] = at;
+        }
+        (holding != 0).then(|| places[holding.trailing_zeros() as usize & 7])
+    }
+
+    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
+    /// `answer` gets the answers in the order of the keys.
+    pub fn contains_many<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        mut answer: impl FnMut(bool),
+    ) where
+        D: Digester<Q>,
+    {
+        if self.is_cached() {
+            return keys.into_iter().for_each(|key| answer(self.contains(key)));
+        }
+        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
+            self.prefetch_all(digests);
+            for &digest in digests {
+                answer(self.contains_digest(digest));
+            }
+        });
+    }
+
+    /// Whether the filter is so small that it lies in a second-level cache.
+    #[inline(always)]
+    fn is_cached(&self) -> bool {
+        self.byte_len() < CACHED_BYTES
+    }
+
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        for &digest in digests {
+            let choices = self.chooser.choices(digest);
+            for subtable in 0..self.layout.subtables() {
+                self.words.prefetch(2 * choices.bucket(subtable));
+            }
+        }
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> DLeftCountingLayout {
+        self.layout
+    }
+
+    /// The digester that its keys go through.
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The number of keys that were inserted and not removed, each as often as it came.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether no key is in the set. (Cells that are stuck may be left.)
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The loads of its buckets and the lengths of its remainders. Reads the whole filter.
+    pub fn statistics(&self) -> DLeftCountingStatistics {
+        DLeftCountingStatistics::new(self)
+    }
+
+    /// The probability that a key which is not in the set is taken to be, with the remainders as they are now. Reads the
+    /// whole filter.
+    pub fn false_positive_rate(&self) -> f64 {
+        plan::dleft_counting::rate_of_lengths(self.layout, self.statistics().lengths())
+    }
+
+    /// The memory of its buckets.
+    pub fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+}
+
+/// Words of a layout.
+fn word_count(layout: DLeftCountingLayout) -> u64 {
+    2 * layout.total_buckets()
+}
+
+impl<D, S: Words> fmt::Debug for DLeftCounting<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statistics = self.statistics();
+        f.debug_struct("DLeftCounting")
+            .field("subtables", &self.layout.subtables())
+            .field("buckets_each", &self.layout.buckets_each())
+            .field("remainders", &self.layout.remainders())
+            .field("items", &self.len)
+            .field("loads", &statistics.loads())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: PartialEq, S: Words, T: Words> PartialEq<DLeftCounting<D, T>> for DLeftCounting<D, S> {
+    /// Equal filters have the same layout, digester, number of keys and buckets.
+    fn eq(&self, other: &DLeftCounting<D, T>) -> bool {
+        self.layout == other.layout
+            && self.digester == other.digester
+            && self.len == other.len
+            && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
+    }
+}
+
+impl<D: Eq, S: Words> Eq for DLeftCounting<D, S> {}
+
+/// A filter could not be rebuilt, and was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RebuildError {
+    /// There was no room for a key.
+    Full(Full),
+    /// There was no memory for a second filter.
+    OutOfMemory(OutOfMemory),
+}
+
+impl fmt::Display for RebuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(error) => error.fmt(f),
+            Self::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RebuildError {}
+
+impl From<Full> for RebuildError {
+    fn from(error: Full) -> Self {
+        Self::Full(error)
+    }
+}
+
+impl From<OutOfMemory> for RebuildError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}

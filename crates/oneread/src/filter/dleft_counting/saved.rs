@@ -1,0 +1,88 @@
+//! A d-left counting filter as bytes. Its buckets are checked when it is loaded: what is changed must be whole.
+
+use super::{DLeftCounting, DLeftCountingFilter, word_count};
+use crate::bits::{LittleEndian, Words};
+use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
+
+/// The layout and the number of keys of a container's fields: sub-tables, buckets of each, remainders, cells at most,
+/// bits of a counter, repeats, keys.
+fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> {
+    let [subtables, buckets_each, remainders, capacity, counter_bits, repeats, len] = block.fields()?;
+    let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
+    let index = |field: u64| usize::try_from(field).unwrap_or(usize::MAX);
+    let layout = DLeftCountingLayout::new(narrow(subtables), buckets_each).ok();
+    let policies = Remainders::ALL.get(index(remainders)).zip(Repeats::ALL.get(index(repeats)));
+    let layout = layout.zip(policies).and_then(|(layout, (&remainders, &repeats))| {
+        layout.with_policies(remainders, narrow(capacity), narrow(counter_bits), repeats).ok()
+    });
+    let invalid = LoadError::Invalid { what: "a d-left counting filter of impossible buckets or cells" };
+    Ok((layout.ok_or(invalid)?, len))
+}
+
+impl<D> DLeftCountingFilter<D> {
+    /// Whether every bucket is one that insertions and removals make.
+    pub(super) fn check_buckets(&self) -> Result<(), LoadError> {
+        let mut buckets = (0..self.layout.total_buckets()).map(|at| self.bucket(at as usize));
+        if buckets.all(|bucket| self.format.is_valid(bucket)) {
+            Ok(())
+        } else {
+            Err(LoadError::Invalid {
+                what: "a bucket in a state that does not exist, or with bits beyond its cells",
+            })
+        }
+    }
+}
+
+impl<D: Identified> Saved for DLeftCountingFilter<D> {
+    const KIND: Kind = Kind::DLeftCounting;
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn layout_block(&self) -> LayoutBlock {
+        let layout = &self.layout;
+        LayoutBlock::new([
+            u64::from(layout.subtables()),
+            layout.buckets_each(),
+            layout.remainders() as u64,
+            u64::from(layout.capacity()),
+            u64::from(layout.counter_bits()),
+            layout.repeats() as u64,
+            self.len,
+        ])
+    }
+
+    fn payload_length(&self) -> u64 {
+        self.layout.byte_len()
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_words(&self.words, sink);
+    }
+
+    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+        let (layout, len) = decode(layout)?;
+        let words = payload.words(word_count(layout))?;
+        let filter = Self::over_words(layout, digester, len, words)?;
+        filter.check_buckets()?;
+        Ok(filter)
+    }
+}
+
+impl<'a, D: Identified> Viewed<'a> for DLeftCounting<D, LittleEndian<'a>> {
+    const KIND: Kind = Kind::DLeftCounting;
+    type Digester = D;
+
+    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
+        let (layout, len) = decode(layout)?;
+        if payload.len() as u64 != word_count(layout) {
+            return Err(LoadError::Invalid {
+                what: "a d-left counting filter with more or fewer words than its buckets",
+            });
+        }
+        Ok(Self::over_words(layout, digester, len, payload)?)
+    }
+}

@@ -1,0 +1,286 @@
+//! How a d-left filter that can delete is laid out.
+
+use super::error::check_places;
+use super::{LayoutError, MOST_PLACES};
+
+/// How long the remainders in a bucket are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Remainders {
+    /// All of one length, whatever the load: the dlCBF of the papers. Its rate never rises with age.
+    Fixed,
+    /// All remainders of a bucket have the length that the most of them ever there at a time leaves room for: the
+    /// ddlCBF. The state of a bucket tells one bit of each of them besides (semi-sorting).
+    #[default]
+    OneSize,
+    /// As `OneSize`, but a bucket that was crowded once gives its new remainders the next longer length, where there is room
+    /// again. Its state cannot tell a bit besides.
+    TwoSizes,
+}
+
+impl Remainders {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Fixed, Self::OneSize, Self::TwoSizes];
+}
+
+/// What becomes of equal remainders: of a key that is inserted several times, or of keys that look alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Repeats {
+    /// They are counted up to [four](DLeftCountingLayout::STICKS_AT), in as few cells as the counters allow; four stay
+    /// for good. So no key fills a bucket, however often it comes.
+    #[default]
+    Stick,
+    /// Those that the counters cannot count get cells of their own: nothing stays for good, but a key that comes
+    /// often fills its bucket. The way of the paper's experiment.
+    Copy,
+}
+
+impl Repeats {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Stick, Self::Copy];
+}
+
+/// The sub-tables, buckets and cells of a d-left filter that can delete.
+///
+/// A bucket has 128 bits: 8 tell its state, 120 are divided among its cells. A cell holds a remainder and, in
+/// `counter_bits` bits, how many keys share it.
+///
+/// | cells so far, at most | bits of a cell | `OneSize` tells besides | `TwoSizes` has |
+/// | --- | --- | --- | --- |
+/// | 4 (`Fixed` only) | 30 | | |
+/// | 5, 6, 7 | 24, 20, 17 | one bit | 24; 20 and 24; 17 and 20 |
+/// | 8, 9, 10 | 15, 13, 12 | one bit | 15 and 17; 13 and 15; 12 and 13 |
+/// | 12 | 10 | nothing | 10 and 12 |
+///
+/// [`plan::dleft_counting`](crate::plan::dleft_counting) computes its odds.
+///
+/// # Example
+/// ```
+/// use oneread::layout::{DLeftCountingLayout, Remainders};
+///
+/// // The paper's experiment: four sub-tables of 2048 buckets, eight cells of 15 bits, one of them a counter.
+/// let layout = DLeftCountingLayout::new(4, 2048)?;
+/// let fixed = layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?;
+/// assert_eq!((fixed.byte_len(), fixed.counter_bits(), fixed.minimal_bits()), (131072, 1, 14));
+/// assert!(layout.with_capacity(13).is_err());
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DLeftCountingLayout {
+    subtables: u32,
+    buckets_each: u64,
+    remainders: Remainders,
+    capacity: u32,
+    counter_bits: u32,
+    repeats: Repeats,
+}
+
+impl DLeftCountingLayout {
+    /// The most sub-tables. The paper has four.
+    pub const MOST_SUBTABLES: u32 = 8;
+
+    /// The bits of a bucket.
+    pub const BUCKET_BITS: u32 = 128;
+
+    /// The bits of a bucket that its cells share.
+    pub const CELL_SPACE: u32 = 120;
+
+    /// The usual number of cells that a bucket can be divided into: half as much again as the usual load of six. More make for
+    /// shorter minimal remainders, and so for more keys that must be placed together whatever the loads.
+    pub const CAPACITY: u32 = 9;
+
+    /// The widest counter of a cell.
+    pub const MOST_COUNTER_BITS: u32 = 2;
+
+    /// Where the count of equal remainders sticks: what a counter of two bits can tell.
+    pub const STICKS_AT: u32 = 4;
+
+    /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, with remainders of one size in a
+    /// bucket, up to [`CAPACITY`](Self::CAPACITY) cells, counters of one bit, and repeats that stick.
+    ///
+    /// # Errors
+    /// If there are no sub-tables or more than [`MOST_SUBTABLES`](Self::MOST_SUBTABLES), no buckets, or more bits
+    /// in all than [`MOST_PLACES`].
+    pub fn new(subtables: u32, buckets_each: u64) -> Result<Self, LayoutError> {
+        check_places("sub-tables", u64::from(subtables), u64::from(Self::MOST_SUBTABLES))?;
+        let most = MOST_PLACES / u64::from(Self::BUCKET_BITS) / u64::from(subtables);
+        check_places("buckets", buckets_each, most)?;
+        Ok(Self {
+            subtables,
+            buckets_each,
+            remainders: Remainders::default(),
+            capacity: Self::CAPACITY,
+            counter_bits: 1,
+            repeats: Repeats::default(),
+        })
+    }
+
+    /// The same with remainders of other lengths.
+    ///
+    /// # Errors
+    /// If a bucket cannot have its [capacity](Self::with_capacity) then; and for two sizes where repeats stick, if the
+    /// [counters](Self::with_counter_bits) have fewer than two bits: a count in several cells would come apart when some
+    /// of them are cut.
+    pub fn with_remainders(self, remainders: Remainders) -> Result<Self, LayoutError> {
+        Self { remainders, ..self }.checked()
+    }
+
+    /// The same with up to `capacity` cells in a bucket.
+    ///
+    /// The remainders of a bucket of so many are the *minimal* ones: see [`minimal_bits`](Self::minimal_bits).
+    ///
+    /// # Errors
+    /// If it is not from 4 to 12 with remainders of fixed length, 5 to 10 or 12 with others.
+    pub fn with_capacity(self, capacity: u32) -> Result<Self, LayoutError> {
+        Self { capacity, ..self }.checked()
+    }
+
+    /// The same with counters of `counter_bits` bits in the cells: each bit doubles what a cell can count, and the rate.
+    ///
+    /// # Errors
+    /// If there are more than [`MOST_COUNTER_BITS`](Self::MOST_COUNTER_BITS); and as
+    /// [`with_remainders`](Self::with_remainders).
+    pub fn with_counter_bits(self, counter_bits: u32) -> Result<Self, LayoutError> {
+        Self { counter_bits, ..self }.checked()
+    }
+
+    /// The same with another way to treat repeats.
+    ///
+    /// # Errors
+    /// As [`with_remainders`](Self::with_remainders).
+    pub fn with_repeats(self, repeats: Repeats) -> Result<Self, LayoutError> {
+        Self { repeats, ..self }.checked()
+    }
+
+    /// The same with all policies at once, so that no way to them passes through what does not exist.
+    pub(crate) fn with_policies(
+        self,
+        remainders: Remainders,
+        capacity: u32,
+        counter_bits: u32,
+        repeats: Repeats,
+    ) -> Result<Self, LayoutError> {
+        Self { remainders, capacity, counter_bits, repeats, ..self }.checked()
+    }
+
+    fn checked(self) -> Result<Self, LayoutError> {
+        let (least, most) = match self.remainders {
+            Remainders::Fixed => (4, 12),
+            Remainders::OneSize | Remainders::TwoSizes => (5, 12),
+        };
+        // Eleven cells are no longer than twelve, and there are no states to spare.
+        let possible = self.remainders == Remainders::Fixed || self.capacity != 11;
+        if self.capacity < least || self.capacity > most || !possible {
+            return Err(LayoutError::Cells { at_least: least, at_most: most, found: self.capacity });
+        }
+        let split = self.remainders == Remainders::TwoSizes && self.repeats == Repeats::Stick;
+        let (at_least, at_most) = (if split { 2 } else { 0 }, Self::MOST_COUNTER_BITS);
+        if !(at_least..=at_most).contains(&self.counter_bits) {
+            return Err(LayoutError::CounterBits { at_least, at_most, found: self.counter_bits });
+        }
+        Ok(self)
+    }
+
+    /// The number of sub-tables (d in the papers).
+    #[must_use]
+    pub const fn subtables(&self) -> u32 {
+        self.subtables
+    }
+
+    /// The buckets of each sub-table (B in the paper).
+    #[must_use]
+    pub const fn buckets_each(&self) -> u64 {
+        self.buckets_each
+    }
+
+    /// The buckets of all sub-tables.
+    #[must_use]
+    pub const fn total_buckets(&self) -> u64 {
+        self.buckets_each * self.subtables as u64
+    }
+
+    /// How long the remainders in a bucket are.
+    #[must_use]
+    pub const fn remainders(&self) -> Remainders {
+        self.remainders
+    }
+
+    /// The most cells in a bucket.
+    #[must_use]
+    pub const fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// The bits of a cell's counter, which counts one key more than it says: none if 0.
+    #[must_use]
+    pub const fn counter_bits(&self) -> u32 {
+        self.counter_bits
+    }
+
+    /// What becomes of equal remainders.
+    #[must_use]
+    pub const fn repeats(&self) -> Repeats {
+        self.repeats
+    }
+
+    /// The bits of a cell in a bucket divided into `cells`.
+    #[must_use]
+    pub(crate) const fn cell_bits(cells: u32) -> u32 {
+        Self::CELL_SPACE / cells
+    }
+
+    /// The bits of the minimal remainder (log2 R in the paper), stored and told, which is never cut: keys that agree in
+    /// them and in their first bucket share all their buckets, and are kept in the same one.
+    #[must_use]
+    pub const fn minimal_bits(&self) -> u32 {
+        self.minimal_stored_bits() + self.always_told() as u32
+    }
+
+    /// Those of the minimal remainder's bits that a cell holds.
+    pub(crate) const fn minimal_stored_bits(&self) -> u32 {
+        Self::cell_bits(self.capacity) - self.counter_bits
+    }
+
+    /// Whether the state of a bucket tells a bit of each remainder, however crowded it is.
+    pub(crate) const fn always_told(&self) -> bool {
+        matches!(self.remainders, Remainders::OneSize) && self.capacity <= 10
+    }
+
+    /// The bits of a remainder, stored and told, in a bucket that held `most` cells at most so far.
+    ///
+    /// With two sizes these are the bits of the shorter ones, at the worst.
+    #[must_use]
+    pub fn remainder_bits(&self, most: u32) -> u32 {
+        let most = most.clamp(self.fewest_cells(), self.capacity);
+        let (cells, told) = match self.remainders {
+            Remainders::Fixed => (self.capacity, 0),
+            Remainders::OneSize | Remainders::TwoSizes if most > 10 => (12, 0),
+            Remainders::TwoSizes => (most, 0),
+            Remainders::OneSize => (most, 1),
+        };
+        Self::cell_bits(cells) - self.counter_bits + told
+    }
+
+    /// The cells that a bucket is divided into at first.
+    pub(crate) const fn fewest_cells(&self) -> u32 {
+        match self.remainders {
+            Remainders::Fixed => self.capacity,
+            // Then there are not states enough for buckets of five cells as well.
+            Remainders::OneSize if self.capacity == 12 => 6,
+            _ => 5,
+        }
+    }
+
+    /// The bits of all buckets.
+    #[must_use]
+    pub const fn bits(&self) -> u64 {
+        self.total_buckets() * Self::BUCKET_BITS as u64
+    }
+
+    /// The bytes of all buckets.
+    #[must_use]
+    pub const fn byte_len(&self) -> u64 {
+        self.bits() / 8
+    }
+}

@@ -1,0 +1,160 @@
+//! The few keys at the deepest levels, one by one.
+//!
+//! # Invariants
+//! 1. For each key at one of the list's levels there is an entry with its string and level, or the level spilled is as deep or deeper.
+//! 2. The level spilled never falls, but in a reset.
+//!
+//! # Layout
+//! ```text
+//!  level spilled │ level, string │ level, string │ …
+//! ```
+//! Levels count from 1 here, 1 being the first that has no filter; 0 stands for no key, and then the string is 0.
+
+use alloc::vec::Vec;
+
+use super::DOMAIN;
+use super::fields::{read, read_wide, write, write_wide};
+use crate::bits::Words;
+use crate::bytes::LoadError;
+use crate::hash::Digest;
+use crate::layout::{ListLayout, MOST_HASHES, MultipleFiltersLayout};
+
+/// Where a list is among the words of a summary, and what it is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    layout: ListLayout,
+    /// Its first bit.
+    start: u64,
+    /// The first level that has no filter.
+    first: usize,
+}
+
+impl List {
+    /// The list of a layout, if it has one, from a bit on.
+    pub(super) fn of(layout: &MultipleFiltersLayout, start: u64) -> Option<Self> {
+        layout.list().map(|list| Self { layout: list, start, first: layout.filters().len() })
+    }
+
+    /// The string of a digest, from words that no filter draws.
+    #[inline]
+    fn string(&self, digest: Digest) -> u128 {
+        let word = |index| u128::from(digest.word(DOMAIN, MOST_HASHES + index));
+        (word(0) << 64 | word(1)) >> (128 - self.layout.fingerprint_bits())
+    }
+
+    /// The bit where an entry begins.
+    #[inline]
+    fn entry(&self, at: u64) -> u64 {
+        let level_bits = self.layout.level_bits();
+        let entry_bits = u64::from(level_bits + self.layout.fingerprint_bits());
+        self.start + u64::from(level_bits) + at * entry_bits
+    }
+
+    #[inline]
+    fn level(&self, words: &impl Words, at: u64) -> u64 {
+        read(words, self.entry(at), self.layout.level_bits())
+    }
+
+    #[inline]
+    fn string_at(&self, words: &impl Words, at: u64) -> u128 {
+        let bit = self.entry(at) + u64::from(self.layout.level_bits());
+        read_wide(words, bit, self.layout.fingerprint_bits())
+    }
+
+    fn spilled(&self, words: &impl Words) -> u64 {
+        read(words, self.start, self.layout.level_bits())
+    }
+
+    fn set(&self, words: &mut [u64], at: u64, level: u64, string: u128) {
+        let (bit, level_bits) = (self.entry(at), self.layout.level_bits());
+        write(words, bit, level, level_bits);
+        write_wide(words, bit + u64::from(level_bits), string, self.layout.fingerprint_bits());
+    }
+
+    fn entry_with(&self, words: &impl Words, level: u64, string: u128) -> Option<u64> {
+        let is_it = |&at: &u64| self.level(words, at) == level && self.string_at(words, at) == string;
+        (0..self.layout.items()).find(is_it)
+    }
+
+    /// The deepest level of the list where a key can be.
+    pub(super) fn deepest(&self, words: &impl Words, digest: Digest) -> Option<usize> {
+        let string = self.string(digest);
+        let mut deepest = self.spilled(words);
+        for at in 0..self.layout.items() {
+            let level = self.level(words, at);
+            if level > deepest && self.string_at(words, at) == string {
+                deepest = level;
+            }
+        }
+        // A damaged file may have deeper levels than there are.
+        let deepest = deepest.min(self.layout.levels() as u64) as usize;
+        (deepest > 0).then(|| self.first + deepest - 1)
+    }
+
+    /// Whether a key can be at one of the list's levels: this very one, not only a level above its own.
+    pub(super) fn has(&self, words: &impl Words, digest: Digest, level: usize) -> bool {
+        let level = self.written(level);
+        self.spilled(words) >= level || self.entry_with(words, level, self.string(digest)).is_some()
+    }
+
+    /// A level as the list writes it.
+    fn written(&self, level: usize) -> u64 {
+        (level - self.first) as u64 + 1
+    }
+
+    /// Inserts a key at a level; if the list has none, nothing is to be done.
+    pub(super) fn insert(&self, words: &mut Vec<u64>, digest: Digest, level: usize) {
+        if level < self.first {
+            return;
+        }
+        let level = self.written(level);
+        match (0..self.layout.items()).find(|&at| self.level(words, at) == 0) {
+            Some(free) => self.set(words, free, level, self.string(digest)),
+            None => {
+                let spilled = self.spilled(words).max(level);
+                write(words, self.start, spilled, self.layout.level_bits());
+            }
+        }
+    }
+
+    /// Removes a key that is at a level. One that found no room leaves nothing behind but the level spilled, which stays.
+    pub(super) fn remove(&self, words: &mut Vec<u64>, digest: Digest, level: usize) {
+        if level < self.first {
+            return;
+        }
+        if let Some(at) = self.entry_with(words, self.written(level), self.string(digest)) {
+            self.set(words, at, 0, 0);
+        }
+    }
+
+    /// A key moved. Its entry follows, if it has one, so that a full list stays as it is.
+    pub(super) fn relocate(&self, words: &mut Vec<u64>, digest: Digest, from: usize, to: usize) {
+        let string = self.string(digest);
+        let entry = if from < self.first { None } else { self.entry_with(words, self.written(from), string) };
+        match entry {
+            Some(at) if to >= self.first => self.set(words, at, self.written(to), string),
+            Some(at) => self.set(words, at, 0, 0),
+            None => self.insert(words, digest, to),
+        }
+    }
+
+    /// How many entries are in use, and whether a key found none.
+    pub(super) fn load(&self, words: &impl Words) -> (u64, bool) {
+        let used = (0..self.layout.items()).filter(|&at| self.level(words, at) > 0).count();
+        (used as u64, self.spilled(words) > 0)
+    }
+
+    /// Whether these are words that a list was saved as.
+    pub(super) fn check(&self, words: &impl Words) -> Result<(), LoadError> {
+        let levels = self.layout.levels() as u64;
+        let is_entry = |at| match self.level(words, at) {
+            0 => self.string_at(words, at) == 0,
+            level => level <= levels,
+        };
+        if self.spilled(words) <= levels && (0..self.layout.items()).all(is_entry) {
+            Ok(())
+        } else {
+            Err(LoadError::Invalid { what: "a list of keys at levels that it does not have" })
+        }
+    }
+}

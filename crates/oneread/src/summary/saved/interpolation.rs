@@ -1,0 +1,153 @@
+//! Strings in order: kind 21. The array is one, also where the summary has it in blocks.
+
+use super::super::interpolation::{InterpolationArray, InterpolationSummary, Packed, Widths, block_of};
+use super::super::single::check_levels;
+use super::{check_words, invalid, narrow};
+use crate::bits::{LittleEndian, Words, reserved};
+use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use crate::layout::{InterpolationLayout, MOST_PLACES};
+
+/// What the fields of the layout say.
+struct Fields {
+    layout: InterpolationLayout,
+    levels: usize,
+    len: usize,
+    block_bits: u32,
+    widths: Widths,
+}
+
+impl Fields {
+    fn decode(block: &LayoutBlock) -> Result<Self, LoadError> {
+        let [bits, levels, len, block_bits] = block.fields()?;
+        let layout = InterpolationLayout::new(narrow(bits)).map_err(invalid)?;
+        let levels = usize::try_from(levels).unwrap_or(usize::MAX);
+        check_levels(levels).map_err(invalid)?;
+        // Entries of a few bits each, whose number times their bits is a number.
+        let len = usize::try_from(len).ok().filter(|&len| len as u64 <= MOST_PLACES);
+        let len = len.ok_or(LoadError::Invalid { what: "a summary of more keys than there can be" })?;
+        if block_bits > u64::from(MOST_PLACES.ilog2().min(layout.fingerprint_bits())) {
+            return Err(LoadError::Invalid { what: "a summary of more blocks than strings" });
+        }
+        let widths = Widths::new(layout.fingerprint_bits(), levels);
+        Ok(Self { layout, levels, len, block_bits: narrow(block_bits), widths })
+    }
+
+    /// Words that say how many entries each block has.
+    fn block_words(&self) -> u64 {
+        if self.block_bits == 0 { 0 } else { 1 << self.block_bits }
+    }
+
+    fn bits(&self) -> u64 {
+        self.len as u64 * self.widths.entry()
+    }
+
+    /// Whether the entries are in order, at levels that there are, and in the blocks of their strings. Reads all of them.
+    fn check(&self, entries: &Packed<impl Words>, lengths: &impl Words) -> Result<(), LoadError> {
+        let string = |at| entries.string(at, self.widths);
+        if (1..self.len).any(|at| string(at - 1) > string(at)) {
+            return Err(LoadError::Invalid { what: "a summary of strings that are not in order" });
+        }
+        if (0..self.len).any(|at| entries.level(at, self.widths) >= self.levels) {
+            return Err(LoadError::Invalid { what: "a summary with a level that there is not" });
+        }
+        let mut at = 0;
+        for block in 0..lengths.len() {
+            let of_block = |&at: &usize| block_of(string(at), self.widths, self.block_bits) == block;
+            let length = (at..self.len).take_while(of_block).count();
+            if lengths.word(block) != length as u64 {
+                return Err(LoadError::Invalid {
+                    what: "a summary with a string in another block than its own",
+                });
+            }
+            at += length;
+        }
+        Ok(())
+    }
+}
+
+impl<D: Identified> Saved for InterpolationSummary<D> {
+    const KIND: Kind = Kind::InterpolationSummary;
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn layout_block(&self) -> LayoutBlock {
+        let bits = self.layout.fingerprint_bits().into();
+        LayoutBlock::new([bits, self.levels as u64, self.len as u64, self.block_bits.into()])
+    }
+
+    fn payload_length(&self) -> u64 {
+        let blocks = if self.block_bits == 0 { 0 } else { self.blocks.len() as u64 };
+        8 * (blocks + (self.len as u64 * self.widths.entry()).div_ceil(64))
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        if let [all] = self.blocks.as_slice() {
+            return write_words(&all.words, sink);
+        }
+        /// So many entries end with a whole word, whatever their width.
+        const WHOLE: usize = 64;
+        self.blocks.iter().for_each(|block| sink(&(block.len() as u64).to_le_bytes()));
+        let mut piece = <Packed>::default();
+        for block in &self.blocks {
+            for at in 0..block.len() {
+                let (string, level) = (block.string(at, self.widths), block.level(at, self.widths));
+                piece.insert(piece.len(), string, level, self.widths);
+                if piece.len() == WHOLE {
+                    write_words(&piece.words, sink);
+                    piece = Packed::default();
+                }
+            }
+        }
+        write_words(&piece.words, sink);
+    }
+
+    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+        let fields = Fields::decode(layout)?;
+        let lengths = payload.words(fields.block_words())?;
+        let words = payload.words(fields.bits().div_ceil(64))?;
+        check_words(&words, fields.bits())?;
+        let all = Packed::over_words(words, fields.len);
+        fields.check(&all, &lengths)?;
+        let Fields { layout, levels, len, block_bits, widths } = fields;
+        // As many as there were lengths.
+        let mut blocks = reserved(1 << block_bits)?;
+        if lengths.is_empty() {
+            blocks.push(all);
+        } else {
+            let mut at = 0;
+            for &length in &lengths {
+                let mut block = Packed::default();
+                for _ in 0..length {
+                    block.insert(block.len(), all.string(at, widths), all.level(at, widths), widths);
+                    at += 1;
+                }
+                blocks.push(block);
+            }
+        }
+        Ok(Self { layout, levels, digester, widths, blocks, block_bits, len })
+    }
+}
+
+impl<'a, D: Identified> Viewed<'a> for InterpolationArray<D, LittleEndian<'a>> {
+    const KIND: Kind = Kind::InterpolationSummary;
+    type Digester = D;
+
+    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
+        let fields = Fields::decode(layout)?;
+        let too_short = LoadError::Invalid { what: "the payload is shorter than its layout says" };
+        let (block_lengths, words) = payload.split(fields.block_words()).ok_or(too_short)?;
+        check_words(&words, fields.bits())?;
+        let Fields { layout, levels, len, widths, .. } = fields;
+        let entries = Packed::over_words(words, len);
+        Ok(Self { layout, levels, digester, widths, entries, block_lengths })
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        let block_bits = if self.block_lengths.is_empty() { 0 } else { self.block_lengths.len().ilog2() };
+        let Self { layout, levels, widths, ref entries, ref block_lengths, .. } = *self;
+        Fields { layout, levels, len: entries.len(), block_bits, widths }.check(entries, block_lengths)
+    }
+}

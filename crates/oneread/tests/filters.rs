@@ -1,0 +1,6 @@
+//! Filters. The modules mirror `src/`.
+
+#[path = "it/filter/mod.rs"]
+mod filter;
+#[path = "it/statistics.rs"]
+mod statistics;

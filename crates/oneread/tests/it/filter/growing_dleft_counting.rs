@@ -1,0 +1,259 @@
+//! The growing d-left counting filter beside a table of counts.
+
+use oneread::bytes::Saved;
+use oneread::filter::{GrowingDLeftCountingFilter, GrowingDLeftCountingView, NotPresent};
+use oneread::hash::reduce;
+use oneread::layout::GrowingLayout;
+use oneread::plan::dleft_counting;
+use proptest::prelude::*;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use super::BATCH_LENGTHS;
+use crate::statistics::{SIX_SIGMA, binomial_z};
+
+fn empty(first_items: u64, rate: f64, seed: u64) -> GrowingDLeftCountingFilter {
+    GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(first_items, rate).unwrap(), seed).unwrap()
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u64),
+    Remove(u64),
+    Clear,
+    SaveAndLoad,
+}
+
+const KEYS: u64 = 300;
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        300 => (0..KEYS).prop_map(Step::Insert),
+        240 => (0..KEYS).prop_map(Step::Remove),
+        1 => Just(Step::Clear),
+        4 => Just(Step::SaveAndLoad),
+    ]
+}
+
+proptest! {
+    /// At a rate of .3 remainders are so short that keys are taken for others all the time, in all layers.
+    #[test]
+    fn never_forgets_a_present_key(
+        seed: u64,
+        first_items in 1u64..20,
+        rate in prop::sample::select(vec![0.001, 0.1, 0.3, 0.9]),
+        steps in prop::collection::vec(step(), 1..600),
+    ) {
+        let mut filter = empty(first_items, rate, seed);
+        let mut counts = [0u32; KEYS as usize];
+        for step in steps {
+            match step {
+                Step::Insert(key) => {
+                    let there = filter.contains(&key);
+                    prop_assert_eq!(filter.insert(&key).unwrap(), there);
+                    counts[key as usize] += 1;
+                }
+                Step::Remove(key) if counts[key as usize] > 0 => {
+                    prop_assert_eq!(filter.remove(&key), Ok(()));
+                    counts[key as usize] -= 1;
+                }
+                Step::Remove(key) if !filter.contains(&key) => {
+                    let before = filter.to_bytes();
+                    prop_assert_eq!(filter.remove(&key), Err(NotPresent));
+                    prop_assert_eq!(filter.to_bytes(), before, "nothing is changed");
+                }
+                Step::Remove(_) => {}
+                Step::Clear => {
+                    filter.clear().unwrap();
+                    counts = [0; KEYS as usize];
+                }
+                Step::SaveAndLoad => {
+                    let bytes = filter.to_bytes();
+                    filter = GrowingDLeftCountingFilter::from_bytes(&bytes).unwrap();
+                    let view = GrowingDLeftCountingView::open(&bytes).unwrap();
+                    prop_assert!(*view == filter && view.len() == filter.len());
+                    prop_assert!((0..KEYS).all(|key| view.contains(&key) == filter.contains(&key)));
+                }
+            }
+            let forgotten = (0..KEYS).find(|&key| counts[key as usize] > 0 && !filter.contains(&key));
+            prop_assert_eq!(forgotten, None);
+            prop_assert_eq!(filter.len(), counts.iter().map(|&count| u64::from(count)).sum::<u64>());
+        }
+        prop_assert!(filter.false_positive_rate() <= rate);
+    }
+}
+
+/// Inserts and removes random keys; the number alive goes up and down, so that layers come and go.
+fn lives(steps: u64) {
+    for (seed, (first_items, rate)) in [(10, 0.2), (100, 0.01)].into_iter().enumerate() {
+        let mut filter = empty(first_items, rate, seed as u64);
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed as u64);
+        let keys = 20_000;
+        let mut counts = vec![0u16; keys];
+        let (mut most_layers, mut fewest_later) = (0, usize::MAX);
+        for step in 0..steps / 2 {
+            let word = random.next_u64();
+            let key = reduce(word, if word & 15 == 0 { 50 } else { keys as u64 });
+            let aim = if step >> 18 & 1 == 0 { 6000 } else { 300 };
+            if counts[key as usize] > 0 && (filter.len() >= aim || word & 16 == 0) {
+                assert_eq!(filter.remove(&key), Ok(()), "step {step}");
+                counts[key as usize] -= 1;
+            } else if filter.len() < aim {
+                filter.insert(&key).unwrap();
+                counts[key as usize] += 1;
+            }
+            let other = reduce(word.rotate_left(32), keys as u64);
+            for key in [key, other] {
+                assert!(counts[key as usize] == 0 || filter.contains(&key), "step {step}, key {key}");
+            }
+            if step % (1 << 15) == 0 || step + 1 == steps / 2 {
+                let forgotten =
+                    (0..keys as u64).find(|&key| counts[key as usize] > 0 && !filter.contains(&key));
+                assert_eq!(forgotten, None, "step {step}");
+                assert!(filter.false_positive_rate() <= rate, "step {step}");
+                most_layers = most_layers.max(filter.layers());
+                fewest_later = if step > 1 << 18 { fewest_later.min(filter.layers()) } else { fewest_later };
+            }
+        }
+        println!("{most_layers} layers at most, {fewest_later} after shrinking, {filter:?}");
+        assert!(most_layers > 3);
+        // No layer is ever so large that the next one would not have held all there ever was: 6000 keys, twice.
+        assert!(filter.byte_len() < 6000 * 4 * 8);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many steps for an interpreter")]
+fn never_forgets_a_present_key_in_a_long_life() {
+    lives(1_500_000);
+}
+
+#[test]
+#[ignore = "10^8 steps: a minute or two"]
+fn never_forgets_a_present_key_in_a_very_long_life() {
+    lives(100_000_000);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
+fn the_rate_holds_at_every_size_and_age() {
+    const ABSENT: u64 = 1 << 40;
+    for rate in [0.05, 0.002] {
+        let mut filter = empty(500, rate, 7);
+        let mut key = 0;
+        for size in [500u64, 5_000, 100_000] {
+            while filter.len() < size {
+                filter.insert(&key).unwrap();
+                key += 1;
+            }
+            // Three turnovers, the oldest first.
+            for _ in 0..3 * size {
+                filter.remove(&(key - size)).unwrap();
+                filter.insert(&key).unwrap();
+                key += 1;
+            }
+            let own = filter.false_positive_rate();
+            let queries = 1 << 20;
+            let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as u64;
+            println!(
+                "{size}: own {own:.3e}, found {:.3e}, {} layers, {:.1} bits a key",
+                found as f64 / queries as f64,
+                filter.layers(),
+                filter.byte_len() as f64 * 8.0 / size as f64
+            );
+            assert!(own <= rate);
+            // The own rate counts twice what matches twice, in one layer or two: a share of the rate itself, at most.
+            let z = binomial_z(found, queries, own);
+            assert!(
+                z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(),
+                "own rate {own:e}, {found} found"
+            );
+        }
+        assert!((key - 100_000..key).all(|key| filter.contains(&key)));
+    }
+}
+
+#[test]
+fn an_older_fingerprint_is_a_function_of_a_newer_one() {
+    for (first_items, rate, growth) in [(1, 0.5, 2), (1000, 0.01, 2), (77, 1e-4, 5)] {
+        let layout = GrowingLayout::new(first_items, rate).unwrap().with_growth(growth).unwrap();
+        let mut shares = 0.0;
+        let (mut before, _) = dleft_counting::layer(layout, 0).unwrap();
+        for index in 0..10 {
+            let (layer, cells) = dleft_counting::layer(layout, index).unwrap();
+            // ⌊w·B/2^64⌋ = ⌊⌊w·gB/2^64⌋/g⌋, and a leading part of a leading part is one.
+            assert!(layer.buckets_each().is_multiple_of(before.buckets_each()));
+            assert!(layer.remainder_bits(0) >= before.remainder_bits(0));
+            let own = cells as f64 / layer.buckets_each() as f64 / 2f64.powi(layer.remainder_bits(0) as i32);
+            assert!(own <= layout.layer(index).unwrap().1);
+            shares += own;
+            before = layer;
+        }
+        assert!(shares <= rate);
+    }
+}
+
+#[test]
+fn empty_layers_are_given_back() {
+    let mut filter = empty(100, 0.01, 1);
+    assert_eq!(filter.layers(), 1);
+    (0..1000u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    let grown = filter.layers();
+    assert!(grown >= 4);
+    // The oldest keys are in the oldest layers.
+    (0..1000u64).for_each(|key| filter.remove(&key).unwrap());
+    assert_eq!((filter.layers(), filter.len()), (1, 0));
+    assert!((0..1000u64).all(|key| !filter.contains(&key)));
+    filter.insert(&1u64).unwrap();
+    filter.clear().unwrap();
+    assert!(filter.is_empty() && filter == empty(100, 0.01, 1));
+}
+
+#[test]
+fn a_key_that_comes_often_takes_one_cell_and_stays() {
+    let mut filter = empty(10, 0.01, 1);
+    (0..1000).for_each(|_| _ = filter.insert("often").unwrap());
+    assert_eq!((filter.layers(), filter.len()), (1, 1000));
+    (0..1000).for_each(|_| filter.remove("often").unwrap());
+    assert!(filter.contains("often") && filter.is_empty());
+}
+
+#[test]
+fn many_keys_at_once_are_as_one_after_the_other() {
+    for length in BATCH_LENGTHS {
+        let keys: Vec<u64> = (0..length).collect();
+        let (mut one_by_one, mut at_once) = (empty(20, 0.001, 9), empty(20, 0.001, 9));
+        keys.iter().for_each(|key| _ = one_by_one.insert(key).unwrap());
+        at_once.insert_many(&keys).unwrap();
+        assert!(at_once == one_by_one, "{length} keys");
+        let queries: Vec<u64> = (length / 2..length + length / 2).collect();
+        let expected: Vec<bool> = queries.iter().map(|key| one_by_one.contains(key)).collect();
+        let mut found = Vec::new();
+        at_once.contains_many(&queries, |answer| found.push(answer));
+        assert_eq!(found, expected, "{length} keys");
+        at_once.remove_many(&keys).unwrap();
+        assert!(at_once.is_empty());
+        assert_eq!(at_once.remove_many(&[1u64]), Err(NotPresent));
+    }
+}
+
+#[test]
+fn a_set_that_outgrows_its_layout_is_an_error_and_changes_nothing() {
+    // The share of the second layer is 10^−300 of the rate's: no remainder is long enough.
+    let layout = GrowingLayout::new(1, 0.5).unwrap().with_tightening(1e-300).unwrap();
+    let mut filter = GrowingDLeftCountingFilter::with_seed(layout, 1).unwrap();
+    let refused = (0..10_000u64).find(|key| {
+        let before = filter.to_bytes();
+        let full = filter.insert(key).is_err();
+        assert!(!full || filter.to_bytes() == before);
+        full
+    });
+    assert!(refused.is_some() && (0..refused.unwrap()).all(|key| filter.contains(&key)));
+}
+
+#[test]
+fn debug_tells_rate_items_layers_and_bytes() {
+    let mut filter = empty(100, 0.01, 1);
+    filter.insert(&1u64).unwrap();
+    let text = format!("{filter:?}");
+    assert!(text.starts_with("GrowingDLeftCounting { rate: 0.01, items: 1, layers: 1, bytes: "), "{text}");
+}

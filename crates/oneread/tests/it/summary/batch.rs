@@ -1,0 +1,73 @@
+//! Batches answer as one key after the other does.
+
+use oneread::bytes::Saved;
+use oneread::hash::{Digest, Digester, Portable};
+use oneread::layout::{
+    CountingFiltersLayout, InterpolationLayout, ListLayout, MultilevelLayout, MultipleFiltersLayout,
+    PageLayout, SingleFilterLayout,
+};
+use oneread::summary::{
+    AnySummary, CountingMultiFilterSummary, LevelSet, MultiFilterSummary, MultiFilterView, PageSummary,
+    SingleFilterSummary, Summary,
+};
+
+/// Half a megabyte is where batches begin to ask for memory: this is more in every form, and less in the small ones.
+const LARGE: u64 = 1 << 23;
+const SMALL: u64 = 1 << 10;
+const KEYS: u64 = 400;
+
+fn digest(key: u64) -> Digest {
+    Portable::with_seed(1).digest(&key)
+}
+
+/// As many keys as make whole batches, one more, one, and none.
+fn check<S: Summary>(mut summary: S) -> S {
+    for key in 0..KEYS {
+        _ = summary.insert(digest(key), (key % 7).min(3) as usize % summary.level_count());
+    }
+    for count in [0, 1, 31, 32, 33, 64, 2 * KEYS] {
+        let digests: Vec<_> = (0..count).map(|key| digest(key * 7 % (2 * KEYS))).collect();
+        let mut answers = Vec::new();
+        summary.lookup_many(&digests, &mut |levels| answers.push(levels));
+        let expected: Vec<LevelSet> = digests.iter().map(|&digest| summary.lookup(digest)).collect();
+        assert_eq!(answers, expected, "{count} keys");
+    }
+    summary
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "megabytes")]
+fn batches_answer_as_single_lookups_do() {
+    for size in [SMALL, LARGE] {
+        // More or fewer levels than the stages look at, and filters with fewer probes than the first ones.
+        for filters in
+            [vec![(size, 1)], vec![(size, 7), (size, 1)], vec![(size, 2), (size, 9), (100, 9), (10, 9)]]
+        {
+            let layout = MultipleFiltersLayout::new(filters).unwrap();
+            check(MultiFilterSummary::with_seed(layout.clone(), 1).unwrap());
+            check(CountingMultiFilterSummary::with_seed(CountingFiltersLayout::usual(layout), 1).unwrap());
+        }
+        let list = ListLayout::new(3, 100, 50).unwrap();
+        let layout = MultipleFiltersLayout::new([(size, 5)]).unwrap().with_list(list).unwrap();
+        let summary = check(MultiFilterSummary::with_seed(layout, 1).unwrap());
+        let bytes = summary.to_bytes();
+        let view = <MultiFilterView<'_>>::open(&bytes).unwrap();
+        let keys: Vec<u64> = (0..2 * KEYS).collect();
+        let mut at = 0;
+        view.levels_of_many(&keys, |levels| {
+            assert_eq!(levels, summary.lookup(digest(keys[at])));
+            at += 1;
+        });
+        assert_eq!(at, keys.len());
+        for hashes in [1, 2, 15] {
+            for levels in [1, 5, 9] {
+                let layout = SingleFilterLayout::new(size, hashes).unwrap();
+                check(SingleFilterSummary::with_seed(layout, levels, 1).unwrap());
+            }
+        }
+        let table = MultilevelLayout::new([size / 4, size / 16, 9, 9]).unwrap().with_slots(3).unwrap();
+        check(PageSummary::with_seed(PageLayout::new(11).unwrap(), &table, 1).unwrap());
+        let layout = InterpolationLayout::new(50).unwrap().into();
+        check(AnySummary::with_digester(&layout, &table, Portable::with_seed(1)).unwrap());
+    }
+}
