@@ -198,15 +198,10 @@ struct DLeft {
     semisort: Semisort,
     group: u32,
     ties: Ties,
-    #[serde(default, with = "DivisionName", skip_serializing_if = "is_usual")]
+    #[serde(default, with = "DivisionName")]
     division: Division,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pages: Option<u64>,
-}
-
-/// Whether bits are divided as they are where nothing is said.
-fn is_usual(division: &Division) -> bool {
-    *division == Division::default()
 }
 
 impl Fields for DLeft {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{
-    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftLayout,
+    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftLayout, Division,
     GrowingLayout, HintChain, HintRule, Hints, InterpolationLayout, Moves, MultilevelLayout,
     MultipleFiltersLayout, OnCrisis, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
@@ -24,7 +24,14 @@ fn a_filter_layout_comes_back_as_it_was() {
     comes_back(&bloom.unwrap(), r#"{"bits":994,"hashes":7,"scheme":"independent-bands"}"#);
     let dleft = DLeftLayout::uneven(&[8, 4], BucketBits::Bits128).unwrap();
     let dleft = dleft.with_semisort(Semisort::One).with_ties(Ties::Random).with_group(2).unwrap();
-    comes_back(&dleft, r#"{"buckets":[8,4],"bucket_bits":128,"semisort":"one","group":2,"ties":"random"}"#);
+    let json = r#"{"buckets":[8,4],"bucket_bits":128,"semisort":"one","group":2,"ties":"random","division":"equal","pages":null}"#;
+    comes_back(&dleft, json);
+    // As it was written before there were pages.
+    let older = r#"{"buckets":[8,4],"bucket_bits":128,"semisort":"one","group":2,"ties":"random"}"#;
+    assert_eq!(serde_json::from_str::<DLeftLayout>(older).unwrap(), dleft);
+    let paged = DLeftLayout::paged(7, BucketBits::Bits64).unwrap().with_division(Division::Uneven);
+    let json = r#"{"buckets":[254,128,128],"bucket_bits":64,"semisort":"paper","group":1,"ties":"left","division":"uneven","pages":7}"#;
+    comes_back(&paged, json);
     comes_back(&BlockedLayout::new(3).unwrap(), r#"{"blocks":3}"#);
     let counting = CountingLayout::new(1000, 7, 4).unwrap().with_counting(Counting::OncePerItem);
     let json =
