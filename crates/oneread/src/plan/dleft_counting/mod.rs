@@ -5,7 +5,7 @@
 //! there are keys.
 //!
 //! # What is exact
-//! The limit for many buckets, to a relative error below 1e-3 for what is above 1e-12. It counts in that keys which share a
+//! The limit for many buckets; real filters of the paper's size erred 1% less often. It counts in that keys which share a
 //! minimal remainder and a bucket are placed together, whatever the loads; [`dleft::churned`] does not. An emptied bucket
 //! starts anew, which is not counted in: at loads of one or two the odds are too high. So they are with minimal remainders of ten bits
 //! or fewer, by up to a fifth: keys that join others often share their cells. With two sizes in a bucket the odds are an upper bound: those

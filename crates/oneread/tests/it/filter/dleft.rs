@@ -455,5 +455,13 @@ fn balancing_is_of_sets() {
     assert_eq!(filter.fingerprints(), 10);
     let distinct: HashSet<u64> = keys.into_iter().collect();
     assert!(distinct.iter().all(|key| filter.contains(key)));
-    assert!(DLeftFilter::from_keys(layout, &(0..1000u64).collect::<Vec<_>>()).is_err());
+    // Far more keys than room, and more in a bucket than a byte counts: refused, and nothing changed.
+    let mut filter = DLeftFilter::with_seed(layout, 1).unwrap();
+    filter.insert(&7u64).unwrap();
+    let before = filter.clone();
+    for count in [24u64, 1000, 1024, 5000] {
+        let digests: Vec<_> = (100..100 + count).map(|key: u64| filter.digester().digest(&key)).collect();
+        assert!(filter.insert_balanced(digests).is_err());
+        assert_eq!(filter, before);
+    }
 }
