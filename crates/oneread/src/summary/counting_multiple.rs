@@ -8,9 +8,9 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::{Range, RangeInclusive};
+use core::ops::RangeInclusive;
 
-use super::batch::{ByLevels, LevelFilters, levels_of_many, look_up};
+use super::batch::{Probed, levels_of_many, sieve};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
@@ -100,11 +100,10 @@ impl Filter<Vec<u64>> {
 }
 
 impl<S: Words> Filter<S> {
-    /// Whether the counters of some probes are above 0, of those that there are.
+    /// Whether all counters of a key are above 0.
     #[inline]
-    fn passes(&self, digest: Digest, probes: Range<u32>) -> bool {
-        let mut probes = probes.start..probes.end.min(self.hashes);
-        probes.all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
+    fn has(&self, digest: Digest) -> bool {
+        (0..self.hashes).all(|index| self.counters.get(probe(digest, index, self.places)) > 0)
     }
 }
 
@@ -177,26 +176,13 @@ impl<D, S: Words> CountingMultiFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
-    levels_of_many!(ByLevels);
+    levels_of_many!(sieve);
 
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
-        self.levels_from(digest, 0)
-    }
-
-    /// The same of a digest that has passed some filters already.
-    #[inline]
-    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
-        let passes = |filter: &&Filter<S>| filter.passes(digest, 0..u32::MAX);
-        match passed + self.filters[passed..].iter().take_while(passes).count() {
-            0 => LevelSet::EMPTY,
-            all if all == self.filters.len() => {
-                let listed = self.list.as_ref().and_then(|(list, words)| list.deepest(words, digest));
-                LevelSet::up_to(listed.unwrap_or(all - 1))
-            }
-            passed => LevelSet::up_to(passed - 1),
-        }
+        let passed = self.filters.iter().take_while(|filter| filter.has(digest)).count();
+        self.levels_after(digest, passed, 1)
     }
 
     /// The largest counter of each filter. Reads all of them.
@@ -219,30 +205,48 @@ impl<D, S: Words> CountingMultiFilter<D, S> {
     }
 }
 
-impl<D, S: Words> LevelFilters for CountingMultiFilter<D, S> {
-    fn filter_count(&self) -> usize {
-        self.filters.len()
-    }
-
+impl<D, S: Words> Probed for CountingMultiFilter<D, S> {
     fn stored_bytes(&self) -> usize {
         self.filters.iter().map(|filter| filter.counters.words().len() * size_of::<u64>()).sum()
     }
 
-    #[inline(always)]
-    fn prefetch(&self, digest: Digest, level: usize, probes: Range<u32>) {
-        let filter = &self.filters[level];
-        let probes = probes.start..probes.end.min(filter.hashes);
-        probes.for_each(|index| filter.counters.prefetch(probe(digest, index, filter.places)));
+    fn filter_count(&self) -> usize {
+        self.filters.len()
     }
 
     #[inline(always)]
-    fn passes(&self, digest: Digest, level: usize, probes: Range<u32>) -> bool {
-        self.filters[level].passes(digest, probes)
+    fn hashes(&self, filter: usize) -> u32 {
+        self.filters[filter].hashes
     }
 
     #[inline(always)]
-    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
-        self.levels_from(digest, passed)
+    fn ask(&self, digest: Digest, filter: usize, index: u32) -> u64 {
+        let filter = &self.filters[filter];
+        let place = probe(digest, index, filter.places);
+        filter.counters.prefetch(place);
+        place
+    }
+
+    #[inline(always)]
+    fn value(&self, filter: usize, place: u64) -> u8 {
+        (self.filters[filter].counters.get(place) > 0).into()
+    }
+
+    #[inline(always)]
+    fn levels_after(&self, digest: Digest, passed: usize, _: u8) -> LevelSet {
+        match passed {
+            0 => LevelSet::EMPTY,
+            all if all == self.filters.len() => {
+                let listed = self.list.as_ref().and_then(|(list, words)| list.deepest(words, digest));
+                LevelSet::up_to(listed.unwrap_or(all - 1))
+            }
+            passed => LevelSet::up_to(passed - 1),
+        }
+    }
+
+    #[inline(always)]
+    fn levels_alone(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
     }
 }
 
@@ -263,7 +267,7 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
     }
 
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        look_up(&ByLevels(self), digests.iter().copied(), answer);
+        sieve(self, digests, answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

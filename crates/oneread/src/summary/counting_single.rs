@@ -8,6 +8,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::batch::{Probed, levels_of_many, sieve};
 use super::error::check_level;
 use super::single::{cell, levels_of_cell};
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors};
@@ -127,6 +128,8 @@ impl<D, S: Words> CountingSingleFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
+    levels_of_many!(sieve);
+
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
@@ -149,6 +152,44 @@ impl<D, S: Words> CountingSingleFilter<D, S> {
     }
 }
 
+/// A place is a cell, of which there is a counter for each level.
+impl<D, S: Words> Probed for CountingSingleFilter<D, S> {
+    fn stored_bytes(&self) -> usize {
+        self.levels.iter().map(|counters| counters.words().len() * size_of::<u64>()).sum()
+    }
+
+    fn filter_count(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn hashes(&self, _: usize) -> u32 {
+        self.layout.filter().hashes()
+    }
+
+    #[inline(always)]
+    fn ask(&self, digest: Digest, _: usize, band: u32) -> u64 {
+        let cell = cell(self.layout.filter(), digest, band);
+        self.levels.iter().for_each(|counters| counters.prefetch(cell));
+        cell
+    }
+
+    #[inline(always)]
+    fn value(&self, _: usize, cell: u64) -> u8 {
+        self.deepest(cell) as u8
+    }
+
+    #[inline(always)]
+    fn levels_after(&self, _: Digest, _: usize, smallest: u8) -> LevelSet {
+        levels_of_cell(smallest.into())
+    }
+
+    #[inline(always)]
+    fn levels_alone(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
+    }
+}
+
 impl<D> Summary for CountingSingleFilterSummary<D> {
     type Digester = D;
 
@@ -162,6 +203,10 @@ impl<D> Summary for CountingSingleFilterSummary<D> {
 
     fn lookup(&self, digest: Digest) -> LevelSet {
         self.levels_of_digest(digest)
+    }
+
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        sieve(self, digests, answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

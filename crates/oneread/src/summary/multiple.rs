@@ -10,9 +10,8 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::Range;
 
-use super::batch::{ByLevels, LevelFilters, levels_of_many, look_up};
+use super::batch::{Probed, levels_of_many, sieve};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
@@ -137,24 +136,17 @@ impl<D, S: Words> MultiFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
-    levels_of_many!(ByLevels);
+    levels_of_many!(sieve);
 
     /// The levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
-        self.levels_from(digest, 0)
-    }
-
-    /// The same of a digest that has passed some filters already.
-    #[inline]
-    fn levels_from(&self, digest: Digest, mut passed: usize) -> LevelSet {
-        for filter in &self.filters[passed..] {
+        for (passed, filter) in self.filters.iter().enumerate() {
             if !(0..filter.hashes).all(|index| self.bit(filter.bit(digest, index))) {
-                return if passed == 0 { LevelSet::EMPTY } else { LevelSet::up_to(passed - 1) };
+                return self.levels_after(digest, passed, 0);
             }
-            passed += 1;
         }
-        LevelSet::up_to(self.listed(digest).unwrap_or(passed - 1))
+        self.levels_after(digest, self.filters.len(), 1)
     }
 
     /// The level of a key that is in the list, or may be.
@@ -183,32 +175,44 @@ impl<D, S: Words> MultiFilter<D, S> {
     }
 }
 
-impl<D, S: Words> LevelFilters for MultiFilter<D, S> {
-    fn filter_count(&self) -> usize {
-        self.filters.len()
-    }
-
+impl<D, S: Words> Probed for MultiFilter<D, S> {
     fn stored_bytes(&self) -> usize {
         self.words.len() * size_of::<u64>()
     }
 
-    #[inline(always)]
-    fn prefetch(&self, digest: Digest, level: usize, probes: Range<u32>) {
-        let filter = self.filters[level];
-        let probes = probes.start..probes.end.min(filter.hashes);
-        probes.for_each(|index| self.words.prefetch((filter.bit(digest, index) / 64) as usize));
+    fn filter_count(&self) -> usize {
+        self.filters.len()
     }
 
     #[inline(always)]
-    fn passes(&self, digest: Digest, level: usize, probes: Range<u32>) -> bool {
-        let filter = self.filters[level];
-        let mut probes = probes.start..probes.end.min(filter.hashes);
-        probes.all(|index| self.bit(filter.bit(digest, index)))
+    fn hashes(&self, filter: usize) -> u32 {
+        self.filters[filter].hashes
     }
 
     #[inline(always)]
-    fn levels_from(&self, digest: Digest, passed: usize) -> LevelSet {
-        self.levels_from(digest, passed)
+    fn ask(&self, digest: Digest, filter: usize, index: u32) -> u64 {
+        let bit = self.filters[filter].bit(digest, index);
+        self.words.prefetch((bit / 64) as usize);
+        bit
+    }
+
+    #[inline(always)]
+    fn value(&self, _: usize, bit: u64) -> u8 {
+        self.bit(bit).into()
+    }
+
+    #[inline(always)]
+    fn levels_after(&self, digest: Digest, passed: usize, _: u8) -> LevelSet {
+        match passed {
+            0 => LevelSet::EMPTY,
+            all if all == self.filters.len() => LevelSet::up_to(self.listed(digest).unwrap_or(all - 1)),
+            passed => LevelSet::up_to(passed - 1),
+        }
+    }
+
+    #[inline(always)]
+    fn levels_alone(&self, digest: Digest) -> LevelSet {
+        self.levels_of_digest(digest)
     }
 }
 
@@ -229,7 +233,7 @@ impl<D> Summary for MultiFilterSummary<D> {
     }
 
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        look_up(&ByLevels(self), digests.iter().copied(), answer);
+        sieve(self, digests, answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::batch::{Staged, look_up};
+use super::batch::{Stepped, look_ahead};
 use super::error::check_level;
 use super::{BuildError, ChangeError, DOMAIN, LevelSet, Summary, constructors};
 use crate::bits::{Counters, counter_words, zeroed};
@@ -121,29 +121,20 @@ impl<D> PageSummary<D> {
 }
 
 /// The buckets of all levels, which all are looked at.
-impl<D> Staged for PageSummary<D> {
-    const STAGES: usize = 1;
+impl<D> Stepped for PageSummary<D> {
+    const STEPS: usize = 1;
 
     fn stored_bytes(&self) -> usize {
         self.strings.words().len() * size_of::<u64>()
     }
 
     #[inline(always)]
-    fn prefetch(&self, digest: Digest, _: usize) {
+    fn ask(&self, digest: Digest, _: usize) {
         (0..self.level_count()).for_each(|level| self.strings.prefetch(self.slots(digest, level).start));
     }
 
-    fn decide(&self, _: Digest, _: usize) -> Option<LevelSet> {
-        None
-    }
-
     #[inline(always)]
-    fn rest(&self, digest: Digest) -> LevelSet {
-        self.lookup(digest)
-    }
-
-    #[inline(always)]
-    fn answer(&self, digest: Digest) -> LevelSet {
+    fn levels_alone(&self, digest: Digest) -> LevelSet {
         self.lookup(digest)
     }
 }
@@ -166,7 +157,7 @@ impl<D> Summary for PageSummary<D> {
     }
 
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        look_up(self, digests.iter().copied(), answer);
+        look_ahead(self, digests, answer);
     }
 
     /// # Errors

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{FIRST, Staged, levels_of_many, look_up};
+use super::batch::{Probed, levels_of_many, sieve};
 use super::cells::Cells;
 use super::error::check_level;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
@@ -114,7 +114,7 @@ impl<D, S: Words> SingleFilter<D, S> {
         self.levels_of_digest(self.digester.digest(key))
     }
 
-    levels_of_many!();
+    levels_of_many!(sieve);
 
     /// The levels where the key of a digest can be.
     #[inline]
@@ -130,35 +130,39 @@ impl<D, S: Words> SingleFilter<D, S> {
     }
 }
 
-/// The first bands, where most absent keys have a cell of 0, then the others.
-impl<D, S: Words> Staged for SingleFilter<D, S> {
-    const STAGES: usize = 2;
-
+impl<D, S: Words> Probed for SingleFilter<D, S> {
     fn stored_bytes(&self) -> usize {
         self.cells.words().len() * size_of::<u64>()
     }
 
-    #[inline(always)]
-    fn prefetch(&self, digest: Digest, stage: usize) {
-        let hashes = self.layout.hashes();
-        let bands = if stage == 0 { 0..FIRST.min(hashes) } else { FIRST..hashes };
-        bands.for_each(|band| self.cells.prefetch(cell(self.layout, digest, band)));
+    fn filter_count(&self) -> usize {
+        1
     }
 
     #[inline(always)]
-    fn decide(&self, digest: Digest, stage: usize) -> Option<LevelSet> {
-        let mut bands = if stage == 0 { 0..FIRST.min(self.layout.hashes()) } else { 0..0 };
-        let absent = bands.any(|band| self.cells.get(cell(self.layout, digest, band)) == 0);
-        absent.then_some(LevelSet::EMPTY)
+    fn hashes(&self, _: usize) -> u32 {
+        self.layout.hashes()
     }
 
     #[inline(always)]
-    fn rest(&self, digest: Digest) -> LevelSet {
-        self.levels_of_digest(digest)
+    fn ask(&self, digest: Digest, _: usize, band: u32) -> u64 {
+        let cell = cell(self.layout, digest, band);
+        self.cells.prefetch(cell);
+        cell
     }
 
     #[inline(always)]
-    fn answer(&self, digest: Digest) -> LevelSet {
+    fn value(&self, _: usize, cell: u64) -> u8 {
+        self.cells.get(cell) as u8
+    }
+
+    #[inline(always)]
+    fn levels_after(&self, _: Digest, _: usize, smallest: u8) -> LevelSet {
+        levels_of_cell(u64::from(smallest).min(self.levels as u64))
+    }
+
+    #[inline(always)]
+    fn levels_alone(&self, digest: Digest) -> LevelSet {
         self.levels_of_digest(digest)
     }
 }
@@ -180,7 +184,7 @@ impl<D> Summary for SingleFilterSummary<D> {
     }
 
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        look_up(self, digests.iter().copied(), answer);
+        sieve(self, digests, answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {

@@ -11,10 +11,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::batch::{Stepped, look_ahead};
 use super::error::check_level;
 use super::single::check_levels;
 use super::{BuildError, ChangeError, DOMAIN, LevelSet, Summary, constructors};
-use crate::bits::{Words, reserved};
+use crate::bits::{Words, prefetch, reserved};
 use crate::hash::{Digest, Portable};
 use crate::layout::InterpolationLayout;
 
@@ -89,17 +90,20 @@ pub(super) fn block_of(string: u128, widths: Widths, block_bits: u32) -> usize {
     if block_bits == 0 { 0 } else { (string >> (widths.string - block_bits)) as usize }
 }
 
+/// The 32 bits of a string that tell where it must be among strings which begin with the same bits.
+#[inline]
+fn leading(string: u128, widths: Widths, same_bits: u32) -> u64 {
+    let within = widths.string - same_bits;
+    let own = if within == 128 { string } else { string & ((1 << within) - 1) };
+    if within > 32 { (own >> (within - 32)) as u64 } else { (own << (32 - within)) as u64 }
+}
+
 /// The first entry whose string is not below one, where all begin with the same bits.
 ///
 /// Two guesses by interpolation, then a halving: random strings are found by the guesses, any others by the halvings, and strings that
 /// are not in order end the search all the same.
 fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same_bits: u32) -> usize {
-    let within = widths.string - same_bits;
-    // The upper bits of what varies in a block tell where a string must be.
-    let leading = |string: u128| {
-        let own = if within == 128 { string } else { string & ((1 << within) - 1) };
-        if within > 32 { (own >> (within - 32)) as u64 } else { (own << (32 - within)) as u64 }
-    };
+    let leading = |string| leading(string, widths, same_bits);
     let target = leading(string);
     let (mut low, mut high) = (0, entries.len());
     let (mut low_value, mut high_value) = (0, 1u64 << 32);
@@ -207,6 +211,34 @@ impl<D> InterpolationSummary<D> {
     }
 }
 
+/// The block, then the entry that is guessed first: the others are near.
+impl<D> Stepped for InterpolationSummary<D> {
+    const STEPS: usize = 2;
+
+    fn stored_bytes(&self) -> usize {
+        self.byte_len() as usize
+    }
+
+    #[inline(always)]
+    fn ask(&self, digest: Digest, step: usize) {
+        let string = string_of(digest, self.widths);
+        let block = self.block_of(string);
+        if step == 0 {
+            prefetch(&self.blocks, block);
+        } else {
+            let entries = &self.blocks[block];
+            let part = u128::from(leading(string, self.widths, self.block_bits));
+            let bit = (part * u128::from(entries.len() as u64) >> 32) as u64 * self.widths.entry();
+            prefetch(&entries.words, (bit / 64) as usize);
+        }
+    }
+
+    #[inline(always)]
+    fn levels_alone(&self, digest: Digest) -> LevelSet {
+        self.lookup(digest)
+    }
+}
+
 impl<D> Summary for InterpolationSummary<D> {
     type Digester = D;
 
@@ -221,6 +253,10 @@ impl<D> Summary for InterpolationSummary<D> {
     fn lookup(&self, digest: Digest) -> LevelSet {
         let string = string_of(digest, self.widths);
         levels_of(&self.blocks[self.block_of(string)], string, self.widths, self.block_bits)
+    }
+
+    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
+        look_ahead(self, digests, answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
