@@ -16,6 +16,7 @@ mod huge_pages;
 mod line;
 mod little_endian;
 mod prefetch;
+mod zeros;
 
 pub use atomic::AtomicWords;
 pub use counters::Counters;
@@ -24,6 +25,7 @@ pub use little_endian::LittleEndian;
 
 pub(crate) use counters::counter_words;
 pub(crate) use prefetch::prefetch;
+pub(crate) use zeros::zero_words;
 
 use alloc::vec::Vec;
 use core::fmt;

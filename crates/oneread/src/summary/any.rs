@@ -121,6 +121,18 @@ impl<D> Summary for AnySummary<D> {
         self.inner_mut().reset(generation);
     }
 
+    fn emptied(&self, generation: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        D: Clone,
+    {
+        Ok(match self {
+            Self::Interpolation(summary) => Self::Interpolation(summary.emptied(generation)?),
+            Self::Single(summary) => Self::Single(summary.emptied(generation)?),
+            Self::Multiple(summary) => Self::Multiple(summary.emptied(generation)?),
+        })
+    }
+
     fn byte_len(&self) -> u64 {
         self.inner().byte_len()
     }

@@ -7,9 +7,9 @@
 //!   pass, a key's places are asked for some keys before they are looked at.
 //! - [`look_ahead`], for lookups that read a few places one after the other, whatever is there.
 //!
-//! Why so: with ten million keys in the paper's multiple filters, in interleaved rounds on a loaded machine, the sieve took half the time of
-//! single lookups of keys that are there (1.9 to 2.0 times as fast) and 0.4 of it of those that are not (2.3 to 2.7 times). Groups of 32 keys
-//! that ask for all they need and then wait were 1.2 and 1.1 times as fast: each group waits for its last line, and prefetches what
+//! Why so: with ten million keys in the paper's multiple filters, in interleaved rounds on a loaded machine, the sieve was 1.9 to 2.1 times as
+//! fast as single lookups for keys that are there and 2.3 to 3.2 times for those that are not. (Single filter: 3.4 and 3.7; counters: 1.9
+//! and 2.8. Looking ahead: strings in blocks 1.9, by buckets 4.0.) Groups of 32 keys that ask for all they need and then wait were 1.2 and 1.1 times as fast: each group waits for its last line, and prefetches what
 //! early failures make useless. A ring of keys that each go on as soon as their own line has come was as fast as the sieve for keys that are
 //! there and slower for others, since each step of it is a branch that nobody can predict. To ask for fewer lines is not possible: 15
 //! random lines a key take as long as the sieve for a key that is there, with nothing done with them.

@@ -5,7 +5,7 @@
 //! used. Else as [`Counters`]. Bytes are those of little-endian words.
 
 use super::BuildError;
-use crate::bits::{Counters, Words, counter_words, zeroed};
+use crate::bits::{Counters, Words, counter_words, zero_words};
 use crate::layout::{CellPacking, LayoutError};
 use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ pub(super) fn words_for(packing: CellPacking, cells: u64) -> Option<u64> {
 impl Cells<Vec<u64>> {
     pub(super) fn zeroed(packing: CellPacking, cells: u64) -> Result<Self, BuildError> {
         let too_large = LayoutError::TooLarge { what: "cells", expected: u64::MAX, found: cells };
-        Ok(Self::over_words(packing, zeroed(0, words_for(packing, cells).ok_or(too_large)?)?))
+        Ok(Self::over_words(packing, zero_words(words_for(packing, cells).ok_or(too_large)?)?))
     }
 
     /// Raises a cell to a value, unless it is higher already.

@@ -14,7 +14,7 @@ use super::batch::{Probed, levels_of_many, sieve};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
-use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
+use crate::bits::{Counters, LittleEndian, Words, counter_words, zero_words};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MOST_HASHES};
@@ -116,11 +116,11 @@ impl<D> CountingMultiFilterSummary<D> {
     /// If there is no memory for it.
     pub fn with_digester(layout: CountingFiltersLayout, digester: D) -> Result<Self, BuildError> {
         let list_bits = layout.filters().list_bits();
-        let list = if list_bits > 0 { Some(zeroed(0, list_bits.div_ceil(64))?) } else { None };
+        let list = if list_bits > 0 { Some(zero_words(list_bits.div_ceil(64))?) } else { None };
         let mut filters = Vec::new();
         for (&(places, _), &(bits, _)) in layout.filters().filters().iter().zip(layout.counters()) {
             let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: places };
-            filters.push(zeroed(0, counter_words(places, bits).ok_or(too_large)?)?);
+            filters.push(zero_words(counter_words(places, bits).ok_or(too_large)?)?);
         }
         Ok(Self::over_words(layout, digester, filters, list))
     }
@@ -315,6 +315,14 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
         if let Some((_, words)) = &mut self.list {
             words.fill(0);
         }
+    }
+
+    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        D: Clone,
+    {
+        Self::with_digester(self.layout.clone(), self.digester.clone())
     }
 
     fn byte_len(&self) -> u64 {

@@ -12,7 +12,7 @@ use super::batch::{Probed, levels_of_many, sieve};
 use super::error::check_level;
 use super::single::{cell, levels_of_cell};
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors};
-use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
+use crate::bits::{Counters, LittleEndian, Words, counter_words, zero_words};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{CountingCellsLayout, LayoutError};
@@ -73,7 +73,7 @@ impl<D> CountingSingleFilterSummary<D> {
         for &bits in layout.counter_bits() {
             let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: cells };
             let words = counter_words(cells, bits).ok_or(too_large)?;
-            levels.push(zeroed(0, words)?);
+            levels.push(zero_words(words)?);
         }
         Ok(Self::over_words(layout, digester, levels))
     }
@@ -240,6 +240,14 @@ impl<D> Summary for CountingSingleFilterSummary<D> {
 
     fn reset(&mut self, _: u32) {
         self.levels.iter_mut().for_each(Counters::clear);
+    }
+
+    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        D: Clone,
+    {
+        Self::with_digester(self.layout.clone(), self.digester.clone())
     }
 
     fn byte_len(&self) -> u64 {

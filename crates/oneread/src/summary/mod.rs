@@ -48,7 +48,7 @@ pub use error::{BuildError, ChangeError};
 pub use interpolation::{InterpolationArray, InterpolationSummary, InterpolationView};
 pub use level_set::LevelSet;
 pub use multiple::{MultiFilter, MultiFilterSummary, MultiFilterView};
-pub use page::PageSummary;
+pub use page::{Page, PageSummary, PageView};
 pub use single::{SingleFilter, SingleFilterSummary, SingleFilterView};
 pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, RejoinError, Stats, Summarized};
 
@@ -121,6 +121,24 @@ pub trait Summary {
     /// Forgets all keys. The table's hash functions are now of this
     /// [generation](crate::table::MultilevelTable::generation).
     fn reset(&mut self, generation: u32);
+
+    /// Another summary of the same layout, without keys, for hash functions of this [`generation`](Self::reset).
+    ///
+    /// A [`LazilyDeleting`] map makes one when it begins to rebuild in steps. Those of this library take zeroed memory from the system, which
+    /// costs nothing until it is used, so that beginning takes no longer for a large summary than for a small one (strings in blocks: for
+    /// every 64 keys 32 bytes are written). As it stands here it copies the summary and resets the copy.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    fn emptied(&self, generation: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        Self::Digester: Clone,
+    {
+        let mut summary = self.clone();
+        summary.reset(generation);
+        Ok(summary)
+    }
 
     /// The bytes of its content, as the plans count them: what is allocated is rounded up to whole words.
     fn byte_len(&self) -> u64;

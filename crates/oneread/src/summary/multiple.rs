@@ -15,7 +15,7 @@ use super::batch::{Probed, levels_of_many, sieve};
 use super::error::check_level;
 use super::list::List;
 use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
-use crate::bits::{LittleEndian, Words, zeroed};
+use crate::bits::{LittleEndian, Words, zero_words};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::MultipleFiltersLayout;
@@ -91,7 +91,7 @@ impl<D> MultiFilterSummary<D> {
     /// # Errors
     /// If there is no memory for it.
     pub fn with_digester(layout: MultipleFiltersLayout, digester: D) -> Result<Self, BuildError> {
-        let words = zeroed(0, layout.bits().div_ceil(64))?;
+        let words = zero_words(layout.bits().div_ceil(64))?;
         Ok(Self::over_words(layout, digester, words))
     }
 
@@ -268,6 +268,14 @@ impl<D> Summary for MultiFilterSummary<D> {
 
     fn reset(&mut self, _: u32) {
         self.words.fill(0);
+    }
+
+    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        D: Clone,
+    {
+        Self::with_digester(self.layout.clone(), self.digester.clone())
     }
 
     fn byte_len(&self) -> u64 {

@@ -8,13 +8,28 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::batch::{Stepped, look_ahead};
+use super::batch::{Stepped, levels_of_many, look_ahead};
 use super::error::check_level;
 use super::{BuildError, ChangeError, DOMAIN, LevelSet, Summary, constructors};
-use crate::bits::{Counters, counter_words, zeroed};
-use crate::hash::{Digest, Portable, reduce};
+use crate::bits::{Counters, LittleEndian, OutOfMemory, Words, counter_words, zero_words};
+use crate::bytes::View;
+use crate::hash::{Digest, Digester, Portable, reduce};
 use crate::layout::{LayoutError, Moves, MultilevelLayout, PageLayout};
-use crate::table::placement::Placement;
+use crate::table::placement::Geometry;
+
+/// Strings by buckets over words of storage `S`; use its named forms, [`PageSummary`] and [`PageView`].
+#[derive(Clone)]
+pub struct Page<D, S> {
+    pub(super) layout: PageLayout,
+    /// The table's layout, without what does not say where a bucket is.
+    pub(super) table: MultilevelLayout,
+    pub(super) digester: D,
+    /// Which hash functions the table has.
+    pub(super) generation: u32,
+    /// Knows the bucket of a digest in a level.
+    pub(super) buckets: Geometry,
+    pub(super) strings: Counters<S>,
+}
 
 /// A small filter for each bucket of the table: the short strings of its items. Keys leave without counters.
 ///
@@ -52,16 +67,10 @@ use crate::table::placement::Placement;
 /// assert_eq!((summary.lookup(key), summary.byte_len()), (LevelSet::EMPTY, 900));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct PageSummary<D = Portable> {
-    pub(super) layout: PageLayout,
-    /// The table's layout, without what does not say where a bucket is.
-    pub(super) table: MultilevelLayout,
-    pub(super) digester: D,
-    /// Knows the bucket of a digest in a level, and nothing of what is where.
-    pub(super) buckets: Placement,
-    pub(super) strings: Counters<Vec<u64>>,
-}
+pub type PageSummary<D = Portable> = Page<D, Vec<u64>>;
+
+/// A [`PageSummary`] queried where its bytes lie.
+pub type PageView<'a, D = Portable> = View<'a, Page<D, LittleEndian<'a>>>;
 
 constructors!(PageSummary, layout: PageLayout, table: &MultilevelLayout);
 
@@ -86,13 +95,50 @@ impl<D> PageSummary<D> {
         let too_large = LayoutError::TooLarge { what: "slots", expected: u64::MAX, found: slots };
         let words = counter_words(slots, bits).ok_or(too_large)?;
         let table = geometry(table)?;
-        let buckets = Placement::new(&table)?;
-        Ok(Self { layout, table, digester, buckets, strings: Counters::new(zeroed(0, words)?, bits) })
+        let strings = Counters::new(zero_words(words)?, bits);
+        Ok(Self::over_strings(layout, table, digester, 0, strings)?)
+    }
+
+    fn set(&mut self, at: u64, string: u64) {
+        self.strings.cells(self.layout.fingerprint_bits()).update(at, |_| string);
+    }
+}
+
+impl<D, S: Words> Page<D, S> {
+    /// The strings of a table that has hash functions of this generation.
+    pub(super) fn over_strings(
+        layout: PageLayout,
+        table: MultilevelLayout,
+        digester: D,
+        generation: u32,
+        strings: Counters<S>,
+    ) -> Result<Self, OutOfMemory> {
+        let buckets = Geometry::of(&table, generation)?;
+        Ok(Self { layout, table, digester, generation, buckets, strings })
     }
 
     /// The layout it was made with.
     pub fn layout(&self) -> PageLayout {
         self.layout
+    }
+
+    /// The levels where a key can be.
+    #[inline]
+    pub fn levels_of<Q: ?Sized>(&self, key: &Q) -> LevelSet
+    where
+        D: Digester<Q>,
+    {
+        self.levels_of_digest(self.digester.digest(key))
+    }
+
+    levels_of_many!(look_ahead);
+
+    /// The levels where the key of a digest can be.
+    #[inline]
+    pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
+        let string = self.string(digest);
+        let has = |&level: &usize| self.slot_with(digest, level, string).is_some();
+        LevelSet::shallowest_first((0..self.table.level_count()).filter(has))
     }
 
     /// The string of a digest; never 0, which stands for none.
@@ -104,24 +150,18 @@ impl<D> PageSummary<D> {
     /// The slots of a digest's bucket in a level.
     #[inline]
     fn slots(&self, digest: Digest, level: usize) -> Range<u64> {
-        let before: u64 = self.table.levels()[..level].iter().sum();
-        let slots = u64::from(self.table.slots());
-        let start = (before + self.buckets.bucket(digest, level)) * slots;
-        start..start + slots
+        let places = self.buckets.places_in(digest, level);
+        places.start as u64..places.end as u64
     }
 
     /// A slot of a digest's bucket in a level with this string.
     fn slot_with(&self, digest: Digest, level: usize, string: u64) -> Option<u64> {
         self.slots(digest, level).find(|&at| self.strings.get(at) == string)
     }
-
-    fn set(&mut self, at: u64, string: u64) {
-        self.strings.cells(self.layout.fingerprint_bits()).update(at, |_| string);
-    }
 }
 
 /// The buckets of all levels, which all are looked at.
-impl<D> Stepped for PageSummary<D> {
+impl<D, S: Words> Stepped for Page<D, S> {
     const STEPS: usize = 1;
 
     fn stored_bytes(&self) -> usize {
@@ -130,12 +170,13 @@ impl<D> Stepped for PageSummary<D> {
 
     #[inline(always)]
     fn ask(&self, digest: Digest, _: usize) {
-        (0..self.level_count()).for_each(|level| self.strings.prefetch(self.slots(digest, level).start));
+        (0..self.table.level_count())
+            .for_each(|level| self.strings.prefetch(self.slots(digest, level).start));
     }
 
     #[inline(always)]
     fn levels_alone(&self, digest: Digest) -> LevelSet {
-        self.lookup(digest)
+        self.levels_of_digest(digest)
     }
 }
 
@@ -151,9 +192,7 @@ impl<D> Summary for PageSummary<D> {
     }
 
     fn lookup(&self, digest: Digest) -> LevelSet {
-        let string = self.string(digest);
-        let has = |&level: &usize| self.slot_with(digest, level, string).is_some();
-        LevelSet::shallowest_first((0..self.level_count()).filter(has))
+        self.levels_of_digest(digest)
     }
 
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
@@ -194,10 +233,20 @@ impl<D> Summary for PageSummary<D> {
 
     fn reset(&mut self, generation: u32) {
         self.strings.clear();
-        if self.buckets.generation() != generation {
-            self.buckets = Placement::with_generation(&self.table, generation)
-                .expect("there was memory for one of the same size, which is given back");
+        if self.generation != generation {
+            self.buckets = Geometry::new(&self.table, generation);
+            self.generation = generation;
         }
+    }
+
+    fn emptied(&self, generation: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        D: Clone,
+    {
+        let strings = zero_words(self.strings.words().len() as u64)?;
+        let strings = Counters::new(strings, self.layout.fingerprint_bits());
+        Ok(Self::over_strings(self.layout, self.table.clone(), self.digester.clone(), generation, strings)?)
     }
 
     fn byte_len(&self) -> u64 {
@@ -213,9 +262,9 @@ impl<D> Summary for PageSummary<D> {
     }
 }
 
-impl<D> fmt::Debug for PageSummary<D> {
+impl<D, S> fmt::Debug for Page<D, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PageSummary")
+        f.debug_struct("Page")
             .field("fingerprint_bits", &self.layout.fingerprint_bits())
             .field("levels", &self.table.levels())
             .field("slots", &self.table.slots())

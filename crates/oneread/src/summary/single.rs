@@ -211,6 +211,14 @@ impl<D> Summary for SingleFilterSummary<D> {
         self.cells.clear();
     }
 
+    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        D: Clone,
+    {
+        Self::with_digester(self.layout, self.levels, self.digester.clone())
+    }
+
     fn byte_len(&self) -> u64 {
         match &self.cells {
             Cells::ThreeAByte(_) => self.layout.cells().div_ceil(3),

@@ -293,6 +293,14 @@ impl<D> Summary for InterpolationSummary<D> {
         self.len = 0;
     }
 
+    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    where
+        Self: Clone,
+        D: Clone,
+    {
+        Self::divided(self.layout, self.levels, self.block_bits, self.digester.clone())
+    }
+
     fn byte_len(&self) -> u64 {
         let bits = self.len as u64 * self.widths.entry();
         let blocks = if self.block_bits == 0 { 0 } else { size_of_val(self.blocks.as_slice()) as u64 };

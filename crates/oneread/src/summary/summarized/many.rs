@@ -8,8 +8,11 @@ use crate::hash::{Digest, Digester};
 use crate::summary::{LevelSet, Summary};
 use crate::table::MultilevelTable;
 
-/// Keys that are looked up together: about as many reads as a core has under way at a time.
-const BATCH: usize = 16;
+/// Keys that are looked up together: in the summary first, for which a few hundred are best.
+const BATCH: usize = 256;
+
+/// Keys between asking for a bucket and reading it: about as many reads as a core has under way at a time.
+const AHEAD: usize = 16;
 
 impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
     /// Looks many keys up, and counts the lookups; `answer` gets the values in the order of the keys.
@@ -57,25 +60,34 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         D: Digester<Q>,
     {
         let mut keys = keys.into_iter();
+        let all = LevelSet::shallowest_first(0..self.table.placement().level_count());
         loop {
-            let mut batch = [None; BATCH];
+            let mut batch: [Option<&'q Q>; BATCH] = [None; BATCH];
+            let mut digests = [Digest::from_halves(0, 0); BATCH];
             let mut filled = 0;
-            for (slot, key) in batch.iter_mut().zip(keys.by_ref()) {
-                let digest: Digest = self.table.digester().digest(key);
-                *slot = Some((key, digest, LevelSet::EMPTY));
+            for ((slot, digest), key) in batch.iter_mut().zip(&mut digests).zip(keys.by_ref()) {
+                *digest = self.table.digester().digest(key);
+                *slot = Some(key);
                 filled += 1;
             }
-            if filled == 0 {
-                return;
+            let (digests, mut levels) = (&digests[..filled], [all; BATCH]);
+            if self.trusted {
+                let mut answers = levels.iter_mut();
+                self.summary.lookup_many(digests, &mut |levels| {
+                    if let Some(answer) = answers.next() {
+                        *answer = levels;
+                    }
+                });
             }
-            for (_, digest, levels) in batch.iter_mut().flatten() {
-                *levels = self.levels_of(*digest);
-                if let Some(level) = levels.first() {
-                    self.table.prefetch(self.table.placement().places_in(*digest, level).start);
+            let ask = |at: usize| {
+                if let Some(level) = digests.get(at).and_then(|_| levels[at].first()) {
+                    self.table.prefetch(self.table.placement().places_in(digests[at], level).start);
                 }
-            }
-            for (key, digest, levels) in batch.iter().flatten() {
-                let lookup: Lookup = self.find_in(*levels, *digest, *key, &accepts);
+            };
+            (0..AHEAD).for_each(ask);
+            for (at, key) in batch.iter().flatten().enumerate() {
+                ask(at + AHEAD);
+                let lookup: Lookup = self.find_in(levels[at], digests[at], *key, &accepts);
                 self.tally.count(&lookup);
                 found(lookup.place);
             }

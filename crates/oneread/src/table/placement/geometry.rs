@@ -10,6 +10,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::bits::OutOfMemory;
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::{Maps, MultilevelLayout, Restriction};
 
@@ -27,7 +28,7 @@ struct Extent {
 
 /// The places of a layout and the hash functions that lead to them.
 #[derive(Clone, Debug)]
-pub(super) struct Geometry {
+pub(crate) struct Geometry {
     levels: Vec<Extent>,
     slots: usize,
     stash: Range<usize>,
@@ -48,7 +49,7 @@ pub(super) struct Bucket {
 
 impl Geometry {
     /// The places of a layout, which must be few enough for a `usize`; `generation` tells hash functions apart.
-    pub(super) fn new(layout: &MultilevelLayout, generation: u32) -> Self {
+    pub(crate) fn new(layout: &MultilevelLayout, generation: u32) -> Self {
         let slots = layout.slots() as usize;
         let mut start = 0;
         let extent = |&buckets: &u64| {
@@ -74,6 +75,19 @@ impl Geometry {
             }
         }
         geometry
+    }
+
+    /// The same for any layout, or an error if it has too many places.
+    pub(crate) fn of(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
+        let places = layout.capacity() + u64::from(layout.stash());
+        usize::try_from(places).map_err(|_| OutOfMemory { bytes: places / 8 })?;
+        Ok(Self::new(layout, generation))
+    }
+
+    /// The places of a digest's bucket in a level.
+    #[inline]
+    pub(crate) fn places_in(&self, digest: Digest, level: usize) -> Range<usize> {
+        self.places_of(self.choice(digest, level))
     }
 
     #[inline(always)]

@@ -27,7 +27,8 @@ use crate::bits::OutOfMemory;
 use crate::hash::Digest;
 use crate::layout::{Moves, MultilevelLayout};
 
-use geometry::{Bucket, Geometry};
+use geometry::Bucket;
+pub(crate) use geometry::Geometry;
 use hints::HintTable;
 use occupancy::Occupancy;
 pub(super) use view::SavedPlaces;
@@ -144,9 +145,7 @@ impl Placement {
     /// # Errors
     /// If there is no memory for the bits and hints.
     pub fn with_generation(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
-        let places = layout.capacity() + u64::from(layout.stash());
-        usize::try_from(places).map_err(|_| OutOfMemory { bytes: places / 8 })?;
-        let geometry = Geometry::new(layout, generation);
+        let geometry = Geometry::of(layout, generation)?;
         let hints = match layout.moves().hints() {
             Some(hints) => Some(HintTable::new(hints, layout.buckets())?),
             None => None,

@@ -3,12 +3,12 @@
 use oneread::bytes::Saved;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{
-    CountingFiltersLayout, InterpolationLayout, ListLayout, MultilevelLayout, MultipleFiltersLayout,
-    PageLayout, SingleFilterLayout,
+    CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, ListLayout, MultilevelLayout,
+    MultipleFiltersLayout, PageLayout, SingleFilterLayout,
 };
 use oneread::summary::{
-    AnySummary, CountingMultiFilterSummary, LevelSet, MultiFilterSummary, MultiFilterView, PageSummary,
-    SingleFilterSummary, Summary,
+    AnySummary, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, LevelSet,
+    MultiFilterSummary, MultiFilterView, PageSummary, SingleFilterSummary, Summary,
 };
 
 /// Half a megabyte is where batches begin to ask for memory: this is more in every form, and less in the small ones.
@@ -25,7 +25,7 @@ fn check<S: Summary>(mut summary: S) -> S {
     for key in 0..KEYS {
         _ = summary.insert(digest(key), (key % 7).min(3) as usize % summary.level_count());
     }
-    for count in [0, 1, 31, 32, 33, 64, 2 * KEYS] {
+    for count in [0, 1, 7, 8, 9, 31, 32, 33, 64, 511, 512, 513, 2 * KEYS, 1025] {
         let digests: Vec<_> = (0..count).map(|key| digest(key * 7 % (2 * KEYS))).collect();
         let mut answers = Vec::new();
         summary.lookup_many(&digests, &mut |levels| answers.push(levels));
@@ -41,7 +41,7 @@ fn batches_answer_as_single_lookups_do() {
     for size in [SMALL, LARGE] {
         // More or fewer levels than the stages look at, and filters with fewer probes than the first ones.
         for filters in
-            [vec![(size, 1)], vec![(size, 7), (size, 1)], vec![(size, 2), (size, 9), (100, 9), (10, 9)]]
+            [vec![(size, 1)], vec![(size, 7), (size, 1)], vec![(size, 2), (size, 49), (100, 64), (10, 9)]]
         {
             let layout = MultipleFiltersLayout::new(filters).unwrap();
             check(MultiFilterSummary::with_seed(layout.clone(), 1).unwrap());
@@ -59,7 +59,8 @@ fn batches_answer_as_single_lookups_do() {
             at += 1;
         });
         assert_eq!(at, keys.len());
-        for hashes in [1, 2, 15] {
+        // More probes than are under way at once, in several passes.
+        for hashes in [1, 2, 15, 64] {
             for levels in [1, 5, 9] {
                 let layout = SingleFilterLayout::new(size, hashes).unwrap();
                 check(SingleFilterSummary::with_seed(layout, levels, 1).unwrap());
@@ -67,7 +68,13 @@ fn batches_answer_as_single_lookups_do() {
         }
         let table = MultilevelLayout::new([size / 4, size / 16, 9, 9]).unwrap().with_slots(3).unwrap();
         check(PageSummary::with_seed(PageLayout::new(11).unwrap(), &table, 1).unwrap());
-        let layout = InterpolationLayout::new(50).unwrap().into();
+        let strings = InterpolationLayout::new(50).unwrap();
+        // Most of the blocks are empty, and take more than a cache.
+        check(InterpolationSummary::in_blocks(strings, 4, size / 8, Portable::with_seed(1)).unwrap());
+        let cells =
+            CountingCellsLayout::new(SingleFilterLayout::new(size, 5).unwrap(), [4, 3, 2, 1]).unwrap();
+        check(CountingSingleFilterSummary::with_seed(cells, 1).unwrap());
+        let layout = strings.into();
         check(AnySummary::with_digester(&layout, &table, Portable::with_seed(1)).unwrap());
     }
 }

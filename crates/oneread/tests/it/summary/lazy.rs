@@ -227,6 +227,36 @@ fn no_change_does_more_than_its_step() {
     assert!(most[0] <= STEP as u64 + 1 && most[1] > 900, "{most:?}");
 }
 
+/// The bytes of this process that are in memory.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+/// A copy of the summary would be 256 MiB more, at once; an insertion into both uses 14 pages of at most 2 MiB, and tests beside this one take a few
+/// MiB.
+#[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn beginning_a_rebuild_takes_memory_and_does_not_write_to_it() {
+    const BYTES: u64 = 1 << 28;
+    let layout = MultilevelLayout::new([400, 100]).unwrap();
+    let filters = MultipleFiltersLayout::new([(8 * BYTES, 7), (1000, 20)]).unwrap();
+    let mut map = map(layout, filters, 1, Rebuild::when_asked().at_deleted(1).in_steps(1));
+    for key in 0..100u64 {
+        map.insert(key, key).unwrap();
+    }
+    assert_eq!(map.remove(&0), Some(0));
+    let before = resident_bytes();
+    map.insert(100, 100).unwrap();
+    assert!(map.is_rebuilding() && map.stats().summary_bytes >= 2 * BYTES);
+    let more = resident_bytes().saturating_sub(before);
+    assert!(more < BYTES / 2, "{more} bytes");
+    while !map.step(100) {}
+    assert!((1..=100).all(|key| map.get(&key) == Some(&key)) && map.get(&0).is_none());
+    assert_eq!(map.stats().measured.reads_per_hit(), 1.0);
+}
+
 #[test]
 fn in_steps_an_insertion_without_room_takes_a_deleted_place_of_its_own() {
     // One bucket a level: each key has the same two places and the stash.

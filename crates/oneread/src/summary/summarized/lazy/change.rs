@@ -13,7 +13,7 @@ impl<K, V, S, D> LazilyDeleting<K, V, S, D>
 where
     K: Eq,
     S: Summary<Digester = D> + Clone,
-    D: Digester<K>,
+    D: Digester<K> + Clone,
 {
     /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back; if it is deleted, it is there
     /// again, where it was.

@@ -47,7 +47,7 @@ type Inner<K, V, S, D> = Summarized<MultilevelTable<K, Option<V>, D>, S>;
 /// # Costs
 /// A bit a slot in fast memory, by which lookups pass over deleted items without a read. A deletion is a lookup and a mark. A rebuild reads
 /// every item once, for its digest; in steps, a change does so for at most as many items as a step has places, and until the end there
-/// are two summaries. Beginning in steps copies the summary once and sets it to 0: for ten million items some 25 MB.
+/// are two summaries. Beginning takes memory for the second and does not touch it, so that it takes as long for a large table as for a small one.
 ///
 /// # Limits
 /// The table must not move items by itself. Deleted items take room until a rebuild.
@@ -111,7 +111,7 @@ impl<K, V, S, D> LazilyDeleting<K, V, S, D>
 where
     K: Eq,
     S: Summary<Digester = D> + Clone,
-    D: Digester<K>,
+    D: Digester<K> + Clone,
 {
     /// Joins a table and a summary, which forgets what it has and gets the items of the table.
     ///
@@ -332,7 +332,7 @@ where
     K: Eq + fmt::Debug,
     V: fmt::Debug,
     S: Summary<Digester = D> + Clone,
-    D: Digester<K>,
+    D: Digester<K> + Clone,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()

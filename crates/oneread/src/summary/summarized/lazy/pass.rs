@@ -60,7 +60,7 @@ impl<K, V, S, D> LazilyDeleting<K, V, S, D>
 where
     K: Eq,
     S: Summary<Digester = D> + Clone,
-    D: Digester<K>,
+    D: Digester<K> + Clone,
 {
     /// Removes what is deleted, moves items up to where there is room, and makes the summary anew, all at once. Gives the number of items
     /// that moved (M in the paper).
@@ -90,12 +90,13 @@ where
     /// Begins a rebuild in steps, unless one is under way. It goes on with each change, if the map rebuilds
     /// [in steps](super::Rebuild::in_steps), or by [`step`](Self::step).
     ///
-    /// The second summary is made here: as many bytes as the first are copied, then set to 0.
+    /// The second summary is made here, [empty](Summary::emptied): its memory is taken, and not written to. If there is none, no
+    /// rebuild begins; a change for which it is time tries again.
     pub fn begin_rebuild(&mut self) {
-        if self.job.is_none() {
+        if self.job.is_none()
+            && let Ok(summary) = self.map.summary.emptied(self.map.table.generation())
+        {
             self.last = self.when.now();
-            let mut summary = self.map.summary.clone();
-            summary.reset(self.map.table.generation());
             self.job = Some(Job { next: 0, summary, stale: 0 });
         }
     }

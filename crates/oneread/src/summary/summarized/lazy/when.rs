@@ -73,8 +73,8 @@ impl Rebuild {
         Self { period: Some((period, clock)), ..self }
     }
 
-    /// Not all at once: each change looks at so many places, in use or not, and no more. The change that begins a rebuild also makes the
-    /// second summary, a copy that is set to 0.
+    /// Not all at once: each change looks at so many places, in use or not, and no more. The change that begins a rebuild also takes the memory
+    /// of the second summary.
     ///
     /// A rebuild is done after places/`step` changes, in which new keys take room too: a table with room for a tenth more is safe with
     /// a step of 60 places for the paper's 60 000. An insertion that finds no room in the levels takes the place of a deleted item
