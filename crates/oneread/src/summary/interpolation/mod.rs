@@ -228,7 +228,8 @@ impl<D> Stepped for InterpolationSummary<D> {
         } else {
             let entries = &self.blocks[block];
             let part = u128::from(leading(string, self.widths, self.block_bits));
-            let bit = (part * u128::from(entries.len() as u64) >> 32) as u64 * self.widths.entry();
+            let guess = (part * u128::from(entries.len() as u64)) >> 32;
+            let bit = guess as u64 * self.widths.entry();
             prefetch(&entries.words, (bit / 64) as usize);
         }
     }
