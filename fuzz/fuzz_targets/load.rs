@@ -21,7 +21,7 @@ use oneread::layout::{
 use oneread::summary::{
     CountingMultiFilterSummary, CountingMultiFilterView, CountingSingleFilterSummary,
     CountingSingleFilterView, InterpolationSummary, InterpolationView, MultiFilterSummary, MultiFilterView,
-    PageSummary, SingleFilterSummary, SingleFilterView, Summary,
+    PageSummary, PageView, SingleFilterSummary, SingleFilterView, Summary,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -190,7 +190,7 @@ fn load(bytes: &[u8]) {
     load_summary::<CountingMultiFilterSummary>(bytes, Some(views!(CountingMultiFilterView, levels_of)));
     load_summary::<CountingSingleFilterSummary>(bytes, Some(views!(CountingSingleFilterView, levels_of)));
     load_summary::<InterpolationSummary>(bytes, Some(views!(InterpolationView, levels_of)));
-    load_summary::<PageSummary>(bytes, None);
+    load_summary::<PageSummary>(bytes, Some(views!(PageView, levels_of)));
 }
 
 /// A summary that loads, as its view does where it has one, answers, saves itself as the same bytes, and keeps the contract.
