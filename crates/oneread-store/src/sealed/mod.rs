@@ -8,7 +8,7 @@ mod verify;
 
 pub use iter::Iter;
 pub use stats::{LevelStats, Reads, Stats};
-pub use verify::{Damage, Verification, verify, verify_in};
+pub use verify::{Damage, Verification, verify, verify_in, verify_with_progress};
 
 use std::cell::Cell;
 use std::fmt;
