@@ -163,10 +163,9 @@ impl Summary {
         });
         let result = filter::result(digest);
         let mut passing = 0;
-        for level in 0..LEVELS {
+        for (level, at) in filters.into_iter().enumerate() {
             if segment.levels[level] > 0 {
-                let filter =
-                    Filter::new(&self.filters[filters[level]..][..self.filter_bytes[level] + PADDING]);
+                let filter = Filter::new(&self.filters[at..][..self.filter_bytes[level] + PADDING]);
                 passing |= u32::from(filter.passes_with(&self.forms[level], digest, level, result)) << level;
             }
         }

@@ -183,7 +183,7 @@ fn check_pages_alone(
             found.damage.push(Damage::Page { page, what: "its checksum is wrong" });
         }
         found.pages += 1;
-        if found.pages % STEP == 0 || found.pages == header.pages {
+        if found.pages.is_multiple_of(STEP) || found.pages == header.pages {
             progress(Progress { done: found.pages, total: header.pages });
         }
     }
