@@ -48,7 +48,9 @@ pub use build::{Builder, Progress, Report};
 pub use error::Error;
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, MapReader, ReadAt};
-pub use sealed::{Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in};
+pub use sealed::{
+    Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
+};
 
 /// The README's examples are compiled and run: here, where the library and the store are both at hand.
 #[cfg(doctest)]

@@ -29,6 +29,12 @@ pub(super) fn read(expected: u64) -> Result<ProgressBar> {
     styled(ProgressBar::new(expected), template)
 }
 
+/// Of pages that are checked.
+pub(super) fn pages() -> Result<ProgressBar> {
+    let template = "{bar:20} {human_pos}/{human_len} pages checked, {per_sec}, {eta} left";
+    styled(ProgressBar::new(0), template)
+}
+
 /// Gone when it is dropped.
 fn styled(bar: ProgressBar, template: &str) -> Result<ProgressBar> {
     Ok(bar.with_style(ProgressStyle::with_template(template)?).with_finish(ProgressFinish::AndClear))

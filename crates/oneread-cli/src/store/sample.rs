@@ -22,28 +22,61 @@ pub(super) struct Sample {
     seed: u64,
 }
 
+/// From a store that has no more pages than keys are drawn: reads all of it.
+fn from_all<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64Mcg) -> Result<Vec<Vec<u8>>> {
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    let progress = progress::read(store.len())?;
+    for (seen, pair) in (0u64..).zip(store) {
+        let (key, _) = pair?;
+        // A reservoir: of the n keys seen, each is among the k kept with probability k/n.
+        if (keys.len() as u64) < count {
+            keys.push(key);
+        } else {
+            let place = reduce(random.next_u64(), seen + 1);
+            if place < count {
+                keys[place as usize] = key;
+            }
+        }
+        if seen.is_multiple_of(1 << 12) {
+            progress.set_position(seen);
+        }
+    }
+    Ok(keys)
+}
+
+/// From a larger one: at most one key from each of so many pages, drawn evenly over the file and read in its order.
+fn from_some_pages<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64Mcg) -> Result<Vec<Vec<u8>>> {
+    let pages = store.stats().pages;
+    let start = |part: u64| (u128::from(pages) * u128::from(part) / u128::from(count)) as u64;
+    let mut drawn: Vec<(usize, Vec<u8>)> = Vec::new();
+    let progress = progress::read(count)?;
+    for part in 0..count {
+        let (first, end) = (start(part), start(part + 1));
+        let mut keys = store.keys_on_page(first + reduce(random.next_u64(), end - first))?;
+        if !keys.is_empty() {
+            let place = reduce(random.next_u64(), keys.len() as u64) as usize;
+            drawn.push((keys.len(), keys.swap_remove(place)));
+        }
+        if part.is_multiple_of(1 << 8) {
+            progress.set_position(part);
+        }
+    }
+    // A key among n was drawn with chance 1/n of its page's; kept with n in the most, all have the same.
+    let most = drawn.iter().map(|&(keys, _)| keys as u64).max().unwrap_or(1);
+    drawn.retain(|&(keys, _)| reduce(random.next_u64(), most) < keys as u64);
+    Ok(drawn.into_iter().map(|(_, key)| key).collect())
+}
+
 impl Sample {
-    /// Reads the whole store to draw up to so many keys. A damaged page is an error.
+    /// Draws up to so many keys. A damaged page among those that are read is an error.
     pub(super) fn draw<R: ReadAt>(store: &Sealed<R>, count: u64, seed: u64) -> Result<Self> {
         let count = count.min(MOST);
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let mut keys: Vec<Vec<u8>> = Vec::new();
-        let progress = progress::read(store.len())?;
-        for (seen, pair) in (0u64..).zip(store) {
-            let (key, _) = pair?;
-            // A reservoir: of the n keys seen, each is among the k kept with probability k/n.
-            if (keys.len() as u64) < count {
-                keys.push(key);
-            } else {
-                let place = reduce(random.next_u64(), seen + 1);
-                if place < count {
-                    keys[place as usize] = key;
-                }
-            }
-            if seen.is_multiple_of(1 << 12) {
-                progress.set_position(seen);
-            }
-        }
+        let mut keys = if store.stats().pages <= count {
+            from_all(store, count, &mut random)?
+        } else {
+            from_some_pages(store, count, &mut random)?
+        };
         for place in (1..keys.len()).rev() {
             keys.swap(place, reduce(random.next_u64(), place as u64 + 1) as usize);
         }

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use indicatif::HumanCount;
-use oneread_store::verify_in;
+use oneread_store::{Progress, verify_with_progress};
 use serde::Serialize;
 
-use super::{explained, opened, reader};
+use super::{explained, opened, progress, reader};
 use crate::Outcome;
 use crate::args::store::Verify;
 use crate::output::{print, print_json};
@@ -21,7 +21,13 @@ struct Report {
 }
 
 pub(super) fn run(args: &Verify) -> Result<Outcome> {
-    let found = opened(&args.path, || verify_in(&reader(&args.path)?).map_err(explained))?;
+    let bar = progress::pages()?;
+    let told = |progress: Progress| {
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+    };
+    let found = opened(&args.path, || verify_with_progress(&reader(&args.path)?, told).map_err(explained))?;
+    drop(bar);
     let report = Report {
         whole: found.is_whole(),
         pages: found.pages,

@@ -1,11 +1,11 @@
 //! What a building did.
 
-/// How far the placing is.
+/// How far a building or a verification is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Records placed and written.
+    /// Records placed and written, or pages checked.
     pub done: u64,
-    /// All records, duplicates included.
+    /// All records, duplicates included, or all pages.
     pub total: u64,
 }
 

@@ -60,7 +60,7 @@ impl Builder {
         let (shape, placed) = self.shape(&group)?;
         let mut by_level = [const { LevelPages::new() }; LEVELS];
         placed.iter().for_each(|segment| segment.count(&mut by_level));
-        let plan = StorePlan::for_rate(&by_level, self.options.miss_rate * KEPT_BACK)
+        let plan = StorePlan::for_rate_in_bytes(&by_level, self.options.miss_rate * KEPT_BACK)
             .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
         let mut filter_bytes: [u32; LEVELS] = std::array::from_fn(|level| plan.filter_bytes()[level]);
         for level in 1..LEVELS {

@@ -2,59 +2,93 @@
 //!
 //! # Layout
 //! ```text
-//!  byte 0: bits r of a result (0..4), system s (5..7) │ r columns of m bits, one after the other, lowest bits first
+//!  byte 0: bits r of an unknown (0..4), system s (5..7) │ the lower 8 bits of m unknowns, or all r │ their other r − 8 bits
 //! ```
-//! With B bytes, m = ⌊8·(B − 1)/r⌋. r = 31 is a page without records, which passes nothing; r = 0 passes every key.
+//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first. r = 31 is a page without records, which
+//! passes nothing; r = 0 passes every key.
 //!
 //! # How it works
-//! A key has w = min(m, 64) random coefficients, which stand for w of the m unknowns from a random one on, and r random bits. The
-//! unknowns have r bits each, a column for each bit; in each, the exclusive or of the unknowns with
-//! coefficient 1 is the key's bit: for the keys of the page because the equations were solved, for any other with
-//! probability 1/2. If one system of equations has no solution, the next one has other coefficients.
+//! A key has r random bits and five random unknowns, some of which may be the same one. The exclusive or of the five is the key's bits: for the
+//! keys of the page because the equations were solved, for any other with probability 2^-r. If one system of equations has no
+//! solution, the next one has other unknowns.
+//!
+//! Five, because with three there must be an eighth more unknowns than keys, and an even number is never a single unknown: then one more is needed. With
+//! five there are as few as with all unknowns drawn at random, and a lookup takes five reads of one or two cache lines.
+//!
+//! With eight bits or more, the lower ones are bytes: a foreign key takes five multiplications and as many reads without a shift, and
+//! only one in 256 goes on to the other bits.
 
-use oneread::hash::{Digest, Domain, reduce};
-use oneread::plan::store::{MOST_RESULT_BITS, ROW_BITS, ROW_SEEDS, result_bits};
+use oneread::hash::{Digest, Domain};
+use oneread::plan::store::{MOST_RESULT_BITS, MOST_UNKNOWNS, ROW_SEEDS, ROW_UNKNOWNS, result_bits};
 
-/// The bits of a result that stand for a page without records.
+/// The bits of an unknown that stand for a page without records.
 const EMPTY: u8 = 31;
 
 /// The filter passes every key.
 const PASS_ALL: u8 = 0;
 
-/// Bytes that must follow the last filter in memory: a column is read sixteen bytes at a time.
-pub(crate) const PADDING: usize = 16;
+/// Bytes that must follow the last filter in memory: an unknown is read eight bytes at a time.
+pub(crate) const PADDING: usize = 8;
 
-/// The words of a digest that one system draws, and those of one level.
-const WORDS: u32 = 2;
-
-/// An equation.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    coefficients: u64,
-    start: u32,
-    result: u32,
+/// A key's bits, the same in all filters.
+#[inline(always)]
+pub(crate) fn result(digest: Digest) -> u32 {
+    digest.word(Domain::STORE_FILTER, 0) as u32 & ((1 << MOST_RESULT_BITS) - 1)
 }
 
-impl Row {
-    #[inline(always)]
-    fn new(digest: Digest, level: usize, system: u32, unknowns: u32) -> Self {
-        let word = (level as u32 * ROW_SEEDS + system) * WORDS;
-        let coefficients = digest.word(Domain::STORE_FILTER, word);
-        let other = digest.word(Domain::STORE_FILTER, word + 1);
-        let width = unknowns.min(ROW_BITS);
-        Self {
-            coefficients: coefficients >> (64 - width),
-            // The upper bits of the word; the result has the lower ones.
-            start: reduce(other, u64::from(unknowns - width + 1)) as u32,
-            result: other as u32 & ((1 << MOST_RESULT_BITS) - 1),
-        }
+/// The unknowns of a key's equation, of so many: the first digits, to this base, of the fraction that a word stands for.
+#[inline(always)]
+fn row(digest: Digest, level: usize, system: u32, unknowns: u32) -> [u32; ROW_UNKNOWNS] {
+    let mut fraction = digest.word(Domain::STORE_FILTER, 1 + level as u32 * ROW_SEEDS + system);
+    std::array::from_fn(|_| {
+        let product = u128::from(fraction) * u128::from(unknowns);
+        fraction = product as u64;
+        (product >> 64) as u32
+    })
+}
+
+/// The unknowns of r bits in a filter of so many bytes.
+const fn unknowns_of(bytes: u32, bits: u32) -> u32 {
+    let unknowns = (bytes - 1) * 8 / bits;
+    if unknowns < MOST_UNKNOWNS { unknowns } else { MOST_UNKNOWNS }
+}
+
+/// Unknowns have up to so many bits in the first plane.
+const FIRST_PLANE: u32 = 8;
+
+/// What the first byte of a filter says, worked out beforehand: a lookup does not divide.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    bits: u32,
+    /// 0 if there are none: then every key passes.
+    unknowns: u32,
+}
+
+/// The forms of filters of one size, by the lowest five bits of the first byte.
+#[derive(Clone, Debug)]
+pub(crate) struct Forms([Form; 32]);
+
+impl Forms {
+    /// Those of filters of so many bytes, at least 1.
+    pub(crate) fn new(bytes: u32) -> Self {
+        Self(std::array::from_fn(|bits| Form::new(bytes, bits as u32)))
+    }
+}
+
+impl Form {
+    fn new(bytes: u32, bits: u32) -> Self {
+        let unknowns = if bits == u32::from(PASS_ALL) || bits == u32::from(EMPTY) {
+            0
+        } else {
+            unknowns_of(bytes, bits)
+        };
+        Self { bits, unknowns }
     }
 }
 
 /// A page's filter in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filter<'a> {
-    head: u8,
     /// The filter and [`PADDING`] bytes more.
     memory: &'a [u8],
 }
@@ -63,67 +97,68 @@ impl<'a> Filter<'a> {
     /// The filter in these bytes, the last [`PADDING`] of which are not its own.
     #[inline(always)]
     pub(crate) fn new(memory: &'a [u8]) -> Self {
-        Self { head: memory[0], memory }
+        Self { memory }
     }
 
     /// Whether the page may have a key.
-    #[inline(always)]
     pub(crate) fn passes(self, digest: Digest, level: usize) -> bool {
-        let bits = u32::from(self.head & 31);
-        if bits == 0 || bits == u32::from(EMPTY) {
-            return bits == 0;
-        }
-        let unknowns = (self.memory.len() - PADDING - 1) as u32 * 8 / bits;
-        if unknowns == 0 {
-            return true;
-        }
-        let row = Row::new(digest, level, u32::from(self.head >> 5), unknowns);
-        // Four columns at a time: a foreign key fails at the first with probability 1/2, which no processor can predict, and at one of
-        // four with 15/16.
-        let mut column = 0;
-        while column < bits {
-            let parities = self.parities(column, bits, unknowns, &row);
-            let expected = row.result >> column;
-            let present = if bits - column < LANES { (1 << (bits - column)) - 1 } else { (1 << LANES) - 1 };
-            if (parities ^ expected) & present != 0 {
-                return false;
-            }
-            column += LANES;
-        }
-        true
+        let form = Form::new((self.memory.len() - PADDING) as u32, u32::from(self.memory[0] & 31));
+        self.passes_as(form, digest, level, result(digest))
     }
 
-    /// The exclusive or of a key's unknowns in [`LANES`] columns, a bit each. Columns that there are not give bits without meaning.
+    /// The same with what can be worked out beforehand: the forms of the level's filters, and the key's [`result`].
     #[inline(always)]
-    fn parities(self, column: u32, bits: u32, unknowns: u32, row: &Row) -> u32 {
-        let mut lanes = 0u64;
-        for lane in 0..LANES {
-            let at = (8 + (column + lane).min(bits - 1) * unknowns + row.start) as usize;
-            let window: [u8; 16] = self.memory[at / 8..at / 8 + 16].try_into().expect("sixteen bytes");
-            let mut masked = (u128::from_le_bytes(window) >> (at % 8)) as u64 & row.coefficients;
-            masked ^= masked >> 32;
-            masked ^= masked >> 16;
-            lanes |= (masked & 0xffff) << (16 * lane);
+    pub(crate) fn passes_with(self, forms: &Forms, digest: Digest, level: usize, result: u32) -> bool {
+        self.passes_as(forms.0[usize::from(self.memory[0] & 31)], digest, level, result)
+    }
+
+    #[inline(always)]
+    fn passes_as(self, form: Form, digest: Digest, level: usize, result: u32) -> bool {
+        let (head, planes) = (self.memory[0], &self.memory[1..]);
+        if form.bits < FIRST_PLANE || form.bits == u32::from(EMPTY) {
+            return self.passes_slowly(form, digest, level, result);
         }
-        for shift in [8, 4, 2, 1] {
-            lanes ^= lanes >> shift;
+        // No branch on a single unknown: what a foreign key meets here, no processor can predict.
+        let mut difference = result as u8;
+        for unknown in row(digest, level, u32::from(head >> 5), form.unknowns) {
+            difference ^= planes[unknown as usize];
         }
-        // The lowest bit of each lane, brought together.
-        let lowest = lanes & 0x0001_0001_0001_0001;
-        (lowest | lowest >> 15 | lowest >> 30 | lowest >> 45) as u32 & 0xf
+        difference == 0 && (form.bits == FIRST_PLANE || self.passes_slowly(form, digest, level, result))
+    }
+
+    /// Any filter, bit by bit.
+    #[cold]
+    fn passes_slowly(self, form: Form, digest: Digest, level: usize, result: u32) -> bool {
+        let (head, planes) = (self.memory[0], &self.memory[1..]);
+        if form.unknowns == 0 {
+            return form.bits != u32::from(EMPTY);
+        }
+        let row = row(digest, level, u32::from(head >> 5), form.unknowns);
+        // The bits of the first unknown in a plane, and those of each unknown there.
+        let in_plane = |first: u32, bits: u32, result: u32| {
+            let mut difference = u64::from(result);
+            for unknown in row {
+                let bit = first + unknown * bits;
+                let eight = planes[(bit / 8) as usize..].first_chunk();
+                difference ^= eight.map_or(0, |&eight| u64::from_le_bytes(eight)) >> (bit % 8);
+            }
+            difference & ((1 << bits) - 1) == 0
+        };
+        let first = form.bits.min(FIRST_PLANE);
+        in_plane(0, first, result)
+            && in_plane(form.unknowns * first, form.bits - first, result >> FIRST_PLANE)
     }
 }
-
-/// Columns that are computed together.
-const LANES: u32 = 4;
 
 /// Solves filters, and keeps its memory from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Solver {
-    /// By unknown: the row that begins there, or 0, and its result.
-    rows: Vec<(u64, u32)>,
-    /// By unknown, its bits.
-    solution: Vec<u32>,
+    /// By unknown: the equation whose first unknown it is, as the bits of all its unknowns; 0 if there is none.
+    rows: Vec<u64>,
+    /// By unknown, the result of that equation; in the end, the unknown.
+    results: Vec<u32>,
+    /// The equation at hand.
+    row: Vec<u64>,
 }
 
 impl Solver {
@@ -136,10 +171,10 @@ impl Solver {
         }
         let bytes = filter.len() as u32;
         for bits in (1..=result_bits(bytes, digests.len() as u32)).rev() {
-            let unknowns = (bytes - 1) * 8 / bits;
+            let unknowns = unknowns_of(bytes, bits);
             for system in 0..ROW_SEEDS {
                 if self.solve(digests, level, system, unknowns) {
-                    self.write_columns(bits, unknowns, &mut filter[1..]);
+                    self.write_unknowns(bits, &mut filter[1..]);
                     filter[0] = bits as u8 | (system as u8) << 5;
                     return;
                 }
@@ -150,55 +185,70 @@ impl Solver {
 
     /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a solution.
     fn solve(&mut self, digests: &[Digest], level: usize, system: u32, unknowns: u32) -> bool {
+        let words = (unknowns as usize).div_ceil(64);
         self.rows.clear();
-        self.rows.resize(unknowns as usize, (0, 0));
+        self.rows.resize(unknowns as usize * words, 0);
+        self.results.clear();
+        self.results.resize(unknowns as usize, 0);
         for &digest in digests {
-            let Row { mut coefficients, start, mut result } = Row::new(digest, level, system, unknowns);
-            let mut at = start as usize;
-            loop {
-                if coefficients == 0 {
-                    if result == 0 {
-                        // It says what others say already.
-                        break;
-                    }
-                    return false;
-                }
-                let zeros = coefficients.trailing_zeros();
-                coefficients >>= zeros;
-                at += zeros as usize;
-                let present = &mut self.rows[at];
-                if present.0 == 0 {
-                    *present = (coefficients, result);
-                    break;
-                }
-                coefficients ^= present.0;
-                result ^= present.1;
+            self.row.clear();
+            self.row.resize(words, 0);
+            for unknown in row(digest, level, system, unknowns) {
+                self.row[unknown as usize / 64] ^= 1 << (unknown % 64);
+            }
+            if !self.reduce(result(digest)) {
+                return false;
             }
         }
         // From the last unknown to the first; those that no row begins with may be anything, and are 0.
-        self.solution.clear();
-        self.solution.resize(unknowns as usize, 0);
         for at in (0..unknowns as usize).rev() {
-            let (coefficients, mut value) = self.rows[at];
-            if coefficients == 0 {
-                continue;
+            let mut value = self.results[at];
+            for (word, &bits) in (0..).zip(&self.rows[at * words..][..words]) {
+                let mut others = if word == at / 64 { bits & !(1 << (at % 64)) } else { bits };
+                while others != 0 {
+                    value ^= self.results[word * 64 + others.trailing_zeros() as usize];
+                    others &= others - 1;
+                }
             }
-            let mut others = coefficients & !1;
-            while others != 0 {
-                value ^= self.solution[at + others.trailing_zeros() as usize];
-                others &= others - 1;
-            }
-            self.solution[at] = value;
+            self.results[at] = value;
         }
         true
     }
 
-    fn write_columns(&self, bits: u32, unknowns: u32, columns: &mut [u8]) {
+    /// Adds the row at hand to those that there are, reduced by them. Whether it agrees with them.
+    fn reduce(&mut self, mut result: u32) -> bool {
+        let words = self.row.len();
+        let mut word = 0;
+        while word < words {
+            if self.row[word] == 0 {
+                word += 1;
+                continue;
+            }
+            let at = word * 64 + self.row[word].trailing_zeros() as usize;
+            let present = &mut self.rows[at * words..][..words];
+            if present[word] == 0 {
+                present.copy_from_slice(&self.row);
+                self.results[at] = result;
+                return true;
+            }
+            for (row, present) in self.row[word..].iter_mut().zip(&present[word..]) {
+                *row ^= present;
+            }
+            result ^= self.results[at];
+        }
+        // It says what others say already, or the contrary.
+        result == 0
+    }
+
+    fn write_unknowns(&self, bits: u32, planes: &mut [u8]) {
+        let first = bits.min(FIRST_PLANE);
         let mut at = 0;
-        for column in 0..bits {
-            for value in &self.solution[..unknowns as usize] {
-                columns[at / 8] |= ((value >> column & 1) as u8) << (at % 8);
-                at += 1;
+        for plane in [0..first, first..bits] {
+            for value in &self.results {
+                for bit in plane.clone() {
+                    planes[at / 8] |= ((value >> bit & 1) as u8) << (at % 8);
+                    at += 1;
+                }
             }
         }
     }

@@ -8,8 +8,11 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::filter::{Filter, PADDING};
-use super::geometry::{LEVELS, SEGMENT_PAGES, Shape};
+use oneread::bits::{LittleEndian, Words};
+use oneread::hash::Digest;
+
+use super::filter::{self, Filter, Forms, PADDING};
+use super::geometry::{self, LEVELS, SEGMENT_PAGES, Shape};
 use super::header::Header;
 use super::{long_at, word_at};
 use crate::Error;
@@ -55,7 +58,21 @@ pub(crate) struct Summary {
     /// The filters, and some bytes behind the last.
     filters: Vec<u8>,
     filter_bytes: [usize; LEVELS],
+    forms: [Forms; LEVELS],
     shape: Shape,
+}
+
+/// Pages that may have a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidates {
+    pub(crate) digest: Digest,
+    /// Its segment.
+    pub(crate) number: u32,
+    pub(crate) segment: Segment,
+    /// The key's page in each level.
+    pub(crate) indices: [u32; LEVELS],
+    /// A bit for each level whose page may have it.
+    pub(crate) passing: u32,
 }
 
 /// The bytes that a summary takes in memory.
@@ -108,7 +125,8 @@ impl Summary {
         content.truncate(start.filter as usize);
         content.try_reserve_exact(PADDING).map_err(|_| Error::OutOfMemory { bytes: PADDING as u64 })?;
         content.resize(content.len() + PADDING, 0);
-        Ok(Self { starts, filters: content, filter_bytes, shape: header.shape })
+        let forms = header.levels.map(|level| Forms::new(level.filter_bytes));
+        Ok(Self { starts, filters: content, filter_bytes, forms, shape: header.shape })
     }
 
     /// The bytes that it takes in memory.
@@ -124,6 +142,34 @@ impl Summary {
             levels: self.shape.levels(end.page - start.page),
             filter: start.filter,
         }
+    }
+
+    /// Asks the filters of a key's pages, all of them.
+    ///
+    /// A filter lies on one or two cache lines. All of them are asked for before the first is used, so that memory brings them together.
+    #[inline(always)]
+    pub(crate) fn candidates(&self, digest: Digest) -> Candidates {
+        let number = geometry::segment(digest, self.starts.len() as u32 - 1);
+        let segment = self.segment(number);
+        let indices = std::array::from_fn(|level| geometry::page(digest, level, segment.levels[level]));
+        let lines = LittleEndian::new(&self.filters);
+        let mut of_level = segment.filter as usize;
+        let filters: [usize; LEVELS] = std::array::from_fn(|level| {
+            let at = of_level + indices[level] as usize * self.filter_bytes[level];
+            of_level += segment.levels[level] as usize * self.filter_bytes[level];
+            lines.prefetch(at / 8);
+            lines.prefetch((at + self.filter_bytes[level]) / 8);
+            at
+        });
+        let result = filter::result(digest);
+        let mut passing = 0;
+        for (level, at) in filters.into_iter().enumerate() {
+            if segment.levels[level] > 0 {
+                let filter = Filter::new(&self.filters[at..][..self.filter_bytes[level] + PADDING]);
+                passing |= u32::from(filter.passes_with(&self.forms[level], digest, level, result)) << level;
+            }
+        }
+        Candidates { digest, number, segment, indices, passing }
     }
 
     /// The segment of a page, which is below the number of pages.

@@ -1,5 +1,6 @@
 //! A store that is only read.
 
+mod counters;
 mod iter;
 mod many;
 mod stats;
@@ -7,7 +8,7 @@ mod verify;
 
 pub use iter::Iter;
 pub use stats::{LevelStats, Reads, Stats};
-pub use verify::{Damage, Verification, verify, verify_in};
+pub use verify::{Damage, Verification, verify, verify_in, verify_with_progress};
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,11 +21,11 @@ use crate::format::geometry::{self, LEVELS};
 use crate::format::header::Header;
 use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
-use crate::format::summary::{self, Summary};
+use crate::format::summary::{self, Candidates, Summary};
 use crate::format::{PAGE, checksum};
 use crate::{Error, FileReader, MapReader, ReadAt};
 
-use stats::Counters;
+use counters::Counters;
 
 /// A store that is only read: one page read for a key it has, almost none for a key it has not.
 ///
@@ -102,7 +103,7 @@ impl<R: ReadAt> Sealed<R> {
             reader,
             header,
             summary,
-            counters: Counters::default(),
+            counters: Counters::new(),
         })
     }
 
@@ -138,12 +139,14 @@ impl<R: ReadAt> Sealed<R> {
     ///
     /// # Errors
     /// As [`get`](Self::get).
+    #[inline]
     pub fn get_with<T>(&self, key: &[u8], use_value: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
+        let Some(candidates) = self.candidates(key) else { return Ok(None) };
         with_scratch(|scratch| {
             // Taken once: beside the key, or after the second read.
             let mut use_value = Some(use_value);
             let mut used = |value: &[u8]| use_value.take().map(|use_value| use_value(value));
-            let found = self.find(key, scratch, |stored| match stored {
+            let found = self.find(key, &candidates, scratch, |stored| match stored {
                 Stored::Inline(value) => Ok(used(value)),
                 Stored::Run(run) => Err(run),
             })?;
@@ -160,33 +163,36 @@ impl<R: ReadAt> Sealed<R> {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        with_scratch(|scratch| Ok(self.find(key, scratch, |_| ())?.is_some()))
+        let Some(candidates) = self.candidates(key) else { return Ok(false) };
+        with_scratch(|scratch| Ok(self.find(key, &candidates, scratch, |_| ())?.is_some()))
     }
 
-    /// Looks a key up, and counts the reads.
+    /// The pages that may have a key, or none, which is counted as a miss.
     #[inline]
+    fn candidates(&self, key: &[u8]) -> Option<Candidates> {
+        let digest = self.digester.digest(key);
+        let candidates = self.summary.candidates(digest);
+        if candidates.passing == 0 {
+            self.counters.count(false, 0);
+            return None;
+        }
+        Some(candidates)
+    }
+
+    /// Reads the pages that may have a key, and counts the reads.
     fn find<T>(
         &self,
         key: &[u8],
+        candidates: &Candidates,
         scratch: &mut Vec<u8>,
         found: impl FnOnce(Stored<'_>) -> T,
     ) -> Result<Option<T>, Error> {
-        let digest = self.digester.digest(key);
-        let segment = geometry::segment(digest, self.header.segments);
-        let of = self.summary.segment(segment);
-        // All levels first, so that memory brings their filters together.
-        let levels: [_; LEVELS] = std::array::from_fn(|level| {
-            let index = geometry::page(digest, level, of.levels[level]);
-            (index, self.summary.filter(&of, level, index))
-        });
+        let &Candidates { digest, number: segment, indices, passing, .. } = candidates;
         let mut reads = 0;
-        for (level, (index, filter)) in levels.into_iter().enumerate() {
-            let passes = filter.is_some_and(|filter| filter.passes(digest, level));
-            if !passes {
-                continue;
-            }
+        for level in (0..LEVELS).filter(|level| passing >> level & 1 == 1) {
             reads += 1;
-            let page = of.page(level, index);
+            let index = indices[level];
+            let page = candidates.segment.page(level, index);
             let view = self.view(page, Place { segment, level, index }, scratch)?;
             let record = view.find(geometry::tag(digest), key).map_err(|what| Error::Page { page, what })?;
             if let Some(record) = record {

@@ -1,7 +1,5 @@
 //! What a store is, was planned to do, and has done since it was opened.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use crate::ReadAt;
 use crate::format::PAGE;
 use crate::format::geometry::LEVELS;
@@ -92,32 +90,6 @@ pub struct Stats {
     pub reads: Reads,
 }
 
-/// Counts reads, from many threads.
-#[derive(Debug, Default)]
-pub(super) struct Counters {
-    hits: AtomicU64,
-    misses: AtomicU64,
-    hit_pages: AtomicU64,
-    miss_pages: AtomicU64,
-    runs: AtomicU64,
-}
-
-impl Counters {
-    #[inline]
-    pub(super) fn count(&self, hit: bool, pages: u64) {
-        let (lookups, read) =
-            if hit { (&self.hits, &self.hit_pages) } else { (&self.misses, &self.miss_pages) };
-        lookups.fetch_add(1, Relaxed);
-        if pages > 0 {
-            read.fetch_add(pages, Relaxed);
-        }
-    }
-
-    pub(super) fn count_run(&self) {
-        self.runs.fetch_add(1, Relaxed);
-    }
-}
-
 impl<R: ReadAt> Sealed<R> {
     /// What the store is, was planned to do, and has done since it was opened. Reads nothing but memory.
     pub fn stats(&self) -> Stats {
@@ -154,12 +126,6 @@ impl<R: ReadAt> Sealed<R> {
 
     /// What was read by lookups since the store was opened.
     pub fn reads(&self) -> Reads {
-        Reads {
-            hits: self.counters.hits.load(Relaxed),
-            misses: self.counters.misses.load(Relaxed),
-            hit_pages: self.counters.hit_pages.load(Relaxed),
-            miss_pages: self.counters.miss_pages.load(Relaxed),
-            runs: self.counters.runs.load(Relaxed),
-        }
+        self.counters.reads()
     }
 }

@@ -10,7 +10,7 @@ use crate::format::header::{Header, Level};
 use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
 use crate::format::{PAGE, checksum, long_at, runs};
-use crate::{Error, FileReader, ReadAt};
+use crate::{Error, FileReader, Progress, ReadAt};
 
 use super::{Sealed, read_header, read_summary};
 
@@ -118,6 +118,17 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
 /// # Errors
 /// As [`verify()`].
 pub fn verify_in<R: ReadAt>(reader: &R) -> Result<Verification, Error> {
+    verify_with_progress(reader, |_| {})
+}
+
+/// The same, and tells how many of the pages are checked, after each segment or so.
+///
+/// # Errors
+/// As [`verify()`].
+pub fn verify_with_progress<R: ReadAt>(
+    reader: &R,
+    mut progress: impl FnMut(Progress),
+) -> Result<Verification, Error> {
     let mut found = Verification::default();
     let header = match read_header(reader) {
         Ok(header) => header,
@@ -131,13 +142,13 @@ pub fn verify_in<R: ReadAt>(reader: &R) -> Result<Verification, Error> {
     match read_summary(reader, &header, |number| found.damage.push(told(number))) {
         Err(error @ (Error::Io { .. } | Error::OutOfMemory { .. })) => return Err(error),
         // The chunks are told.
-        Err(_) => check_pages_alone(reader, &header, &mut found)?,
+        Err(_) => check_pages_alone(reader, &header, &mut found, &mut progress)?,
         Ok(_) => match Sealed::open_in(reader) {
-            Ok(store) => Check::new(&store, &mut found).run()?,
+            Ok(store) => Check::new(&store, &mut found).run(&mut progress)?,
             Err(error @ (Error::Io { .. } | Error::OutOfMemory { .. })) => return Err(error),
             Err(error) => {
                 found.damage.push(Damage::Summary { what: error.to_string() });
-                check_pages_alone(reader, &header, &mut found)?;
+                check_pages_alone(reader, &header, &mut found, &mut progress)?;
             }
         },
     }
@@ -157,7 +168,14 @@ impl<R: ReadAt> Sealed<R> {
 const READING: &str = "read pages";
 
 /// Without a directory: only checksums.
-fn check_pages_alone(reader: &impl ReadAt, header: &Header, found: &mut Verification) -> Result<(), Error> {
+fn check_pages_alone(
+    reader: &impl ReadAt,
+    header: &Header,
+    found: &mut Verification,
+    progress: &mut impl FnMut(Progress),
+) -> Result<(), Error> {
+    /// Pages between two tellings.
+    const STEP: u64 = 1024;
     let mut scratch = Vec::new();
     for page in 0..header.pages {
         let bytes = reader.read_at(Header::page_at(page), PAGE, &mut scratch).map_err(Error::io(READING))?;
@@ -165,6 +183,9 @@ fn check_pages_alone(reader: &impl ReadAt, header: &Header, found: &mut Verifica
             found.damage.push(Damage::Page { page, what: "its checksum is wrong" });
         }
         found.pages += 1;
+        if found.pages.is_multiple_of(STEP) || found.pages == header.pages {
+            progress(Progress { done: found.pages, total: header.pages });
+        }
     }
     Ok(())
 }
@@ -187,9 +208,10 @@ impl<'a, R: ReadAt> Check<'a, R> {
         Self { store, found, levels, key_bytes: 0, value_bytes: 0, runs_end: Some(0), scratch: Vec::new() }
     }
 
-    fn run(mut self) -> Result<(), Error> {
+    fn run(mut self, progress: &mut impl FnMut(Progress)) -> Result<(), Error> {
         for segment in 0..self.store.header.segments {
             self.segment(segment)?;
+            progress(Progress { done: self.found.pages, total: self.store.header.pages });
         }
         let header = &self.store.header;
         if let Some(end) = self.runs_end {

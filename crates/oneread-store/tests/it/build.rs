@@ -2,7 +2,7 @@
 
 use oneread_store::{Builder, Duplicates, Error, Options, Sealed, verify_in};
 
-use super::{Pairs, below, builder, model, pairs, random};
+use super::{Pairs, below, builder, model, pairs, random, store};
 
 #[test]
 fn the_last_of_equal_keys_wins() {
@@ -157,4 +157,55 @@ fn progress_reaches_the_end() {
     assert!(seen.len() > 3 && seen.is_sorted_by_key(|progress| progress.done));
     let last = seen.last().unwrap();
     assert_eq!((last.done, last.total), (5000, 5000));
+}
+
+/// Set in a process that may only write small files: the folder to build in.
+#[cfg(unix)]
+const LIMITED: &str = "ONEREAD_TEST_LIMITED";
+
+/// Enough that it is written in some pieces.
+#[cfg(unix)]
+fn several_megabytes() -> Pairs {
+    pairs(30_000, 3, |_| 16, |random| if below(random, 100) == 0 { 3000 } else { 100 })
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_an_error_and_leaves_everything_as_it_was() {
+    // A limit on the size of files is as good as a full disk: a write is cut short, and the next one fails. The shell sets it, and
+    // has the signal ignored that would end the process.
+    if let Some(folder) = std::env::var_os(LIMITED) {
+        let folder = std::path::PathBuf::from(folder);
+        let options = Options::new().seed(7).temporary_folder(&folder);
+        let mut builder = Builder::new(options).unwrap();
+        let inserted = several_megabytes().iter().try_for_each(|(key, value)| builder.insert(key, value));
+        let error = match inserted {
+            Ok(()) => builder.finish(folder.join("a.store")).unwrap_err(),
+            Err(error) => error,
+        };
+        assert!(matches!(error, Error::Io { .. }), "{error:?}");
+        assert!(error.to_string().starts_with("cannot write"), "{error}");
+        return;
+    }
+    let whole = builder(Options::new(), &several_megabytes()).finish_in_memory().unwrap().0.len();
+    let folder = tempfile::tempdir().unwrap();
+    let old = store(&pairs(10, 1, |_| 8, |_| 8));
+    std::fs::write(folder.path().join("a.store"), &old).unwrap();
+    // In blocks of 512 bytes, or of 1024 in some shells: nothing, a page, some pieces, all but the last.
+    for blocks in [0, 8, 100, 2000, whole / 3000, whole / 1024 - 1] {
+        let ran = std::process::Command::new("sh")
+            .arg("-c")
+            .arg(format!("trap '' XFSZ; ulimit -f {blocks} && exec \"$0\" --exact \"$1\""))
+            .arg(std::env::current_exe().unwrap())
+            .arg("build::a_full_disk_is_an_error_and_leaves_everything_as_it_was")
+            .env(LIMITED, folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && said.contains("1 passed"), "{blocks} blocks: {said}");
+        let names: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["a.store"], "{blocks} blocks");
+        assert!(std::fs::read(folder.path().join("a.store")).unwrap() == old, "{blocks} blocks");
+    }
 }

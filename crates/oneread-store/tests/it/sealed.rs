@@ -1,8 +1,8 @@
 //! What a store shows of itself, and that threads can share it.
 
-use oneread_store::{Builder, FileReader, MapReader, Options, Sealed, verify};
+use oneread_store::{Builder, FileReader, MapReader, Options, Sealed, verify, verify_with_progress};
 
-use super::{builder, model, pairs};
+use super::{below, builder, model, pairs, store};
 
 fn is_shared<T: Send + Sync + std::fmt::Debug>() {}
 
@@ -90,4 +90,36 @@ fn stats_add_up() {
     let filters: u64 = stats.levels.iter().map(|level| level.pages * u64::from(level.filter_bytes)).sum();
     assert!(stats.ram_bytes >= filters && stats.ram_bytes < filters + 200, "{stats:?}");
     assert_eq!((stats.reads.per_hit(), stats.reads.per_miss()), (None, None));
+}
+
+#[test]
+fn the_keys_of_all_pages_are_all_keys() {
+    let pairs = pairs(3000, 9, |_| 12, |random| below(random, 1500) as usize);
+    let store = Sealed::open_in(store(&pairs)).unwrap();
+    let pages = store.stats().pages;
+    let mut keys: Vec<_> = (0..pages).flat_map(|page| store.keys_on_page(page).unwrap()).collect();
+    keys.sort_unstable();
+    // Numbers with the most significant byte first: in order as they are.
+    assert!(keys.iter().eq(pairs.iter().map(|(key, _)| key)));
+    assert!(
+        store.keys_on_page(pages).unwrap().is_empty() && store.keys_on_page(u64::MAX).unwrap().is_empty()
+    );
+}
+
+#[test]
+fn verifying_tells_how_far_it_is_with_and_without_a_summary() {
+    let mut bytes = store(&pairs(100_000, 9, |_| 12, |_| 100));
+    for damaged in [false, true] {
+        if damaged {
+            *bytes.last_mut().unwrap() ^= 1;
+        }
+        let (mut last, mut told) = (0, 0);
+        let found = verify_with_progress(&bytes, |progress| {
+            assert!(progress.done > last && progress.done <= progress.total);
+            (last, told) = (progress.done, told + 1);
+        });
+        let found = found.unwrap();
+        assert_eq!((found.is_whole(), found.pages), (!damaged, last));
+        assert!(told > 1 && last == Sealed::open_in(&bytes[..]).map_or(last, |store| store.stats().pages));
+    }
 }

@@ -11,6 +11,7 @@ pub struct LittleEndian<'a> {
 
 impl<'a> LittleEndian<'a> {
     /// Words over bytes; up to seven bytes after the last whole word are left out.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { words: bytes.as_chunks().0 }

@@ -22,8 +22,11 @@ pub const MOST_RESULT_BITS: u32 = 30;
 /// How many systems of equations are tried for a page before it is given fewer bits a record.
 pub const ROW_SEEDS: u32 = 8;
 
-/// The coefficients of an equation. With as many unknowns or fewer, an equation has all of them.
-pub const ROW_BITS: u32 = 64;
+/// The unknowns of an equation, drawn at random; one that is drawn twice is not in it.
+pub const ROW_UNKNOWNS: usize = 5;
+
+/// The most unknowns of a filter; what its bytes have room for beyond them is not used.
+pub const MOST_UNKNOWNS: u32 = 4096;
 
 /// The most bytes of a page's filter.
 pub const MOST_FILTER_BYTES: u32 = 8192;
@@ -31,13 +34,13 @@ pub const MOST_FILTER_BYTES: u32 = 8192;
 /// The unknowns with which so many equations are solved nearly always, by one of [`ROW_SEEDS`] systems.
 ///
 /// With one unknown more than equations of random coefficients, a system has a solution with probability .578, and
-/// none of eight has with probability .001. Equations in a band of [`ROW_BITS`] unknowns need more of
-/// them, the more the longer the band is.
+/// none of eight has with probability .001. Equations of [`ROW_UNKNOWNS`] are as good if they are few; of many, some
+/// have the same unknowns or nearly so, and a few unknowns more are needed.
 #[must_use]
 pub const fn unknowns(records: u32) -> u32 {
     /// Found by trying: see `fails_as_seldom_as_planned` in the store's tests of filters.
-    const RECORDS_AN_UNKNOWN: u32 = 24;
-    records.saturating_add(1 + records.saturating_sub(ROW_BITS - 2).div_ceil(RECORDS_AN_UNKNOWN))
+    const RECORDS_AN_UNKNOWN: u32 = 50;
+    records.saturating_add(1 + records / RECORDS_AN_UNKNOWN)
 }
 
 /// The bits r that a filter of so many bytes gives each of so many records; 0 if there are too many records for it, and
@@ -57,35 +60,10 @@ pub const fn result_bits(bytes: u32, records: u32) -> u32 {
 
 /// The probability that the filter of a page passes a key that is not one of its records: 2^-r, or 0 without records.
 ///
-/// Exact with up to [`ROW_BITS`] unknowns, the rare page included whose equations had no solution. With more, such pages
-/// are left out: they are fewer than one in a hundred.
+/// The pages are left out whose equations had no solution, and which pass one key in 2^-(r − 1): they are fewer than one in a hundred.
 #[must_use]
 pub fn false_positive_probability(bytes: u32, records: u32) -> f64 {
-    if records == 0 {
-        return 0.0;
-    }
-    let bits = result_bits(bytes, records);
-    if bits == 0 {
-        return 1.0;
-    }
-    let unsolved = if unknowns(records) <= ROW_BITS {
-        // Random rows over as many unknowns as the bits allow are independent with probability Π (1 − 2^-i), i from
-        // unknowns − records + 1 to unknowns.
-        let given = ((bytes - 1) * 8 / bits).min(ROW_BITS);
-        let mut independent = 1.0;
-        for spare in given - records + 1..=given {
-            independent *= 1.0 - halved(spare);
-        }
-        let mut unsolved = 1.0;
-        for _ in 0..ROW_SEEDS {
-            unsolved *= 1.0 - independent;
-        }
-        unsolved
-    } else {
-        0.0
-    };
-    // Such a page has a bit less.
-    halved(bits) * (1.0 + unsolved)
+    if records == 0 { 0.0 } else { halved(result_bits(bytes, records)) }
 }
 
 /// 2^-times, for less than 64 times.
@@ -209,6 +187,24 @@ impl StorePlan {
     /// If the rate is not a number above 0 and at most the number of levels, or so small that [`MOST_RESULT_BITS`] do not
     /// give it.
     pub fn for_rate(levels: &[LevelPages], rate: f64) -> Result<Self, OutOfRange> {
+        Self::above(levels, rate, &vec![0; levels.len()])
+    }
+
+    /// As [`for_rate`](Self::for_rate), but with eight bits or more on nine pages in ten of each level, if that takes at most a
+    /// tenth more memory: a store compares whole bytes in a third of the time.
+    ///
+    /// # Errors
+    /// As [`for_rate`](Self::for_rate).
+    pub fn for_rate_in_bytes(levels: &[LevelPages], rate: f64) -> Result<Self, OutOfRange> {
+        const MOST: f64 = 1.1;
+        let least = Self::for_rate(levels, rate)?;
+        let floors: Vec<usize> = levels.iter().map(bytes_for_eight_bits).collect();
+        let fast = Self::above(levels, rate, &floors)?;
+        Ok(if fast.ram_bytes_per_key <= MOST * least.ram_bytes_per_key { fast } else { least })
+    }
+
+    /// The least memory for a rate, with more bytes a filter than these.
+    fn above(levels: &[LevelPages], rate: f64, floors: &[usize]) -> Result<Self, OutOfRange> {
         let least = levels.len() as f64 * 2.0 * halved(MOST_RESULT_BITS);
         check("reads a miss", rate, least, levels.len().max(1) as f64)?;
         // By level and bytes − 1, the probability that a foreign key passes.
@@ -218,11 +214,12 @@ impl StorePlan {
         // What a read is worth in bytes: the more, the larger each level's filters. For a given worth the levels do not
         // depend on each other, and the least worth that meets the rate is found by bisection.
         let choose = |worth: f64| -> Vec<usize> {
-            let cheapest = |(level, table): (&LevelPages, &Vec<f64>)| {
+            let cheapest = |((level, table), &floor): ((&LevelPages, &Vec<f64>), &usize)| {
                 let cost = |at: usize| (at + 1) as f64 * level.pages() as f64 + worth * table[at];
-                (0..table.len()).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(0)
+                let floor = floor.min(table.len() - 1);
+                (floor..table.len()).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(floor)
             };
-            levels.iter().zip(&tables).map(cheapest).collect()
+            levels.iter().zip(&tables).zip(floors).map(cheapest).collect()
         };
         let pages: u64 = levels.iter().map(LevelPages::pages).sum();
         let (mut low, mut high) = (0.0, pages.max(1) as f64);
@@ -243,7 +240,7 @@ impl StorePlan {
         }
         // What is left of the rate is spent where it saves most: a byte of the first level is a byte of most pages.
         for level in 0..levels.len() {
-            while met[level] > 0 {
+            while met[level] > floors[level].min(tables[level].len() - 1) {
                 met[level] -= 1;
                 if total(&met) > rate {
                     met[level] += 1;
@@ -281,6 +278,20 @@ impl StorePlan {
     pub const fn ram_bytes_per_key(&self) -> f64 {
         self.ram_bytes_per_key
     }
+}
+
+/// One less than the bytes with which nine in ten pages have eight bits.
+fn bytes_for_eight_bits(level: &LevelPages) -> usize {
+    let mut left = level.pages() / 10;
+    let mut most = 0;
+    for (records, pages) in level.iter().collect::<Vec<_>>().into_iter().rev() {
+        most = records;
+        match left.checked_sub(pages) {
+            Some(rest) => left = rest,
+            None => break,
+        }
+    }
+    if most == 0 { 0 } else { unknowns(most).min(MOST_FILTER_BYTES - 1) as usize }
 }
 
 /// By bytes − 1, up to as many as make any difference, the probability that a foreign key passes.

@@ -15,7 +15,7 @@ fn levels(records: u32, pages: [u64; 3]) -> [LevelPages; 3] {
 
 #[test]
 fn a_filter_has_a_byte_and_the_bits_of_its_unknowns() {
-    assert_eq!((unknowns(0), unknowns(34), unknowns(62)), (1, 35, 63));
+    assert_eq!((unknowns(0), unknowns(34), unknowns(62)), (1, 35, 64));
     // 35 unknowns of 8 bits are 35 bytes.
     assert_eq!((result_bits(35, 34), result_bits(36, 34)), (7, 8));
     assert_eq!((result_bits(0, 5), result_bits(1, 5), result_bits(u32::MAX, 5)), (0, 0, MOST_RESULT_BITS));
@@ -30,10 +30,28 @@ fn a_filter_has_a_byte_and_the_bits_of_its_unknowns() {
 fn odds_of_known_filters() {
     assert_eq!(false_positive_probability(36, 0), 0.0);
     assert_eq!(false_positive_probability(1, 34), 1.0);
-    // 34 equations with 35 unknowns are solved with probability Π (1 − 2^-i), i = 2..35, which is .5775762; eight
-    // systems fail with .4224238^8 = .00101397, and then there are 7 bits instead of 8.
-    let p = false_positive_probability(36, 34);
-    assert!((p * 256.0 - 1.001_013_97).abs() < 1e-6, "{}", p * 256.0);
+    // 35 unknowns of 8 bits in 35 bytes; in 34 they have 7.
+    assert_eq!(false_positive_probability(36, 34), 1.0 / 256.0);
+    assert_eq!(false_positive_probability(35, 34), 1.0 / 128.0);
+}
+
+#[test]
+fn whole_bytes_are_taken_where_they_cost_little() {
+    let levels = levels(34, [826, 165, 33]);
+    let (least, fast) = (
+        StorePlan::for_rate(&levels, 0.0098).unwrap(),
+        StorePlan::for_rate_in_bytes(&levels, 0.0098).unwrap(),
+    );
+    // 8, 8 and 9 bits: 1/256 twice and 1/512 are .98% of the misses, and 36 bytes are 35 and the first.
+    assert_eq!(fast.filter_bytes()[..2], [36, 36]);
+    assert!(fast.reads_per_miss() <= 0.0098 && fast.ram_bytes_per_key() <= 1.1 * least.ram_bytes_per_key());
+    assert!(least.filter_bytes()[0] < 36);
+    // At 10% five bits would do, and eight are too many.
+    let cheap = StorePlan::for_rate_in_bytes(&levels, 0.1).unwrap();
+    assert_eq!(cheap, StorePlan::for_rate(&levels, 0.1).unwrap());
+    // Below, both are the same: they have more than eight bits anyway.
+    let strict = StorePlan::for_rate_in_bytes(&levels, 1e-4).unwrap();
+    assert_eq!(strict, StorePlan::for_rate(&levels, 1e-4).unwrap());
 }
 
 #[test]

@@ -1,0 +1,167 @@
+//! Counts reads, from many threads, without making any of them wait.
+//!
+//! An atomic addition holds back every later read of the processor until it is done, so that one lookup could not begin while another waits
+//! for memory: counting would cost half of a lookup that finds nothing. So a thread adds to numbers that no other thread changes, by plain
+//! loads and stores, and whoever asks adds them up.
+//!
+//! # Invariants
+//! 1. A place below [`PLACES`] belongs to at most one thread at a time, in all stores: the one that set its bit in [`TAKEN`].
+//! 2. Numbers at such a place are changed by that thread alone. Threads without a place share the last one, by atomic additions.
+
+use std::cell::Cell;
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+use super::Reads;
+
+/// Threads that have a place of their own: as many as a word has bits.
+const PLACES: u32 = u64::BITS;
+
+/// A bit for each place that a thread has.
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+/// The place of those that have none of their own.
+const SHARED: u32 = PLACES;
+
+/// This thread has not asked for a place.
+const UNKNOWN: u32 = u32::MAX;
+
+thread_local! {
+    /// This thread's place.
+    static PLACE: Cell<u32> = const { Cell::new(UNKNOWN) };
+    /// Gives it back when the thread ends.
+    static GUARD: Guard = const { Guard };
+}
+
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // What is dropped after this may still look something up.
+        let place = PLACE.replace(SHARED);
+        if place < PLACES {
+            // The next owner sees what was counted: see `take`.
+            TAKEN.fetch_and(!(1 << place), Release);
+        }
+    }
+}
+
+/// Asks for a place.
+#[cold]
+fn take() -> u32 {
+    // Without a guard nobody would give it back: then the thread is about to end.
+    if GUARD.try_with(|_| ()).is_err() {
+        return SHARED;
+    }
+    let free = |taken: u64| (taken != u64::MAX).then_some(taken | taken.wrapping_add(1));
+    let place = match TAKEN.fetch_update(AcqRel, Acquire, free) {
+        Ok(taken) => taken.trailing_ones(),
+        Err(_) => SHARED,
+    };
+    PLACE.set(place);
+    place
+}
+
+/// The numbers of one place, on cache lines of their own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Place {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    hit_pages: AtomicU64,
+    miss_pages: AtomicU64,
+    runs: AtomicU64,
+}
+
+/// What all threads have read.
+#[derive(Debug)]
+pub(super) struct Counters {
+    places: Box<[Place; PLACES as usize + 1]>,
+}
+
+impl Counters {
+    pub(super) fn new() -> Self {
+        Self { places: Box::new(std::array::from_fn(|_| Place::default())) }
+    }
+
+    /// A lookup that found its key or did not, and the pages that it read.
+    #[inline]
+    pub(super) fn count(&self, hit: bool, pages: u64) {
+        self.at_my_place(|place, add| {
+            let (lookups, read) =
+                if hit { (&place.hits, &place.hit_pages) } else { (&place.misses, &place.miss_pages) };
+            add(lookups, 1);
+            if pages > 0 {
+                add(read, pages);
+            }
+        });
+    }
+
+    /// A large value.
+    pub(super) fn count_run(&self) {
+        self.at_my_place(|place, add| add(&place.runs, 1));
+    }
+
+    /// Hands over the thread's numbers, and how to add to one.
+    #[inline(always)]
+    fn at_my_place(&self, work: impl FnOnce(&Place, fn(&AtomicU64, u64))) {
+        let mut place = PLACE.get();
+        if place == UNKNOWN {
+            place = take();
+        }
+        if place < PLACES {
+            work(&self.places[place as usize], |number, more| {
+                number.store(number.load(Relaxed).wrapping_add(more), Relaxed);
+            });
+        } else {
+            work(&self.places[SHARED as usize], |number, more| {
+                number.fetch_add(more, Relaxed);
+            });
+        }
+    }
+
+    /// The sums. Lookups of other threads that are under way may be in or not.
+    pub(super) fn reads(&self) -> Reads {
+        let mut reads = Reads::default();
+        for place in self.places.iter() {
+            reads.hits += place.hits.load(Relaxed);
+            reads.misses += place.misses.load(Relaxed);
+            reads.hit_pages += place.hit_pages.load(Relaxed);
+            reads.miss_pages += place.miss_pages.load(Relaxed);
+            reads.runs += place.runs.load(Relaxed);
+        }
+        reads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn nothing_is_lost_with_more_threads_than_places() {
+        let counters = Counters::new();
+        let (threads, lookups) = (3 * u64::from(PLACES) / 2, 1000);
+        // Twice, so that places change hands.
+        for _ in 0..2 {
+            thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        for lookup in 0..lookups {
+                            counters.count(lookup % 2 == 0, lookup % 3);
+                        }
+                        counters.count_run();
+                    });
+                }
+            });
+        }
+        let reads = counters.reads();
+        assert_eq!((reads.hits, reads.misses), (threads * lookups, threads * lookups));
+        let pages: u64 = (0..lookups).map(|lookup| lookup % 3).sum();
+        assert_eq!(reads.hit_pages + reads.miss_pages, 2 * threads * pages);
+        assert_eq!(reads.runs, 2 * threads);
+    }
+}
