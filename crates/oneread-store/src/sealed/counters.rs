@@ -1,7 +1,7 @@
 //! Counts reads, from many threads, without making any of them wait.
 //!
 //! An atomic addition holds back every later read of the processor until it is done, so that one lookup could not begin while another waits
-//! for memory: counting would cost half of a lookup that finds nothing. So a thread adds to numbers that no other thread changes, by plain
+//! for memory. So a thread adds to numbers that no other thread changes, by plain
 //! loads and stores, and whoever asks adds them up.
 //!
 //! # Invariants

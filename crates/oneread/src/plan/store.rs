@@ -191,7 +191,7 @@ impl StorePlan {
     }
 
     /// As [`for_rate`](Self::for_rate), but with eight bits or more on nine pages in ten of each level, if that takes at most a
-    /// tenth more memory: a store compares whole bytes in a third of the time.
+    /// tenth more memory: whole bytes are compared without shifting bits about.
     ///
     /// # Errors
     /// As [`for_rate`](Self::for_rate).
