@@ -69,7 +69,7 @@ assert info.get("insertedNum") == 4
 assert info.get("deletedNum") == 1
 assert info.get("bucketSize") == 4
 assert info.get("expansionRate") == 2
-assert info.get("maxIterations") == 30
+assert info.get("maxIteration") == 30
 chunks, number = [], 0
 while True:
     number, data = cuckoo.scandump("c", number)

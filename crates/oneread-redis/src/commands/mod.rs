@@ -119,7 +119,8 @@ pub(crate) fn register(context: &Context) -> Result<(), String> {
                 (raw::RedisModule_SetCommandACLCategories, raw::RedisModule_AddACLCategory)
             {
                 let command = server!(RedisModule_GetCommand(context.pointer(), name.as_ptr()));
-                set(command, c_string(category).as_ptr());
+                let access = if flags.to_bytes().starts_with(b"readonly") { "read" } else { "write" };
+                set(command, c_string(&format!("{access} {category}")).as_ptr());
             }
         }
     }
