@@ -109,8 +109,7 @@ fn a_filter_of_600_megabytes_goes_in_chunks() {
         eprintln!("not asked for: set ONEREAD_LARGE");
         return;
     }
-    let limits = &["oneread.max-bytes", "2000000000"];
-    let server = Server::start_with_module(Engine::Redis, &[], &["max-bytes", limits[1]]);
+    let server = Server::start_with_module(Engine::Redis, &[], &["max-bytes", "2000000000"]);
     let mut client = server.connect();
     client.expect("BF.RESERVE v 0.001 330000000 NONSCALING", "OK".to_owned());
     let _: Vec<i64> = client.ask("BF.MADD v 1 2 3").expect("room");

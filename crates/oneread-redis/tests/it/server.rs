@@ -1,7 +1,7 @@
 //! A server for a test.
 
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -71,10 +71,6 @@ impl Server {
 
     pub(crate) const fn port(&self) -> u16 {
         self.port
-    }
-
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     pub(crate) fn log(&self) -> String {
