@@ -370,3 +370,19 @@ fn arguments_that_cannot_be_used_stop_the_loading_and_say_why() {
         assert!(log.contains(words), "{arguments:?}: {log}");
     }
 }
+
+/// As Redis 8 has them; a small module stands for it.
+#[test]
+fn a_server_that_has_the_commands_already_is_told_of_the_prefix() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let taken = folder.path().join("taken.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/taken.c");
+    let compiled =
+        std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&taken).arg(source).status();
+    assert!(compiled.expect("a C compiler, which the module needs as well").success());
+    let taken = taken.display().to_string();
+    let log = Server::refuses(Engine::Redis, &["--loadmodule", &taken], &[]);
+    assert!(log.contains("has a command bf.add already") && log.contains("PREFIX name"), "{log}");
+    let server = Server::start_with_module(Engine::Redis, &["--loadmodule", &taken], &["PREFIX", "ours"]);
+    server.connect().expect("OURS.BF.ADD b x", 1);
+}
