@@ -199,9 +199,7 @@ fn insert_all<'a>(
 
 /// A number where there are three answers, else a boolean, which is a number for RESP2.
 fn reply(context: &Context, answer: i64, how: How) {
-    if how.new && how.array {
-        context.signed(answer);
-    } else if answer < 0 && !context.is_resp3() {
+    if (how.new && how.array) || (answer < 0 && !context.is_resp3()) {
         context.signed(answer);
     } else {
         context.boolean(answer > 0);
