@@ -80,7 +80,7 @@ mod tests {
         // SAFETY: freed once, with the same layout.
         unsafe {
             let pointer = FromServer.alloc(layout);
-            assert!(!pointer.is_null() && pointer.addr() % 64 == 0);
+            assert!(!pointer.is_null() && pointer.addr().is_multiple_of(64));
             FromServer.dealloc(pointer, layout);
         }
     }
