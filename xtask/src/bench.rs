@@ -6,11 +6,15 @@ use crate::shell::{cargo, step};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Handed on: the subjects (`hash`, `filters`, `plan`), `--quick`, `--out DIR`, `--list`.
+    /// Handed on: the subjects (`hash`, `filters`, `plan`, …), `--quick`, `--out DIR`, `--list`. The subject `redis` runs a server
+    /// of its own, by itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
 pub(crate) fn run(args: Args) -> Result<()> {
+    if args.rest.first().is_some_and(|subject| subject == "redis") {
+        return crate::redis::bench(args.rest.iter().any(|argument| argument == "--quick"));
+    }
     step("bench", cargo(["run", "--release", "-p", "oneread-bench", "--"]).args(args.rest))
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod fuzz;
 mod miri;
+mod redis;
 mod shell;
 mod test;
 

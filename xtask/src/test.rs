@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::redis;
 use crate::shell::{cargo, ensure, step, with_args};
 
 pub(crate) fn run() -> Result<()> {
@@ -18,6 +19,7 @@ pub(crate) fn run() -> Result<()> {
         || with_args("python3", &["--version"]),
         &mut with_args("apt-get", &["install", "-y", "python3"]),
     )?;
+    let clients = redis::set_up()?;
     step("formatting", &mut cargo(["fmt", "--all", "--check"]))?;
     step(
         "lints",
@@ -35,7 +37,8 @@ pub(crate) fn run() -> Result<()> {
     )?;
     step("package", &mut cargo(["package", "-p", "oneread", "--allow-dirty", "--quiet"]))?;
     // Doc tests belong to `cargo test` too. Ignored tests are the long ones, not the broken ones.
-    step("tests", cargo(["test", "--workspace", "--all-features"]).args(["--", "--include-ignored"]))?;
+    let mut tests = cargo(["test", "--workspace", "--all-features"]);
+    step("tests", clients.tell(&mut tests).args(["--", "--include-ignored"]))?;
     eprintln!("\n── all passed");
     Ok(())
 }

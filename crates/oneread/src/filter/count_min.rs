@@ -164,6 +164,49 @@ impl<D> CountMinSketch<D> {
         Ok(())
     }
 
+    /// Replaces the counts by a weighted sum of other sketches' counts: the result is that of one sketch that saw each
+    /// stream so many times. (This sketch may be among the others, as a copy.)
+    ///
+    /// # Errors
+    /// If a layout or digester differs, if the update is conservative, or if a sum is negative or above 2^64 − 1; nothing is
+    /// changed then.
+    pub fn set_to_sum<'s, S: Words + 's>(
+        &mut self,
+        parts: impl IntoIterator<Item = (&'s CountMin<D, S>, i64), IntoIter: Clone>,
+    ) -> Result<(), MergeError>
+    where
+        D: PartialEq + 's,
+    {
+        let parts = parts.into_iter();
+        for (other, _) in parts.clone() {
+            if self.layout != other.layout {
+                return Err(MergeError::Layouts);
+            }
+            if self.digester != other.digester {
+                return Err(MergeError::Digesters);
+            }
+        }
+        if self.layout.update() == Update::Conservative {
+            return Err(MergeError::Conservative);
+        }
+        // A product is below 2^127, and a sum of them saturates far outside the range of a counter.
+        let sum = |count: &dyn Fn(&CountMin<D, S>) -> u64| {
+            let sum = parts.clone().fold(0i128, |sum, (other, weight)| {
+                sum.saturating_add(i128::from(weight) * i128::from(count(other)))
+            });
+            u64::try_from(sum).map_err(|_| MergeError::OutOfRange)
+        };
+        let total = sum(&|other| other.total)?;
+        for at in 0..self.counters.len() {
+            sum(&|other| other.counters.word(at))?;
+        }
+        for at in 0..self.counters.len() {
+            self.counters[at] = sum(&|other| other.counters.word(at))?;
+        }
+        self.total = total;
+        Ok(())
+    }
+
     /// Forgets all counts.
     pub fn clear(&mut self) {
         self.counters.fill(0);

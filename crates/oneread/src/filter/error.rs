@@ -16,6 +16,8 @@ pub enum MergeError {
     TooManyLayers,
     /// A bucket has no room for the fingerprints of both.
     Full,
+    /// A count would be negative, or above 2^64 − 1.
+    OutOfRange,
 }
 
 impl fmt::Display for MergeError {
@@ -31,6 +33,7 @@ impl fmt::Display for MergeError {
             Self::TooManyLayers => {
                 "joined, there would be too many layers: build one filter for all the keys"
             }
+            Self::OutOfRange => "a count would be negative or too large: use other weights",
             Self::Full => "a bucket has no room for the fingerprints of both: build one larger filter",
         })
     }

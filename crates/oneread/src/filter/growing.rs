@@ -300,6 +300,11 @@ impl<D, S: Words> Growing<D, S> {
         self.len() == 0
     }
 
+    /// The number of keys that its layers are planned for; before more come, a layer is added.
+    pub fn capacity(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.capacity).sum()
+    }
+
     /// The number of layers.
     pub fn layers(&self) -> usize {
         self.layers.len()

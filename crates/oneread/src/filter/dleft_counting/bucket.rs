@@ -234,6 +234,16 @@ impl Format {
         cells & before | (cells >> (width & 31)) & !before | u128::from(state.removed[group]) << STATE_AT
     }
 
+    /// How many keys of a word's remainder a bucket counts.
+    pub(super) fn count(&self, bucket: u128, word: u64) -> u32 {
+        let groups = self.groups(self.state(bucket), word);
+        let of_group = |group: usize| -> u32 {
+            bits(self.equal(bucket, group, word)).map(|top| self.counter(bucket, top) + 1).sum()
+        };
+        // The second may repeat the first.
+        of_group(groups[0]) + if groups[0] == groups[1] { 0 } else { of_group(groups[1]) }
+    }
+
     /// The number of cells that are stuck.
     pub(super) fn stuck_cells(&self, bucket: u128) -> u64 {
         let state = self.state(bucket);

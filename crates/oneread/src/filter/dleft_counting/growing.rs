@@ -301,6 +301,25 @@ impl<D, S: Words> GrowingDLeftCounting<D, S> {
         self.layers.iter().rev().any(|layer| layer.filter.contains_digest(digest))
     }
 
+    /// How often a key may have been inserted and not removed, up to the count at which it sticks.
+    #[inline]
+    pub fn count<Q: ?Sized>(&self, key: &Q) -> u64
+    where
+        D: Digester<Q>,
+    {
+        self.count_digest(self.digester.digest(key))
+    }
+
+    /// How often the key of a digest may have been inserted and not removed, up to the count at which it sticks.
+    pub fn count_digest(&self, digest: Digest) -> u64 {
+        // All that was inserted of a key is in the oldest layer that takes it for its own.
+        self.layers
+            .iter()
+            .map(|layer| layer.filter.count_digest(digest))
+            .find(|&count| count > 0)
+            .unwrap_or(0)
+    }
+
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
@@ -344,6 +363,11 @@ impl<D, S: Words> GrowingDLeftCounting<D, S> {
     /// Whether no key is in the set. (Cells that are stuck may be left.)
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The number of buckets of all layers.
+    pub fn total_buckets(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.filter.layout().total_buckets()).sum()
     }
 
     /// The number of layers.

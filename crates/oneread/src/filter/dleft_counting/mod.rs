@@ -421,6 +421,24 @@ impl<D, S: Words> DLeftCounting<D, S> {
         (holding != 0).then(|| places[holding.trailing_zeros() as usize & 7])
     }
 
+    /// How often a key may have been inserted and not removed: never too low, unless its cells have stuck, and then
+    /// the count at which they did.
+    #[inline]
+    pub fn count<Q: ?Sized>(&self, key: &Q) -> u64
+    where
+        D: Digester<Q>,
+    {
+        self.count_digest(self.digester.digest(key))
+    }
+
+    /// How often the key of a digest may have been inserted and not removed.
+    pub fn count_digest(&self, digest: Digest) -> u64 {
+        let choices = self.chooser.choices(digest);
+        let of_subtable =
+            |subtable| u64::from(self.format.count(self.bucket(choices.bucket(subtable)), choices.word));
+        (0..self.layout.subtables()).map(of_subtable).sum()
+    }
+
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
     pub fn contains_many<'q, Q: ?Sized + 'q>(

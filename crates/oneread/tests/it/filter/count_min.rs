@@ -236,3 +236,38 @@ fn debug_tells_width_depth_and_total() {
     sketch.add("key", 7);
     assert_eq!(format!("{sketch:?}"), "CountMin { width: 10, depth: 3, update: Plain, total: 7, .. }");
 }
+
+#[test]
+fn a_weighted_sum_is_that_of_the_streams_so_many_times() {
+    let layout = CountMinLayout::new(40, 3).unwrap();
+    let [mut a, mut b, mut sum] = [1, 1, 1].map(|seed| CountMinSketch::with_seed(layout, seed).unwrap());
+    let mut expected = a.clone();
+    for key in 0..KEYS {
+        a.add(&key, key);
+        b.add(&key, 1);
+        // Twice the first and five times the second.
+        expected.add(&key, 2 * key + 5);
+    }
+    sum.add(&0u64, 77);
+    sum.set_to_sum([(&a, 2), (&b, 5)]).unwrap();
+    assert_eq!(sum, expected);
+
+    // Less than nothing, or too much: nothing is changed.
+    for weights in [(-1, 0), (1, -1), (i64::MAX, i64::MAX)] {
+        let full = {
+            let mut full = a.clone();
+            full.add(&0u64, u64::MAX / 2);
+            full
+        };
+        assert_eq!(sum.set_to_sum([(&full, weights.0), (&b, weights.1)]), Err(MergeError::OutOfRange));
+        assert_eq!(sum, expected);
+    }
+    // A negative weight takes back what was counted.
+    let again = sum.clone();
+    sum.set_to_sum([(&again, 1), (&b, -5), (&a, -1)]).unwrap();
+    assert_eq!(sum, a);
+    let other = CountMinSketch::with_seed(layout, 2).unwrap();
+    assert_eq!(sum.set_to_sum([(&other, 1)]), Err(MergeError::Digesters));
+    let other = CountMinSketch::with_seed(CountMinLayout::new(41, 3).unwrap(), 1).unwrap();
+    assert_eq!(sum.set_to_sum([(&other, 1)]), Err(MergeError::Layouts));
+}

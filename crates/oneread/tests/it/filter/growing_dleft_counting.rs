@@ -257,3 +257,27 @@ fn debug_tells_rate_items_layers_and_bytes() {
     let text = format!("{filter:?}");
     assert!(text.starts_with("GrowingDLeftCounting { rate: 0.01, items: 1, layers: 1, bytes: "), "{text}");
 }
+
+#[test]
+fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
+    let mut filter =
+        GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(100, 0.001).unwrap(), 3).unwrap();
+    let mut too_high = 0;
+    for key in 0..5_000u64 {
+        for _ in 0..key % 3 {
+            filter.insert(&key).unwrap();
+        }
+    }
+    for key in 0..5_000u64 {
+        let count = filter.count(&key);
+        assert!(count >= key % 3, "{key}");
+        too_high += u64::from(count > key % 3);
+    }
+    // At most one in a thousand is taken for another: 5 are expected at most, and more than 20 have probability 1e-7.
+    assert!(too_high <= 20, "{too_high}");
+    for _ in 0..10 {
+        filter.insert(&1u64).unwrap();
+    }
+    // Four, by the documentation.
+    assert_eq!(filter.count(&1u64), 4);
+}

@@ -1,0 +1,253 @@
+//! `BF.*`
+
+use super::chunks;
+use super::options::{MOST_EXPANSION, MOST_ITEMS, Options, UNKNOWN, check_size, fraction, integer};
+use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
+use crate::settings::{BF_ERROR_RATE, BF_EXPANSION, BF_INITIAL_SIZE, SEED, named};
+use crate::values::{AddError, BloomOptions, BloomValue, Slot, Value};
+
+const NOT_FOUND: &str = "ERR not found";
+
+/// As configured.
+fn usual() -> BloomOptions {
+    BloomOptions {
+        rate: BF_ERROR_RATE.get(),
+        capacity: BF_INITIAL_SIZE.get(),
+        expansion: BF_EXPANSION.get() as u32,
+        seed: SEED.get(),
+    }
+}
+
+/// `BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [SEED s]`
+pub(super) fn reserve(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(4..=9)?;
+    let name = arguments.at(1)?;
+    let mut options = usual();
+    let rate = arguments.at(2)?;
+    rate.number().ok_or("ERR bad error rate")?;
+    options.rate = fraction(rate).ok_or("ERR (0 < error rate range < 1)")?;
+    let capacity = arguments.at(3)?.integer().ok_or("ERR bad capacity")?;
+    if !(1..=MOST_ITEMS).contains(&capacity) {
+        return Err(format!("ERR (capacity should be larger than 0 and at most {MOST_ITEMS})").into());
+    }
+    options.capacity = capacity as u64;
+    let mut words = Options::behind(arguments, 4);
+    let (mut asked, mut nonscaling) = (None, false);
+    while let Some(word) = words.next() {
+        if word.is("EXPANSION") {
+            let value = words.next().ok_or("ERR no expansion")?.integer().ok_or("ERR bad expansion")?;
+            if !(0..=MOST_EXPANSION).contains(&value) {
+                return Err(format!("ERR expansion must be in the range [0, {MOST_EXPANSION}]").into());
+            }
+            asked = Some(value as u32);
+        } else if word.is("NONSCALING") {
+            nonscaling = true;
+        } else if word.is("SEED") {
+            options.seed = integer(words.value()?, 0..=i64::MAX).ok_or("ERR bad seed")? as u64;
+        } else {
+            return Err(UNKNOWN.into());
+        }
+    }
+    if nonscaling && asked.is_some_and(|expansion| expansion > 0) {
+        return Err("Nonscaling filters cannot expand".into());
+    }
+    options.expansion = if nonscaling { 0 } else { asked.unwrap_or(options.expansion) };
+    let mut key = Key::open(context, name, Open::ToWrite);
+    if key.slot::<BloomValue>()?.is_some() {
+        return Err("ERR item exists".into());
+    }
+    create(&mut key, &options)?;
+    replicate_insertion(context, name, Some(&options), std::iter::empty());
+    context.notify("bf.reserve", name);
+    context.ok();
+    Ok(())
+}
+
+fn create(key: &mut Key<'_>, options: &BloomOptions) -> Outcome {
+    check_size(options.byte_len()?)?;
+    key.set(Slot::Ready(BloomValue::new(options)?));
+    Ok(())
+}
+
+/// Replicas make a filter with the settings of its master, not with their own.
+fn replicate_insertion<'a>(
+    context: &Context,
+    name: Arg<'_>,
+    made: Option<&BloomOptions>,
+    items: impl Iterator<Item = Arg<'a>>,
+) {
+    let Some(options) = made else { return context.replicate_as_it_came() };
+    let [rate, capacity] = [options.rate.to_string(), options.capacity.to_string()];
+    let [expansion, seed] = [options.expansion.to_string(), options.seed.to_string()];
+    let items: Vec<&[u8]> = items.map(|item| item.bytes()).collect();
+    let mut arguments: Vec<&[u8]> = vec![name.bytes()];
+    if items.is_empty() {
+        arguments.extend([rate.as_bytes(), capacity.as_bytes(), b"EXPANSION", expansion.as_bytes()]);
+        arguments.extend([b"SEED", seed.as_bytes()]);
+        context.replicate(&named("bf.reserve"), &arguments);
+    } else {
+        arguments.extend([b"CAPACITY".as_slice(), capacity.as_bytes(), b"ERROR", rate.as_bytes()]);
+        arguments.extend([b"EXPANSION".as_slice(), expansion.as_bytes(), b"SEED", seed.as_bytes(), b"ITEMS"]);
+        arguments.extend(items);
+        context.replicate(&named("bf.insert"), &arguments);
+    }
+}
+
+/// `BF.ADD key item`
+pub(super) fn add(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(3..=3)?;
+    insert_all(context, arguments.at(1)?, arguments.from(2), Some(usual()), false)
+}
+
+/// `BF.MADD key item [item ...]`
+pub(super) fn add_many(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(3..)?;
+    insert_all(context, arguments.at(1)?, arguments.from(2), Some(usual()), true)
+}
+
+/// `BF.INSERT key [CAPACITY c] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] [SEED s] ITEMS item [item ...]`
+pub(super) fn insert(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(4..)?;
+    let (mut options, mut create) = (usual(), true);
+    let mut words = Options::behind(arguments, 2);
+    loop {
+        let Some(word) = words.next() else { return Err(Failure::Arity) };
+        if word.is("ITEMS") {
+            break;
+        } else if word.is("CAPACITY") {
+            options.capacity = integer(words.value()?, 1..=MOST_ITEMS).ok_or("Bad capacity")? as u64;
+        } else if word.is("ERROR") {
+            options.rate = fraction(words.value()?).ok_or("Bad error rate")?;
+        } else if word.is("EXPANSION") {
+            options.expansion = integer(words.value()?, 0..=MOST_EXPANSION).ok_or("Bad expansion")? as u32;
+        } else if word.is("SEED") {
+            options.seed = integer(words.value()?, 0..=i64::MAX).ok_or("ERR bad seed")? as u64;
+        } else if word.is("NOCREATE") {
+            create = false;
+        } else if word.is("NONSCALING") {
+            options.expansion = 0;
+        } else {
+            return Err(UNKNOWN.into());
+        }
+    }
+    insert_all(context, arguments.at(1)?, words.items()?, create.then_some(options), true)
+}
+
+/// Adds items, to a new filter if there is none and options for one are given.
+fn insert_all<'a>(
+    context: &Context,
+    name: Arg<'_>,
+    items: impl ExactSizeIterator<Item = Arg<'a>> + Clone,
+    options: Option<BloomOptions>,
+    as_array: bool,
+) -> Outcome {
+    let mut key = Key::open(context, name, Open::ToWrite);
+    let mut made = None;
+    if key.value::<BloomValue>()?.is_none() {
+        let options = options.ok_or(NOT_FOUND)?;
+        create(&mut key, &options)?;
+        made = Some(options);
+    }
+    let filter = key.value_mut::<BloomValue>()?.ok_or(NOT_FOUND)?;
+    let mut answers = Vec::with_capacity(items.len());
+    for item in items.clone() {
+        let answer = filter.add(item.bytes());
+        let stops = answer.is_err();
+        answers.push(answer);
+        if stops {
+            break;
+        }
+    }
+    // Nothing to tell replicas if nothing changed.
+    if made.is_some() || answers.contains(&Ok(true)) {
+        replicate_insertion(context, name, made.as_ref(), items);
+        context.notify("bf.add", name);
+    }
+    if as_array {
+        context.array(answers.len());
+    }
+    for answer in answers {
+        match answer {
+            Ok(added) => context.boolean(added),
+            Err(AddError::Full) => context.error("ERR non scaling filter is full"),
+            Err(AddError::Refused(refused)) => context.error(&format!("ERR {}", refused.0)),
+        }
+    }
+    Ok(())
+}
+
+/// `BF.EXISTS key item`
+pub(super) fn exists(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(3..=3)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    let item = arguments.at(2)?.bytes();
+    context.boolean(key.value::<BloomValue>()?.is_some_and(|filter| filter.contains(item)));
+    Ok(())
+}
+
+/// `BF.MEXISTS key item [item ...]`
+pub(super) fn exist_many(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(3..)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    let items = arguments.from(2);
+    let filter = key.value::<BloomValue>()?;
+    context.array(items.len());
+    match filter {
+        Some(filter) => filter.contains_many(items.map(|item| item.bytes()), |found| context.boolean(found)),
+        None => items.for_each(|_| context.boolean(false)),
+    }
+    Ok(())
+}
+
+/// `BF.INFO key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION]`
+pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(2..=3)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    let filter = key.value::<BloomValue>()?.ok_or(NOT_FOUND)?;
+    let fields = [
+        ("CAPACITY", "Capacity", Some(filter.capacity())),
+        ("SIZE", "Size", Some(filter.byte_len() as u64)),
+        ("FILTERS", "Number of filters", Some(filter.layers() as u64)),
+        ("ITEMS", "Number of items inserted", Some(filter.len())),
+        ("EXPANSION", "Expansion rate", filter.expansion().map(u64::from)),
+    ];
+    let reply = |value: Option<u64>| value.map_or_else(|| context.null(), |value| context.integer(value));
+    if let Ok(word) = arguments.at(2) {
+        let field = fields.iter().find(|(asked, ..)| word.is(asked));
+        let &(_, name, value) = field.ok_or("ERR Invalid information value")?;
+        if context.is_resp3() {
+            context.map(1);
+            context.simple(name);
+        } else {
+            context.array(1);
+        }
+        reply(value);
+    } else {
+        context.map(fields.len());
+        for (_, name, value) in fields {
+            context.simple(name);
+            reply(value);
+        }
+    }
+    Ok(())
+}
+
+/// `BF.CARD key`
+pub(super) fn cardinality(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(2..=2)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    context.integer(key.value::<BloomValue>()?.map_or(0, BloomValue::len));
+    Ok(())
+}
+
+const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
+
+/// `BF.SCANDUMP key iterator`
+pub(super) fn scan_dump(context: &Context, arguments: Args<'_>) -> Outcome {
+    chunks::scan_dump::<BloomValue>(context, arguments, NOT_NUMERIC)
+}
+
+/// `BF.LOADCHUNK key iterator data`
+pub(super) fn load_chunk(context: &Context, arguments: Args<'_>) -> Outcome {
+    chunks::load_chunk::<BloomValue>(context, arguments, NOT_NUMERIC)
+}

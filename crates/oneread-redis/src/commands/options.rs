@@ -1,0 +1,58 @@
+//! Options of commands: words, each with a value or without.
+
+use crate::engine::{Arg, Args, Failure};
+
+/// Goes through the arguments behind a position.
+pub(super) struct Options<'a> {
+    arguments: Args<'a>,
+    at: usize,
+}
+
+impl<'a> Options<'a> {
+    pub(super) const fn behind(arguments: Args<'a>, position: usize) -> Self {
+        Self { arguments, at: position }
+    }
+
+    /// The next word.
+    pub(super) fn next(&mut self) -> Option<Arg<'a>> {
+        let word = self.arguments.at(self.at).ok();
+        self.at += 1;
+        word
+    }
+
+    /// The value of the word before.
+    pub(super) fn value(&mut self) -> Result<Arg<'a>, Failure> {
+        self.next().ok_or(Failure::Arity)
+    }
+
+    /// All that is left, at least one.
+    pub(super) fn items(&self) -> Result<impl ExactSizeIterator<Item = Arg<'a>> + Clone + 'a, Failure> {
+        let items = self.arguments.from(self.at);
+        if items.len() == 0 { Err(Failure::Arity) } else { Ok(items) }
+    }
+}
+
+/// A number of a range.
+pub(super) fn integer(value: Arg<'_>, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
+    value.integer().filter(|value| range.contains(value))
+}
+
+/// A probability that is neither 0 nor 1.
+pub(super) fn fraction(value: Arg<'_>) -> Option<f64> {
+    value.number().filter(|&value| value > 0.0 && value < 1.0)
+}
+
+pub(super) const UNKNOWN: &str = "ERR Unknown argument received";
+
+/// The largest filter that can be asked for; what it would take is checked as well.
+pub(super) const MOST_ITEMS: i64 = 1 << 40;
+pub(super) const MOST_EXPANSION: i64 = 32_768;
+
+/// An error if something would take more bytes than allowed, before any of them is allocated.
+pub(super) fn check_size(bytes: u64) -> Result<(), Failure> {
+    let most = crate::settings::MAX_BYTES.get();
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(format!("ERR the value would take {bytes} bytes, and oneread.max-bytes allows {most}").into())
+}

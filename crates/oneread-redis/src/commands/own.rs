@@ -1,0 +1,133 @@
+//! `ONEREAD.*`: what RedisBloom's users ask for and do not have.
+
+use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
+use crate::types::Kept;
+use crate::values::{BloomValue, CuckooValue, Refused, SketchValue, Slot, Value};
+
+/// `ONEREAD.MERGE destination source [source ...]`: the destination becomes the union of itself, if it is there, and the sources.
+pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(3..)?;
+    let first = Key::open(context, arguments.at(2)?, Open::ToRead);
+    if first.slot::<CuckooValue>().is_ok_and(|slot| slot.is_some()) {
+        return Err(
+            "ERR filters with deletion cannot be joined: keys that are in both would be counted wrongly"
+                .into(),
+        );
+    }
+    if first.slot::<SketchValue>().is_ok_and(|slot| slot.is_some()) {
+        drop(first);
+        return merge_all::<SketchValue>(context, arguments, |own, other| {
+            let before = own.clone();
+            own.set_to_sum(&[(&before, 1), (other, 1)]).map_err(Refused::from)
+        });
+    }
+    drop(first);
+    merge_all::<BloomValue>(context, arguments, BloomValue::merge)
+}
+
+fn merge_all<V: Kept>(
+    context: &Context,
+    arguments: Args<'_>,
+    join: impl Fn(&mut V, &V) -> Result<(), Refused>,
+) -> Outcome {
+    let name = arguments.at(1)?;
+    // All is worked out before the destination changes, so that an error changes nothing.
+    let mut joined: Option<V> = Key::open(context, name, Open::ToRead).value::<V>()?.cloned();
+    for source in arguments.from(2) {
+        if source.bytes() == name.bytes() && joined.is_some() {
+            continue;
+        }
+        let key = Key::open(context, source, Open::ToRead);
+        let value = key.value::<V>()?.ok_or("ERR not found")?;
+        match &mut joined {
+            None => joined = Some(value.clone()),
+            Some(joined) => join(joined, value)?,
+        }
+    }
+    let joined = joined.ok_or("ERR not found")?;
+    Key::open(context, name, Open::ToWrite).set(Slot::Ready(joined));
+    context.replicate_as_it_came();
+    context.notify("oneread.merge", name);
+    context.ok();
+    Ok(())
+}
+
+/// A fact of a value.
+enum Fact {
+    Text(&'static str),
+    Count(u64),
+    Number(f64),
+}
+
+/// `ONEREAD.STATS key`: what was planned beside what is.
+pub(super) fn stats(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(2..=2)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    if key.is_empty() {
+        return Err("ERR not found".into());
+    }
+    let facts = match (key.value::<BloomValue>(), key.value::<CuckooValue>(), key.value::<SketchValue>()) {
+        (Ok(Some(filter)), ..) => {
+            let mut facts =
+                filter_facts("bloom", filter.len(), filter.byte_len(), filter.layers(), filter.seed());
+            facts.extend(rates(filter.planned_rate(), filter.present_rate()));
+            facts.push(("load", Fact::Number(filter.len() as f64 / filter.capacity() as f64)));
+            facts
+        }
+        (_, Ok(Some(filter)), _) => {
+            let mut facts =
+                filter_facts("cuckoo", filter.len(), filter.byte_len(), filter.layers(), filter.seed());
+            facts.extend(rates(filter.planned_rate(), filter.present_rate()));
+            facts.push(("load", Fact::Number(filter.len() as f64 / filter.buckets() as f64)));
+            facts
+        }
+        (.., Ok(Some(sketch))) => vec![
+            ("kind", Fact::Text("count-min")),
+            ("total", Fact::Count(sketch.total())),
+            ("bytes", Fact::Count(sketch.byte_len() as u64)),
+            ("width", Fact::Count(sketch.width())),
+            ("depth", Fact::Count(sketch.depth().into())),
+            ("seed", Fact::Count(sketch.seed())),
+        ],
+        (Err(Failure::Says(words)), ..)
+        | (_, Err(Failure::Says(words)), _)
+        | (.., Err(Failure::Says(words))) => {
+            return Err(Failure::Says(words));
+        }
+        _ => return Err(Failure::WrongType),
+    };
+    context.map(facts.len());
+    for (name, fact) in facts {
+        context.simple(name);
+        match fact {
+            Fact::Text(text) => context.simple(text),
+            Fact::Count(count) => context.integer(count),
+            Fact::Number(number) => context.number(number),
+        }
+    }
+    Ok(())
+}
+
+fn filter_facts(
+    kind: &'static str,
+    items: u64,
+    bytes: usize,
+    layers: usize,
+    seed: u64,
+) -> Vec<(&'static str, Fact)> {
+    vec![
+        ("kind", Fact::Text(kind)),
+        ("items", Fact::Count(items)),
+        ("bytes", Fact::Count(bytes as u64)),
+        ("bits_per_item", Fact::Number(bytes as f64 * 8.0 / items.max(1) as f64)),
+        ("layers", Fact::Count(layers as u64)),
+        ("seed", Fact::Count(seed)),
+    ]
+}
+
+fn rates(planned: f64, present: f64) -> [(&'static str, Fact); 2] {
+    [
+        ("planned_false_positive_rate", Fact::Number(planned)),
+        ("present_false_positive_rate", Fact::Number(present)),
+    ]
+}

@@ -1,0 +1,182 @@
+//! `CMS.*`
+
+use super::chunks;
+use super::options::{check_size, fraction, integer};
+use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
+use crate::settings::{SEED, named};
+use crate::values::{SketchValue, Slot};
+
+const ABSENT: &str = "CMS: key does not exist";
+
+/// The most rows of a sketch: our limit on hash functions.
+const MOST_ROWS: i64 = 64;
+
+/// `CMS.INITBYDIM key width depth`
+pub(super) fn init_by_dimensions(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(4..=4)?;
+    create(context, arguments, SEED.get(), || {
+        let width = integer(arguments.at(2)?, 1..=i64::MAX).ok_or("CMS: invalid width")?;
+        let depth = integer(arguments.at(3)?, 1..=MOST_ROWS).ok_or("CMS: invalid depth")?;
+        Ok((width as u64, depth as u32))
+    })
+}
+
+/// `CMS.INITBYPROB key error probability`
+pub(super) fn init_by_probability(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(4..=4)?;
+    create(context, arguments, SEED.get(), || {
+        let error = fraction(arguments.at(2)?).ok_or("CMS: invalid overestimation value")?;
+        let probability = fraction(arguments.at(3)?).ok_or("CMS: invalid prob value")?;
+        Ok(SketchValue::dimensions(error, probability))
+    })
+}
+
+/// `ONEREAD.MAKESKETCH key width depth seed`: what replicas get for both.
+pub(super) fn make(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(5..=5)?;
+    let seed = integer(arguments.at(4)?, 0..=i64::MAX).ok_or("ERR bad seed")?;
+    create(context, arguments, seed as u64, || {
+        let width = integer(arguments.at(2)?, 1..=i64::MAX).ok_or("CMS: invalid width")?;
+        let depth = integer(arguments.at(3)?, 1..=MOST_ROWS).ok_or("CMS: invalid depth")?;
+        Ok((width as u64, depth as u32))
+    })
+}
+
+fn create(
+    context: &Context,
+    arguments: Args<'_>,
+    seed: u64,
+    dimensions: impl FnOnce() -> Result<(u64, u32), Failure>,
+) -> Outcome {
+    let name = arguments.at(1)?;
+    let mut key = Key::open(context, name, Open::ToWrite);
+    if !key.is_empty() {
+        return Err("CMS: key already exists".into());
+    }
+    let (width, depth) = dimensions()?;
+    check_size(SketchValue::byte_len_of(width, depth).map_err(|_| "CMS: invalid init arguments")?)?;
+    key.set(Slot::Ready(SketchValue::new(width, depth, seed)?));
+    let numbers = [width.to_string(), depth.to_string(), seed.to_string()];
+    let mut told = vec![name.bytes()];
+    told.extend(numbers.iter().map(|number| number.as_bytes()));
+    context.replicate(&named("oneread.makesketch"), &told);
+    context.notify("cms.init", name);
+    context.ok();
+    Ok(())
+}
+
+/// `CMS.INCRBY key item increment [item increment ...]`
+pub(super) fn increase(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(4..)?;
+    if arguments.len() % 2 == 1 {
+        return Err(Failure::Arity);
+    }
+    let name = arguments.at(1)?;
+    let mut key = Key::open(context, name, Open::ToWrite);
+    let sketch = key.value_mut::<SketchValue>()?.ok_or(ABSENT)?;
+    let mut pairs = Vec::with_capacity(arguments.len() / 2);
+    for at in (2..arguments.len()).step_by(2) {
+        let increment = arguments.at(at + 1)?.integer().ok_or("CMS: Cannot parse number")?;
+        let increment = u64::try_from(increment).map_err(|_| "CMS: Number cannot be negative")?;
+        pairs.push((arguments.at(at)?.bytes(), increment));
+    }
+    context.array(pairs.len());
+    for (item, increment) in pairs {
+        match i64::try_from(sketch.add(item, increment)) {
+            Ok(estimate) => context.signed(estimate),
+            Err(_) => context.error("CMS: INCRBY overflow"),
+        }
+    }
+    context.replicate_as_it_came();
+    context.notify("cms.incrby", name);
+    Ok(())
+}
+
+/// `CMS.QUERY key item [item ...]`
+pub(super) fn query(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(3..)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    let sketch = key.value::<SketchValue>()?.ok_or(ABSENT)?;
+    let items = arguments.from(2);
+    context.array(items.len());
+    sketch.estimate_many(items.map(|item| item.bytes()), |estimate| context.integer(estimate));
+    Ok(())
+}
+
+/// `CMS.MERGE destination numkeys source [source ...] [WEIGHTS weight [weight ...]]`
+pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
+    let count = arguments.at(2).ok().and_then(|count| count.integer());
+    let sources = count.map_or(0, |count| count.clamp(0, arguments.len().saturating_sub(3) as i64) as usize);
+    if context.tells_keys(std::iter::once(1).chain(3..3 + sources)) {
+        return Ok(());
+    }
+    arguments.expect(4..)?;
+    let name = arguments.at(1)?;
+    let mut key = Key::open(context, name, Open::ToWrite);
+    key.value::<SketchValue>()?.ok_or(ABSENT)?;
+    let count = count.ok_or("CMS: invalid numkeys")?;
+    if count <= 0 {
+        return Err("CMS: Number of keys must be positive".into());
+    }
+    let behind = arguments.len() as i64 - 3 - count;
+    let weighted = behind > 0 && arguments.at(3 + count as usize)?.is("WEIGHTS");
+    if weighted && behind != count + 1 {
+        return Err("CMS: wrong number of keys/weights".into());
+    }
+    if !weighted && behind != 0 {
+        return Err("CMS: wrong number of keys".into());
+    }
+    let mut parts = Vec::with_capacity(sources);
+    for at in 0..sources {
+        let weight = if weighted {
+            arguments.at(4 + sources + at)?.integer().ok_or("CMS: invalid weight value")?
+        } else {
+            1
+        };
+        let source = arguments.at(3 + at)?;
+        // The destination is open already, and may be a source.
+        let part = if source.bytes() == name.bytes() {
+            key.value::<SketchValue>()?.ok_or(ABSENT)?.clone()
+        } else {
+            Key::open(context, source, Open::ToRead).value::<SketchValue>()?.ok_or(ABSENT)?.clone()
+        };
+        parts.push((part, weight));
+    }
+    let sketch = key.value_mut::<SketchValue>()?.ok_or(ABSENT)?;
+    let parts: Vec<(&SketchValue, i64)> = parts.iter().map(|(part, weight)| (part, *weight)).collect();
+    sketch.set_to_sum(&parts).map_err(|error| match error {
+        oneread::filter::MergeError::Layouts => Failure::from("CMS: width/depth is not equal"),
+        oneread::filter::MergeError::OutOfRange => Failure::from("CMS: MERGE overflow"),
+        other => Failure::from(format!("CMS: {other}")),
+    })?;
+    context.replicate_as_it_came();
+    context.notify("cms.merge", name);
+    context.ok();
+    Ok(())
+}
+
+/// `CMS.INFO key`
+pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(2..=2)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    let sketch = key.value::<SketchValue>()?.ok_or(ABSENT)?;
+    let fields = [("width", sketch.width()), ("depth", sketch.depth().into()), ("count", sketch.total())];
+    context.map(fields.len());
+    for (name, value) in fields {
+        context.simple(name);
+        context.integer(value);
+    }
+    Ok(())
+}
+
+const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
+
+/// `ONEREAD.DUMPSKETCH key iterator`: as `BF.SCANDUMP`, which RedisBloom does not have for sketches.
+pub(super) fn scan_dump(context: &Context, arguments: Args<'_>) -> Outcome {
+    chunks::scan_dump::<SketchValue>(context, arguments, NOT_NUMERIC)
+}
+
+/// `ONEREAD.LOADSKETCH key iterator data`
+pub(super) fn load_chunk(context: &Context, arguments: Args<'_>) -> Outcome {
+    chunks::load_chunk::<SketchValue>(context, arguments, NOT_NUMERIC)
+}

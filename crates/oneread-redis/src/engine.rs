@@ -1,0 +1,417 @@
+//! The server's functions, made safe: contexts, arguments, keys. All `unsafe` of the commands is here.
+//!
+//! # Why this is sound
+//! A command runs on the server's only thread that touches keys, from its call to its return. A [`Context`] and its [`Args`] are
+//! lent to it for that time. A [`Key`] is open until it is dropped, and what it holds was put there by [`Key::set`] with the same
+//! type: the server tells the type of a key, and no other module can have ours. A mutable borrow of a value borrows
+//! its key; a command opens a key for writing once only.
+
+use std::borrow::Cow;
+use std::ffi::{CString, c_int, c_long, c_longlong, c_void};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use valkey_module::raw;
+
+use crate::types::Kept;
+use crate::values::{Refused, Slot};
+
+/// What a command answers instead of its reply.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The number of arguments is wrong; the server knows the words.
+    Arity,
+    /// The key holds something else.
+    WrongType,
+    /// These words, of which the first in capitals is an error code for clients.
+    Says(Cow<'static, str>),
+}
+
+impl From<&'static str> for Failure {
+    fn from(words: &'static str) -> Self {
+        Self::Says(words.into())
+    }
+}
+
+impl From<String> for Failure {
+    fn from(words: String) -> Self {
+        Self::Says(words.into())
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(words): Refused) -> Self {
+        Self::Says(format!("ERR {words}").into())
+    }
+}
+
+pub(crate) type Outcome = Result<(), Failure>;
+
+/// Calls a function of the server. All that are used here exist since 7.0, and were found when the module was loaded.
+macro_rules! server {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        (raw::$function.expect("a function of the server"))($($argument),*)
+    };
+}
+pub(crate) use server;
+
+/// The call of a command.
+pub(crate) struct Context(*mut raw::RedisModuleCtx);
+
+/// Text for C, which ends at the first zero byte.
+pub(crate) fn c_string(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).expect("no zero bytes are left")
+}
+
+impl Context {
+    pub(crate) const fn pointer(&self) -> *mut raw::RedisModuleCtx {
+        self.0
+    }
+
+    pub(crate) fn integer(&self, value: u64) {
+        // SAFETY: see the top.
+        unsafe {
+            server!(RedisModule_ReplyWithLongLong(self.0, c_longlong::try_from(value).unwrap_or(i64::MAX)))
+        };
+    }
+
+    pub(crate) fn signed(&self, value: i64) {
+        // SAFETY: see the top.
+        unsafe { server!(RedisModule_ReplyWithLongLong(self.0, value)) };
+    }
+
+    /// 0 or 1 for clients that speak RESP2.
+    pub(crate) fn boolean(&self, value: bool) {
+        // SAFETY: see the top.
+        unsafe { server!(RedisModule_ReplyWithBool(self.0, value.into())) };
+    }
+
+    pub(crate) fn number(&self, value: f64) {
+        // SAFETY: see the top.
+        unsafe { server!(RedisModule_ReplyWithDouble(self.0, value)) };
+    }
+
+    pub(crate) fn null(&self) {
+        // SAFETY: see the top.
+        unsafe { server!(RedisModule_ReplyWithNull(self.0)) };
+    }
+
+    pub(crate) fn ok(&self) {
+        self.simple("OK");
+    }
+
+    pub(crate) fn simple(&self, words: &str) {
+        let words = c_string(words);
+        // SAFETY: see the top; the words live until the call returns.
+        unsafe { server!(RedisModule_ReplyWithSimpleString(self.0, words.as_ptr())) };
+    }
+
+    pub(crate) fn bytes(&self, bytes: &[u8]) {
+        // SAFETY: see the top; the bytes live until the call returns.
+        unsafe { server!(RedisModule_ReplyWithStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
+    }
+
+    /// So many replies follow.
+    pub(crate) fn array(&self, length: usize) {
+        // SAFETY: see the top.
+        unsafe { server!(RedisModule_ReplyWithArray(self.0, length as c_long)) };
+    }
+
+    /// So many pairs of replies follow: an array for clients that speak RESP2.
+    pub(crate) fn map(&self, length: usize) {
+        // SAFETY: see the top.
+        unsafe { server!(RedisModule_ReplyWithMap(self.0, length as c_long)) };
+    }
+
+    pub(crate) fn is_resp3(&self) -> bool {
+        // SAFETY: see the top.
+        let flags = unsafe { server!(RedisModule_GetContextFlags(self.0)) };
+        flags as u32 & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
+    }
+
+    pub(crate) fn error(&self, words: &str) {
+        let words = c_string(words);
+        // SAFETY: see the top; the words live until the call returns.
+        unsafe { server!(RedisModule_ReplyWithError(self.0, words.as_ptr())) };
+    }
+
+    pub(crate) fn log(&self, words: &str) {
+        let words = c_string(words);
+        // SAFETY: see the top; the format takes one string, which lives until the call returns.
+        unsafe { server!(RedisModule_Log(self.0, c"warning".as_ptr(), c"%s".as_ptr(), words.as_ptr())) };
+    }
+
+    /// Replicas and the append-only file get the command as it came.
+    pub(crate) fn replicate_as_it_came(&self) {
+        // SAFETY: see the top.
+        unsafe { server!(RedisModule_ReplicateVerbatim(self.0)) };
+    }
+
+    /// Replicas and the append-only file get this command instead.
+    pub(crate) fn replicate(&self, command: &str, arguments: &[&[u8]]) {
+        let command = c_string(command);
+        // SAFETY: see the top; the strings are freed after the call, which copies what it needs. The format `v` takes an array of
+        // strings and its length.
+        unsafe {
+            let mut strings: Vec<*mut raw::RedisModuleString> = arguments
+                .iter()
+                .map(|bytes| server!(RedisModule_CreateString(self.0, bytes.as_ptr().cast(), bytes.len())))
+                .collect();
+            server!(RedisModule_Replicate(
+                self.0,
+                command.as_ptr(),
+                c"v".as_ptr(),
+                strings.as_mut_ptr(),
+                strings.len()
+            ));
+            for string in strings {
+                server!(RedisModule_FreeString(self.0, string));
+            }
+        }
+    }
+
+    /// Tells those who listen to keyspace events of modules.
+    pub(crate) fn notify(&self, event: &str, key: Arg<'_>) {
+        let event = c_string(event);
+        // SAFETY: see the top.
+        unsafe {
+            server!(RedisModule_NotifyKeyspaceEvent(
+                self.0,
+                raw::REDISMODULE_NOTIFY_MODULE,
+                event.as_ptr(),
+                key.0.as_ptr()
+            ))
+        };
+    }
+
+    /// Whether the server asks only which arguments are keys; then tells it.
+    pub(crate) fn tells_keys(&self, positions: impl Iterator<Item = usize>) -> bool {
+        // SAFETY: see the top.
+        unsafe {
+            if server!(RedisModule_IsKeysPositionRequest(self.0)) == 0 {
+                return false;
+            }
+            for position in positions {
+                server!(RedisModule_KeyAtPos(self.0, position as c_int));
+            }
+        }
+        true
+    }
+}
+
+/// The arguments of a command; number 0 is its name.
+#[derive(Clone, Copy)]
+pub(crate) struct Args<'a>(&'a [NonNull<raw::RedisModuleString>]);
+
+impl<'a> Args<'a> {
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// An argument that is there.
+    pub(crate) fn at(&self, position: usize) -> Result<Arg<'a>, Failure> {
+        self.0.get(position).map(|&string| Arg(string, PhantomData)).ok_or(Failure::Arity)
+    }
+
+    /// All arguments from a position on.
+    pub(crate) fn from(&self, position: usize) -> impl ExactSizeIterator<Item = Arg<'a>> + Clone + 'a {
+        self.0[position.min(self.0.len())..].iter().map(|&string| Arg(string, PhantomData))
+    }
+
+    /// An error unless there are so many arguments, the name included.
+    pub(crate) fn expect(&self, lengths: impl std::ops::RangeBounds<usize>) -> Outcome {
+        if lengths.contains(&self.len()) { Ok(()) } else { Err(Failure::Arity) }
+    }
+}
+
+/// An argument of a command.
+#[derive(Clone, Copy)]
+pub(crate) struct Arg<'a>(NonNull<raw::RedisModuleString>, PhantomData<&'a ()>);
+
+impl<'a> Arg<'a> {
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        let mut length = 0;
+        // SAFETY: the server keeps an argument and its bytes as they are until the command returns.
+        unsafe {
+            let start = server!(RedisModule_StringPtrLen(self.0.as_ptr(), &mut length));
+            std::slice::from_raw_parts(start.cast(), length)
+        }
+    }
+
+    pub(crate) fn is(&self, word: &str) -> bool {
+        self.bytes().eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    pub(crate) fn integer(&self) -> Option<i64> {
+        let mut value = 0;
+        // SAFETY: as above.
+        let status = unsafe { server!(RedisModule_StringToLongLong(self.0.as_ptr(), &mut value)) };
+        (status == raw::REDISMODULE_OK as c_int).then_some(value)
+    }
+
+    /// A finite number.
+    pub(crate) fn number(&self) -> Option<f64> {
+        let mut value = 0.0;
+        // SAFETY: as above.
+        let status = unsafe { server!(RedisModule_StringToDouble(self.0.as_ptr(), &mut value)) };
+        (status == raw::REDISMODULE_OK as c_int && value.is_finite()).then_some(value)
+    }
+}
+
+/// How a key is opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Open {
+    ToRead,
+    ToWrite,
+}
+
+/// An open key.
+pub(crate) struct Key<'c> {
+    /// Null if there is no such key and it was opened to be read.
+    pointer: *mut raw::RedisModuleKey,
+    context: PhantomData<&'c Context>,
+}
+
+impl<'c> Key<'c> {
+    pub(crate) fn open(context: &'c Context, name: Arg<'_>, how: Open) -> Self {
+        let mode = match how {
+            Open::ToRead => raw::REDISMODULE_READ,
+            Open::ToWrite => raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
+        };
+        // SAFETY: see the top.
+        let pointer = unsafe { server!(RedisModule_OpenKey(context.0, name.0.as_ptr(), mode as c_int)) };
+        Self { pointer, context: PhantomData }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        // SAFETY: the key is open, or null, of which the server says that it is empty.
+        let kind = unsafe { server!(RedisModule_KeyType(self.pointer)) };
+        kind == raw::REDISMODULE_KEYTYPE_EMPTY as c_int
+    }
+
+    fn held<V: Kept>(&self) -> Result<Option<NonNull<Slot<V>>>, Failure> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        // SAFETY: the key is open and not empty.
+        unsafe {
+            if server!(RedisModule_ModuleTypeGetType(self.pointer)) != V::registered().load(Ordering::Relaxed)
+            {
+                return Err(Failure::WrongType);
+            }
+            Ok(NonNull::new(server!(RedisModule_ModuleTypeGetValue(self.pointer)).cast()))
+        }
+    }
+
+    /// What the key holds, if anything.
+    pub(crate) fn slot<V: Kept>(&self) -> Result<Option<&Slot<V>>, Failure> {
+        // SAFETY: see the top.
+        Ok(self.held()?.map(|held| unsafe { held.as_ref() }))
+    }
+
+    /// What the key holds, if anything, to be changed.
+    pub(crate) fn slot_mut<V: Kept>(&mut self) -> Result<Option<&mut Slot<V>>, Failure> {
+        // SAFETY: see the top.
+        Ok(self.held()?.map(|mut held| unsafe { held.as_mut() }))
+    }
+
+    /// The value of the key, if there is one and it is whole.
+    pub(crate) fn value<V: Kept>(&self) -> Result<Option<&V>, Failure> {
+        match self.slot()? {
+            None => Ok(None),
+            Some(Slot::Ready(value)) => Ok(Some(value)),
+            Some(Slot::Loading(_)) => Err(STILL_LOADING.into()),
+        }
+    }
+
+    /// The value of the key, if there is one and it is whole, to be changed.
+    pub(crate) fn value_mut<V: Kept>(&mut self) -> Result<Option<&mut V>, Failure> {
+        match self.slot_mut()? {
+            None => Ok(None),
+            Some(Slot::Ready(value)) => Ok(Some(value)),
+            Some(Slot::Loading(_)) => Err(STILL_LOADING.into()),
+        }
+    }
+
+    /// Puts something into a key that was opened to be written, in place of what it has.
+    pub(crate) fn set<V: Kept>(&mut self, slot: Slot<V>) {
+        let held = V::hand_over(slot);
+        // SAFETY: the key is open to be written; the server frees what was there, by our own function if it was ours, and owns
+        // the value from now on.
+        unsafe {
+            server!(RedisModule_ModuleTypeSetValue(
+                self.pointer,
+                V::registered().load(Ordering::Relaxed),
+                held.cast::<c_void>()
+            ))
+        };
+    }
+
+    /// Removes the key, which was opened to be written.
+    pub(crate) fn delete(self) {
+        // SAFETY: the key is open to be written.
+        unsafe { server!(RedisModule_DeleteKey(self.pointer)) };
+    }
+}
+
+const STILL_LOADING: &str = "ERR chunks of the value are still missing";
+
+impl Drop for Key<'_> {
+    fn drop(&mut self) {
+        if !self.pointer.is_null() {
+            // SAFETY: it was opened and not closed yet.
+            unsafe { server!(RedisModule_CloseKey(self.pointer)) };
+        }
+    }
+}
+
+/// Runs a command and answers for it. A panic, which would be a bug of ours, becomes an error; the server goes on.
+///
+/// # Safety
+/// To be called by the server, for a command.
+pub(crate) unsafe fn run(
+    context: *mut raw::RedisModuleCtx,
+    arguments: *mut *mut raw::RedisModuleString,
+    count: c_int,
+    command: fn(&Context, Args<'_>) -> Outcome,
+) -> c_int {
+    let context = Context(context);
+    // SAFETY: the server gives so many arguments, none of them null, until the command returns.
+    let arguments = unsafe {
+        std::slice::from_raw_parts(arguments.cast::<NonNull<raw::RedisModuleString>>(), count as usize)
+    };
+    let outcome =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| command(&context, Args(arguments))));
+    match outcome {
+        Ok(Ok(())) => {}
+        Ok(Err(Failure::Arity)) => {
+            // SAFETY: see the top.
+            unsafe { server!(RedisModule_WrongArity(context.0)) };
+        }
+        Ok(Err(Failure::WrongType)) => {
+            context.error("WRONGTYPE Operation against a key holding the wrong kind of value");
+        }
+        Ok(Err(Failure::Says(words))) => context.error(&words),
+        Err(_) => context.error("ERR an error in the module; please report it"),
+    }
+    raw::REDISMODULE_OK as c_int
+}
+
+/// For the loading of the module, which is no command but has the same context and arguments.
+///
+/// # Safety
+/// As [`run`].
+pub(crate) unsafe fn on_load<'a>(
+    context: *mut raw::RedisModuleCtx,
+    arguments: *mut *mut raw::RedisModuleString,
+    count: c_int,
+) -> (Context, Args<'a>) {
+    let arguments: &[NonNull<raw::RedisModuleString>] = if count == 0 {
+        &[]
+    } else {
+        // SAFETY: as in `run`.
+        unsafe { std::slice::from_raw_parts(arguments.cast(), count as usize) }
+    };
+    (Context(context), Args(arguments))
+}

@@ -1,0 +1,47 @@
+//! The module's section of `INFO`.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use valkey_module::raw;
+
+use crate::engine::{Context, server};
+use crate::settings::SEED;
+use crate::types::Kept;
+use crate::values::{BloomValue, CuckooValue, SketchValue};
+
+pub(crate) fn register(context: &Context) -> Result<(), String> {
+    // SAFETY: the context is that of loading.
+    unsafe {
+        server!(RedisModule_SetModuleOptions(
+            context.pointer(),
+            raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS as c_int
+        ));
+        if server!(RedisModule_RegisterInfoFunc(context.pointer(), Some(tell)))
+            == raw::REDISMODULE_OK as c_int
+        {
+            Ok(())
+        } else {
+            Err("the server does not take a section of INFO".into())
+        }
+    }
+}
+
+unsafe extern "C" fn tell(info: *mut raw::RedisModuleInfoCtx, _for_crash_report: c_int) {
+    let counts = [
+        (c"bloom_filters", BloomValue::alive()),
+        (c"cuckoo_filters", CuckooValue::alive()),
+        (c"sketches", SketchValue::alive()),
+    ];
+    // SAFETY: the server asks; names live for ever.
+    unsafe {
+        // A section that was not asked for is refused, and then its fields are not told.
+        if server!(RedisModule_InfoAddSection(info, c"values".as_ptr())) != raw::REDISMODULE_OK as c_int {
+            return;
+        }
+        for (name, alive) in counts {
+            server!(RedisModule_InfoAddFieldULongLong(info, name.as_ptr(), alive.load(Ordering::Relaxed)));
+        }
+        server!(RedisModule_InfoAddFieldULongLong(info, c"seed".as_ptr(), SEED.get()));
+    }
+}

@@ -1,0 +1,230 @@
+//! The module's configuration: `CONFIG SET oneread.…` while it runs, the same names as arguments when it is loaded.
+
+use std::ffi::{c_char, c_int, c_longlong, c_void};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{OnceLock, RwLock};
+
+use valkey_module::raw;
+
+use crate::engine::{Arg, Args, Context, c_string, server};
+
+/// A whole number that can be set.
+pub(crate) struct Number {
+    name: &'static str,
+    value: AtomicI64,
+    least: i64,
+    most: i64,
+}
+
+impl Number {
+    const fn new(name: &'static str, value: i64, least: i64, most: i64) -> Self {
+        Self { name, value: AtomicI64::new(value), least, most }
+    }
+
+    /// Never negative: no setting can be.
+    pub(crate) fn get(&self) -> u64 {
+        self.value.load(Ordering::Relaxed) as u64
+    }
+}
+
+/// A probability that can be set; the server has no such setting, so that it is one of text.
+pub(crate) struct Rate {
+    name: &'static str,
+    bits: AtomicU64,
+    /// As the server shows it.
+    text: AtomicPtr<raw::RedisModuleString>,
+}
+
+impl Rate {
+    const fn new(name: &'static str, value: f64) -> Self {
+        Self { name, bits: AtomicU64::new(value.to_bits()), text: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    pub(crate) fn get(&self) -> f64 {
+        f64::from_bits(self.bits.load(Ordering::Relaxed))
+    }
+
+    fn parse(text: &[u8]) -> Option<f64> {
+        let rate: f64 = std::str::from_utf8(text).ok()?.trim().parse().ok()?;
+        (rate > 0.0 && rate < 1.0).then_some(rate)
+    }
+}
+
+pub(crate) static BF_ERROR_RATE: Rate = Rate::new("bf-error-rate", 0.01);
+pub(crate) static CF_ERROR_RATE: Rate = Rate::new("cf-error-rate", 0.01);
+pub(crate) static BF_INITIAL_SIZE: Number = Number::new("bf-initial-size", 100, 1, 1 << 40);
+pub(crate) static BF_EXPANSION: Number = Number::new("bf-expansion-factor", 2, 0, 32_768);
+pub(crate) static CF_INITIAL_SIZE: Number = Number::new("cf-initial-size", 1024, 4, 1 << 40);
+pub(crate) static CF_EXPANSION: Number = Number::new("cf-expansion-factor", 1, 0, 32_768);
+pub(crate) static CF_BUCKET_SIZE: Number = Number::new("cf-bucket-size", 2, 1, 255);
+pub(crate) static CF_MAX_ITERATIONS: Number = Number::new("cf-max-iterations", 20, 1, 65_535);
+pub(crate) static CF_MAX_EXPANSIONS: Number = Number::new("cf-max-expansions", 32, 1, 65_535);
+/// The most that a value may take when it is reserved or loaded in chunks: a gigabyte, unless told otherwise.
+pub(crate) static MAX_BYTES: Number = Number::new("max-bytes", 1 << 30, 1024, i64::MAX);
+/// New values are made with it. Equal seeds make filters that can be merged.
+pub(crate) static SEED: Number = Number::new("seed", 0, 0, i64::MAX);
+
+static NUMBERS: [&Number; 9] = [
+    &BF_INITIAL_SIZE,
+    &BF_EXPANSION,
+    &CF_INITIAL_SIZE,
+    &CF_EXPANSION,
+    &CF_BUCKET_SIZE,
+    &CF_MAX_ITERATIONS,
+    &CF_MAX_EXPANSIONS,
+    &MAX_BYTES,
+    &SEED,
+];
+
+static RATES: [&Rate; 2] = [&BF_ERROR_RATE, &CF_ERROR_RATE];
+
+/// What goes before the names of all commands, with its dot.
+static PREFIX: OnceLock<String> = OnceLock::new();
+
+/// The name of a command, with the prefix that the module was loaded with.
+pub(crate) fn named(command: &str) -> String {
+    format!("{}{command}", PREFIX.get().map_or("", String::as_str))
+}
+
+/// Reads the arguments that the module is loaded with: pairs of a name and a value.
+pub(crate) fn read_arguments(arguments: Args<'_>) -> Result<(), String> {
+    if arguments.len() % 2 == 1 {
+        return Err("arguments come in pairs of a name and a value".into());
+    }
+    for at in (0..arguments.len()).step_by(2) {
+        let pair = arguments.at(at).and_then(|name| Ok((name, arguments.at(at + 1)?)));
+        let Ok((name, value)) = pair else { continue };
+        read_argument(name, value)?;
+    }
+    Ok(())
+}
+
+fn read_argument(name: Arg<'_>, value: Arg<'_>) -> Result<(), String> {
+    let shown = String::from_utf8_lossy(value.bytes());
+    if name.is("prefix") {
+        let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if value.bytes().is_empty() || !value.bytes().iter().all(allowed) {
+            return Err(format!("PREFIX {shown}: letters, digits, - and _ make a prefix"));
+        }
+        // Loaded a second time, it has the prefix of the first.
+        _ = PREFIX.set(format!("{}.", shown.to_ascii_lowercase()));
+        return Ok(());
+    }
+    if let Some(number) = NUMBERS.iter().find(|number| name.is(number.name)) {
+        let allowed = number.least..=number.most;
+        let read = value.integer().filter(|value| allowed.contains(value));
+        let read =
+            read.ok_or_else(|| format!("{} {shown}: from {} to {}", number.name, number.least, number.most))?;
+        number.value.store(read, Ordering::Relaxed);
+        return Ok(());
+    }
+    if let Some(rate) = RATES.iter().find(|rate| name.is(rate.name)) {
+        let read =
+            Rate::parse(value.bytes()).ok_or_else(|| format!("{} {shown}: between 0 and 1", rate.name))?;
+        rate.bits.store(read.to_bits(), Ordering::Relaxed);
+        return Ok(());
+    }
+    Err(format!("{}: there is no such argument", String::from_utf8_lossy(name.bytes())))
+}
+
+/// Tells the server which settings there are, and takes what its own configuration says of them.
+pub(crate) fn register(context: &Context) -> Result<(), String> {
+    for number in NUMBERS {
+        let name = c_string(number.name);
+        // SAFETY: the name lives until the call returns, the setting for ever.
+        let status = unsafe {
+            server!(RedisModule_RegisterNumericConfig(
+                context.pointer(),
+                name.as_ptr(),
+                number.value.load(Ordering::Relaxed),
+                raw::REDISMODULE_CONFIG_DEFAULT,
+                number.least,
+                number.most,
+                Some(get_number),
+                Some(set_number),
+                None,
+                std::ptr::from_ref(number).cast_mut().cast()
+            ))
+        };
+        check(status, number.name)?;
+    }
+    for rate in RATES {
+        let (name, default) = (c_string(rate.name), c_string(&rate.get().to_string()));
+        // SAFETY: the texts live until the call returns, the setting for ever.
+        let status = unsafe {
+            server!(RedisModule_RegisterStringConfig(
+                context.pointer(),
+                name.as_ptr(),
+                default.as_ptr(),
+                raw::REDISMODULE_CONFIG_DEFAULT,
+                Some(get_rate),
+                Some(set_rate),
+                None,
+                std::ptr::from_ref(rate).cast_mut().cast()
+            ))
+        };
+        check(status, rate.name)?;
+    }
+    // SAFETY: the context is that of loading.
+    check(unsafe { server!(RedisModule_LoadConfigs(context.pointer())) }, "the configuration")
+}
+
+fn check(status: c_int, what: &str) -> Result<(), String> {
+    if status == raw::REDISMODULE_OK as c_int {
+        Ok(())
+    } else {
+        Err(format!("the server does not take {what}"))
+    }
+}
+
+unsafe extern "C" fn get_number(_: *const c_char, setting: *mut c_void) -> c_longlong {
+    // SAFETY: `register` gave it.
+    unsafe { &*setting.cast::<Number>() }.value.load(Ordering::Relaxed)
+}
+
+unsafe extern "C" fn set_number(
+    _: *const c_char,
+    value: c_longlong,
+    setting: *mut c_void,
+    _: *mut *mut raw::RedisModuleString,
+) -> c_int {
+    // SAFETY: `register` gave it. The server has checked the range.
+    unsafe { &*setting.cast::<Number>() }.value.store(value, Ordering::Relaxed);
+    raw::REDISMODULE_OK as c_int
+}
+
+unsafe extern "C" fn get_rate(_: *const c_char, setting: *mut c_void) -> *mut raw::RedisModuleString {
+    // SAFETY: `register` gave it.
+    unsafe { &*setting.cast::<Rate>() }.text.load(Ordering::Relaxed)
+}
+
+unsafe extern "C" fn set_rate(
+    _: *const c_char,
+    value: *mut raw::RedisModuleString,
+    setting: *mut c_void,
+    error: *mut *mut raw::RedisModuleString,
+) -> c_int {
+    // The server's settings are changed by one thread, but this costs nothing.
+    static CHANGING: RwLock<()> = RwLock::new(());
+    let _changing = CHANGING.write();
+    let mut length = 0;
+    // SAFETY: `register` gave the setting; the server gives the value, and a place for the words of an error.
+    unsafe {
+        let setting = &*setting.cast::<Rate>();
+        let start = server!(RedisModule_StringPtrLen(value, &mut length));
+        let Some(rate) = Rate::parse(std::slice::from_raw_parts(start.cast(), length)) else {
+            let words = "a rate lies between 0 and 1";
+            let none = std::ptr::null_mut();
+            *error = server!(RedisModule_CreateString(none, words.as_ptr().cast(), words.len()));
+            return raw::REDISMODULE_ERR as c_int;
+        };
+        let none = std::ptr::null_mut();
+        let text = server!(RedisModule_CreateString(none, start, length));
+        setting.bits.store(rate.to_bits(), Ordering::Relaxed);
+        let before = setting.text.swap(text, Ordering::Relaxed);
+        if !before.is_null() {
+            server!(RedisModule_FreeString(none, before));
+        }
+    }
+    raw::REDISMODULE_OK as c_int
+}

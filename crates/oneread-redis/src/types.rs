@@ -1,0 +1,277 @@
+//! The data types of the module: how the server saves, loads, copies, weighs and frees what keys hold.
+
+use std::ffi::{c_char, c_int, c_longlong, c_void};
+use std::io::Read;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use valkey_module::raw;
+
+use crate::engine::{Context, c_string, server};
+use crate::settings;
+use crate::values::{BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, Value, Window, length_of};
+
+/// The version of what we write; other ones are refused.
+const ENCODING: c_int = 1;
+
+/// A value that keys of the server hold.
+pub(crate) trait Kept: Value {
+    /// What the server calls the type: nine letters.
+    const NAME: &'static str;
+    /// The command that loads it in chunks.
+    const LOADS: &'static str;
+    /// The type as the server knows it.
+    fn registered() -> &'static AtomicPtr<raw::RedisModuleType>;
+    /// How many there are.
+    fn alive() -> &'static AtomicU64;
+
+    /// Gives a value to the server, which will free it by [`free`].
+    fn hand_over(slot: Slot<Self>) -> *mut Slot<Self> {
+        Self::alive().fetch_add(1, Ordering::Relaxed);
+        Box::into_raw(Box::new(slot))
+    }
+}
+
+macro_rules! kept {
+    ($value:ty, $name:literal, $loads:literal) => {
+        impl Kept for $value {
+            const NAME: &'static str = $name;
+            const LOADS: &'static str = $loads;
+
+            fn registered() -> &'static AtomicPtr<raw::RedisModuleType> {
+                static REGISTERED: AtomicPtr<raw::RedisModuleType> = AtomicPtr::new(std::ptr::null_mut());
+                &REGISTERED
+            }
+
+            fn alive() -> &'static AtomicU64 {
+                static ALIVE: AtomicU64 = AtomicU64::new(0);
+                &ALIVE
+            }
+        }
+    };
+}
+
+kept!(BloomValue, "oneread-b", "bf.loadchunk");
+kept!(CuckooValue, "oneread-c", "cf.loadchunk");
+kept!(SketchValue, "oneread-s", "oneread.loadsketch");
+
+/// Registers all types; says whether the server took them.
+pub(crate) fn register(context: &Context) -> Result<(), String> {
+    register_one::<BloomValue>(context)?;
+    register_one::<CuckooValue>(context)?;
+    register_one::<SketchValue>(context)
+}
+
+fn register_one<V: Kept>(context: &Context) -> Result<(), String> {
+    let mut methods = raw::RedisModuleTypeMethods {
+        version: raw::REDISMODULE_TYPE_METHOD_VERSION.into(),
+        rdb_load: Some(load::<V>),
+        rdb_save: Some(save::<V>),
+        aof_rewrite: Some(rewrite::<V>),
+        mem_usage: Some(memory::<V>),
+        digest: Some(digest::<V>),
+        free: Some(free::<V>),
+        free_effort: Some(free_effort::<V>),
+        copy: Some(copy::<V>),
+        aux_load: None,
+        aux_save: None,
+        aux_save2: None,
+        aux_save_triggers: 0,
+        unlink: None,
+        defrag: None,
+        copy2: None,
+        free_effort2: None,
+        mem_usage2: None,
+        unlink2: None,
+    };
+    let name = c_string(V::NAME);
+    // SAFETY: the name and the methods live until the call returns; the server copies them.
+    let registered = unsafe {
+        server!(RedisModule_CreateDataType(context.pointer(), name.as_ptr(), ENCODING, &mut methods))
+    };
+    if registered.is_null() {
+        return Err(format!("the server does not take the data type {}", V::NAME));
+    }
+    V::registered().store(registered, Ordering::Relaxed);
+    Ok(())
+}
+
+/// What a key of type `V` holds.
+///
+/// # Safety
+/// `value` came from [`Kept::hand_over`] with the same `V` and was not freed. The server keeps to that: it calls these functions with
+/// the values of their own type.
+unsafe fn slot<'a, V: Kept>(value: *const c_void) -> &'a Slot<V> {
+    // SAFETY: as above.
+    unsafe { &*value.cast() }
+}
+
+unsafe extern "C" fn free<V: Kept>(value: *mut c_void) {
+    V::alive().fetch_sub(1, Ordering::Relaxed);
+    // SAFETY: see `slot`; the server frees a value once.
+    drop(unsafe { Box::from_raw(value.cast::<Slot<V>>()) });
+}
+
+unsafe extern "C" fn memory<V: Kept>(value: *const c_void) -> usize {
+    // SAFETY: see `slot`.
+    unsafe { slot::<V>(value) }.byte_len()
+}
+
+/// One for each 64 KiB, so that large values are freed by another thread where the server is asked to be lazy.
+unsafe extern "C" fn free_effort<V: Kept>(_: *mut raw::RedisModuleString, value: *const c_void) -> usize {
+    // SAFETY: see `slot`.
+    1 + (unsafe { slot::<V>(value) }.byte_len() >> 16)
+}
+
+unsafe extern "C" fn copy<V: Kept>(
+    _: *mut raw::RedisModuleString,
+    _: *mut raw::RedisModuleString,
+    value: *const c_void,
+) -> *mut c_void {
+    // SAFETY: see `slot`.
+    V::hand_over(unsafe { slot::<V>(value) }.clone()).cast()
+}
+
+unsafe extern "C" fn digest<V: Kept>(digest: *mut raw::RedisModuleDigest, value: *mut c_void) {
+    let mut checksum = xxhash_rust::xxh3::Xxh3Default::new();
+    // SAFETY: see `slot`; the bytes live until the call returns.
+    unsafe {
+        slot::<V>(value).encode(&mut |piece| checksum.update(piece));
+        let checksum = checksum.digest128().to_le_bytes();
+        server!(RedisModule_DigestAddStringBuffer(digest, checksum.as_ptr().cast(), checksum.len()));
+        server!(RedisModule_DigestEndSequence(digest));
+    }
+}
+
+/// A value is a length and strings of at most [`Dump::LONGEST`] bytes.
+unsafe extern "C" fn save<V: Kept>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
+    // SAFETY: see `slot`; the bytes live until each call returns.
+    unsafe {
+        let slot = slot::<V>(value);
+        let total = length_of(slot);
+        server!(RedisModule_SaveUnsigned(io, total));
+        let mut start = 0;
+        while start < total {
+            let bytes = Window::of(slot, start, Dump::LONGEST);
+            server!(RedisModule_SaveStringBuffer(io, bytes.as_ptr().cast(), bytes.len()));
+            start += bytes.len() as u64;
+        }
+    }
+}
+
+/// The strings of a saved value, one after the other.
+struct Strings {
+    io: *mut raw::RedisModuleIO,
+    /// What has not been taken yet, of all and of the present string.
+    left: u64,
+    string: *mut c_char,
+    length: usize,
+    taken: usize,
+}
+
+impl Strings {
+    fn release(&mut self) {
+        if !self.string.is_null() {
+            // SAFETY: the server allocated it for us.
+            unsafe { server!(RedisModule_Free(self.string.cast())) };
+            self.string = std::ptr::null_mut();
+        }
+    }
+}
+
+impl Drop for Strings {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Read for Strings {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 || buffer.is_empty() {
+            return Ok(0);
+        }
+        if self.taken == self.length {
+            self.release();
+            (self.length, self.taken) = (0, 0);
+            // SAFETY: the server is loading a value of ours; on an error it gives null.
+            unsafe {
+                self.string = server!(RedisModule_LoadStringBuffer(self.io, &mut self.length));
+                if server!(RedisModule_IsIOError(self.io)) != 0 || self.string.is_null() || self.length == 0 {
+                    self.length = 0;
+                    return Err(std::io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+        }
+        let count = buffer.len().min(self.length - self.taken).min(self.left as usize);
+        // SAFETY: so many bytes of the string have not been taken.
+        let bytes = unsafe { std::slice::from_raw_parts(self.string.cast::<u8>().add(self.taken), count) };
+        buffer[..count].copy_from_slice(bytes);
+        self.taken += count;
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
+unsafe extern "C" fn load<V: Kept>(io: *mut raw::RedisModuleIO, version: c_int) -> *mut c_void {
+    let loaded = std::panic::catch_unwind(|| -> Result<Slot<V>, Refused> {
+        if version != ENCODING {
+            return Err(Refused(format!("version {version} is not known, only {ENCODING}")));
+        }
+        // SAFETY: the server is loading a value of ours.
+        let left = unsafe {
+            let left = server!(RedisModule_LoadUnsigned(io));
+            if server!(RedisModule_IsIOError(io)) != 0 {
+                return Err(Refused("it is cut short".into()));
+            }
+            left
+        };
+        let mut strings = Strings { io, left, string: std::ptr::null_mut(), length: 0, taken: 0 };
+        let slot = Slot::decode(&mut strings)?;
+        if strings.left > 0 || strings.taken < strings.length {
+            return Err(Refused("there is more of it than it says".into()));
+        }
+        Ok(slot)
+    });
+    let refused = match loaded {
+        Ok(Ok(slot)) => return V::hand_over(slot).cast(),
+        Ok(Err(Refused(words))) => words,
+        Err(_) => "an error in the module; please report it".to_owned(),
+    };
+    let words = c_string(&format!("a {} cannot be loaded: {refused}", V::NAME));
+    // SAFETY: the format takes one string, which lives until the call returns.
+    unsafe { server!(RedisModule_LogIOError(io, c"warning".as_ptr(), c"%s".as_ptr(), words.as_ptr())) };
+    std::ptr::null_mut()
+}
+
+/// As the chunks of `SCANDUMP`.
+unsafe extern "C" fn rewrite<V: Kept>(
+    io: *mut raw::RedisModuleIO,
+    key: *mut raw::RedisModuleString,
+    value: *mut c_void,
+) {
+    let command = c_string(&settings::named(V::LOADS));
+    let emit = |number: u64, chunk: &[u8]| {
+        // SAFETY: the format takes a string of the server, a number, and bytes with their length; all live until the call returns.
+        unsafe {
+            server!(RedisModule_EmitAOF(
+                io,
+                command.as_ptr(),
+                c"slb".as_ptr(),
+                key,
+                number as c_longlong,
+                chunk.as_ptr().cast::<c_char>(),
+                chunk.len()
+            ));
+        }
+    };
+    // SAFETY: see `slot`.
+    match unsafe { slot::<V>(value) } {
+        Slot::Ready(value) => {
+            let mut number = 0;
+            while let Some((next, chunk)) = Dump::next(value, number) {
+                emit(next, &chunk);
+                number = next;
+            }
+        }
+        Slot::Loading(loading) => loading.chunks().for_each(|(number, chunk)| emit(number, &chunk)),
+    }
+}

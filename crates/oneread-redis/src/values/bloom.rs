@@ -1,0 +1,210 @@
+//! What `BF.*` keys hold: a filter that grows, or one that does not.
+
+use std::io::Read;
+
+use oneread::bytes::Saved;
+use oneread::filter::{BloomFilter, GrowingFilter};
+use oneread::layout::GrowingLayout;
+use oneread::plan;
+
+use super::stream::{read_fields, write_fields};
+use super::{Refused, Value};
+
+/// How a filter is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BloomOptions {
+    pub(crate) rate: f64,
+    pub(crate) capacity: u64,
+    /// How many times larger each layer is than the one before; 0 for a filter that does not grow.
+    pub(crate) expansion: u32,
+    pub(crate) seed: u64,
+}
+
+/// A filter with what `BF.INFO` tells of it.
+#[derive(Clone)]
+pub(crate) struct BloomValue {
+    /// As asked; layers at least double.
+    expansion: u32,
+    body: Body,
+}
+
+#[derive(Clone)]
+enum Body {
+    Growing(GrowingFilter),
+    Fixed { filter: BloomFilter, items: u64, capacity: u64, rate: f64 },
+}
+
+/// A filter that does not grow has as many keys as it was made for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum AddError {
+    Full,
+    Refused(Refused),
+}
+
+/// "onerbf-1" as a number.
+const VERSION: u64 = u64::from_le_bytes(*b"onerbf-1");
+
+impl BloomOptions {
+    fn layout(&self) -> Result<GrowingLayout, Refused> {
+        // Layers of equal size would be as many as the set is large.
+        let growth = self.expansion.max(GrowingLayout::LEAST_GROWTH);
+        Ok(GrowingLayout::new(self.capacity, self.rate)?.with_growth(growth)?)
+    }
+
+    /// The bytes of a new filter, before any of them is allocated.
+    pub(crate) fn byte_len(&self) -> Result<u64, Refused> {
+        let layout = if self.expansion == 0 {
+            plan::bloom::for_rate(self.capacity, self.rate)?
+        } else {
+            plan::growing::layer(self.layout()?, 0)?
+        };
+        Ok(layout.bits().div_ceil(8))
+    }
+}
+
+impl BloomValue {
+    pub(crate) fn new(options: &BloomOptions) -> Result<Self, Refused> {
+        let &BloomOptions { rate, capacity, expansion, seed } = options;
+        let body = if expansion == 0 {
+            let filter = BloomFilter::with_seed(plan::bloom::for_rate(capacity, rate)?, seed)?;
+            Body::Fixed { filter, items: 0, capacity, rate }
+        } else {
+            Body::Growing(GrowingFilter::with_seed(options.layout()?, seed)?)
+        };
+        Ok(Self { expansion, body })
+    }
+
+    /// Adds an item; says whether that changed anything, which is whether it was certainly not there.
+    pub(crate) fn add(&mut self, item: &[u8]) -> Result<bool, AddError> {
+        match &mut self.body {
+            Body::Growing(filter) => match filter.insert(item) {
+                Ok(before) => Ok(!before),
+                Err(error) => Err(AddError::Refused(error.into())),
+            },
+            Body::Fixed { filter, items, capacity, .. } => {
+                if filter.contains(item) {
+                    return Ok(false);
+                }
+                if items >= capacity {
+                    return Err(AddError::Full);
+                }
+                filter.insert(item);
+                *items += 1;
+                Ok(true)
+            }
+        }
+    }
+
+    pub(crate) fn contains(&self, item: &[u8]) -> bool {
+        match &self.body {
+            Body::Growing(filter) => filter.contains(item),
+            Body::Fixed { filter, .. } => filter.contains(item),
+        }
+    }
+
+    pub(crate) fn contains_many<'i>(
+        &self,
+        items: impl IntoIterator<Item = &'i [u8]>,
+        answer: impl FnMut(bool),
+    ) {
+        match &self.body {
+            Body::Growing(filter) => filter.contains_many(items, answer),
+            Body::Fixed { filter, .. } => filter.contains_many(items, answer),
+        }
+    }
+
+    /// Takes in all items of another filter.
+    pub(crate) fn merge(&mut self, other: &Self) -> Result<(), Refused> {
+        match (&mut self.body, &other.body) {
+            (Body::Growing(own), Body::Growing(other)) => Ok(own.merge(other.clone())?),
+            (Body::Fixed { filter, items, .. }, Body::Fixed { filter: other, items: others, .. }) => {
+                filter.union(other)?;
+                *items += others;
+                Ok(())
+            }
+            _ => Err(Refused("a filter that grows cannot be joined with one that does not".into())),
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        match &self.body {
+            Body::Growing(filter) => filter.len(),
+            Body::Fixed { items, .. } => *items,
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> u64 {
+        match &self.body {
+            Body::Growing(filter) => filter.capacity(),
+            Body::Fixed { capacity, .. } => *capacity,
+        }
+    }
+
+    pub(crate) fn layers(&self) -> usize {
+        match &self.body {
+            Body::Growing(filter) => filter.layers(),
+            Body::Fixed { .. } => 1,
+        }
+    }
+
+    /// None for a filter that does not grow.
+    pub(crate) fn expansion(&self) -> Option<u32> {
+        (self.expansion > 0).then_some(self.expansion)
+    }
+
+    pub(crate) fn planned_rate(&self) -> f64 {
+        match &self.body {
+            Body::Growing(filter) => filter.layout().rate(),
+            Body::Fixed { rate, .. } => *rate,
+        }
+    }
+
+    pub(crate) fn present_rate(&self) -> f64 {
+        match &self.body {
+            Body::Growing(filter) => filter.false_positive_rate(),
+            Body::Fixed { filter, .. } => filter.false_positive_rate(),
+        }
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        match &self.body {
+            Body::Growing(filter) => filter.digester().seed(),
+            Body::Fixed { filter, .. } => filter.digester().seed(),
+        }
+    }
+}
+
+impl Value for BloomValue {
+    fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
+        let (items, capacity, rate) = match &self.body {
+            Body::Growing(_) => (0, 0, 0.0),
+            Body::Fixed { items, capacity, rate, .. } => (*items, *capacity, *rate),
+        };
+        write_fields(VERSION, [self.expansion.into(), items, capacity, f64::to_bits(rate)], sink);
+        let sink = super::stream::Sink(sink);
+        match &self.body {
+            Body::Growing(filter) => filter.save(sink),
+            Body::Fixed { filter, .. } => filter.save(sink),
+        }
+        .expect("a sink takes everything");
+    }
+
+    fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
+        let [expansion, items, capacity, rate] = read_fields(VERSION, reader)?;
+        let expansion = u32::try_from(expansion).map_err(|_| Refused("an impossible expansion".into()))?;
+        let body = if expansion == 0 {
+            let filter = BloomFilter::load(reader)?;
+            Body::Fixed { filter, items, capacity, rate: f64::from_bits(rate) }
+        } else {
+            Body::Growing(GrowingFilter::load(reader)?)
+        };
+        Ok(Self { expansion, body })
+    }
+
+    fn byte_len(&self) -> usize {
+        match &self.body {
+            Body::Growing(filter) => filter.byte_len(),
+            Body::Fixed { filter, .. } => filter.byte_len(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What keys of a server hold, without the server: filters and sketches with what the commands ask of them, as bytes and back.
+
+mod bloom;
+mod cuckoo;
+mod loading;
+mod sketch;
+mod stream;
+
+use std::io::Read;
+
+pub(crate) use bloom::{AddError, BloomOptions, BloomValue};
+pub(crate) use cuckoo::{CuckooOptions, CuckooValue};
+pub(crate) use loading::{Dump, Loading};
+pub(crate) use sketch::SketchValue;
+pub(crate) use stream::{Window, length_of};
+
+/// Why a value cannot be made, changed or read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused(pub(crate) String);
+
+impl<E: std::error::Error> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Something that a key holds.
+pub(crate) trait Value: Sized + Clone + 'static {
+    /// Hands over all of it in pieces, the same ones every time.
+    fn encode(&self, sink: &mut dyn FnMut(&[u8]));
+
+    /// Reads back what [`encode`](Self::encode) wrote, and nothing beyond it. Nothing is allocated before the bytes for it have
+    /// arrived, and every byte is covered by a checksum.
+    fn decode(reader: &mut dyn Read) -> Result<Self, Refused>;
+
+    /// The memory that it takes.
+    fn byte_len(&self) -> usize;
+}
+
+/// What is in a key: a value, or the part of one that has been loaded so far.
+#[derive(Clone)]
+pub(crate) enum Slot<V> {
+    Ready(V),
+    Loading(Loading),
+}
+
+impl<V: Value> Slot<V> {
+    pub(crate) fn byte_len(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Ready(value) => value.byte_len(),
+                Self::Loading(loading) => loading.byte_len(),
+            }
+    }
+}
+
+impl<V: Value> Value for Slot<V> {
+    fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
+        match self {
+            Self::Ready(value) => {
+                sink(&[0]);
+                value.encode(sink);
+            }
+            Self::Loading(loading) => {
+                sink(&[1]);
+                loading.encode(sink);
+            }
+        }
+    }
+
+    fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
+        let mut tag = [0];
+        reader.read_exact(&mut tag)?;
+        match tag {
+            [0] => Ok(Self::Ready(V::decode(reader)?)),
+            [1] => Ok(Self::Loading(Loading::decode(reader)?)),
+            _ => Err(Refused("neither a value nor a part of one".into())),
+        }
+    }
+
+    fn byte_len(&self) -> usize {
+        Slot::byte_len(self)
+    }
+}

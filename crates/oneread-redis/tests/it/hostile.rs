@@ -1,0 +1,148 @@
+//! Whatever a client sends, the server stays up.
+
+use redis::Value;
+
+use super::server::{Engine, Server};
+
+const COMMANDS: [&str; 33] = [
+    "BF.RESERVE",
+    "BF.ADD",
+    "BF.MADD",
+    "BF.INSERT",
+    "BF.EXISTS",
+    "BF.MEXISTS",
+    "BF.INFO",
+    "BF.CARD",
+    "BF.SCANDUMP",
+    "BF.LOADCHUNK",
+    "CF.RESERVE",
+    "CF.ADD",
+    "CF.ADDNX",
+    "CF.INSERT",
+    "CF.INSERTNX",
+    "CF.EXISTS",
+    "CF.MEXISTS",
+    "CF.DEL",
+    "CF.COUNT",
+    "CF.INFO",
+    "CF.SCANDUMP",
+    "CF.LOADCHUNK",
+    "CMS.INITBYDIM",
+    "CMS.INITBYPROB",
+    "CMS.INCRBY",
+    "CMS.QUERY",
+    "CMS.MERGE",
+    "CMS.INFO",
+    "ONEREAD.MERGE",
+    "ONEREAD.STATS",
+    "ONEREAD.MAKESKETCH",
+    "ONEREAD.LOADSKETCH",
+    "ONEREAD.DUMPSKETCH",
+];
+
+/// Numbers that nobody means, words, nothing, and bytes that are no text.
+const WORDS: [&[u8]; 22] = [
+    b"",
+    b"0",
+    b"1",
+    b"2",
+    b"-1",
+    b"nan",
+    b"inf",
+    b"-inf",
+    b"1e-300",
+    b"0.5",
+    b"9223372036854775807",
+    b"-9223372036854775808",
+    b"18446744073709551616",
+    b"b",
+    b"c",
+    b"s",
+    b"text",
+    b"ITEMS",
+    b"WEIGHTS",
+    b"EXPANSION",
+    b"CAPACITY",
+    b"\x00\xff\xfe\x00",
+];
+
+#[test]
+fn no_arguments_bring_the_server_down() {
+    let server = Server::start(Engine::Redis, &[]);
+    let mut client = server.connect();
+    for line in ["BF.ADD b x", "CF.ADD c x", "CMS.INITBYDIM s 10 3", "SET text x"] {
+        let _: Value = client.ask(line).expect(line);
+    }
+    // A simple generator with a fixed seed; what it draws need not be random, only varied.
+    let mut state = 2026u64;
+    let mut draw = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut sent = 0;
+    for command in COMMANDS {
+        for round in 0..300 {
+            // First each number of arguments, then whatever comes.
+            let count = if round < 10 { round } else { draw(9) };
+            let arguments: Vec<&[u8]> = (0..count).map(|_| WORDS[draw(WORDS.len())]).collect();
+            // The answer may be anything, as long as there is one.
+            if let Err(error) = client.call::<Value>(command, &arguments) {
+                assert!(!error.is_io_error(), "{command} {arguments:?}: {error}\n{}", server.log());
+                assert!(!error.to_string().contains("please report"), "{command} {arguments:?}: {error}");
+            }
+            sent += 1;
+        }
+    }
+    assert_eq!(sent, 33 * 300);
+    client.expect("PING", "PONG".to_owned());
+}
+
+#[test]
+fn damaged_values_are_refused_and_the_server_stays_up() {
+    let server = Server::start(Engine::Redis, &[]);
+    let mut client = server.connect();
+    for line in [
+        "BF.RESERVE b 0.1 20",
+        "BF.MADD b 1 2 3",
+        "CF.RESERVE c 20",
+        "CF.INSERT c ITEMS 1 2",
+        "CMS.INITBYDIM s 4 2",
+    ] {
+        let _: Value = client.ask(line).expect(line);
+    }
+    // Without its own checksum in the way, all of our checks are asked.
+    client.expect("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1", "OK".to_owned());
+    for key in ["b", "c", "s"] {
+        let dump: Vec<u8> = client.call("DUMP", &[key]).expect("bytes");
+        let (mut refused, mut tried) = (0, 0);
+        // Ten bytes at the end are the server's own.
+        for at in 0..dump.len() - 10 {
+            let mut damaged = dump.clone();
+            damaged[at] ^= 1 << (at % 8);
+            let restored = client
+                .call::<Value>("RESTORE", &[b"damaged".as_slice(), b"0", damaged.as_slice(), b"REPLACE"]);
+            tried += 1;
+            match restored {
+                Err(error) => {
+                    assert!(!error.is_io_error(), "{key}, byte {at}: {error}\n{}", server.log());
+                    refused += 1;
+                }
+                // The server compresses strings, so that another form of the same bytes may come out.
+                Ok(_) => {
+                    let digests: Vec<String> =
+                        client.ask(&format!("DEBUG DIGEST-VALUE {key} damaged")).expect("digests");
+                    assert_eq!(digests[0], digests[1], "{key}: byte {at} changed the value unnoticed");
+                }
+            }
+        }
+        assert!(refused > tried * 9 / 10, "{key}: {refused} of {tried} refused");
+        for length in 0..dump.len() - 10 {
+            let mut cut = dump[..length].to_vec();
+            cut.extend_from_slice(&dump[dump.len() - 10..]);
+            let restored =
+                client.call::<Value>("RESTORE", &[b"damaged".as_slice(), b"0", cut.as_slice(), b"REPLACE"]);
+            assert!(restored.is_err_and(|error| !error.is_io_error()), "{key}, cut at {length}");
+        }
+    }
+    client.expect("PING", "PONG".to_owned());
+}

