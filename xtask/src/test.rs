@@ -36,6 +36,7 @@ pub(crate) fn run() -> Result<()> {
     step("package", &mut cargo(["package", "-p", "oneread", "--allow-dirty", "--quiet"]))?;
     // Doc tests belong to `cargo test` too. Ignored tests are the long ones, not the broken ones.
     step("tests", cargo(["test", "--workspace", "--all-features"]).args(["--", "--include-ignored"]))?;
+    crate::loom::run()?;
     eprintln!("\n── all passed");
     Ok(())
 }

@@ -436,6 +436,17 @@ fn check_order<S>(layers: &[Layer<S>]) -> Result<(), LoadError> {
     }
 }
 
+/// Layers have buckets that insertions and removals make, and the cells that they say.
+fn check_layers<S: Words>(layers: &[Layer<S>]) -> Result<(), LoadError> {
+    for layer in layers {
+        layer.filter.check_buckets()?;
+        if layer.filter.statistics().cells() != layer.cells {
+            return Err(LoadError::Invalid { what: "a layer with more or fewer cells than it says" });
+        }
+    }
+    Ok(())
+}
+
 /// The layout and number of layers of a container's fields: first items, rate, growth, tightening, layers.
 fn decode_layout(block: &LayoutBlock) -> Result<(GrowingLayout, usize), LoadError> {
     let [first_items, rate, growth, tightening, layers] = block.fields()?;
@@ -488,15 +499,14 @@ impl<D: Identified> Saved for GrowingDLeftCountingFilter<D> {
         let records = payload.words((count * RECORD) as u64)?;
         let mut layers = Vec::with_capacity(count);
         for record in records.as_chunks().0 {
-            let layer: Layer<Vec<u64>> = decode_record(*record, |words| payload.words(words))?;
-            layer.filter.check_buckets()?;
-            if layer.filter.statistics().cells() != layer.cells {
-                return Err(LoadError::Invalid { what: "a layer with more or fewer cells than it says" });
-            }
-            layers.push(layer);
+            layers.push(decode_record(*record, |words| payload.words(words))?);
         }
         check_order(&layers)?;
         Ok(Self { layout, digester, layers })
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        check_layers(&self.layers)
     }
 }
 
@@ -522,5 +532,9 @@ impl<'a, D: Identified> Viewed<'a> for GrowingDLeftCounting<D, LittleEndian<'a>>
         }
         check_order(&layers)?;
         Ok(Self { layout, digester, layers })
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        check_layers(&self.layers)
     }
 }

@@ -8,7 +8,7 @@ use oneread::hash::Portable;
 use oneread::layout::{DLeftCountingLayout, GrowingLayout, Remainders, Repeats};
 use proptest::prelude::*;
 
-use super::{HEADER, LAYOUT, SEED_OF_SAMPLES, load, load_and_open, open, put, reseal, with_payload};
+use super::{HEADER, LAYOUT, SEED_OF_SAMPLES, load_and_open, put, reseal, with_payload};
 
 fn filter(layout: DLeftCountingLayout) -> DLeftCountingFilter {
     let mut filter = DLeftCountingFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
@@ -37,12 +37,6 @@ fn growing() -> GrowingDLeftCountingFilter {
     (20..30u64).for_each(|key| filter.remove(&key).unwrap());
     (0..5).for_each(|_| _ = filter.insert(&31u64).unwrap());
     filter
-}
-
-/// Loads what both checksums are right of. A view checks buckets only by its checksum; it may answer anything, but not panic.
-fn load_forged(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
-    _ = open(kind, bytes);
-    load(kind, bytes)
 }
 
 fn samples() -> Vec<(Kind, Vec<u8>)> {
@@ -167,7 +161,7 @@ fn impossible_buckets_are_refused() {
     for state in 181..=255u8 {
         let mut payload = bytes[HEADER..].to_vec();
         payload[15] = state;
-        let error = load_forged(Kind::DLeftCounting, &with_payload(&bytes, &payload));
+        let error = load_and_open(Kind::DLeftCounting, &with_payload(&bytes, &payload));
         assert!(matches!(error, Err(LoadError::Invalid { .. })), "state {state}");
     }
     // The empty bucket has no bits.
@@ -175,7 +169,7 @@ fn impossible_buckets_are_refused() {
         let mut payload = bytes[HEADER..].to_vec();
         payload[..16].fill(0);
         payload[bit / 8] |= 1 << (bit % 8);
-        let error = load_forged(Kind::DLeftCounting, &with_payload(&bytes, &payload));
+        let error = load_and_open(Kind::DLeftCounting, &with_payload(&bytes, &payload));
         assert!(matches!(error, Err(LoadError::Invalid { .. })), "bit {bit}");
     }
 }
@@ -199,12 +193,12 @@ fn impossible_layers_are_refused() {
         (7, [0, 1, 3]),
     ] {
         for value in values {
-            let error = load_forged(Kind::GrowingDLeftCounting, &with_record_field(1, field, value));
+            let error = load_and_open(Kind::GrowingDLeftCounting, &with_record_field(1, field, value));
             assert!(matches!(error, Err(LoadError::Invalid { .. })), "field {field} = {value}");
         }
     }
     // Layers out of order.
-    assert!(load_forged(Kind::GrowingDLeftCounting, &with_record_field(1, 0, 0)).is_err());
+    assert!(load_and_open(Kind::GrowingDLeftCounting, &with_record_field(1, 0, 0)).is_err());
 }
 
 proptest! {
@@ -222,7 +216,7 @@ proptest! {
             }
         }
         reseal(&mut bytes);
-        if let Ok(saved) = load_forged(kind, &bytes) {
+        if let Ok(saved) = load_and_open(kind, &bytes) {
             prop_assert_eq!(saved, bytes);
         }
     }
