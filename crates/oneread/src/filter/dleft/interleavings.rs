@@ -86,7 +86,10 @@ fn the_last_place_goes_to_one_of_them() {
         let filter = filter(1, 5);
         let outcomes = insert_both(&filter, [100, 200]);
         assert!(outcomes == [Ok(false), Err(Full)] || outcomes == [Err(Full), Ok(false)], "{outcomes:?}");
-        assert_eq!((filter.contains(&100u64), filter.contains(&200u64)), (outcomes[0].is_ok(), outcomes[1].is_ok()));
+        assert_eq!(
+            (filter.contains(&100u64), filter.contains(&200u64)),
+            (outcomes[0].is_ok(), outcomes[1].is_ok())
+        );
         assert!((0..5u64).all(|key| filter.contains(&key)));
     });
 }

@@ -15,6 +15,7 @@ mod bucket;
 mod choices;
 mod format;
 mod growing;
+mod rebalance;
 mod saved;
 mod statistics;
 

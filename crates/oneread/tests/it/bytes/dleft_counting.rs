@@ -39,7 +39,7 @@ fn growing() -> GrowingDLeftCountingFilter {
     filter
 }
 
-fn samples() -> Vec<(Kind, Vec<u8>)> {
+pub(super) fn samples() -> Vec<(Kind, Vec<u8>)> {
     let filters = layouts().map(|layout| (Kind::DLeftCounting, filter(layout).to_bytes()));
     filters.into_iter().chain([(Kind::GrowingDLeftCounting, growing().to_bytes())]).collect()
 }
