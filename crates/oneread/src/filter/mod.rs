@@ -33,6 +33,7 @@ mod dleft;
 mod dleft_counting;
 mod error;
 mod growing;
+mod layers;
 mod placed;
 
 pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, BlockedView};
