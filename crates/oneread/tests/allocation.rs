@@ -9,7 +9,8 @@ use oneread::bytes::Saved;
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, PlacedFilter,
+    PlacedView,
 };
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftCountingLayout, DLeftLayout,
@@ -202,6 +203,12 @@ fn no_header_of_a_d_left_filter_does() {
         GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 1).unwrap(),
         COUNTING_TABLES
     );
+}
+
+#[test]
+fn no_header_of_a_filter_of_placed_fingerprints_does() {
+    let keys: Vec<u64> = (0..300).collect();
+    check!(PlacedFilter, PlacedView, PlacedFilter::from_keys(&keys, 13).unwrap());
 }
 
 /// A growing filter's records are in the payload: they too can lie.

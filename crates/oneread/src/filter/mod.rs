@@ -6,7 +6,7 @@
 //! | the fewest bits, insert and look up only | [`BloomFilter`] | 9.6 bits a key |
 //! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.1 bits a key |
 //! | the fewest false positives at 16 bits a key and more, in three words of a page | [`DLeftFilter`], [`AtomicDLeftFilter`] | 16 bits a key at .04% |
-//! | the same for a set that never changes, for comparison | [`PlacedFilter`] | 15.75 bits a key at .012% |
+//! | the same for a set that never changes | [`PlacedFilter`] | 15.75 bits a key at .012% |
 //! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
 //! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
 //! | to remove keys, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits a key |
@@ -21,7 +21,7 @@
 //! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed elsewhere.
 //! - `insert_many` and `contains_many` hide the latency of memory: they ask for the cache lines of many
 //!   keys before they wait for the first.
-//! - All of them but [`PlacedFilter`] save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
+//! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
 
 pub(crate) mod batch;
 mod blocked;
@@ -51,4 +51,4 @@ pub use error::{Full, MergeError, NotPresent};
 
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};
-pub use placed::{PlacedFilter, PlacementError};
+pub use placed::{Placed, PlacedFilter, PlacedView, PlacementError};

@@ -218,7 +218,7 @@ def xxh3_128(data, seed):
 
 PHI = 0x9E3779B97F4A7C15
 FILTER, BLOCKED, COUNT_MIN, TABLE, SUMMARY = 2**31, 2**31 + 1, 2**31 + 2, 2**31 + 3, 2**31 + 4
-DLEFT_COUNTING, DLEFT = 2**31 + 8, 2**31 + 9
+DLEFT_COUNTING, DLEFT, PLACED = 2**31 + 8, 2**31 + 9, 2**31 + 10
 
 
 def spread(z):
@@ -611,6 +611,26 @@ class GrowingDLeftCountingFilter:
         return int(any(layer.answer(digest) for layer in self.layers))
 
 
+class PlacedFilter:
+    """Fingerprints in cells of their own."""
+
+    def __init__(self, layout, payload):
+        self.cells, self.width, keys, self.attempt = layout
+        check(1 <= self.cells <= 2**46 and 1 <= self.width <= 32 and keys <= self.cells and self.attempt < 64, "impossible cells")
+        words = Words(payload)
+        self.bits = words.bits(self.cells * self.width)
+        words.end()
+        check(sum(self.cell(at) > 0 for at in range(self.cells)) == keys, "more or fewer cells in use than keys")
+
+    def cell(self, at):
+        return number(self.bits, at * self.width, self.width)
+
+    def answer(self, digest):
+        *own, last = (word(digest, PLACED, 5 * self.attempt + i) for i in range(5))
+        fingerprint = reduce(last, 2**self.width - 1) + 1
+        return int(any(self.cell(reduce(w, self.cells)) == fingerprint for w in own))
+
+
 class MultilevelTable:
     """Levels, places in use and items. Keys and values are for their types to read."""
 
@@ -916,6 +936,7 @@ KINDS[21] = InterpolationSummary, 4
 KINDS[22] = PageSummary, 5
 KINDS[48] = DLeftCountingFilter, 7
 KINDS[49] = GrowingDLeftCountingFilter, 5
+KINDS[50] = PlacedFilter, 4
 
 
 def read(container):

@@ -8,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 use oneread::bytes::Saved;
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
-    GrowingDLeftCountingFilter, GrowingFilter,
+    GrowingDLeftCountingFilter, GrowingFilter, PlacedFilter,
 };
-use oneread::hash::Keyed;
 use oneread::hash::probes::SchemeName;
+use oneread::hash::{Digester, Keyed, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftCountingLayout,
     DLeftLayout, Division, GrowingLayout, Remainders, Repeats, Semisort,
@@ -280,6 +280,22 @@ fn python_finds_the_same_keys_in_d_left_counting_filters() {
 }
 
 #[test]
+fn python_finds_the_same_keys_in_filters_of_placed_fingerprints() {
+    let (numbers, strings) = inserted();
+    let digester = Portable::with_seed(SEED);
+    let digests = numbers.iter().map(|key| digester.digest(key));
+    let digests = digests.chain(strings.iter().map(|key| digester.digest(key.as_str())));
+    let filter = PlacedFilter::from_digests(digests, 9, digester).unwrap();
+    compare(
+        "python_placed",
+        &filter.to_bytes(),
+        0..KEYS,
+        |key| u8::from(filter.contains(&key)),
+        |key| u8::from(filter.contains(key)),
+    );
+}
+
+#[test]
 fn python_has_the_published_digests_and_the_same_checksums() {
     let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/digest_vectors.tsv");
     let portable = std::fs::read_to_string(&vectors).unwrap();
@@ -298,7 +314,8 @@ fn python_has_the_published_digests_and_the_same_checksums() {
 
 #[test]
 fn python_refuses_what_is_damaged() {
-    for (kind, bytes) in samples().into_iter().chain(super::dleft_counting::samples()) {
+    let others = super::dleft_counting::samples().into_iter().chain([super::placed::sample()]);
+    for (kind, bytes) in samples().into_iter().chain(others) {
         let name = format!("python_damaged_{}.oneread", kind as u16);
         let whole = file(&name, &bytes);
         assert_eq!(answers(&["query", whole.to_str().unwrap(), "u64"], "0\n").len(), 1, "{kind}");

@@ -7,13 +7,16 @@
 //! # Layout
 //! Cell i of f bits occupies bits i·f to i·f + f − 1 of the words, counted from the least significant bit of word 0; it may lie across two words.
 
+mod saved;
+
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::BuildError;
 use super::batch::{CACHED_BYTES, in_batches};
 use super::distinct::distinct;
-use crate::bits::{OutOfMemory, Words, zeroed};
+use crate::bits::{LittleEndian, OutOfMemory, Words, zeroed};
+use crate::bytes::View;
 use crate::hash::{Digest, Digester, Domain, Portable, reduce};
 use crate::layout::LayoutError;
 use crate::plan;
@@ -33,11 +36,23 @@ const STEPS: u64 = 1000;
 /// Stands for no key.
 const NONE: u32 = u32::MAX;
 
+/// A filter of placed fingerprints over words of storage `S`; use its named forms, [`PlacedFilter`] and [`PlacedView`].
+#[derive(Clone)]
+pub struct Placed<D, S> {
+    digester: D,
+    keys: u64,
+    cells: u64,
+    fingerprint_bits: u32,
+    /// Which of the keys' choices these are: 0 unless they had to be drawn anew.
+    attempt: u32,
+    words: S,
+}
+
 /// Tells which keys are certainly not in a set that never changes, by comparing fingerprints in four cells.
 ///
 /// Each key has four cells, and its fingerprint is in one of them, where no other key's is: so a lookup compares four fingerprints, where a
 /// [`DLeftFilter`](super::DLeftFilter) compares twelve. At 15 bits a fingerprint, 15.75 bits a key, one absent key in 8,600 is taken to be there; a d-left filter
-/// of 16 bits a key errs four times as often. Here for comparison: it can only be built from all keys at once, and it is not saved.
+/// of 16 bits a key errs four times as often. Here for comparison: it can only be built from all keys at once.
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, an aside of section II-D;
@@ -62,16 +77,10 @@ const NONE: u32 = u32::MAX;
 /// assert!(found < 60); // about 12
 /// # Ok::<(), oneread::filter::PlacementError>(())
 /// ```
-#[derive(Clone)]
-pub struct PlacedFilter<D = Portable> {
-    digester: D,
-    keys: u64,
-    cells: u64,
-    fingerprint_bits: u32,
-    /// Which of the keys' choices these are: 0 unless they had to be drawn anew.
-    attempt: u32,
-    words: Vec<u64>,
-}
+pub type PlacedFilter<D = Portable> = Placed<D, Vec<u64>>;
+
+/// A [`PlacedFilter`] queried where its bytes lie.
+pub type PlacedView<'a, D = Portable> = View<'a, Placed<D, LittleEndian<'a>>>;
 
 impl PlacedFilter {
     /// A filter of all these keys, with fingerprints of so many bits and a random seed.
@@ -125,8 +134,7 @@ impl<D> PlacedFilter<D> {
             let expected = u64::from(NONE) - 1;
             return Err(LayoutError::TooLarge { what: "items", expected, found: keys }.into());
         }
-        // One word more, so that every cell has a next word.
-        let words = zeroed(0, (cells * u64::from(fingerprint_bits)).div_ceil(64) + 1)?;
+        let words = zeroed(0, word_count(cells, fingerprint_bits))?;
         let mut filter = Self { digester, keys, cells, fingerprint_bits, attempt: 0, words };
         let mut owners = zeroed(NONE, cells)?;
         for attempt in 0..ATTEMPTS {
@@ -174,13 +182,17 @@ impl<D> PlacedFilter<D> {
     /// Writes the fingerprints of the owners.
     fn fill(&mut self, digests: &[Digest], owners: &[u32]) {
         for (cell, &owner) in owners.iter().enumerate().filter(|(_, owner)| **owner != NONE) {
-            let bits = u128::from(self.fingerprint(digests[owner as usize])) << self.shift(cell).1;
-            let at = self.shift(cell).0;
+            let (at, shift) = self.shift(cell);
+            let bits = u128::from(self.fingerprint(digests[owner as usize])) << shift;
             self.words[at] |= bits as u64;
-            self.words[at + 1] |= (bits >> 64) as u64;
+            if shift + self.fingerprint_bits > 64 {
+                self.words[at + 1] |= (bits >> 64) as u64;
+            }
         }
     }
+}
 
+impl<D, S: Words> Placed<D, S> {
     /// Whether a key may be in the set; `false` is certain.
     #[inline]
     pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
@@ -281,14 +293,22 @@ impl<D> PlacedFilter<D> {
     #[inline(always)]
     fn cell(&self, cell: usize) -> u64 {
         let (at, shift) = self.shift(cell);
-        let both = u128::from(self.words[at]) | u128::from(self.words[at + 1]) << 64;
-        (both >> shift) as u64 & ((1 << self.fingerprint_bits) - 1)
+        let mut bits = self.words.word(at) >> shift;
+        if shift + self.fingerprint_bits > 64 {
+            bits |= self.words.word(at + 1) << (64 - shift);
+        }
+        bits & ((1 << self.fingerprint_bits) - 1)
     }
 }
 
-impl<D> fmt::Debug for PlacedFilter<D> {
+/// The words of so many cells.
+const fn word_count(cells: u64, fingerprint_bits: u32) -> u64 {
+    (cells * fingerprint_bits as u64).div_ceil(64)
+}
+
+impl<D, S> fmt::Debug for Placed<D, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlacedFilter")
+        f.debug_struct("Placed")
             .field("keys", &self.keys)
             .field("cells", &self.cells)
             .field("fingerprint_bits", &self.fingerprint_bits)
@@ -296,6 +316,18 @@ impl<D> fmt::Debug for PlacedFilter<D> {
             .finish_non_exhaustive()
     }
 }
+
+impl<D: PartialEq, S: Words, T: Words> PartialEq<Placed<D, T>> for Placed<D, S> {
+    /// Equal filters have the same digester, keys, choices and cells.
+    fn eq(&self, other: &Placed<D, T>) -> bool {
+        let fields = (self.keys, self.cells, self.fingerprint_bits, self.attempt);
+        fields == (other.keys, other.cells, other.fingerprint_bits, other.attempt)
+            && self.digester == other.digester
+            && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
+    }
+}
+
+impl<D: Eq, S: Words> Eq for Placed<D, S> {}
 
 /// Why no filter can be built of some keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -366,9 +398,7 @@ mod tests {
             let in_use = (0..400).filter(|&cell| filter.cell(cell) > 0).count();
             assert_eq!(in_use, 300, "{bits} bits");
             assert!(digests.iter().all(|&digest| filter.contains_digest(digest)));
-            // Nothing is beyond the last cell.
-            assert_eq!(filter.cell(399) >> bits, 0);
-            assert_eq!(*filter.words.last().unwrap(), 0);
+            assert_eq!(filter.words.len() as u64, (400 * u64::from(bits)).div_ceil(64));
         }
     }
 }
