@@ -533,9 +533,9 @@ class DLeftCountingFilter:
     """Remainders in cells with counters; also a layer of a growing one."""
 
     def __init__(self, layout, payload):
-        self.subtables, self.each, remainders, most, self.counter, repeats, _ = layout
+        self.subtables, self.each, remainders, most, self.counter, repeats, keys = layout
         check(1 <= self.subtables <= 8 and 1 <= self.each and 128 * self.subtables * self.each <= 2**46, "impossible buckets")
-        check(remainders <= 2 and repeats <= 1 and self.counter <= 2, "impossible cells")
+        check(remainders <= 2 and repeats <= 1 and self.counter <= 2 and keys < 2**63, "impossible cells")
         check((4 if remainders == 0 else 5) <= most <= 12 and (remainders == 0 or most != 11), "impossible cells")
         check(remainders < 2 or repeats == 1 or self.counter == 2, "impossible counters")
         check(len(payload) == 16 * self.subtables * self.each, "the payload has another length than the layout says")

@@ -18,6 +18,7 @@ use core::fmt;
 #[cfg(doc)]
 use super::DLeftCountingFilter;
 use super::bucket::Outcome;
+use super::saved::MOST_KEYS;
 use super::{DLeftCounting, word_count};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -419,7 +420,7 @@ fn decode_record<S: Words>(
     let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX);
     match (number, layout) {
         // One cell must be able to count all that is counted.
-        (Some(number), Ok(layout)) if cells <= room && layout.counter_bits() == 2 => {
+        (Some(number), Ok(layout)) if cells <= room && len < MOST_KEYS && layout.counter_bits() == 2 => {
             let filter = DLeftCounting::over_words(layout, (), len, take(word_count(layout))?)?;
             Ok(Layer { number, room, cells, filter })
         }

@@ -16,9 +16,13 @@ fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> 
     let layout = layout.zip(policies).and_then(|(layout, (&remainders, &repeats))| {
         layout.with_policies(remainders, narrow(capacity), narrow(counter_bits), repeats).ok()
     });
-    let invalid = LoadError::Invalid { what: "a d-left counting filter of impossible buckets or cells" };
-    Ok((layout.ok_or(invalid)?, len))
+    let invalid =
+        LoadError::Invalid { what: "a d-left counting filter of impossible buckets, cells or keys" };
+    Ok((layout.filter(|_| len < MOST_KEYS).ok_or(invalid)?, len))
 }
+
+/// More keys than anyone inserts: one more can be counted, and another. (Of stuck cells nobody knows how many they stand for.)
+pub(super) const MOST_KEYS: u64 = 1 << 63;
 
 impl<D, S: Words> DLeftCounting<D, S> {
     /// Whether every bucket is one that insertions and removals make.

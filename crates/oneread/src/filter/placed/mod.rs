@@ -27,7 +27,7 @@ const CHOICES: usize = plan::cuckoo::FILTER_CHOICES as usize;
 /// How often all keys get other cells, where they cannot be placed.
 const ATTEMPTS: u32 = 64;
 
-/// Steps a key for each attempt, on average. With 1.05 cells a key some five are taken.
+/// Steps a key for each attempt, on average. With 1.05 cells a key 1.2 are taken.
 const STEPS_PER_KEY: u64 = 50;
 
 /// Steps besides, for small sets.
@@ -63,8 +63,9 @@ pub struct Placed<D, S> {
 /// ⌈1.05 n⌉ cells of f bits, at a rate of 4·2^−f/1.05: [`plan::cuckoo::filter_rate`]. Four reads a lookup. While it is built, 16 bytes a key and 4 a cell.
 ///
 /// # Limits
-/// Placing takes a random walk, of some five steps a key. If it takes more than 50 on average, all keys get other cells, up to 64 times; then it
-/// is given up. Above a few thousand keys the first walk has always been enough; few keys in as few cells need some.
+/// Placing takes a random walk, of 1.2 steps a key. If it takes more than 50 on average, all keys get other cells, up to 64 times; then it
+/// is given up. This is for small sets: of 40 keys one walk in 14 fails, of 320 one in 200, and of 640 and more none was seen in thousands. That all 64 fail is not
+/// to be expected of any.
 ///
 /// # Example
 /// ```

@@ -150,6 +150,10 @@ fn impossible_fields_are_refused() {
     for value in [2, 256, u64::MAX] {
         refused(5, value);
     }
+    // One more key could not be counted.
+    for value in [1 << 63, u64::MAX] {
+        refused(6, value);
+    }
     refused(7, 1);
 }
 
@@ -183,10 +187,11 @@ fn impossible_layers_are_refused() {
         with_payload(&bytes, &payload)
     };
     for (field, values) in [
-        // Number, room, cells, and then buckets, cells of a bucket, sub-tables, bits of a counter.
+        // Number, room, cells, keys, buckets, cells of a bucket, sub-tables, bits of a counter.
         (0, [65_535, 1 << 16, u64::MAX]),
         (1, [0, 1, 2]),
         (2, [0, 1, u64::MAX]),
+        (3, [1 << 63, u64::MAX - 1, u64::MAX]),
         (4, [0, 1 << 40, u64::MAX]),
         (5, [3, 13, u64::MAX]),
         (6, [0, 9, u64::MAX]),
