@@ -16,10 +16,8 @@ use super::choices::Choices;
 use super::format::{Format, STATE_AT, State};
 use crate::filter::Full;
 use crate::hash::{Digest, Digester};
+#[cfg(doc)]
 use crate::layout::DLeftCountingLayout;
-
-/// The most buckets of a key.
-const MOST_SUBTABLES: usize = DLeftCountingLayout::MOST_SUBTABLES as usize;
 
 /// A remainder of the longest length, of 31 bits, weighs 2.
 const WEIGHT_BITS: u32 = 32;
@@ -241,7 +239,6 @@ impl<D> DLeftCountingFilter<D> {
     /// The buckets of a key.
     fn each(&self, choices: &Choices) -> impl Iterator<Item = usize> + use<D> {
         let choices = *choices;
-        debug_assert!(self.layout.subtables() as usize <= MOST_SUBTABLES);
         (0..self.layout.subtables()).map(move |subtable| choices.bucket(subtable))
     }
 
