@@ -10,13 +10,15 @@ use libfuzzer_sys::fuzz_target;
 use oneread::bytes::{Kind, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
-    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
+    CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, PlacedFilter,
+    PlacedView,
 };
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{
-    BlockedLayout, BloomLayout, CountMinLayout, CountingCellsLayout, CountingFiltersLayout, CountingLayout,
-    GrowingLayout, InterpolationLayout, ListLayout, MultilevelLayout, MultipleFiltersLayout, PageLayout,
-    SingleFilterLayout,
+    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingCellsLayout, CountingFiltersLayout,
+    CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, ListLayout,
+    MultilevelLayout, MultipleFiltersLayout, PageLayout, Remainders, SingleFilterLayout,
 };
 use oneread::summary::{
     CountingMultiFilterSummary, CountingMultiFilterView, CountingSingleFilterSummary,
@@ -41,10 +43,37 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         growing.insert(&key).unwrap();
     }
     let mut files = summaries();
+    files.extend(d_left());
     files.extend([bloom.to_bytes(), blocked.to_bytes(), counting.to_bytes()]);
     files.extend([count_min.to_bytes(), growing.to_bytes()]);
     files
 });
+
+/// Files of d-left filters of every kind, and of fingerprints that were placed.
+fn d_left() -> Vec<Vec<u8>> {
+    let small = DLeftLayout::uneven(&[8, 4, 4], BucketBits::Bits64).unwrap();
+    let large = DLeftLayout::new(3, 4, BucketBits::Bits128).unwrap();
+    let layouts = [small, large, small.with_group(4).unwrap(), large.with_group(2).unwrap()];
+    let mut files = Vec::from(layouts.map(|layout| {
+        let mut filter = DLeftFilter::with_seed(layout, 1).unwrap();
+        (0..40u64).for_each(|key| _ = filter.insert(&key).unwrap());
+        filter.to_bytes()
+    }));
+    let counting = DLeftCountingLayout::new(3, 4).unwrap();
+    let two_sizes = counting.with_counter_bits(2).unwrap().with_remainders(Remainders::TwoSizes).unwrap();
+    let fixed = counting.with_remainders(Remainders::Fixed).unwrap();
+    files.extend([counting, counting.with_capacity(12).unwrap(), two_sizes, fixed].map(|layout| {
+        let mut filter = DLeftCountingFilter::with_seed(layout, 1).unwrap();
+        (0..50u64).for_each(|key| _ = filter.insert(&(key % 45)).unwrap());
+        filter.to_bytes()
+    }));
+    let mut growing = GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(8, 0.05).unwrap(), 1).unwrap();
+    (0..100u64).for_each(|key| _ = growing.insert(&key).unwrap());
+    let digests = (0..40u64).map(|key| Portable::with_seed(1).digest(&key));
+    let placed = PlacedFilter::from_digests(digests, 11, Portable::with_seed(1)).unwrap();
+    files.extend([growing.to_bytes(), placed.to_bytes()]);
+    files
+}
 
 /// A file of each kind of summary, most of them of three levels.
 fn summaries() -> Vec<Vec<u8>> {
@@ -184,6 +213,44 @@ fn load(bytes: &[u8]) {
             (0..20u64).for_each(|key| assert!(filter.insert(&key).is_err() || filter.contains(&key)));
         }
         assert!(filter.false_positive_rate() <= 1.0 && filter.len() < u64::MAX);
+    });
+    loads!(DLeftFilter, DLeftView, contains, DLeft, |filter: &mut DLeftFilter| {
+        _ = filter.union(&filter.clone());
+        (0..20u64).for_each(|key| assert!(filter.insert(&key).is_err() || filter.contains(&key)));
+        assert!(filter.false_positive_rate() <= 1.0);
+    });
+    loads!(
+        DLeftCountingFilter,
+        DLeftCountingView,
+        contains,
+        DLeftCounting,
+        |filter: &mut DLeftCountingFilter| {
+            (0..20u64).for_each(|key| assert!(filter.insert(&key).is_err() || filter.contains(&key)));
+            (20..40u64)
+                .for_each(|key| assert!(filter.insert_balanced(&key).is_err() || filter.contains(&key)));
+            filter.rebalance(0..40);
+            (0..40u64).for_each(|key| _ = filter.remove(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+        }
+    );
+    loads!(
+        GrowingDLeftCountingFilter,
+        GrowingDLeftCountingView,
+        contains,
+        GrowingDLeftCounting,
+        |filter: &mut GrowingDLeftCountingFilter| {
+            // As above: the next layer may be larger than memory.
+            let layout = filter.layout();
+            let usual = layout.growth() < 10 && layout.rate() > 1e-6 && layout.tightening() > 0.5;
+            if usual && layout.first_items() < 1000 && filter.layers() < 10 {
+                (0..20u64).for_each(|key| assert!(filter.insert(&key).is_err() || filter.contains(&key)));
+            }
+            (0..40u64).for_each(|key| _ = filter.remove(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+        }
+    );
+    loads!(PlacedFilter, PlacedView, contains, Placed, |filter: &mut PlacedFilter| {
+        assert!(filter.false_positive_rate() <= 1.0 && filter.len() <= filter.cells());
     });
     load_summary::<MultiFilterSummary>(bytes, Some(views!(MultiFilterView, levels_of)));
     load_summary::<SingleFilterSummary>(bytes, Some(views!(SingleFilterView, levels_of)));

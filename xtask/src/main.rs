@@ -2,6 +2,7 @@
 
 mod bench;
 mod fuzz;
+mod loom;
 mod miri;
 mod redis;
 mod shell;
@@ -26,6 +27,8 @@ enum Chore {
     Bench(bench::Args),
     /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change; or all.
     Miri(miri::Args),
+    /// Tries every order in which two threads can meet in a tiny d-left filter.
+    Loom,
     /// Feeds hostile input to a fuzz target, or to all of them in turn.
     Fuzz(fuzz::Args),
 }
@@ -36,6 +39,7 @@ fn main() -> Result<()> {
         Chore::Test => test::run(),
         Chore::Bench(args) => bench::run(args),
         Chore::Miri(args) => miri::run(args),
+        Chore::Loom => loom::run(),
         Chore::Fuzz(args) => fuzz::run(args),
     }
 }

@@ -8,9 +8,14 @@ use std::cell::Cell;
 use oneread::bytes::Saved;
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
-    CountingBloomFilter, CountingView, GrowingFilter, GrowingView,
+    CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, PlacedFilter,
+    PlacedView,
 };
-use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use oneread::layout::{
+    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftCountingLayout, DLeftLayout,
+    GrowingLayout,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 thread_local! {
@@ -88,11 +93,13 @@ const SIZES: [u64; 8] = [1, 4096, 1_000_000, 1 << 30, 1 << 37, 1 << 46, 1 << 63,
 /// Loads and views with every absurd number in every field of the layout, and every absurd length of the payload.
 fn takes_what_the_file_warrants(
     bytes: &[u8],
+    tables: usize,
     load: impl Fn(&[u8]) -> bool,
     load_stream: impl Fn(&[u8]) -> bool,
     open: impl Fn(&[u8]) -> bool,
 ) {
     assert!(load(bytes) && load_stream(bytes) && open(bytes), "the file itself is whole");
+    let warranted = |file: usize| warranted(file) + tables;
     let mut refused = 0;
     for length in SIZES.into_iter().chain([bytes.len() as u64 - 128]) {
         for field in 0..8 {
@@ -128,12 +135,17 @@ fn takes_what_the_file_warrants(
 
 macro_rules! check {
     ($filter:ident, $view:ident, $structure:expr) => {
+        check!($filter, $view, $structure, 0)
+    };
+    // With so many bytes for tables, whatever the size of the file.
+    ($filter:ident, $view:ident, $structure:expr, $tables:expr) => {
         takes_what_the_file_warrants(
             &$structure.to_bytes(),
+            $tables,
             |bytes| <$filter>::from_bytes(bytes).is_ok(),
             |bytes| <$filter>::load(bytes).is_ok(),
             |bytes| <$view<'_>>::open(bytes).is_ok(),
-        );
+        )
     };
 }
 
@@ -162,6 +174,43 @@ fn no_header_makes_loading_allocate_more_than_the_file_warrants() {
     );
 }
 
+/// How buckets are read is in tables, by the layout: in a d-left filter the lengths in a group of four buckets of up to eleven fingerprints, 12^4
+/// times 4 bytes, in a vector that grows by doubling; in a counting one 256 states of 256 bytes at most.
+const DLEFT_TABLES: usize = 3 * 4 * 12 * 12 * 12 * 12 + 65_536;
+const COUNTING_TABLES: usize = 65_536;
+
+#[test]
+fn no_header_of_a_d_left_filter_does() {
+    for layout in [
+        DLeftLayout::uneven(&[8, 4, 4], BucketBits::Bits64).unwrap(),
+        DLeftLayout::new(3, 4, BucketBits::Bits128).unwrap().with_group(4).unwrap(),
+        DLeftLayout::paged(2, BucketBits::Bits64).unwrap(),
+    ] {
+        check!(DLeftFilter, DLeftView, DLeftFilter::with_seed(layout, 1).unwrap(), DLEFT_TABLES);
+    }
+    let layout = DLeftCountingLayout::new(3, 40).unwrap();
+    for layout in [layout, layout.with_capacity(12).unwrap()] {
+        check!(
+            DLeftCountingFilter,
+            DLeftCountingView,
+            DLeftCountingFilter::with_seed(layout, 1).unwrap(),
+            COUNTING_TABLES
+        );
+    }
+    check!(
+        GrowingDLeftCountingFilter,
+        GrowingDLeftCountingView,
+        GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 1).unwrap(),
+        COUNTING_TABLES
+    );
+}
+
+#[test]
+fn no_header_of_a_filter_of_placed_fingerprints_does() {
+    let keys: Vec<u64> = (0..300).collect();
+    check!(PlacedFilter, PlacedView, PlacedFilter::from_keys(&keys, 13).unwrap());
+}
+
 /// A growing filter's records are in the payload: they too can lie.
 #[test]
 fn no_layer_makes_loading_allocate_more_than_the_file_warrants() {
@@ -176,6 +225,27 @@ fn no_layer_makes_loading_allocate_more_than_the_file_warrants() {
             let most = most_during(|| <GrowingFilter>::from_bytes(&forged).is_ok());
             assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
             let most = most_during(|| <GrowingView<'_>>::open(&forged).is_ok());
+            assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
+        }
+    }
+}
+
+#[test]
+fn no_layer_of_a_growing_d_left_filter_does() {
+    let layout = GrowingLayout::new(10, 0.01).unwrap();
+    let mut filter = GrowingDLeftCountingFilter::with_seed(layout, 1).unwrap();
+    (0..50u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    let bytes = filter.to_bytes();
+    // Remainders of a layer have one length: its states are as many as a bucket has loads, 13 at most.
+    let warranted = |file| warranted(file) + 13 * 256 * filter.layers();
+    for word in 0..8 * filter.layers() {
+        for value in SIZES {
+            let mut forged = bytes.clone();
+            put(&mut forged, 128 + 8 * word, value);
+            reseal(&mut forged);
+            let most = most_during(|| <GrowingDLeftCountingFilter>::from_bytes(&forged).is_ok());
+            assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
+            let most = most_during(|| <GrowingDLeftCountingView<'_>>::open(&forged).is_ok());
             assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
         }
     }

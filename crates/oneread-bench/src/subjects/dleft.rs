@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 use oneread::filter::{AtomicDLeftFilter, DLeftCountingFilter, DLeftFilter};
-use oneread::layout::{BucketBits, DLeftCountingLayout};
+use oneread::layout::{BucketBits, DLeftCountingLayout, DLeftLayout};
 use oneread::plan;
 
 use super::Subject;
@@ -84,11 +84,24 @@ fn fixed(n: usize) -> Result<Contenders<u64>> {
         // fastbloom, with as many hash functions as are best.
         contenders::bloom(n, BITS_PER_KEY)?.swap_remove(0),
         single("oneread d-left", layout)?,
+        scalar("oneread d-left, scalar", layout)?,
         batch("oneread d-left, batch", layout)?,
         // Equal sub-tables, and buckets of a key anywhere.
         single("oneread d-left, paper's layout", papers)?,
         batch("oneread d-left, paper's layout, batch", papers)?,
     ])
+}
+
+/// Without the instructions that not every machine has.
+fn scalar(name: &str, layout: DLeftLayout) -> Result<Box<dyn Contender<u64>>> {
+    Ok(made(
+        name,
+        DLeftFilter::with_seed(layout, SEED)?.without_simd(),
+        |filter| filter.clear(),
+        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter| filter.byte_len(),
+    ))
 }
 
 /// Insertions by so many threads; lookups by one.

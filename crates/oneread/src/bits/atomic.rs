@@ -2,7 +2,13 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+#[cfg(not(all(loom, test)))]
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Those of a checker that tries every order in which threads can meet: `cargo xtask loom`.
+#[cfg(all(loom, test))]
+use loom::sync::atomic::AtomicU64;
 
 use super::line::Lines;
 use super::{Line, Words, huge_pages, prefetch};
@@ -45,7 +51,7 @@ impl AtomicWords {
 
     /// Sets every bit to 0.
     pub fn clear(&mut self) {
-        self.allocated.iter_mut().for_each(|word| *word.get_mut() = 0);
+        self.allocated.fill_with(AtomicU64::default);
     }
 
     #[inline(always)]

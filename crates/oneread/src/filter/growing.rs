@@ -12,7 +12,7 @@ use core::fmt;
 
 use super::batch::in_batches;
 use super::bloom::{decode_layout as decode_bloom, encode_layout as encode_bloom};
-use super::{Bloom, BuildError, MergeError};
+use super::{Bloom, BuildError, MergeError, layers};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
 use crate::hash::{Digest, Digester, Domain, Portable};
@@ -375,22 +375,6 @@ fn decode_record<S: Words>(
     Ok(Layer { number, items, capacity, bloom })
 }
 
-/// The layout and number of layers of a container's fields: first items, rate, growth, tightening, layers.
-fn decode_layout(block: &LayoutBlock) -> Result<(GrowingLayout, usize), LoadError> {
-    let [first_items, rate, growth, tightening, layers] = block.fields()?;
-    let layout = || -> Result<GrowingLayout, LayoutError> {
-        let growth = u32::try_from(growth).unwrap_or(0);
-        let layout = GrowingLayout::new(first_items, f64::from_bits(rate))?;
-        layout.with_growth(growth)?.with_tightening(f64::from_bits(tightening))
-    };
-    let layout =
-        layout().map_err(|_| LoadError::Invalid { what: "a growing filter of impossible rate or growth" })?;
-    match usize::try_from(layers) {
-        Ok(layers @ 1..=MOST_LAYERS) => Ok((layout, layers)),
-        _ => Err(LoadError::Invalid { what: "a growing filter of no layers, or too many" }),
-    }
-}
-
 impl<D: Identified> Saved for GrowingFilter<D> {
     const KIND: Kind = Kind::Growing;
     type Digester = D;
@@ -400,13 +384,7 @@ impl<D: Identified> Saved for GrowingFilter<D> {
     }
 
     fn layout_block(&self) -> LayoutBlock {
-        LayoutBlock::new([
-            self.layout.first_items(),
-            self.layout.rate().to_bits(),
-            u64::from(self.layout.growth()),
-            self.layout.tightening().to_bits(),
-            self.layers.len() as u64,
-        ])
+        layers::encode_layout(self.layout, self.layers.len())
     }
 
     fn payload_length(&self) -> u64 {
@@ -423,11 +401,9 @@ impl<D: Identified> Saved for GrowingFilter<D> {
     }
 
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let (layout, count) = decode_layout(layout)?;
-        let records = payload.words((count * RECORD) as u64)?;
-        let records = records.as_chunks().0.iter();
-        let layers = records.map(|record| decode_record(layout, *record, |words| payload.words(words)));
-        Ok(Self { layout, digester, layers: layers.collect::<Result<_, _>>()? })
+        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
+        let layers = layers::read(count, payload, |record, take| decode_record(layout, record, take))?;
+        Ok(Self { layout, digester, layers })
     }
 }
 
@@ -436,23 +412,8 @@ impl<'a, D: Identified> Viewed<'a> for Growing<D, LittleEndian<'a>> {
     type Digester = D;
 
     fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let (layout, count) = decode_layout(layout)?;
-        let short = LoadError::Invalid { what: "the payload is shorter than its layers" };
-        let (records, mut rest) = payload.split((count * RECORD) as u64).ok_or(short)?;
-        let mut layers = Vec::with_capacity(count);
-        for at in 0..count {
-            let record = core::array::from_fn(|field| records.word(at * RECORD + field));
-            layers.push(decode_record(layout, record, |words| {
-                let (own, after) = rest
-                    .split(words)
-                    .ok_or(LoadError::Invalid { what: "the payload is shorter than its layers" })?;
-                rest = after;
-                Ok(own)
-            })?);
-        }
-        if !rest.is_empty() {
-            return Err(LoadError::Invalid { what: "the payload is longer than its layers" });
-        }
+        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
+        let layers = layers::view(count, payload, |record, take| decode_record(layout, record, take))?;
         Ok(Self { layout, digester, layers })
     }
 }

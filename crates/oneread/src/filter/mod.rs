@@ -6,6 +6,7 @@
 //! | the fewest bits, insert and look up only | [`BloomFilter`] | 9.6 bits a key |
 //! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.1 bits a key |
 //! | the fewest false positives at 16 bits a key and more, in three words of a page | [`DLeftFilter`], [`AtomicDLeftFilter`] | 16 bits a key at .04% |
+//! | the same for a set that never changes | [`PlacedFilter`] | 15.75 bits a key at .012% |
 //! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
 //! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
 //! | to remove keys, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits a key |
@@ -27,10 +28,13 @@ mod blocked;
 mod bloom;
 mod count_min;
 mod counting;
+mod distinct;
 mod dleft;
 mod dleft_counting;
 mod error;
 mod growing;
+mod layers;
+mod placed;
 
 pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, BlockedView};
 pub use bloom::{AtomicBloomFilter, Bloom, BloomFilter, BloomView};
@@ -47,3 +51,4 @@ pub use error::{Full, MergeError, NotPresent};
 
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};
+pub use placed::{Placed, PlacedFilter, PlacedView, PlacementError};

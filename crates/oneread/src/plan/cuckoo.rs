@@ -105,6 +105,42 @@ fn ln_poisson_tail(mean: f64, bucket: u32) -> f64 {
     ln_point + ln_1p(tail_over_point(mean, bucket))
 }
 
+/// The cells of a key in a [`PlacedFilter`](crate::filter::PlacedFilter).
+pub const FILTER_CHOICES: u32 = 4;
+
+/// The cells of a [`PlacedFilter`](crate::filter::PlacedFilter) of so many keys: ⌈1.05 n⌉, at least 1.
+///
+/// The paper's figure, "less than 1.05n cells". The [`threshold`] for four choices is .9768 keys a cell, or 1.0238 cells a key.
+///
+/// ```
+/// assert_eq!(oneread::plan::cuckoo::filter_cells(1000), 1050);
+/// ```
+#[must_use]
+pub const fn filter_cells(items: u64) -> u64 {
+    // One in twenty, rounded up.
+    let cells = items.saturating_add(items.div_ceil(20));
+    if cells == 0 { 1 } else { cells }
+}
+
+/// The probability that an absent key is taken to be in a [`PlacedFilter`](crate::filter::PlacedFilter): that one of its four cells
+/// has a key, and the same one of 2^f − 1 fingerprints.
+///
+/// # What is exact
+/// All of it, for a filter that is drawn at random: the cells of an absent key are independent of one another and of which cells are in use.
+///
+/// ```
+/// use oneread::plan::cuckoo::filter_rate;
+///
+/// assert_eq!(format!("{:.3e}", filter_rate(1000, 1050, 15)), "1.163e-4");
+/// ```
+#[must_use]
+pub fn filter_rate(items: u64, cells: u64, fingerprint_bits: u32) -> f64 {
+    let fingerprints = ((1u64 << fingerprint_bits.clamp(1, 63)) - 1) as f64;
+    let one = items.min(cells) as f64 / cells.max(1) as f64 / fingerprints;
+    // 1 − (1 − x)^4, without the difference of what is nearly equal.
+    one * (4.0 - one * (6.0 - one * (4.0 - one)))
+}
+
 /// The lecture's insertion timeout, ⌈6·log2 n⌉ moves, after which the table is rehashed; and the independence
 /// that its theorem asks of the two hash functions. At least 1, where the lecture's is 0 for a single item.
 ///

@@ -218,7 +218,7 @@ def xxh3_128(data, seed):
 
 PHI = 0x9E3779B97F4A7C15
 FILTER, BLOCKED, COUNT_MIN, TABLE, SUMMARY = 2**31, 2**31 + 1, 2**31 + 2, 2**31 + 3, 2**31 + 4
-DLEFT = 2**31 + 9
+DLEFT_COUNTING, DLEFT, PLACED = 2**31 + 8, 2**31 + 9, 2**31 + 10
 
 
 def spread(z):
@@ -372,72 +372,263 @@ class GrowingFilter:
         return int(any(layer.answer(digest) for layer in self.layers))
 
 
-class DLeftFilter:
-    """Buckets of 64 bits, semi-sorted and not grouped, all over a table or in pages."""
+class UsualBuckets:
+    """Buckets of 64 bits, semi-sorted and not grouped."""
 
+    words = 1
     # By state.
     LOADS = [0, 1, 2, 3] + 5 * [4] + 6 * [5] + [6]
-
-    def __init__(self, layout, payload):
-        ways, self.pages, *sizes = layout
-        bits, semisort, ties, division, group, *zeros = struct.pack("<Q", ways)
-        check(bits <= 1 and semisort <= 2 and ties <= 1 and division <= 2 and 1 <= group <= 4 and not any(zeros), "impossible ways")
-        usual = bits == 0 and semisort > 0 and division < 2 and group == 1
-        check(usual, "a d-left filter of other buckets than those that this reader knows")
-        self.sizes = [size for size in sizes if size > 0]
-        check(self.sizes and not any(sizes[len(self.sizes) :]), "impossible sub-tables")
-        length = "the payload has another length than the layout says"
-        if self.pages > 0:
-            check(sizes == [254, 128, 128, 0] and self.pages <= 2**30, "impossible pages")
-            check(len(payload) == 4096 * (self.pages + 1) - 128, length)
-            check(not any(payload[: 4096 - 128]), "something is before the first page")
-            payload = payload[4096 - 128 :]
-        else:
-            check(max(self.sizes) <= 16 * min(self.sizes) and 64 * sum(self.sizes) <= 2**46, "impossible sub-tables")
-            check(len(payload) == 8 * sum(self.sizes), length)
-        self.buckets = struct.unpack(f"<{len(payload) // 8}Q", payload)
-        for page in range(self.pages):
-            checksum, zero = self.buckets[512 * page + 510 : 512 * page + 512]
-            check(xxh3_64_long(payload[4096 * page : 4096 * page + 4080], page) == checksum, "a page is damaged")
-            check(zero == 0, "something is after a page's checksum")
-        check(all(map(self.is_valid, self.held())), "an impossible bucket")
-
-    def held(self):
-        """All buckets, without what pages have besides."""
-        return (bucket for at, bucket in enumerate(self.buckets) if self.pages == 0 or at % 512 < 510)
 
     def lanes(self, bucket):
         load = self.LOADS[bucket >> 60]
         width = 60 // load if load > 0 else 0
         return width, [bucket >> lane * width & (1 << width) - 1 for lane in range(load)]
 
-    def is_valid(self, bucket):
-        width, lanes = self.lanes(bucket)
+    def is_valid(self, group):
+        width, lanes = self.lanes(*group)
         sixteenths = [lane >> width - 16 & 1 for lane in lanes] if width >= 16 else []
-        return (lanes or bucket == 0) and sixteenths == sorted(sixteenths)
+        return (lanes or group == (0,)) and sixteenths == sorted(sixteenths)
 
-    def choices(self, digest):
-        """The key's buckets, and its fingerprint."""
-        if self.pages > 0:
-            w = word(digest, DLEFT, 0)
-            page = 512 * reduce(w, self.pages)
-            return [page + ((w & 65535) * 254 >> 16), page + 254 + (w >> 16 & 127), page + 382 + (w >> 23 & 127)], word(digest, DLEFT, 1)
-        d = len(self.sizes)
-        buckets = [sum(self.sizes[:i]) + reduce(word(digest, DLEFT, i), self.sizes[i]) for i in range(d)]
-        return buckets, word(digest, DLEFT, d)
-
-    def has(self, bucket, fingerprint):
-        state = bucket >> 60
-        width, lanes = self.lanes(bucket)
+    def has(self, group, _, fingerprint):
+        state = group[0] >> 60
+        width, lanes = self.lanes(*group)
         if 4 <= state <= 14:
             # The state tells which lanes have this sixteenth bit.
             zeros = state - (4 if state <= 8 else 9)
             lanes = lanes[zeros:] if fingerprint >> 48 & 1 else lanes[:zeros]
         return fingerprint >> 64 - width in lanes
 
+
+def compositions(total, parts):
+    """All ways to write a number as a sum of so many, in order."""
+    if parts == 1:
+        return [(total,)]
+    return [(first, *rest) for first in range(total + 1) for rest in compositions(total - first, parts - 1)]
+
+
+class OtherBuckets:
+    """Buckets of 128 bits, in groups, without semi-sorting, or of fixed fingerprints."""
+
+    def __init__(self, large, semisort, division, group):
+        self.large, self.semisort, self.division, self.group = large, semisort, division, group
+        self.space, self.capacity = (120, 11) if large else (60, 6)
+        self.words = group * (2 if large else 1)
+        self.leading = large or group > 1
+        loads = range(self.capacity + 1)
+        self.states = [counts for load in loads for counts in compositions(load, 2 ** self.told(load))]
+        self.length = functools.lru_cache(maxsize=None)(self.length)
+        self.parsed = functools.lru_cache(maxsize=None)(self.parsed)
+
+    def told(self, load):
+        if self.division == 2 or self.semisort == 0:
+            return 0
+        if not self.large:
+            return 1 if load in (4, 5) else 0
+        return 1 if self.semisort == 1 else {6: 2, 7: 2, 11: 0}.get(load, 1)
+
+    def divided(self, loads, bucket):
+        bits, total = self.space * self.group, sum(loads)
+        quotient = min(60, self.space // self.capacity if self.division == 2 else bits // total)
+        left_over = bits - total * quotient if quotient < 60 else 0
+        for number, load in enumerate(loads):
+            more = self.division == 1 and 0 < load <= left_over
+            left_over -= load if more else 0
+            if number == bucket:
+                return quotient + more + self.told(load)
+
+    def length(self, loads, bucket):
+        """Of the fingerprints in a bucket that is not empty."""
+        lengths = [self.divided(loads, bucket)]
+        for number, load in enumerate(loads):
+            if load > (number == bucket):
+                before = loads[:number] + (load - 1,) + loads[number + 1 :]
+                lengths.append(self.length(before, bucket))
+        return min(lengths)
+
+    def parsed(self, group):
+        """The states of the buckets as counts, the widths of their lanes, and the string of the group; None if there is no such state."""
+        counts, string, words = [], 0, self.words // self.group
+        for number in range(self.group):
+            bucket = sum(word << 64 * at for at, word in enumerate(group[words * number : words * (number + 1)]))
+            if bucket >> self.space >= len(self.states):
+                return None
+            counts.append(self.states[bucket >> self.space])
+            string |= (bucket & (1 << self.space) - 1) << number * self.space
+        loads = tuple(map(sum, counts))
+        widths = [self.length(loads, number) - self.told(load) if load > 0 else 0 for number, load in enumerate(loads)]
+        return counts, widths, string
+
+    def is_valid(self, group):
+        parsed = self.parsed(group)
+        if parsed is None:
+            return False
+        counts, widths, string = parsed
+        return string >> sum(sum(count) * width for count, width in zip(counts, widths)) == 0
+
+    def has(self, group, bucket, fingerprint):
+        counts, widths, string = self.parsed(group)
+        own, width = counts[bucket], widths[bucket]
+        told = self.told(sum(own))
+        value = (fingerprint >> 64 - told if self.leading else fingerprint >> 48 & 1) if told > 0 else 0
+        if told > 0 and self.leading:
+            fingerprint = fingerprint << told & M64
+        first = sum(sum(count) * width for count, width in zip(counts[:bucket], widths)) + sum(own[:value]) * width
+        lanes = (string >> first + lane * width & (1 << width) - 1 for lane in range(own[value]))
+        return any(lane == fingerprint >> 64 - width for lane in lanes)
+
+
+class DLeftFilter:
+    """Buckets all over a table or in pages."""
+
+    def __init__(self, layout, payload):
+        ways, self.pages, *sizes = layout
+        large, semisort, ties, division, self.group, *zeros = struct.pack("<Q", ways)
+        check(large <= 1 and semisort <= 2 and ties <= 1 and division <= 2 and 1 <= self.group <= 4 and not any(zeros), "impossible ways")
+        usual = large == 0 and semisort > 0 and division < 2 and self.group == 1
+        self.buckets = UsualBuckets() if usual else OtherBuckets(large, semisort, division, self.group)
+        self.sizes = [size for size in sizes if size > 0]
+        check(self.sizes and not any(sizes[len(self.sizes) :]), "impossible sub-tables")
+        check(not any(size % self.group for size in self.sizes), "sub-tables that are no whole groups")
+        length = "the payload has another length than the layout says"
+        bits = 128 if large else 64
+        if self.pages > 0:
+            expected = [127, 64, 64, 0] if large else [254, 128, 128, 0]
+            check(sizes == expected and self.pages <= 2**30 and self.group == 1, "impossible pages")
+            check(len(payload) == 4096 * (self.pages + 1) - 128, length)
+            check(not any(payload[: 4096 - 128]), "something is before the first page")
+            payload = payload[4096 - 128 :]
+        else:
+            check(max(self.sizes) <= 16 * min(self.sizes) and bits * sum(self.sizes) <= 2**46, "impossible sub-tables")
+            check(len(payload) == bits // 8 * sum(self.sizes), length)
+        self.words = struct.unpack(f"<{len(payload) // 8}Q", payload)
+        for page in range(self.pages):
+            checksum, zero = self.words[512 * page + 510 : 512 * page + 512]
+            check(xxh3_64_long(payload[4096 * page : 4096 * page + 4080], page) == checksum, "a page is damaged")
+            check(zero == 0, "something is after a page's checksum")
+        groups = (at for at in range(0, len(self.words), self.buckets.words) if self.pages == 0 or at % 512 < 510)
+        check(all(self.buckets.is_valid(self.words[at : at + self.buckets.words]) for at in groups), "an impossible bucket")
+
+    def choices(self, digest):
+        """The key's buckets, and its fingerprint."""
+        if self.pages > 0:
+            w, (first, second, third) = word(digest, DLEFT, 0), self.sizes
+            # As many as would fill a page.
+            page = (first + second + third + 2 // self.buckets.words) * reduce(w, self.pages)
+            places = (w & 65535) * first >> 16, first + (w >> 16) % second, first + second + (w >> 16) // second % third
+            return [page + place for place in places], word(digest, DLEFT, 1)
+        d = len(self.sizes)
+        buckets = [sum(self.sizes[:i]) + reduce(word(digest, DLEFT, i), self.sizes[i]) for i in range(d)]
+        return buckets, word(digest, DLEFT, d)
+
+    def has(self, bucket, fingerprint):
+        at = bucket // self.group * self.buckets.words
+        return self.buckets.has(self.words[at : at + self.buckets.words], bucket % self.group, fingerprint)
+
     def answer(self, digest):
         buckets, fingerprint = self.choices(digest)
-        return int(any(self.has(self.buckets[bucket], fingerprint) for bucket in buckets))
+        return int(any(self.has(bucket, fingerprint) for bucket in buckets))
+
+
+class DLeftCountingFilter:
+    """Remainders in cells with counters; also a layer of a growing one."""
+
+    def __init__(self, layout, payload):
+        self.subtables, self.each, remainders, most, self.counter, repeats, keys = layout
+        check(1 <= self.subtables <= 8 and 1 <= self.each and 128 * self.subtables * self.each <= 2**46, "impossible buckets")
+        check(remainders <= 2 and repeats <= 1 and self.counter <= 2 and keys < 2**63, "impossible cells")
+        check((4 if remainders == 0 else 5) <= most <= 12 and (remainders == 0 or most != 11), "impossible cells")
+        check(remainders < 2 or repeats == 1 or self.counter == 2, "impossible counters")
+        check(len(payload) == 16 * self.subtables * self.each, "the payload has another length than the layout says")
+        classes = [m for m in (5, 6, 7, 8, 9, 10, 12) if m <= most and not (remainders == 1 and most == 12 and m == 5)]
+        self.one_size, self.minimal = remainders == 1, 120 // most - self.counter
+        self.told_always = self.one_size and most <= 10
+        # Each state as how many cells there are of each group, how wide they are, and whether the group tells a bit.
+        self.states = [((0, 0), (0, 0), False)]
+        before = 0
+        for m in [most] if remainders == 0 else classes:
+            told = self.one_size and m <= 10
+            widths = 120 // m, before if remainders == 2 else 120 // m
+            for counts in ((zero, one) for zero in range(m + 1) for one in range(m + 1 - zero)):
+                in_order = counts[0] > 0 and (before > 0 or counts[1] == 0) if remainders == 2 else told or counts[1] == 0
+                if sum(counts) > 0 and in_order and sum(n * width for n, width in zip(counts, widths)) <= 120:
+                    self.states.append((counts, widths, told))
+            before = 120 // m
+        self.buckets = [int.from_bytes(payload[at : at + 16], "little") for at in range(0, len(payload), 16)]
+        check(all(map(self.is_valid, self.buckets)), "an impossible bucket")
+
+    def is_valid(self, bucket):
+        if bucket >> 120 >= len(self.states):
+            return False
+        counts, widths, _ = self.states[bucket >> 120]
+        return (bucket & (1 << 120) - 1) >> sum(n * width for n, width in zip(counts, widths)) == 0
+
+    def cells(self):
+        return sum(sum(self.states[bucket >> 120][0]) for bucket in self.buckets)
+
+    def has(self, bucket, remainder):
+        counts, widths, told = self.states[bucket >> 120]
+        at = 0
+        for group in (0, 1):
+            stored = widths[group] - self.counter
+            for _ in range(counts[group]):
+                same = bucket >> at & (1 << stored) - 1 == remainder >> 64 - stored
+                if same and (not told or remainder & 1 == group):
+                    return True
+                at += widths[group]
+        return False
+
+    def answer(self, digest):
+        place, remainder = reduce(word(digest, DLEFT_COUNTING, 0), self.each), word(digest, DLEFT_COUNTING, 1)
+        minimal = remainder >> 64 - self.minimal
+        if self.told_always:
+            minimal = minimal << 1 | remainder & 1
+        for i in range(self.subtables):
+            shift = reduce(word((minimal, 0x243F6A8885A308D3), DLEFT_COUNTING, 2 + i), self.each) if i > 0 else 0
+            if self.has(self.buckets[i * self.each + (place + shift) % self.each], remainder):
+                return 1
+        return 0
+
+
+class GrowingDLeftCountingFilter:
+    def __init__(self, layout, payload):
+        first, rate, growth, tightening, count = layout
+        as_float = lambda field: struct.unpack("<d", struct.pack("<Q", field))[0]
+        check(1 <= first <= 2**46 and 2 <= growth < 2**32 and 1 <= count <= 64, "impossible layers")
+        check(0 < as_float(rate) < 1 and 0 < as_float(tightening) < 1, "an impossible rate")
+        words = Words(payload)
+        records = [words.numbers(8) for _ in range(count)]
+        numbers = [record[0] for record in records]
+        check(numbers == sorted(set(numbers)) and numbers[-1] < 65535, "layers out of order")
+        self.layers = []
+        for _, room, cells, keys, each, most, subtables, counter in records:
+            check(cells <= room and counter == 2 and 1 <= subtables <= 8, "an impossible layer")
+            layer = DLeftCountingFilter((subtables, each, 0, most, counter, 0, keys), words.take(2 * subtables * each))
+            check(layer.cells() == cells, "a layer with more or fewer cells than it says")
+            self.layers.append(layer)
+        words.end()
+
+    def answer(self, digest):
+        return int(any(layer.answer(digest) for layer in self.layers))
+
+
+class PlacedFilter:
+    """Fingerprints in cells of their own."""
+
+    def __init__(self, layout, payload):
+        self.cells, self.width, keys, self.attempt = layout
+        check(1 <= self.cells <= 2**46 and 1 <= self.width <= 32 and keys <= self.cells and self.attempt < 64, "impossible cells")
+        words = Words(payload)
+        self.bits = words.bits(self.cells * self.width)
+        words.end()
+        check(sum(self.cell(at) > 0 for at in range(self.cells)) == keys, "more or fewer cells in use than keys")
+
+    def cell(self, at):
+        return number(self.bits, at * self.width, self.width)
+
+    def answer(self, digest):
+        *own, last = (word(digest, PLACED, 5 * self.attempt + i) for i in range(5))
+        fingerprint = reduce(last, 2**self.width - 1) + 1
+        return int(any(self.cell(reduce(w, self.cells)) == fingerprint for w in own))
 
 
 class MultilevelTable:
@@ -743,6 +934,9 @@ KINDS[19] = CountingMultiFilterSummary, 4
 KINDS[20] = CountingSingleFilterSummary, 3
 KINDS[21] = InterpolationSummary, 4
 KINDS[22] = PageSummary, 5
+KINDS[48] = DLeftCountingFilter, 7
+KINDS[49] = GrowingDLeftCountingFilter, 5
+KINDS[50] = PlacedFilter, 4
 
 
 def read(container):

@@ -6,6 +6,7 @@ use super::choices::{Choice, Choices};
 use super::codec::Codec;
 use super::{DLeftFilter, Work};
 use crate::bits::{OutOfMemory, reserved};
+use crate::filter::distinct::distinct;
 use crate::filter::{BuildError, Full};
 use crate::hash::Digest;
 #[cfg(feature = "std")]
@@ -115,17 +116,7 @@ impl<D: Clone> DLeftFilter<D> {
         &mut self,
         digests: impl IntoIterator<Item = Digest>,
     ) -> Result<Balance, BalanceError> {
-        let mut all: Vec<Digest> = Vec::new();
-        for digest in digests {
-            if all.len() == all.capacity() {
-                let more = all.len().max(1024);
-                let bytes = (all.len() + more).saturating_mul(size_of::<Digest>()) as u64;
-                all.try_reserve(more).map_err(|_| OutOfMemory { bytes })?;
-            }
-            all.push(digest);
-        }
-        all.sort_unstable();
-        all.dedup();
+        let all = distinct(digests)?;
         let choices = self.choices;
         choices.run(Balanced { filter: self, digests: all })
     }

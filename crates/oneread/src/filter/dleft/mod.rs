@@ -10,9 +10,12 @@ mod balanced;
 mod bucket64;
 mod choices;
 mod codec;
+#[cfg(all(loom, test))]
+mod interleavings;
 mod lengths;
 #[cfg(feature = "std")]
 mod pages;
+mod portable;
 mod saved;
 mod simd;
 mod statistics;

@@ -44,7 +44,7 @@ enum Width {
 }
 
 impl Simd {
-    const PORTABLE: Self = Self {
+    pub(super) const PORTABLE: Self = Self {
         width: Width::Portable,
         matches: |a, b, c, d, fingerprint| Portable.matches([a, b, c, d], fingerprint),
         insert: [

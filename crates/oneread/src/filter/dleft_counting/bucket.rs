@@ -106,7 +106,7 @@ impl Format {
 
     /// The counter of the cell whose remainder has this highest bit: one less than it counts.
     #[inline(always)]
-    fn counter(&self, bucket: u128, top: u128) -> u32 {
+    pub(super) fn counter(&self, bucket: u128, top: u128) -> u32 {
         (bucket >> (top.trailing_zeros() + 1)) as u32 & self.most()
     }
 
@@ -226,7 +226,7 @@ impl Format {
 
     /// The bucket without the cell whose remainder has this highest bit.
     #[inline(always)]
-    fn without(&self, bucket: u128, state: &State, group: usize, top: u128) -> u128 {
+    pub(super) fn without(&self, bucket: u128, state: &State, group: usize, top: u128) -> u128 {
         let width = u32::from(state.width[group]);
         let at = top.trailing_zeros() + 1 + self.counter_bits - width;
         let before = (1u128 << at) - 1;
@@ -278,7 +278,7 @@ fn any_zero(cells: u128, ones: u128, tops: u128) -> bool {
 }
 
 /// The bits that are 1, one by one.
-fn bits(mut set: u128) -> impl Iterator<Item = u128> {
+pub(super) fn bits(mut set: u128) -> impl Iterator<Item = u128> {
     core::iter::from_fn(move || {
         let lowest = set & set.wrapping_neg();
         set ^= lowest;

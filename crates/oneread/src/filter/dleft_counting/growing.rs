@@ -18,11 +18,12 @@ use core::fmt;
 #[cfg(doc)]
 use super::DLeftCountingFilter;
 use super::bucket::Outcome;
+use super::saved::MOST_KEYS;
 use super::{DLeftCounting, word_count};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
 use crate::filter::batch::in_batches;
-use crate::filter::{BuildError, NotPresent};
+use crate::filter::{BuildError, NotPresent, layers};
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Repeats};
 use crate::plan;
@@ -443,7 +444,7 @@ fn decode_record<S: Words>(
     let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX);
     match (number, layout) {
         // One cell must be able to count all that is counted.
-        (Some(number), Ok(layout)) if cells <= room && layout.counter_bits() == 2 => {
+        (Some(number), Ok(layout)) if cells <= room && len < MOST_KEYS && layout.counter_bits() == 2 => {
             let filter = DLeftCounting::over_words(layout, (), len, take(word_count(layout))?)?;
             Ok(Layer { number, room, cells, filter })
         }
@@ -460,20 +461,15 @@ fn check_order<S>(layers: &[Layer<S>]) -> Result<(), LoadError> {
     }
 }
 
-/// The layout and number of layers of a container's fields: first items, rate, growth, tightening, layers.
-fn decode_layout(block: &LayoutBlock) -> Result<(GrowingLayout, usize), LoadError> {
-    let [first_items, rate, growth, tightening, layers] = block.fields()?;
-    let layout = || -> Result<GrowingLayout, LayoutError> {
-        let growth = u32::try_from(growth).unwrap_or(0);
-        let layout = GrowingLayout::new(first_items, f64::from_bits(rate))?;
-        layout.with_growth(growth)?.with_tightening(f64::from_bits(tightening))
-    };
-    let layout =
-        layout().map_err(|_| LoadError::Invalid { what: "a growing filter of impossible rate or growth" })?;
-    match usize::try_from(layers) {
-        Ok(layers @ 1..=MOST_LAYERS) => Ok((layout, layers)),
-        _ => Err(LoadError::Invalid { what: "a growing filter of no layers, or too many" }),
+/// Layers have buckets that insertions and removals make, and the cells that they say.
+fn check_layers<S: Words>(layers: &[Layer<S>]) -> Result<(), LoadError> {
+    for layer in layers {
+        layer.filter.check_buckets()?;
+        if layer.filter.statistics().cells() != layer.cells {
+            return Err(LoadError::Invalid { what: "a layer with more or fewer cells than it says" });
+        }
     }
+    Ok(())
 }
 
 impl<D: Identified> Saved for GrowingDLeftCountingFilter<D> {
@@ -485,13 +481,7 @@ impl<D: Identified> Saved for GrowingDLeftCountingFilter<D> {
     }
 
     fn layout_block(&self) -> LayoutBlock {
-        LayoutBlock::new([
-            self.layout.first_items(),
-            self.layout.rate().to_bits(),
-            u64::from(self.layout.growth()),
-            self.layout.tightening().to_bits(),
-            self.layers.len() as u64,
-        ])
+        layers::encode_layout(self.layout, self.layers.len())
     }
 
     fn payload_length(&self) -> u64 {
@@ -508,19 +498,14 @@ impl<D: Identified> Saved for GrowingDLeftCountingFilter<D> {
     }
 
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let (layout, count) = decode_layout(layout)?;
-        let records = payload.words((count * RECORD) as u64)?;
-        let mut layers = Vec::with_capacity(count);
-        for record in records.as_chunks().0 {
-            let layer: Layer<Vec<u64>> = decode_record(*record, |words| payload.words(words))?;
-            layer.filter.check_buckets()?;
-            if layer.filter.statistics().cells() != layer.cells {
-                return Err(LoadError::Invalid { what: "a layer with more or fewer cells than it says" });
-            }
-            layers.push(layer);
-        }
+        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
+        let layers = layers::read(count, payload, |record, take| decode_record(record, take))?;
         check_order(&layers)?;
         Ok(Self { layout, digester, layers })
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        check_layers(&self.layers)
     }
 }
 
@@ -529,22 +514,13 @@ impl<'a, D: Identified> Viewed<'a> for GrowingDLeftCounting<D, LittleEndian<'a>>
     type Digester = D;
 
     fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let (layout, count) = decode_layout(layout)?;
-        let short = || LoadError::Invalid { what: "the payload is shorter than its layers" };
-        let (records, mut rest) = payload.split((count * RECORD) as u64).ok_or_else(short)?;
-        let mut layers = Vec::with_capacity(count);
-        for at in 0..count {
-            let record = core::array::from_fn(|field| records.word(at * RECORD + field));
-            layers.push(decode_record(record, |words| {
-                let (own, after) = rest.split(words).ok_or_else(short)?;
-                rest = after;
-                Ok(own)
-            })?);
-        }
-        if !rest.is_empty() {
-            return Err(LoadError::Invalid { what: "the payload is longer than its layers" });
-        }
+        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
+        let layers = layers::view(count, payload, |record, take| decode_record(record, take))?;
         check_order(&layers)?;
         Ok(Self { layout, digester, layers })
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        check_layers(&self.layers)
     }
 }

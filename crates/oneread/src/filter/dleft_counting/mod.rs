@@ -15,6 +15,7 @@ mod bucket;
 mod choices;
 mod format;
 mod growing;
+mod rebalance;
 mod saved;
 mod statistics;
 
@@ -76,7 +77,8 @@ pub struct DLeftCounting<D, S> {
 /// Remove only what was inserted: removing a key that never was (but seems present) takes the cell of another. A
 /// removal of a key that was inserted never makes another vanish.
 ///
-/// Remainders that were cut stay so until they are removed. The way back is [`rebuild`](Self::rebuild), from the keys: whoever removes
+/// Remainders that were cut stay so until they are removed. Fewer are cut with [`insert_balanced`](Self::insert_balanced) and
+/// [`rebalance`](Self::rebalance), which move remainders to other buckets of their keys. The way back is [`rebuild`](Self::rebuild), from the keys: whoever removes
 /// keys has them, and a copy of long remainders elsewhere (the paper's "off-chip" structure) would take some
 /// 8 bytes a key, and two more reads a change. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
 ///

@@ -16,11 +16,15 @@ fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> 
     let layout = layout.zip(policies).and_then(|(layout, (&remainders, &repeats))| {
         layout.with_policies(remainders, narrow(capacity), narrow(counter_bits), repeats).ok()
     });
-    let invalid = LoadError::Invalid { what: "a d-left counting filter of impossible buckets or cells" };
-    Ok((layout.ok_or(invalid)?, len))
+    let invalid =
+        LoadError::Invalid { what: "a d-left counting filter of impossible buckets, cells or keys" };
+    Ok((layout.filter(|_| len < MOST_KEYS).ok_or(invalid)?, len))
 }
 
-impl<D> DLeftCountingFilter<D> {
+/// More keys than anyone inserts: one more can be counted, and another. (Of stuck cells nobody knows how many they stand for.)
+pub(super) const MOST_KEYS: u64 = 1 << 63;
+
+impl<D, S: Words> DLeftCounting<D, S> {
     /// Whether every bucket is one that insertions and removals make.
     pub(super) fn check_buckets(&self) -> Result<(), LoadError> {
         let mut buckets = (0..self.layout.total_buckets()).map(|at| self.bucket(at as usize));
@@ -66,9 +70,11 @@ impl<D: Identified> Saved for DLeftCountingFilter<D> {
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
         let (layout, len) = decode(layout)?;
         let words = payload.words(word_count(layout))?;
-        let filter = Self::over_words(layout, digester, len, words)?;
-        filter.check_buckets()?;
-        Ok(filter)
+        Ok(Self::over_words(layout, digester, len, words)?)
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.check_buckets()
     }
 }
 
@@ -84,5 +90,9 @@ impl<'a, D: Identified> Viewed<'a> for DLeftCounting<D, LittleEndian<'a>> {
             });
         }
         Ok(Self::over_words(layout, digester, len, payload)?)
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.check_buckets()
     }
 }

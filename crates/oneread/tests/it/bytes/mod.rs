@@ -8,6 +8,7 @@ mod dleft_counting;
 mod golden;
 mod hostile;
 mod identity;
+mod placed;
 // Runs another program.
 #[cfg(not(miri))]
 mod python;
@@ -20,7 +21,8 @@ use oneread::bytes::{Kind, LoadError, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, PlacedFilter,
+    PlacedView,
 };
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftLayout, GrowingLayout,
@@ -155,6 +157,12 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             (0..100u64).for_each(|key| _ = filter.insert(&key));
             saved
         }
+        Kind::Placed => {
+            let filter = <PlacedFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            filter.to_bytes()
+        }
         _ => crate::summary::saved::load(kind, bytes)?,
     })
 }
@@ -201,6 +209,12 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
         }
         Kind::GrowingDLeftCounting => {
             let view = <GrowingDLeftCountingView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.false_positive_rate(), view.len());
+            view.verify()
+        }
+        Kind::Placed => {
+            let view = <PlacedView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
             _ = (view.false_positive_rate(), view.len());
             view.verify()

@@ -7,13 +7,14 @@ use std::process::{Command, Output, Stdio};
 
 use oneread::bytes::Saved;
 use oneread::filter::{
-    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftFilter, GrowingFilter,
+    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
+    GrowingDLeftCountingFilter, GrowingFilter, PlacedFilter,
 };
-use oneread::hash::Keyed;
 use oneread::hash::probes::SchemeName;
+use oneread::hash::{Digester, Keyed, Portable};
 use oneread::layout::{
-    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftLayout,
-    GrowingLayout,
+    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftCountingLayout,
+    DLeftLayout, Division, GrowingLayout, Remainders, Repeats, Semisort,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -201,12 +202,97 @@ fn python_finds_the_same_keys_in_d_left_filters() {
         );
     }
     assert!((1..100).contains(&found), "{found} absent keys are found");
-    // One that it does not know.
-    let large = DLeftFilter::with_seed(DLeftLayout::new(3, 4, BucketBits::Bits128).unwrap(), SEED).unwrap();
-    let path = file("python_dleft_128.oneread", &large.to_bytes());
-    let output = python(&["query", path.to_str().unwrap(), "u64"], "0\n");
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn python_finds_the_same_keys_in_d_left_filters_of_other_buckets() {
+    let (numbers, strings) = inserted();
+    let (small, large) = (BucketBits::Bits64, BucketBits::Bits128);
+    let spread = |each, bits| DLeftLayout::new(3, each, bits).unwrap();
+    let layouts = [
+        // 10,000 keys: four in a bucket of 64 bits, or a little more, and six or seven in one of 128 bits.
+        ("128", spread(520, large)),
+        ("128_one_bit", spread(520, large).with_semisort(Semisort::One)),
+        ("128_paged", DLeftLayout::paged(7, large).unwrap()),
+        ("128_grouped", spread(520, large).with_group(4).unwrap()),
+        ("grouped", spread(832, small).with_group(4).unwrap()),
+        ("grouped_uneven", spread(834, small).with_division(Division::Uneven).with_group(3).unwrap()),
+        ("plain", spread(833, small).with_semisort(Semisort::None)),
+        ("fixed", spread(833, small).with_division(Division::Fixed)),
+    ];
+    for (name, layout) in layouts {
+        let mut filter = DLeftFilter::with_seed(layout, SEED).unwrap();
+        filter.insert_many(&numbers).unwrap();
+        filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+        compare(
+            &format!("python_dleft_{name}"),
+            &filter.to_bytes(),
+            if name == "fixed" || layout.group() == 4 { 0..KEYS } else { FEWER },
+            |key| u8::from(filter.contains(&key)),
+            |key| u8::from(filter.contains(key)),
+        );
+    }
+}
+
+#[test]
+fn python_finds_the_same_keys_in_d_left_counting_filters() {
+    let (numbers, strings) = inserted();
+    // 10,000 keys, and then 7,500: six and then four and a half in a bucket.
+    let layout = DLeftCountingLayout::new(4, 417).unwrap();
+    let layouts = [
+        ("one_size", layout),
+        ("one_size_12", DLeftCountingLayout::new(3, 400).unwrap().with_capacity(12).unwrap()),
+        ("fixed", layout.with_remainders(Remainders::Fixed).unwrap()),
+        (
+            "two_sizes",
+            layout.with_repeats(Repeats::Copy).unwrap().with_remainders(Remainders::TwoSizes).unwrap(),
+        ),
+    ];
+    for (name, layout) in layouts {
+        let mut filter = DLeftCountingFilter::with_seed(layout, SEED).unwrap();
+        filter.insert_many(&numbers).unwrap();
+        filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+        (0..KEYS / 4).for_each(|key| filter.remove(&key).unwrap());
+        // Some came twice.
+        (KEYS / 4..KEYS / 4 + 100).for_each(|key| _ = filter.insert(&key).unwrap());
+        compare(
+            &format!("python_dleft_counting_{name}"),
+            &filter.to_bytes(),
+            0..KEYS,
+            |key| u8::from(filter.contains(&key)),
+            |key| u8::from(filter.contains(key)),
+        );
+    }
+    let mut filter =
+        GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(500, 0.05).unwrap(), SEED).unwrap();
+    filter.insert_many(&numbers).unwrap();
+    filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+    (0..KEYS / 4).for_each(|key| filter.remove(&key).unwrap());
+    let found = (KEYS / 2..KEYS).filter(|key| filter.contains(key)).count();
+    assert!(filter.layers() > 2 && (1..250).contains(&found), "{found} absent keys are found");
+    compare(
+        "python_growing_dleft_counting",
+        &filter.to_bytes(),
+        0..KEYS,
+        |key| u8::from(filter.contains(&key)),
+        |key| u8::from(filter.contains(key)),
+    );
+}
+
+#[test]
+fn python_finds_the_same_keys_in_filters_of_placed_fingerprints() {
+    let (numbers, strings) = inserted();
+    let digester = Portable::with_seed(SEED);
+    let digests = numbers.iter().map(|key| digester.digest(key));
+    let digests = digests.chain(strings.iter().map(|key| digester.digest(key.as_str())));
+    let filter = PlacedFilter::from_digests(digests, 9, digester).unwrap();
+    compare(
+        "python_placed",
+        &filter.to_bytes(),
+        0..KEYS,
+        |key| u8::from(filter.contains(&key)),
+        |key| u8::from(filter.contains(key)),
+    );
 }
 
 #[test]
@@ -228,7 +314,8 @@ fn python_has_the_published_digests_and_the_same_checksums() {
 
 #[test]
 fn python_refuses_what_is_damaged() {
-    for (kind, bytes) in samples() {
+    let others = super::dleft_counting::samples().into_iter().chain([super::placed::sample()]);
+    for (kind, bytes) in samples().into_iter().chain(others) {
         let name = format!("python_damaged_{}.oneread", kind as u16);
         let whole = file(&name, &bytes);
         assert_eq!(answers(&["query", whole.to_str().unwrap(), "u64"], "0\n").len(), 1, "{kind}");

@@ -9,8 +9,11 @@ mod dleft;
 mod dleft_counting;
 #[cfg(not(miri))]
 mod dleft_counting_rates;
+mod dleft_counting_rebalance;
+mod dleft_portable;
 mod growing;
 mod growing_dleft_counting;
+mod placed;
 // Millions of queries: too many for an interpreter.
 #[cfg(not(miri))]
 mod rates;

@@ -1,0 +1,30 @@
+//! A filter that does without the instructions that not every machine has.
+
+use super::DLeft;
+use super::simd::Simd;
+
+impl<D, S> DLeft<D, S> {
+    /// The same filter, which from now on uses no instructions but those that every machine has: for comparisons, and to see on one machine what
+    /// others do.
+    ///
+    /// Answers and buckets are the same, bit for bit. A filter that is made of this one by saving and loading, or by a change
+    /// between [`DLeftFilter`](super::DLeftFilter) and [`AtomicDLeftFilter`](super::AtomicDLeftFilter), uses again what its machine has.
+    ///
+    /// ```
+    /// use oneread::filter::DLeftFilter;
+    /// use oneread::plan;
+    ///
+    /// let layout = plan::dleft::for_items(1000, 16.0)?;
+    /// let mut filter = DLeftFilter::with_seed(layout, 1)?;
+    /// let mut portable = DLeftFilter::with_seed(layout, 1)?.without_simd();
+    /// assert!(!portable.contains("key"));
+    /// assert_eq!(filter.insert("key"), portable.insert("key"));
+    /// assert!(portable.contains("key") && filter == portable);
+    /// # Ok::<(), oneread::filter::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn without_simd(mut self) -> Self {
+        self.simd = Simd::PORTABLE;
+        self
+    }
+}
