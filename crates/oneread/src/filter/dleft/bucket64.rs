@@ -215,25 +215,10 @@ pub(super) fn is_valid(bucket: u64) -> bool {
     (load(bucket) > 0 || bucket == 0) && ones == all & from_first_one
 }
 
-/// [`with`]'s `extract`, on every machine.
-#[inline(always)]
-pub(super) fn extract(word: u64, mut mask: u64) -> u64 {
-    let (mut extracted, mut filled) = (0, 0);
-    // One step for each run of ones: at most five.
-    while mask != 0 {
-        let start = mask.trailing_zeros();
-        let length = (!(mask >> start)).trailing_zeros();
-        let ones = (1 << length) - 1;
-        extracted |= (word >> start & ones) << filled;
-        filled += length;
-        mask &= !(ones << start);
-    }
-    extracted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::extract;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -286,13 +271,5 @@ mod tests {
                 && !three([0, 1, 0])
                 && !three([1, 0, 1])
         );
-    }
-
-    #[test]
-    fn bits_are_extracted_lowest_first() {
-        assert_eq!(extract(0b1011_0110, 0b1111_0000), 0b1011);
-        assert_eq!(extract(0b1011_0110, 0b1001_0010), 0b111);
-        assert_eq!(extract(u64::MAX, (1 << 60) - 1), (1 << 60) - 1);
-        assert_eq!(extract(u64::MAX, 0), 0);
     }
 }

@@ -9,7 +9,7 @@ use core::hint::select_unpredictable;
 
 use super::bucket64;
 use super::choices::{Buckets, MOST_SUBTABLES};
-use crate::bits::{AtomicWords, Words};
+use crate::bits::{AtomicWords, Words, extract};
 
 /// The buckets of a key; those that it does not have are empty.
 pub(super) type Four = [u64; MOST_SUBTABLES];
@@ -75,7 +75,7 @@ impl Simd {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     pub(super) fn detect() -> Self {
         use std::arch::is_x86_feature_detected as has;
-        if cfg!(miri) || !has!("bmi1") || !has!("bmi2") || !has!("popcnt") {
+        if !crate::bits::has_bmi() {
             Self::Portable
         } else if has!("avx512f") && has!("avx512dq") && has!("avx512vl") {
             Self::Avx512
@@ -254,7 +254,7 @@ impl Vector for Portable {
 
     #[inline(always)]
     fn with(self, bucket: u64, fingerprint: u64) -> u64 {
-        bucket64::with(bucket, fingerprint, bucket64::extract)
+        bucket64::with(bucket, fingerprint, extract)
     }
 }
 
