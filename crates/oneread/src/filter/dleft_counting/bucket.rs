@@ -145,8 +145,8 @@ impl Format {
         let low = extract(bucket as u64, keep[0]);
         let high = extract((bucket >> u64::BITS) as u64, keep[1]);
         // The upper half follows the lower: shifted by at most 64, which is two steps.
-        let lower = low | high << 1 << (kept_low - 1 & 63);
-        let cells = u128::from(lower) | u128::from(high >> (64 - kept_low & 63)) << u64::BITS;
+        let lower = low | high << 1 << ((kept_low - 1) & 63);
+        let cells = u128::from(lower) | u128::from(high >> ((64 - kept_low) & 63)) << u64::BITS;
         let above = cells >> at << at;
         let cell = u128::from(word >> shift) << at;
         // No cell has more than 30 bits: one shift across the two words, and not the general case.
