@@ -33,6 +33,7 @@ pub(super) struct Choice<const D: usize> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buckets<const D: usize>(pub(super) [usize; D]);
 
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 impl<const D: usize> Buckets<D> {
     /// Followed by zeros.
     #[inline(always)]
