@@ -151,7 +151,18 @@ impl Bench {
     }
 
     /// Measures all contestants at one workload; `peer` names the one whose rate is 1.
-    pub(crate) fn contest(&mut self, workload: &str, peer: &str, mut contestants: Vec<Contestant<'_>>) {
+    pub(crate) fn contest(&mut self, workload: &str, peer: &str, contestants: Vec<Contestant<'_>>) {
+        self.contest_in(self.effort.rounds, workload, peer, contestants);
+    }
+
+    /// The same in so many rounds, where one takes long.
+    pub(crate) fn contest_in(
+        &mut self,
+        rounds: usize,
+        workload: &str,
+        peer: &str,
+        mut contestants: Vec<Contestant<'_>>,
+    ) {
         if !self.wants(workload) {
             return;
         }
@@ -160,7 +171,7 @@ impl Bench {
             .position(|contestant| contestant.name == peer)
             .unwrap_or_else(|| panic!("no contestant of `{workload}` is called `{peer}`"));
         let mut rates = vec![Vec::new(); contestants.len()];
-        for round in 0..=self.effort.rounds {
+        for round in 0..=rounds {
             for turn in 0..contestants.len() {
                 let at = (turn + round) % contestants.len();
                 self.say(format!("{workload}, round {round}: {}", contestants[at].name));

@@ -12,6 +12,7 @@
 
 mod atomic;
 mod counters;
+mod extract;
 mod huge_pages;
 mod line;
 mod little_endian;
@@ -24,6 +25,9 @@ pub use line::{Line, Lines};
 pub use little_endian::LittleEndian;
 
 pub(crate) use counters::counter_words;
+pub(crate) use extract::extract;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+pub(crate) use extract::has_bmi;
 pub(crate) use prefetch::prefetch;
 pub(crate) use zeros::zero_words;
 

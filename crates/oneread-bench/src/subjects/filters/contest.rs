@@ -13,6 +13,10 @@ use crate::measure::{Bench, Contestant, timed};
 /// Operations in a round: enough to time, few enough to hold many rounds.
 pub(crate) const OPERATIONS: usize = 1_000_000;
 
+/// More insertions than these in a round are repeated in no more than so many rounds.
+const MANY: usize = 20_000_000;
+const FEW_ROUNDS: usize = 3;
+
 /// The seed of all hash functions.
 pub(crate) const SEED: u64 = 1;
 
@@ -185,6 +189,10 @@ pub(crate) fn contest<K: BenchKey>(
     // Small sets are gone through several times a round.
     let passes = (OPERATIONS / 5 / operations).max(1);
     let peer = contenders[0].name();
+    // Filling 40 million keys takes each contender seconds: nine rounds of it would be many minutes.
+    let all = bench.effort().rounds();
+    let filling = if inserted > MANY { all.min(FEW_ROUNDS) } else { all };
+    let rounds = (filling < all).then_some(("rounds", filling as f64));
 
     let inserting = contenders.iter_mut().map(|contender| {
         Contestant::new(contender.name(), move || {
@@ -197,8 +205,9 @@ pub(crate) fn contest<K: BenchKey>(
             };
             (0..passes).map(pass).sum()
         })
+        .with_facts(rounds)
     });
-    bench.contest(&format!("{label}: insert"), &peer, inserting.collect());
+    bench.contest_in(filling, &format!("{label}: insert"), &peer, inserting.collect());
 
     let mut facts = Vec::new();
     for contender in &mut contenders {
@@ -235,8 +244,9 @@ pub(crate) fn contest<K: BenchKey>(
                 };
                 (0..passes).map(pass).sum()
             })
+            .with_facts(rounds)
         });
-        bench.contest(&format!("{label}: remove"), &peer, removing.collect());
+        bench.contest_in(filling, &format!("{label}: remove"), &peer, removing.collect());
     }
     Ok(())
 }

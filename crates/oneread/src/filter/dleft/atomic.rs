@@ -1,11 +1,11 @@
 //! Insertions from many threads.
 
 use super::choices::Choice;
-use super::simd::Outcome;
+use super::simd::{Vector, Wide};
 use super::{AtomicDLeftFilter, DLeft, DLeftFilter, Work};
 use crate::bits::{AtomicWords, Words};
 use crate::filter::Full;
-use crate::filter::batch::in_batches_of;
+use crate::filter::batch::{CACHED_BYTES, in_batches_of};
 use crate::hash::{Digest, Digester};
 
 impl<D> AtomicDLeftFilter<D> {
@@ -54,19 +54,9 @@ impl<D> AtomicDLeftFilter<D> {
     /// is a place of the key all the same.)
     #[inline(always)]
     fn insert_at<const DD: usize>(&self, choice: Choice<DD>) -> Result<bool, Full> {
-        loop {
-            let buckets = self.buckets(choice.buckets);
-            match self.simd.insert::<DD>(buckets, choice.fingerprint, true) {
-                Outcome::Inserted(number, bucket) => {
-                    let number = number as usize;
-                    if self.words.replace(choice.buckets.0[number], buckets[number], bucket) {
-                        return Ok(false);
-                    }
-                }
-                Outcome::Found => return Ok(true),
-                Outcome::Full => return Err(Full),
-            }
-        }
+        let Choice { buckets, fingerprint } = choice;
+        // SAFETY: as in `DLeftFilter::insert_usual`.
+        unsafe { self.simd.insert::<DD, true, _>(&self.words, buckets, fingerprint) }.into()
     }
 }
 
@@ -94,16 +84,39 @@ impl<D, I: Iterator<Item = Digest>> Work for InsertMany<'_, D, I> {
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
+        let filter = self.filter;
+        let choices = self.digests.map(choose);
+        if filter.byte_len() < CACHED_BYTES {
+            return filter.simd.run(InsertAll { filter, choices });
+        }
         let mut outcome = Ok(());
-        in_batches_of(self.digests.map(choose), Choice::default(), |choices| {
-            choices.iter().for_each(|choice| self.filter.prefetch(choice.buckets));
-            for &choice in choices {
-                if outcome.is_ok() {
-                    outcome = self.filter.insert_at(choice).map(|_| ());
-                }
+        in_batches_of(choices, Choice::default(), |choices| {
+            choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
+            if outcome.is_ok() {
+                outcome = filter.simd.run(InsertAll { filter, choices: choices.iter().copied() });
             }
         });
         outcome
+    }
+}
+
+/// Inserts all choices, up to the first that finds no room.
+struct InsertAll<'a, D, I> {
+    filter: &'a AtomicDLeftFilter<D>,
+    choices: I,
+}
+
+impl<const DD: usize, D, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, D, I> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) -> Result<(), Full> {
+        for Choice { buckets, fingerprint } in self.choices {
+            // SAFETY: as in `DLeftFilter::insert_usual`.
+            let outcome = unsafe { vector.insert::<DD, true, _>(&self.filter.words, buckets, fingerprint) };
+            Result::from(outcome)?;
+        }
+        Ok(())
     }
 }
 

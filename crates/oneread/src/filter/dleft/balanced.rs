@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::choices::{Choice, Choices};
-use super::codec::Codec;
+use super::choices::{Buckets, Choice, Choices};
 use super::{DLeftFilter, Work};
 use crate::bits::{OutOfMemory, reserved};
 use crate::filter::distinct::distinct;
@@ -188,19 +187,10 @@ impl<D> DLeftFilter<D> {
         chosen: &[u8],
         choose: &impl Fn(Digest) -> Choice<DD>,
     ) -> Result<(), Full> {
-        let codec = self.codec.clone().unwrap_or_else(|| Codec::new(self.layout));
         for (&digest, &subtable) in digests.iter().zip(chosen) {
-            let choice = choose(digest);
-            let bucket = choice.buckets.0[usize::from(subtable)];
-            if self.load(bucket) >= self.layout.capacity() {
-                return Err(Full);
-            }
-            if self.codec.is_none() {
-                self.words[bucket] = self.simd.with(self.words[bucket], choice.fingerprint);
-            } else {
-                let (words, own) = self.group(bucket, &codec);
-                codec.insert(&mut self.words[words], own, choice.fingerprint);
-            }
+            let Choice { buckets, fingerprint } = choose(digest);
+            let buckets = Buckets([buckets.0[usize::from(subtable)]]);
+            self.insert_at(Choice { buckets, fingerprint })?;
         }
         Ok(())
     }

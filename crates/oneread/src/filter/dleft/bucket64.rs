@@ -36,6 +36,15 @@ pub(super) const fn load(bucket: u64) -> u32 {
     (LOADS >> ((bucket >> SPACE) * 4)) as u32 & 15
 }
 
+/// A number that grows with the load.
+#[inline(always)]
+pub(super) fn rank(bucket: u64) -> u32 {
+    u32::from(LANES.shift[(bucket >> SPACE) as usize])
+}
+
+/// The [`rank`] of a full bucket.
+pub(super) const FULL: u32 = u64::BITS - lane_bits(CAPACITY);
+
 /// How many of the fingerprints have sorting bit 0, if the state tells.
 const fn told_zeros(state: usize) -> Option<u32> {
     match state {
@@ -50,37 +59,39 @@ const fn lane_bits(load: u32) -> u32 {
     SPACE / load
 }
 
-/// What a lookup needs to know of a bucket.
-#[derive(Clone, Copy)]
+/// What a lookup needs to know of a bucket, by its state and the sorting bit of what is looked for. By columns, so that a state is an index
+/// as it is, and a column is two registers of 64 bytes.
+#[repr(C, align(64))]
 pub(super) struct Lanes {
-    /// The lowest bit of each lane that can match.
-    pub(super) ones: u64,
+    /// The lowest bit of each lane that can match, by sorting bit and state.
+    pub(super) ones: [[u64; 16]; 2],
     /// The highest bit of each lane that can match.
-    pub(super) highs: u64,
-    /// From a fingerprint to a lane.
-    pub(super) shift: u64,
+    highs: [[u64; 16]; 2],
+    /// From a fingerprint to a lane. An empty bucket has no lane to shift to.
+    pub(super) shift: [u8; 16],
+    /// From the lowest bit of a lane to its highest.
+    pub(super) to_high: [u8; 16],
 }
 
-/// By state, and by the sorting bit of what is looked for.
-pub(super) static LANES: [[Lanes; 2]; 16] = {
-    let mut table = [[Lanes { ones: 0, highs: 0, shift: 0 }; 2]; 16];
+pub(super) static LANES: Lanes = {
+    let mut table = Lanes { ones: [[0; 16]; 2], highs: [[0; 16]; 2], shift: [0; 16], to_high: [0; 16] };
     let mut state = 1;
     while state < 16 {
         let load = load((state as u64) << SPACE);
         let width = lane_bits(load);
+        table.shift[state] = (u64::BITS - width) as u8;
+        table.to_high[state] = (width - 1) as u8;
         let mut lane = 0;
         while lane < load {
             let mut sorting = 0;
             while sorting < 2 {
-                let lanes = &mut table[state][sorting];
-                lanes.shift = (u64::BITS - width) as u64;
                 let can_match = match told_zeros(state) {
                     Some(zeros) => (lane < zeros) == (sorting == 0),
                     None => true,
                 };
                 if can_match {
-                    lanes.ones |= 1 << (lane * width);
-                    lanes.highs |= 1 << (lane * width + width - 1);
+                    table.ones[sorting][state] |= 1 << (lane * width);
+                    table.highs[sorting][state] |= 1 << (lane * width + width - 1);
                 }
                 sorting += 1;
             }
@@ -104,55 +115,73 @@ pub(super) const fn sorting_bit(fingerprint: u64) -> usize {
 /// answer is exact.
 #[inline(always)]
 pub(super) fn matches(bucket: u64, fingerprint: u64) -> u64 {
-    let Lanes { ones, highs, shift } = LANES[(bucket >> SPACE) as usize][sorting_bit(fingerprint)];
-    let difference = bucket ^ (fingerprint >> shift).wrapping_mul(ones);
+    let (state, sorting) = ((bucket >> SPACE) as usize, sorting_bit(fingerprint));
+    let (ones, highs) = (LANES.ones[sorting][state], LANES.highs[sorting][state]);
+    let difference = bucket ^ (fingerprint >> LANES.shift[state]).wrapping_mul(ones);
     difference.wrapping_sub(ones) & !difference & highs
 }
 
-/// What an insertion needs to know of a bucket.
-#[derive(Clone, Copy)]
+/// What an insertion needs to know of a bucket, by its state; that of a full one is never used. By columns, as [`Lanes`].
 struct Growth {
     /// The bits of the lanes that stay when they become narrower.
-    keep: u64,
+    keep: [u64; 16],
     /// The sorting bits in the lanes.
-    sorting: u64,
+    sorting: [u64; 16],
     /// The number of fingerprints with sorting bit 0, or what the ones among `sorting` are taken from to get it.
-    zeros: u32,
+    zeros: [u8; 16],
     /// The width of the lanes then.
-    width: u32,
-    /// The state then, without the zeros that it tells.
-    state: u32,
-    /// All ones if it tells them.
-    tells: u32,
+    width: [u8; 16],
+    /// From a fingerprint to a lane of that width.
+    shift: [u8; 16],
+    /// The state then in its place, by the new fingerprint's sorting bit, if all others have 0 (or the state tells how many have).
+    state: [[u64; 16]; 2],
+    /// All ones if the ones among `sorting` are to be taken from that state.
+    tells: [u64; 16],
 }
 
-/// By state. The last, which is full, is never used.
-static GROWTH: [Growth; 16] = {
-    let mut table = [Growth { keep: 0, sorting: 0, zeros: 0, width: SPACE, state: 1, tells: 0 }; 16];
+static GROWTH: Growth = {
+    let mut table = Growth {
+        keep: [0; 16],
+        sorting: [0; 16],
+        zeros: [0; 16],
+        width: [SPACE as u8; 16],
+        shift: [(u64::BITS - SPACE) as u8; 16],
+        state: [[1 << SPACE; 16]; 2],
+        tells: [0; 16],
+    };
     let mut state = 1;
     while state < 15 {
         let load = load((state as u64) << SPACE);
         let (before, width) = (lane_bits(load), lane_bits(load + 1));
-        let growth = &mut table[state];
-        growth.width = width;
+        table.width[state] = width as u8;
+        table.shift[state] = (u64::BITS - width) as u8;
         let mut lane = 0;
         while lane < load {
-            growth.keep |= ((1 << width) - 1) << (lane * before + before - width);
+            table.keep[state] |= ((1 << width) - 1) << (lane * before + before - width);
             if told_zeros(state).is_none() {
-                growth.sorting |= 1 << (lane * before + before - (u64::BITS - SORTING_BIT));
+                table.sorting[state] |= 1 << (lane * before + before - (u64::BITS - SORTING_BIT));
             }
             lane += 1;
         }
-        growth.zeros = match told_zeros(state) {
+        let zeros = match told_zeros(state) {
             Some(zeros) => zeros,
             None => load,
         };
-        (growth.state, growth.tells) = match load {
-            1 | 2 => (load + 1, 0),
-            3 => (4, u32::MAX),
-            4 => (9, u32::MAX),
-            _ => (15, 0),
-        };
+        table.zeros[state] = zeros as u8;
+        let mut sorting = 0;
+        while sorting < 2 {
+            let next = match load {
+                1 | 2 => load + 1,
+                3 => 4 + zeros + (1 - sorting),
+                4 => 9 + zeros + (1 - sorting),
+                _ => 15,
+            };
+            table.state[sorting as usize][state] = (next as u64) << SPACE;
+            sorting += 1;
+        }
+        if load == 3 {
+            table.tells[state] = u64::MAX;
+        }
         state += 1;
     }
     table
@@ -163,49 +192,33 @@ static GROWTH: [Growth; 16] = {
 /// `extract` gathers the bits of a word that a mask selects, lowest first.
 #[inline(always)]
 pub(super) fn with(bucket: u64, fingerprint: u64, extract: impl Fn(u64, u64) -> u64) -> u64 {
-    let growth = GROWTH[(bucket >> SPACE) as usize];
-    let zeros = growth.zeros - (bucket & growth.sorting).count_ones();
-    let lanes = extract(bucket, growth.keep);
+    let state = (bucket >> SPACE) as usize;
+    let ones = u64::from((bucket & GROWTH.sorting[state]).count_ones());
+    let lanes = extract(bucket, GROWTH.keep[state]);
     // Between the zeros and the ones, whichever it is.
-    let at = zeros * growth.width;
-    let below = (1u64 << at) - 1;
-    let lane = fingerprint >> (u64::BITS - growth.width);
-    // In two shifts: a lane of sixty bits is shifted out by as many, never by 64.
-    let above = (lanes & !below) << growth.width;
-    let zeros = zeros + (1 - sorting_bit(fingerprint) as u32);
-    let state = growth.state + (zeros & growth.tells);
-    u64::from(state) << SPACE | above | lane << at | lanes & below
+    let at = (u64::from(GROWTH.zeros[state]) - ones) * u64::from(GROWTH.width[state]);
+    let above = lanes & u64::MAX << at;
+    let below = lanes ^ above;
+    let lane = fingerprint >> GROWTH.shift[state];
+    let after = GROWTH.state[sorting_bit(fingerprint)][state] - ((ones & GROWTH.tells[state]) << SPACE);
+    // A lane of sixty bits is shifted out by as many, never by 64.
+    after | above << GROWTH.width[state] | lane << at | below
 }
 
 /// Whether insertions can make this bucket: nothing is in an empty one, and fingerprints with sorting bit 0 come first. All
 /// states exist, and no load leaves bits between its lanes and the state.
 pub(super) fn is_valid(bucket: u64) -> bool {
     // The sorting bits in the lanes, of loads 1 to 3; at higher loads the order is in the state, or forgotten.
-    let all = GROWTH[(bucket >> SPACE) as usize].sorting;
+    let all = GROWTH.sorting[(bucket >> SPACE) as usize];
     let ones = bucket & all;
     let from_first_one = if ones == 0 { 0 } else { u64::MAX << ones.trailing_zeros() };
     (load(bucket) > 0 || bucket == 0) && ones == all & from_first_one
 }
 
-/// [`with`]'s `extract`, on every machine.
-#[inline(always)]
-pub(super) fn extract(word: u64, mut mask: u64) -> u64 {
-    let (mut extracted, mut filled) = (0, 0);
-    // One step for each run of ones: at most five.
-    while mask != 0 {
-        let start = mask.trailing_zeros();
-        let length = (!(mask >> start)).trailing_zeros();
-        let ones = (1 << length) - 1;
-        extracted |= (word >> start & ones) << filled;
-        filled += length;
-        mask &= !(ones << start);
-    }
-    extracted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::extract;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -258,13 +271,5 @@ mod tests {
                 && !three([0, 1, 0])
                 && !three([1, 0, 1])
         );
-    }
-
-    #[test]
-    fn bits_are_extracted_lowest_first() {
-        assert_eq!(extract(0b1011_0110, 0b1111_0000), 0b1011);
-        assert_eq!(extract(0b1011_0110, 0b1001_0010), 0b111);
-        assert_eq!(extract(u64::MAX, (1 << 60) - 1), (1 << 60) - 1);
-        assert_eq!(extract(u64::MAX, 0), 0);
     }
 }

@@ -18,8 +18,8 @@ pub(super) enum Choices {
         buckets: [u64; MOST_SUBTABLES],
         subtables: usize,
     },
-    /// Pages of three sub-tables, the last two of 2^`bits` buckets each.
-    Paged { pages: u64, first: u64, bits: u32 },
+    /// Pages of three sub-tables.
+    Paged { pages: u64, bucket_bits: BucketBits },
 }
 
 /// The choices of one digest: the buckets, and what is to be found in one of them.
@@ -33,6 +33,21 @@ pub(super) struct Choice<const D: usize> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buckets<const D: usize>(pub(super) [usize; D]);
 
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+impl<const D: usize> Buckets<D> {
+    /// Followed by zeros.
+    #[inline(always)]
+    pub(super) fn padded(self) -> [usize; MOST_SUBTABLES] {
+        core::array::from_fn(|at| if at < D { self.0[at] } else { 0 })
+    }
+
+    /// What [`padded`](Self::padded) was made of.
+    #[inline(always)]
+    pub(super) fn first_of(padded: [usize; MOST_SUBTABLES]) -> Self {
+        Self(core::array::from_fn(|at| padded[at]))
+    }
+}
+
 impl<const D: usize> Default for Buckets<D> {
     fn default() -> Self {
         Self([0; D])
@@ -41,8 +56,8 @@ impl<const D: usize> Default for Buckets<D> {
 
 impl Choices {
     pub(super) fn new(layout: DLeftLayout) -> Self {
-        if let (Some(pages), &[first, second, _]) = (layout.pages(), layout.buckets()) {
-            return Self::Paged { pages, first, bits: second.trailing_zeros() };
+        if let Some(pages) = layout.pages() {
+            return Self::Paged { pages, bucket_bits: layout.bucket_bits() };
         }
         let mut buckets = [0; MOST_SUBTABLES];
         buckets.iter_mut().zip(layout.buckets()).for_each(|(own, &buckets)| *own = buckets);
@@ -68,11 +83,17 @@ pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MOST_SUBTAB
 }
 
 /// Of pages: the page by the upper bits of a word, the buckets in it by the lowest thirty; another word for the fingerprint.
+///
+/// Where the kind of bucket is a constant, so are the sizes of the sub-tables, the last two of which are powers of two.
 #[inline(always)]
-pub(super) fn paged(digest: Digest, pages: u64, first: u64, bits: u32) -> Choice<3> {
+pub(super) fn paged(digest: Digest, pages: u64, bucket_bits: BucketBits) -> Choice<3> {
     /// The bits for the first sub-table, the size of which is no power of two: one bucket is at most 1.004 times as
     /// likely as another.
     const FIRST_BITS: u32 = 16;
+    let (first, bits) = match bucket_bits {
+        BucketBits::Bits64 => (254, 7),
+        BucketBits::Bits128 => (127, 6),
+    };
     let word = digest.word(Domain::DLEFT, 0);
     let mask = (1 << bits) - 1;
     let page = (reduce(word, pages) as usize) << (bits + 2);
@@ -82,4 +103,33 @@ pub(super) fn paged(digest: Digest, pages: u64, first: u64, bits: u32) -> Choice
     let buckets =
         [in_first, first + in_second, first + mask + 1 + in_third].map(|bucket| page + bucket as usize);
     Choice { buckets: Buckets(buckets), fingerprint: digest.word(Domain::DLEFT, 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{Digester, Ideal};
+
+    #[test]
+    fn buckets_of_a_page_are_in_the_sub_tables_of_the_layout() {
+        for bucket_bits in [BucketBits::Bits64, BucketBits::Bits128] {
+            let layout = DLeftLayout::paged(5, bucket_bits).unwrap();
+            let mut starts = [0; 4];
+            for (at, &buckets) in layout.buckets().iter().enumerate() {
+                starts[at + 1] = starts[at] + buckets as usize;
+            }
+            let mut seen = alloc::vec![false; 5 * page_buckets(bucket_bits)];
+            // The chance that a bucket is not seen is below e^-40.
+            for key in 0..100_000_u64 {
+                let Choice { buckets, .. } = paged(Ideal::with_seed(1).digest(&key), 5, bucket_bits);
+                for (subtable, bucket) in buckets.0.into_iter().enumerate() {
+                    let in_page = bucket % page_buckets(bucket_bits);
+                    assert!((starts[subtable]..starts[subtable + 1]).contains(&in_page));
+                    assert_eq!(bucket / page_buckets(bucket_bits), buckets.0[0] / page_buckets(bucket_bits));
+                    seen[bucket] = true;
+                }
+            }
+            assert_eq!(seen.iter().filter(|&&seen| seen).count(), 5 * starts[3]);
+        }
+    }
 }

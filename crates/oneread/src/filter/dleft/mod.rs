@@ -34,7 +34,7 @@ use crate::plan;
 
 use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
 use codec::Codec;
-use simd::{Four, Outcome, Simd, Vector, Wide};
+use simd::{Outcome, Simd, Vector, Wide};
 
 pub use balanced::{Balance, BalanceError};
 #[cfg(feature = "std")]
@@ -167,7 +167,7 @@ impl<D> DLeftFilter<D> {
     /// [`Full`] if none of its buckets has room; nothing was changed.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
-        self.choices.run(Insert { filter: self, digest, look: true })
+        self.insert_one::<true>(digest)
     }
 
     /// Inserts the key of a digest without looking whether it may be there: a key that is inserted twice takes room twice.
@@ -176,7 +176,7 @@ impl<D> DLeftFilter<D> {
     /// [`Full`] if none of its buckets has room; nothing was changed.
     #[inline]
     pub fn insert_again(&mut self, digest: Digest) -> Result<(), Full> {
-        self.choices.run(Insert { filter: self, digest, look: false }).map(|_| ())
+        self.insert_one::<false>(digest).map(|_| ())
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
@@ -233,21 +233,36 @@ impl<D> DLeftFilter<D> {
     }
 
     #[inline(always)]
-    fn insert_at<const DD: usize>(&mut self, choice: Choice<DD>, look: bool) -> Result<bool, Full> {
+    fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
+        // Before anything is known but the digest: whatever that function took would be in memory in the other case too.
         if self.codec.is_some() {
-            return self.insert_encoded(choice, look);
+            return self.insert_one_encoded(digest, LOOK);
         }
-        match self.simd.insert::<DD>(self.buckets(choice.buckets), choice.fingerprint, look) {
-            Outcome::Inserted(number, bucket) => {
-                self.words[choice.buckets.0[number as usize]] = bucket;
-                Ok(false)
-            }
-            Outcome::Found => Ok(true),
-            Outcome::Full => Err(Full),
-        }
+        self.choices.run(Insert::<D, LOOK> { filter: self, digest })
     }
 
     #[cold]
+    fn insert_one_encoded(&mut self, digest: Digest, look: bool) -> Result<bool, Full> {
+        self.choices.run(InsertEncoded { filter: self, digest, look })
+    }
+
+    /// Inserts into a filter of any kind.
+    fn insert_at<const DD: usize>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
+        match self.codec.is_some() {
+            true => self.insert_encoded(choice, false),
+            false => self.insert_usual::<DD, false>(choice),
+        }
+    }
+
+    /// Inserts into a filter of the usual kind.
+    #[inline(always)]
+    fn insert_usual<const DD: usize, const LOOK: bool>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
+        let Choice { buckets, fingerprint } = choice;
+        // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them,
+        // and the words are of one layout.
+        unsafe { self.simd.insert::<DD, LOOK, _>(&mut self.words, buckets, fingerprint) }.into()
+    }
+
     fn insert_encoded<const DD: usize>(&mut self, choice: Choice<DD>, look: bool) -> Result<bool, Full> {
         let Some(codec) = &self.codec else { return Err(Full) };
         if look && self.contains_encoded(choice, codec) {
@@ -308,7 +323,15 @@ impl<D, S: Words> DLeft<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
+        if self.codec.is_some() {
+            return self.contains_one_encoded(digest);
+        }
         self.choices.run(Contains { filter: self, digest })
+    }
+
+    #[cold]
+    fn contains_one_encoded(&self, digest: Digest) -> bool {
+        self.choices.run(ContainsEncoded { filter: self, digest })
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -324,27 +347,6 @@ impl<D, S: Words> DLeft<D, S> {
         self.choices.run(ContainsMany { filter: self, digests, answer });
     }
 
-    #[inline(always)]
-    fn contains_at<const DD: usize>(&self, choice: Choice<DD>) -> bool {
-        if let Some(codec) = &self.codec {
-            return self.contains_encoded(choice, codec);
-        }
-        self.simd.matches(self.buckets(choice.buckets), choice.fingerprint)
-    }
-
-    /// The buckets themselves, if they are of the usual kind.
-    #[inline(always)]
-    fn buckets<const DD: usize>(&self, buckets: Buckets<DD>) -> Four {
-        let mut four = [0; MOST_SUBTABLES];
-        for (bucket, at) in four.iter_mut().zip(buckets.0) {
-            // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them,
-            // and the words are of one layout.
-            *bucket = unsafe { self.words.word_unchecked(at) };
-        }
-        four
-    }
-
-    #[cold]
     fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {
         choice.buckets.0.into_iter().any(|bucket| {
             let (words, own) = self.group(bucket, codec);
@@ -379,6 +381,18 @@ impl<D, S: Words> DLeft<D, S> {
     }
 }
 
+impl From<Outcome> for Result<bool, Full> {
+    /// As insertions return it: whether the key may have been there.
+    #[inline(always)]
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Inserted => Ok(false),
+            Outcome::Found => Ok(true),
+            Outcome::Full => Err(Full),
+        }
+    }
+}
+
 /// What the structure can do of what a layout can say.
 fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
     let too_large =
@@ -407,9 +421,13 @@ trait Work {
 impl Choices {
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Output {
+        use crate::layout::BucketBits::{Bits64, Bits128};
         match self {
-            Self::Paged { pages, first, bits } => {
-                work.run(|digest| choices::paged(digest, pages, first, bits))
+            Self::Paged { pages, bucket_bits: Bits64 } => {
+                work.run(|digest| choices::paged(digest, pages, Bits64))
+            }
+            Self::Paged { pages, bucket_bits: Bits128 } => {
+                work.run(|digest| choices::paged(digest, pages, Bits128))
             }
             Self::Spread { buckets, subtables: 1 } => {
                 work.run(|digest| choices::spread::<1>(digest, &buckets))
@@ -425,18 +443,31 @@ impl Choices {
     }
 }
 
-struct Insert<'a, D> {
+struct Insert<'a, D, const LOOK: bool> {
+    filter: &'a mut DLeftFilter<D>,
+    digest: Digest,
+}
+
+impl<D, const LOOK: bool> Work for Insert<'_, D, LOOK> {
+    type Output = Result<bool, Full>;
+
+    #[inline(always)]
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
+        self.filter.insert_usual::<DD, LOOK>(choose(self.digest))
+    }
+}
+
+struct InsertEncoded<'a, D> {
     filter: &'a mut DLeftFilter<D>,
     digest: Digest,
     look: bool,
 }
 
-impl<D> Work for Insert<'_, D> {
+impl<D> Work for InsertEncoded<'_, D> {
     type Output = Result<bool, Full>;
 
-    #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
-        self.filter.insert_at(choose(self.digest), self.look)
+        self.filter.insert_encoded(choose(self.digest), self.look)
     }
 }
 
@@ -450,16 +481,44 @@ impl<D, I: Iterator<Item = Digest>> Work for InsertMany<'_, D, I> {
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
+        let (simd, filter) = (self.filter.simd, self.filter);
+        let mut choices = self.digests.map(choose);
+        if filter.codec.is_some() {
+            return choices.try_for_each(|choice| filter.insert_encoded(choice, true).map(|_| ()));
+        }
+        if filter.byte_len() < CACHED_BYTES {
+            return simd.run(InsertAll { filter, choices });
+        }
         let mut outcome = Ok(());
-        in_batches_of(self.digests.map(choose), Choice::default(), |choices| {
-            choices.iter().for_each(|choice| self.filter.prefetch(choice.buckets));
-            for &choice in choices {
-                if outcome.is_ok() {
-                    outcome = self.filter.insert_at(choice, true).map(|_| ());
-                }
+        in_batches_of(choices, Choice::default(), |choices| {
+            choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
+            if outcome.is_ok() {
+                outcome = simd.run(InsertAll { filter, choices: choices.iter().copied() });
             }
         });
         outcome
+    }
+}
+
+/// Inserts all choices, up to the first that finds no room, into a filter of the usual kind.
+struct InsertAll<'a, D, I> {
+    filter: &'a mut DLeftFilter<D>,
+    choices: I,
+}
+
+impl<const DD: usize, D, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, D, I> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) -> Result<(), Full> {
+        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
+        for Choice { buckets, fingerprint } in self.choices {
+            // SAFETY: as in `insert_usual`.
+            let outcome =
+                unsafe { vector.insert::<DD, true, _>(&mut self.filter.words, buckets, fingerprint) };
+            Result::from(outcome)?;
+        }
+        Ok(())
     }
 }
 
@@ -473,7 +532,23 @@ impl<D, S: Words> Work for Contains<'_, D, S> {
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
-        self.filter.contains_at(choose(self.digest))
+        let Choice { buckets, fingerprint } = choose(self.digest);
+        // SAFETY: as in `insert_usual`.
+        unsafe { self.filter.simd.contains(&self.filter.words, buckets, fingerprint) }
+    }
+}
+
+struct ContainsEncoded<'a, D, S> {
+    filter: &'a DLeft<D, S>,
+    digest: Digest,
+}
+
+impl<D, S: Words> Work for ContainsEncoded<'_, D, S> {
+    type Output = bool;
+
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
+        let codec = self.filter.codec.as_ref();
+        codec.is_some_and(|codec| self.filter.contains_encoded(choose(self.digest), codec))
     }
 }
 
@@ -490,8 +565,8 @@ impl<D, S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsM
     fn run<const DD: usize>(mut self, choose: impl Fn(Digest) -> Choice<DD>) {
         let filter = self.filter;
         let choices = self.digests.map(choose);
-        if filter.codec.is_some() {
-            return choices.for_each(|choice| (self.answer)(filter.contains_at(choice)));
+        if let Some(codec) = &filter.codec {
+            return choices.for_each(|choice| (self.answer)(filter.contains_encoded(choice, codec)));
         }
         if filter.byte_len() < CACHED_BYTES {
             return filter.simd.run(ContainsAll { filter, choices, answer: self.answer });
@@ -525,7 +600,9 @@ where
     #[inline(always)]
     fn run<V: Vector>(mut self, vector: V) {
         for choice in self.choices {
-            (self.answer)(vector.matches(self.filter.buckets(choice.buckets), choice.fingerprint));
+            // SAFETY: as in `insert_usual`.
+            let found = unsafe { vector.contains(&self.filter.words, choice.buckets, choice.fingerprint) };
+            (self.answer)(found);
         }
     }
 }

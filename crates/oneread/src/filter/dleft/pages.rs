@@ -102,10 +102,10 @@ impl<R: Fn(u64, &mut [u8]) -> io::Result<()>, D> DLeftPages<R, D> {
     /// # Errors
     /// If reading fails, or if the page is damaged.
     pub fn contains_digest(&self, digest: Digest) -> Result<bool, LoadError> {
-        let Choices::Paged { pages, first, bits } = self.choices else {
+        let Choices::Paged { pages, bucket_bits } = self.choices else {
             return Err(LoadError::Invalid { what: "the filter has no pages" });
         };
-        let choice = choices::paged(digest, pages, first, bits);
+        let choice = choices::paged(digest, pages, bucket_bits);
         let in_page = choices::page_buckets(self.layout.bucket_bits());
         let number = choice.buckets.0[0] / in_page;
         let page = self.page(number as u64)?;

@@ -24,7 +24,7 @@ impl<D, S> DLeft<D, S> {
     /// ```
     #[must_use]
     pub fn without_simd(mut self) -> Self {
-        self.simd = Simd::PORTABLE;
+        self.simd = Simd::Portable;
         self
     }
 }

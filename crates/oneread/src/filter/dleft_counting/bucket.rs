@@ -21,7 +21,8 @@
 //! With two sizes, some of several equal cells may be cut and others not, so that a sum could come apart; there a cell is stuck
 //! by its own counter alone, and a stuck one stays so when it is cut.
 
-use super::format::{CELLS, Format, STATE_AT, State};
+use super::format::{CELLS, Format, Growth, Row, STATE_AT, State};
+use crate::bits::extract;
 use crate::filter::Full;
 use crate::layout::{DLeftCountingLayout, Repeats};
 
@@ -50,35 +51,33 @@ impl Format {
     /// Whether a bucket holds the remainder of a word.
     #[inline(always)]
     pub(super) fn holds<const TWO_SIZES: bool>(&self, bucket: u128, word: u64) -> bool {
-        let state = self.state(bucket);
         if TWO_SIZES {
+            let state = self.state(bucket);
             let (ones, tops) = (state.ones[0] | state.ones[1], state.tops[0] | state.tops[1]);
             let differing = bucket ^ self.remainders(state, 0, word) ^ self.remainders(state, 1, word);
             any_zero(differing, ones, tops)
         } else {
-            let group = usize::from(word as u8 & state.told);
-            let differing = bucket ^ self.remainders(state, group, word);
-            any_zero(differing, state.ones[group], state.tops[group])
+            let Row { ones, tops, shift, .. } = *self.row(bucket, word);
+            any_zero(bucket ^ u128::from(word >> shift).wrapping_mul(ones), ones, tops)
         }
     }
 
     /// Whether a bucket holds the minimal remainder of a word.
     #[inline(always)]
     pub(super) fn holds_minimal<const TWO_SIZES: bool>(&self, bucket: u128, word: u64) -> bool {
+        if !TWO_SIZES && self.told_always == 1 {
+            // The told bit is one of them.
+            let Row { ones, tops, minimal, shift, .. } = *self.row(bucket, word);
+            let differing = bucket ^ u128::from(word >> shift).wrapping_mul(ones);
+            return any_zero(differing & minimal, ones, tops);
+        }
         let state = self.state(bucket);
         let (ones, tops) = (state.ones[0] | state.ones[1], state.tops[0] | state.tops[1]);
-        if TWO_SIZES {
-            let all = self.remainders(state, 0, word) | self.remainders(state, 1, word);
-            any_zero((bucket ^ all) & state.minimal, ones, tops)
-        } else if self.told_always == 1 {
-            // The told bit is one of them.
-            let group = usize::from(word as u8 & 1);
-            let differing = bucket ^ self.remainders(state, group, word);
-            any_zero(differing & state.minimal, state.ones[group], state.tops[group])
-        } else {
-            let all = u128::from(word >> state.shift[0]).wrapping_mul(ones);
-            any_zero((bucket ^ all) & state.minimal, ones, tops)
-        }
+        let all = match TWO_SIZES {
+            true => self.remainders(state, 0, word) | self.remainders(state, 1, word),
+            false => u128::from(word >> state.shift[0]).wrapping_mul(ones),
+        };
+        any_zero((bucket ^ all) & state.minimal, ones, tops)
     }
 
     /// The remainder of a word in each cell of a group.
@@ -131,45 +130,28 @@ impl Format {
                 Room::None => {}
             }
         }
-        Ok((self.add(bucket, word).ok_or(Full)?, outcome))
+        Ok((self.add(bucket, word, extract).ok_or(Full)?, outcome))
     }
 
-    /// Adds a cell for a word, if there is room.
+    /// Adds a cell for a word, if there is room; `extract` is [`extract`](crate::bits::extract), or the instruction for it.
+    ///
+    /// The cells are always cut, if only to what they are: whether they become shorter is a branch that nobody can predict.
     #[inline(always)]
-    pub(super) fn add(&self, bucket: u128, word: u64) -> Option<u128> {
-        let number = (bucket >> STATE_AT) as u8;
-        let insertion = self.state_of(number).insertion[word as usize & 1];
-        if insertion.after == 0 {
+    pub(super) fn add(&self, bucket: u128, word: u64, extract: impl Fn(u64, u64) -> u64) -> Option<u128> {
+        let Growth { keep, kept_low, after, at, width, shift } = *self.growth(bucket, word);
+        if after == 0 {
             return None;
         }
-        let mut cells = bucket & CELLS;
-        if insertion.cut != number {
-            cells = self.cut(cells, self.state_of(number), self.state_of(insertion.cut));
-        }
-        let (after, group) = (self.state_of(insertion.after), usize::from(insertion.group) & 1);
-        let (at, width) = (u32::from(after.last[group]), u32::from(after.width[group]));
-        let before = (1u128 << at) - 1;
-        let cell = u128::from(word >> after.shift[group]);
+        let low = extract(bucket as u64, keep[0]);
+        let high = extract((bucket >> u64::BITS) as u64, keep[1]);
+        // The upper half follows the lower: shifted by at most 64, which is two steps.
+        let lower = low | high << 1 << ((kept_low - 1) & 63);
+        let cells = u128::from(lower) | u128::from(high >> ((64 - kept_low) & 63)) << u64::BITS;
+        let above = cells >> at << at;
+        let cell = u128::from(word >> shift) << at;
         // No cell has more than 30 bits: one shift across the two words, and not the general case.
-        let cells = cells & before | cell << at | (cells & !before) << (width & 31);
-        Some(cells | u128::from(insertion.after) << STATE_AT)
-    }
-
-    /// Cuts the tails of remainders: the cells of one state become those of another with as many. The tail of a remainder
-    /// is the tail of its cell.
-    #[inline(never)]
-    fn cut(&self, mut cells: u128, from: &State, to: &State) -> u128 {
-        let (mut result, mut at) = (0, 0);
-        for cell in 0..from.load {
-            // No cell has more than 30 bits.
-            let width = u32::from(from.width[usize::from(cell >= from.count[0])]) & 31;
-            let cut_width = u32::from(to.width[usize::from(cell >= to.count[0])]) & 31;
-            let value = cells as u32 & ((1 << width) - 1);
-            result |= u128::from(value >> (width - cut_width)) << at;
-            cells >>= width;
-            at += cut_width;
-        }
-        result
+        let cells = cells ^ above | cell | above << (width & 31);
+        Some(cells | u128::from(after) << STATE_AT)
     }
 
     /// What the equal cells can do for one more key.

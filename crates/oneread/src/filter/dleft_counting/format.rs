@@ -19,6 +19,7 @@
 //!    shorter length, or for the first when no cell is left.
 //! 3. What follows a state (on an insertion, on a removal) is in the table too, so that a change is a look-up and a shift.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::bits::{OutOfMemory, reserved};
@@ -72,26 +73,45 @@ pub(super) struct State {
     pub(super) insertion: [Insertion; 2],
 }
 
-/// What stands for a state that does not exist. All shifts are below the bits of a word.
-static NO_STATE: State = State {
-    ones: [0; 2],
-    tops: [0; 2],
-    minimal: 0,
-    shift: [0; 2],
-    width: [0; 2],
-    count: [0; 2],
-    last: [0; 2],
-    load: 0,
-    told: 0,
-    removed: [0; 2],
-    insertion: [Insertion { cut: 0, group: 0, after: 0 }; 2],
-};
+/// What a lookup needs to know of a bucket, by its state and the lowest bit of the word that is looked for, if a remainder can be in one
+/// group only: that of the told bit, or the only one. All in one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(super) struct Row {
+    pub(super) ones: u128,
+    pub(super) tops: u128,
+    pub(super) minimal: u128,
+    pub(super) shift: u8,
+    pub(super) load: u8,
+}
+
+/// What an insertion makes of a bucket, by the same.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(super) struct Growth {
+    /// The bits of the cells that stay when they are cut, of each half.
+    pub(super) keep: [u64; 2],
+    /// How many of the lower half.
+    pub(super) kept_low: u8,
+    /// The state then; 0 if there is no room.
+    pub(super) after: u8,
+    /// Where the new cell is.
+    pub(super) at: u8,
+    /// Its bits.
+    pub(super) width: u8,
+    /// How far down a word is shifted to be its remainder.
+    pub(super) shift: u8,
+}
 
 /// How a filter's buckets are to be read.
 #[derive(Clone, Debug)]
 pub(super) struct Format {
-    /// Those that exist.
-    states: Vec<State>,
+    /// Those that exist, and others without cells. All 256, so that no number is too large.
+    states: Box<[State; STATES]>,
+    /// How many exist.
+    count: usize,
+    rows: Box<[Row; 2 * STATES]>,
+    growths: Box<[Growth; 2 * STATES]>,
     pub(super) counter_bits: u32,
     /// Whether a key's remainder may be in either group.
     pub(super) two_sizes: bool,
@@ -108,10 +128,23 @@ impl Format {
         }
         let builder = Builder { layout, classes };
         let keys = builder.keys();
-        let mut states = reserved(keys.len() as u64)?;
-        states.extend(keys.iter().map(|&key| builder.state(key, &keys)));
+        let mut states = table::<State, STATES>()?;
+        for (state, &key) in states.iter_mut().zip(&keys) {
+            *state = builder.state(key, &keys);
+        }
+        let mut rows = table::<Row, { 2 * STATES }>()?;
+        let mut growths = table::<Growth, { 2 * STATES }>()?;
+        for number in 0..keys.len() {
+            for told in 0..2 {
+                rows[2 * number + told] = states[number].row(told);
+                growths[2 * number + told] = growth(&states, number, told);
+            }
+        }
         Ok(Self {
             states,
+            count: keys.len(),
+            rows,
+            growths,
             counter_bits: layout.counter_bits(),
             two_sizes: layout.remainders() == Remainders::TwoSizes,
             repeats: layout.repeats(),
@@ -127,7 +160,19 @@ impl Format {
 
     #[inline(always)]
     pub(super) fn state_of(&self, number: u8) -> &State {
-        self.states.get(usize::from(number)).unwrap_or(&NO_STATE)
+        &self.states[usize::from(number)]
+    }
+
+    /// The row of a bucket and a word.
+    #[inline(always)]
+    pub(super) fn row(&self, bucket: u128, word: u64) -> &Row {
+        &self.rows[place(bucket, word)]
+    }
+
+    /// What inserting a word makes of a bucket.
+    #[inline(always)]
+    pub(super) fn growth(&self, bucket: u128, word: u64) -> &Growth {
+        &self.growths[place(bucket, word)]
     }
 
     /// Whether these are the bits of a bucket: a state that exists, and nothing beyond its cells.
@@ -135,7 +180,66 @@ impl Format {
         let state = self.state(bucket);
         let end =
             (0..2).map(|group| u32::from(state.count[group]) * u32::from(state.width[group])).sum::<u32>();
-        bucket >> STATE_AT < self.states.len() as u128 && (bucket & CELLS) >> end == 0
+        bucket >> STATE_AT < self.count as u128 && (bucket & CELLS) >> end == 0
+    }
+}
+
+/// Where the row of a bucket and a word is.
+#[inline(always)]
+fn place(bucket: u128, word: u64) -> usize {
+    usize::from((bucket >> STATE_AT) as u8) << 1 | word as usize & 1
+}
+
+/// A table of defaults, or an error where there is no memory for it.
+fn table<T: Clone + Default, const LEN: usize>() -> Result<Box<[T; LEN]>, OutOfMemory> {
+    let mut table = reserved(LEN as u64)?;
+    table.resize(LEN, T::default());
+    Ok(table.into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("a table of that length")))
+}
+
+impl State {
+    fn row(&self, told: usize) -> Row {
+        let group = told & usize::from(self.told);
+        Row {
+            ones: self.ones[group],
+            tops: self.tops[group],
+            minimal: self.minimal,
+            shift: self.shift[group],
+            load: self.load,
+        }
+    }
+
+    /// The bits of a cell.
+    fn cell_bits(&self, cell: u8) -> u32 {
+        u32::from(self.width[usize::from(cell >= self.count[0])])
+    }
+}
+
+fn growth(states: &[State; STATES], number: usize, told: usize) -> Growth {
+    let Insertion { cut, group, after } = states[number].insertion[told];
+    if after == 0 {
+        return Growth::default();
+    }
+    let mut keep = CELLS;
+    if usize::from(cut) != number {
+        let (from, to) = (&states[number], &states[usize::from(cut)]);
+        let mut at = 0;
+        keep = 0;
+        // The tail of a remainder is the tail of its cell.
+        for cell in 0..from.load {
+            let (width, cut_width) = (from.cell_bits(cell), to.cell_bits(cell));
+            keep |= ((1 << cut_width) - 1) << (at + width - cut_width);
+            at += width;
+        }
+    }
+    let (state, group) = (&states[usize::from(after)], usize::from(group));
+    Growth {
+        keep: [keep as u64, (keep >> u64::BITS) as u64],
+        kept_low: (keep as u64).count_ones() as u8,
+        after,
+        at: state.last[group],
+        width: state.width[group],
+        shift: state.shift[group],
     }
 }
 
@@ -318,10 +422,7 @@ mod tests {
     fn there_are_as_many_states_as_counted() {
         let used = |remainders, capacity| {
             let layout = DLeftCountingLayout::new(4, 1).unwrap();
-            Format::new(layout.with_policies(remainders, capacity, 1, Repeats::Copy).unwrap())
-                .unwrap()
-                .states
-                .len()
+            Format::new(layout.with_policies(remainders, capacity, 1, Repeats::Copy).unwrap()).unwrap().count
         };
         // Counted by another program.
         assert_eq!((used(Remainders::OneSize, 10), used(Remainders::OneSize, 12)), (246, 238));
@@ -339,7 +440,7 @@ mod tests {
                     |group: usize| core::iter::repeat_n(state.width[group], usize::from(state.count[group]));
                 of(0).chain(of(1)).collect()
             };
-            for number in 0..format.states.len() {
+            for number in 0..format.count {
                 let state = &format.states[number];
                 for told in 0..2 {
                     let Insertion { cut, group, after } = state.insertion[told];
@@ -375,7 +476,7 @@ mod tests {
     fn remainders_are_never_shorter_than_the_minimal_one() {
         for layout in layouts() {
             let format = Format::new(layout).unwrap();
-            for state in &format.states {
+            for state in &format.states[..format.count] {
                 for group in (0..2).filter(|&group| state.count[group] > 0) {
                     let bits = 64 - u32::from(state.shift[group]);
                     assert!(bits >= layout.minimal_stored_bits(), "{layout:?}");

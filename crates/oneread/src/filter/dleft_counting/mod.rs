@@ -30,7 +30,9 @@ use self::choices::{Choices, Chooser};
 use self::format::Format;
 use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, Full, NotPresent};
-use crate::bits::{LittleEndian, OutOfMemory, Words, zeroed};
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use crate::bits::has_bmi;
+use crate::bits::{LittleEndian, OutOfMemory, Words, extract, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::DLeftCountingLayout;
@@ -46,6 +48,10 @@ pub struct DLeftCounting<D, S> {
     format: Format,
     len: u64,
     words: S,
+    /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and word, an insertion into three
+    /// sub-tables has 334 instructions and had 429, a lookup 182 and 229, by counting them.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    bmi: bool,
 }
 
 /// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less, at a lower rate.
@@ -168,13 +174,29 @@ impl<D> DLeftCountingFilter<D> {
     /// Inserts the key of a digest.
     #[inline]
     fn place(&mut self, digest: Digest) -> Result<Outcome, Full> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.place_bmi(digest) };
+        }
+        self.place_with(digest, extract)
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn place_bmi(&mut self, digest: Digest) -> Result<Outcome, Full> {
+        self.place_with(digest, |word, mask| core::arch::x86_64::_pext_u64(word, mask))
+    }
+
+    #[inline(always)]
+    fn place_with(&mut self, digest: Digest, extract: impl Fn(u64, u64) -> u64) -> Result<Outcome, Full> {
         let choices = self.chooser.choices(digest);
         match (self.format.two_sizes, self.layout.subtables()) {
-            (false, 2) => self.place_as::<false, 2>(choices),
-            (false, 3) => self.place_as::<false, 3>(choices),
-            (false, 4) => self.place_as::<false, 4>(choices),
-            (false, _) => self.place_as::<false, ANY>(choices),
-            (true, _) => self.place_as::<true, ANY>(choices),
+            (false, 2) => self.place_as::<false, 2>(choices, extract),
+            (false, 3) => self.place_as::<false, 3>(choices, extract),
+            (false, 4) => self.place_as::<false, 4>(choices, extract),
+            (false, _) => self.place_as::<false, ANY>(choices, extract),
+            (true, _) => self.place_as::<true, ANY>(choices, extract),
         }
     }
 
@@ -183,6 +205,7 @@ impl<D> DLeftCountingFilter<D> {
     fn place_as<const TWO_SIZES: bool, const SUBTABLES: u32>(
         &mut self,
         choices: Choices,
+        extract: impl Fn(u64, u64) -> u64,
     ) -> Result<Outcome, Full> {
         let (mut joined, mut least) = (false, u32::MAX);
         let mut places = [0; DLeftCountingLayout::MOST_SUBTABLES as usize];
@@ -191,14 +214,14 @@ impl<D> DLeftCountingFilter<D> {
             let bucket = self.bucket(at);
             joined |= self.format.holds_minimal::<TWO_SIZES>(bucket, choices.word);
             // The load and, among equal ones, the first: in one number, so that no jump depends on it.
-            least = least.min(u32::from(self.format.state(bucket).load) << 3 | subtable);
+            least = least.min(u32::from(self.format.row(bucket, choices.word).load) << 3 | subtable);
             places[subtable as usize & 7] = at;
         }
         if joined {
             return self.join(choices);
         }
         let best = places[least as usize & 7];
-        let bucket = self.format.add(self.bucket(best), choices.word).ok_or(Full)?;
+        let bucket = self.format.add(self.bucket(best), choices.word, extract).ok_or(Full)?;
         self.set_bucket(best, bucket);
         self.len += 1;
         Ok(Outcome::New)
@@ -261,6 +284,22 @@ impl<D> DLeftCountingFilter<D> {
     /// Removes the key of a digest; says whether a cell became free. None if the key is not there.
     #[inline]
     fn take(&mut self, digest: Digest) -> Option<bool> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.take_bmi(digest) };
+        }
+        self.take_with(digest)
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn take_bmi(&mut self, digest: Digest) -> Option<bool> {
+        self.take_with(digest)
+    }
+
+    #[inline(always)]
+    fn take_with(&mut self, digest: Digest) -> Option<bool> {
         let choices = self.chooser.choices(digest);
         let at = self.find(choices)?;
         let bucket = self.bucket(at);
@@ -342,7 +381,17 @@ impl<D> DLeftCountingFilter<D> {
 
 impl<D, S: Words> DLeftCounting<D, S> {
     fn over_words(layout: DLeftCountingLayout, digester: D, len: u64, words: S) -> Result<Self, OutOfMemory> {
-        Ok(Self { layout, digester, chooser: Chooser::new(layout), format: Format::new(layout)?, len, words })
+        let (chooser, format) = (Chooser::new(layout), Format::new(layout)?);
+        Ok(Self {
+            layout,
+            digester,
+            chooser,
+            format,
+            len,
+            words,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            bmi: has_bmi(),
+        })
     }
 
     /// A bucket, which must be one.
@@ -371,6 +420,22 @@ impl<D, S: Words> DLeftCounting<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.contains_bmi(digest) };
+        }
+        self.contains_with(digest)
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn contains_bmi(&self, digest: Digest) -> bool {
+        self.contains_with(digest)
+    }
+
+    #[inline(always)]
+    fn contains_with(&self, digest: Digest) -> bool {
         let choices = self.chooser.choices(digest);
         match (self.format.two_sizes, self.layout.subtables()) {
             (false, 2) => self.contains_as::<false, 2>(choices),

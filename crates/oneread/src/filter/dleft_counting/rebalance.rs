@@ -14,6 +14,7 @@ use super::DLeftCountingFilter;
 use super::bucket::bits;
 use super::choices::Choices;
 use super::format::{Format, STATE_AT, State};
+use crate::bits::extract;
 use crate::filter::Full;
 use crate::hash::{Digest, Digester};
 #[cfg(doc)]
@@ -79,7 +80,7 @@ impl Format {
 
     /// The bucket with a cell of another one, if there is room and all bits of it are kept.
     fn with_cell(&self, bucket: u128, cell: &Cell, left: &State) -> Option<u128> {
-        let added = self.add(bucket, cell.word)?;
+        let added = self.add(bucket, cell.word, extract)?;
         let insertion = self.state(bucket).insertion[cell.word as usize & 1];
         let (state, group) = (self.state(added), usize::from(insertion.group));
         let is_whole = (state.shift[group], state.told) == (left.shift[cell.group], left.told);
@@ -141,7 +142,7 @@ impl<D> DLeftCountingFilter<D> {
         // By how much more weight there is, and then by the load.
         let direct = self.each(&choices).filter_map(|at| {
             let before = self.bucket(at);
-            let after = self.format.add(before, choices.word)?;
+            let after = self.format.add(before, choices.word, extract)?;
             let weight = self.format.weight(after) - self.format.weight(before);
             Some((weight, self.format.state(before).load, at, after))
         });
@@ -203,7 +204,7 @@ impl<D> DLeftCountingFilter<D> {
     fn room_by_a_move(&self, choices: &Choices) -> Option<(u64, Move, u128)> {
         let weight = |bucket| self.format.weight(bucket);
         let options = self.each(choices).flat_map(|at| self.moves(at)).filter_map(|moved| {
-            let after = self.format.add(moved.from.1, choices.word)?;
+            let after = self.format.add(moved.from.1, choices.word, extract)?;
             let now = weight(self.bucket(moved.from.0)) + weight(self.bucket(moved.to.0));
             // Less, if the bucket that is left becomes a new one.
             Some(((weight(after) + weight(moved.to.1)).saturating_sub(now), moved, after))
