@@ -3,6 +3,7 @@
 mod bench;
 mod fuzz;
 mod miri;
+mod readme;
 mod shell;
 mod test;
 
@@ -25,6 +26,8 @@ enum Chore {
     Bench(bench::Args),
     /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change; or all.
     Miri(miri::Args),
+    /// Writes the README's table of structures anew, from what the solvers say.
+    Readme,
     /// Feeds hostile input to a fuzz target, or to all of them in turn.
     Fuzz(fuzz::Args),
 }
@@ -35,6 +38,7 @@ fn main() -> Result<()> {
         Chore::Test => test::run(),
         Chore::Bench(args) => bench::run(args),
         Chore::Miri(args) => miri::run(args),
+        Chore::Readme => readme::run(),
         Chore::Fuzz(args) => fuzz::run(args),
     }
 }

@@ -53,6 +53,17 @@ impl Needs {
         ];
         needs.into_iter().filter(|(asked, can, _)| *asked && !can).map(|(.., target)| target).collect()
     }
+
+    /// The same without one of them.
+    fn without(self, target: Target) -> Self {
+        match target {
+            Target::Deletion => Self { delete: false, ..self },
+            Target::Growth => Self { growth: false, ..self },
+            Target::Threads => Self { threads: false, ..self },
+            Target::OneLine => Self { one_line: false, ..self },
+            _ => Self { one_page: false, ..self },
+        }
+    }
 }
 
 /// The layout of a filter of any kind.
@@ -123,9 +134,36 @@ const LINE_BITS: u64 = 512;
 /// The bits of a page.
 const PAGE_BITS: u64 = 8 * DLeftLayout::PAGE_BYTES;
 
-/// All kinds of filters, each with how it is planned. A new kind is a [`Layout`], one more line here, and its function below.
-const CANDIDATES: [fn(u64, f64) -> Result<Planned, LayoutError>; 7] =
-    [of_bloom, of_blocked, of_counting, of_dleft, of_dleft_counting, of_growing, of_growing_dleft_counting];
+/// A kind of filter.
+struct Candidate {
+    /// What it can do; on one line or page, whatever its size.
+    can: Needs,
+    plan: fn(u64, f64) -> Result<Planned, LayoutError>,
+    /// Whether it is planned in no time.
+    is_fast: bool,
+}
+
+const NOTHING: Needs =
+    Needs { delete: false, growth: false, threads: false, one_line: false, one_page: false };
+
+/// All kinds of filters. A new kind is a [`Layout`], an entry here, and its function below.
+const CANDIDATES: [Candidate; 7] = [
+    Candidate { can: Needs { threads: true, ..NOTHING }, plan: of_bloom, is_fast: true },
+    Candidate {
+        can: Needs { threads: true, one_line: true, one_page: true, ..NOTHING },
+        plan: of_blocked,
+        is_fast: true,
+    },
+    Candidate { can: Needs { delete: true, ..NOTHING }, plan: of_counting, is_fast: true },
+    Candidate { can: Needs { threads: true, one_page: true, ..NOTHING }, plan: of_dleft, is_fast: false },
+    Candidate { can: Needs { delete: true, ..NOTHING }, plan: of_dleft_counting, is_fast: false },
+    Candidate { can: Needs { growth: true, ..NOTHING }, plan: of_growing, is_fast: true },
+    Candidate {
+        can: Needs { delete: true, growth: true, ..NOTHING },
+        plan: of_growing_dleft_counting,
+        is_fast: true,
+    },
+];
 
 /// The smallest filter among all of the library that meets the targets.
 ///
@@ -154,22 +192,22 @@ pub fn filter(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
     let Targets { items, rate, needs, bytes } = *targets;
     check_fraction("rate", rate)?;
     check("items", items as f64, 1.0, crate::layout::MOST_PLACES as f64)?;
-    let all = candidates(items, rate);
-    let mut found: Vec<Planned> =
-        all.iter().filter(|planned| needs.missing(planned.can).is_empty()).copied().collect();
+    let mut found = candidates(items, rate, needs);
     let most = bytes.unwrap_or(u64::MAX);
     if found.first().is_none_or(|best| best.byte_len() > most) {
-        return Err(Unsolved::Infeasible(relaxed(targets, &all, found.first())));
+        return Err(Unsolved::Infeasible(relaxed(targets, found.first())));
     }
     found.retain(|planned| planned.byte_len() <= most);
     let mut best = found.remove(0);
     for planned in found.iter_mut().chain([&mut best]) {
         planned.structure = structure(planned.layout, needs.threads);
     }
-    // What it could do without: a smaller one would be found.
+    // What it could do without: there is a smaller one. That is a Bloom filter, if any, or one that is found as fast.
     let mut binds = Vec::from([Target::FalsePositive]);
-    for planned in all.iter().take_while(|planned| planned.bits < best.bits) {
-        for target in needs.missing(planned.can) {
+    let fast = CANDIDATES.iter().filter(|candidate| candidate.is_fast);
+    for planned in fast.filter_map(|candidate| (candidate.plan)(items, rate).ok()) {
+        let missing = if planned.bits < best.bits { needs.missing(planned.can) } else { Vec::new() };
+        for target in missing {
             if !binds.contains(&target) {
                 binds.push(target);
             }
@@ -178,47 +216,57 @@ pub fn filter(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
     Ok(Solution { best, binds, runners_up: found })
 }
 
-/// All that there are at a rate, the smallest first.
-fn candidates(items: u64, rate: f64) -> Vec<Planned> {
+/// All that can do what they must at a rate, the smallest first.
+fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<Planned> {
+    // No filter has fewer bits; a small one is on one line or page, whatever its kind.
+    let least_bits = -(items as f64) * ln(rate) / LN_2;
+    let (one_line, one_page) = (least_bits <= LINE_BITS as f64, least_bits <= PAGE_BITS as f64);
+    let may = |can: Needs| {
+        let can = Needs { one_line: can.one_line || one_line, one_page: can.one_page || one_page, ..can };
+        needs.missing(can).is_empty()
+    };
+    let candidates = CANDIDATES.iter().filter(|candidate| may(candidate.can));
     let mut all: Vec<Planned> =
-        CANDIDATES.iter().filter_map(|candidate| candidate(items, rate).ok()).collect();
+        candidates.filter_map(|candidate| (candidate.plan)(items, rate).ok()).collect();
     // What could not be planned at this rate, or errs more often by rounding, is left out.
-    all.retain(|planned| planned.false_positive <= rate);
+    all.retain(|planned| planned.false_positive <= rate && needs.missing(planned.can).is_empty());
     all.sort_by_key(|planned| planned.bits);
     all
 }
 
-/// Which target to relax.
-fn relaxed(targets: &Targets, all: &[Planned], smallest: Option<&Planned>) -> Vec<Relax> {
-    let most = targets.bytes.unwrap_or(u64::MAX);
+/// Which target to relax, given the smallest that has more bytes than allowed, if there is any.
+fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
+    let Targets { items, rate, needs, bytes } = *targets;
+    let most = bytes.unwrap_or(u64::MAX);
     let mut relax = Vec::new();
+    if let (Some(asked), Some(planned)) = (bytes, smallest) {
+        let possible = planned.byte_len() as f64;
+        relax.push(Relax { target: Target::Bytes, asked: asked as f64, possible });
+    }
     // One need less.
-    for planned in all.iter().filter(|planned| planned.byte_len() <= most) {
-        if let [target] = targets.needs.missing(planned.can)[..]
-            && relax.iter().all(|known: &Relax| known.target != target)
-        {
+    for target in needs.missing(NOTHING) {
+        let fewer = needs.without(target);
+        if candidates(items, rate, fewer).iter().any(|planned| planned.byte_len() <= most) {
             relax.push(Relax { target, asked: 1.0, possible: 0.0 });
         }
     }
-    if let (Some(asked), Some(planned)) = (targets.bytes, smallest) {
-        let possible = planned.byte_len() as f64;
-        relax.insert(0, Relax { target: Target::Bytes, asked: asked as f64, possible });
-    }
-    // A higher rate: bytes fall as it rises.
+    // A higher rate: bytes fall as it rises. D-left filters hardly shrink with it, and take seconds to be planned.
     let serves = |ln_rate: f64| {
-        candidates(targets.items, exp(ln_rate))
-            .iter()
-            .any(|planned| planned.byte_len() <= most && targets.needs.missing(planned.can).is_empty())
+        CANDIDATES.iter().filter(|candidate| candidate.is_fast || needs.delete && !needs.growth).any(
+            |candidate| {
+                (candidate.plan)(items, exp(ln_rate))
+                    .is_ok_and(|planned| planned.byte_len() <= most && needs.missing(planned.can).is_empty())
+            },
+        )
     };
-    let (mut low, mut high) = (ln(targets.rate), ln(0.999));
+    let (mut low, mut high) = (ln(rate), ln(0.999));
     if low < high && serves(high) {
         const PRECISION: f64 = 1e-3;
         while high - low > PRECISION {
             let middle = low + (high - low) / 2.0;
             *(if serves(middle) { &mut high } else { &mut low }) = middle;
         }
-        let possible = rounded_up(exp(high));
-        relax.push(Relax { target: Target::FalsePositive, asked: targets.rate, possible });
+        relax.push(Relax { target: Target::FalsePositive, asked: rate, possible: rounded_up(exp(high)) });
     }
     relax
 }
