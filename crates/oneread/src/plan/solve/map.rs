@@ -66,8 +66,11 @@ impl Planned {
     }
 }
 
-/// All kinds of maps, each with how it is planned. A new kind is a [`Layout`], one more line here, and its function below.
-const CANDIDATES: [fn(&Targets) -> Result<Vec<Planned>, Unsolved>; 1] = [multilevel];
+/// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever their bytes.
+type Candidate = fn(&Targets) -> Result<Vec<Planned>, Unsolved>;
+
+/// All kinds of maps. A new kind is a [`Layout`], one more entry here, and its function below.
+const CANDIDATES: [Candidate; 1] = [multilevel];
 
 /// The smallest map of fixed size in which entries come and go.
 ///
@@ -105,10 +108,12 @@ pub fn map(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
     }
     found.retain(|planned| planned.bytes <= most);
     let best = found.remove(0);
-    let Layout::Multilevel(layout) = &best.layout;
     let mut binds = Vec::from([Target::Stash]);
-    if layout.level_count() == targets.levels as usize {
-        binds.push(Target::Levels);
+    match &best.layout {
+        Layout::Multilevel(layout) if layout.level_count() == targets.levels as usize => {
+            binds.push(Target::Levels);
+        }
+        Layout::Multilevel(_) => {}
     }
     Ok(Solution { best, binds, runners_up: found })
 }
@@ -122,9 +127,9 @@ fn multilevel(targets: &Targets) -> Result<Vec<Planned>, Unsolved> {
     };
     let planned = |table: &table::Planned| -> Result<Planned, LayoutError> {
         let layout = table.layout.clone().with_stash(stash_room(table.expected_stash))?;
-        let places = (layout.capacity() + u64::from(layout.stash())) as u128;
-        let bits = layout.occupancy_bytes() as u128;
-        let bytes = places * u128::from(targets.entry_bytes) + bits + layout.hint_bytes() as u128;
+        let places = u128::from(layout.capacity() + u64::from(layout.stash()));
+        let beside = u128::from(layout.occupancy_bytes() + layout.hint_bytes());
+        let bytes = places * u128::from(targets.entry_bytes) + beside;
         Ok(Planned {
             structure: "MultilevelTable",
             entries: targets.entries,
