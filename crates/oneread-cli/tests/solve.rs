@@ -149,7 +149,7 @@ fn what_cannot_be_says_what_to_relax() {
     assert!(memory.contains("bytes 1") && memory.contains("or reads_per_miss 1."), "{memory}");
     let pages = refused("solve filter --items 1e6 --rate 0.01 --delete --one-page");
     assert!(pages.contains("without delete, or it without one_page"), "{pages}");
-    assert!(refused("solve table --items 1000 --crisis 1e-9 --buckets-per-item 1").contains("levels"));
+    assert!(refused("solve table --items 1000 --crisis 1e-9 --buckets-per-item 2.5").contains("levels"));
     assert!(refused("solve table --items 1000 --crisis 0.1 --churn").contains("--churn"));
     assert!(
         refused("solve summary --items 1000 --levels 4000,1000 --false-positive 0.1").contains("--failure")
@@ -164,7 +164,7 @@ fn sweeps_and_frontiers_are_drawn() {
     let lines: Vec<&str> = csv.lines().collect();
     assert!(lines.len() == 4 && lines[0].starts_with("rate,items,structure,"), "{csv}");
     assert!(lines[1].starts_with("0.001,100000,BloomFilter,"), "{csv}");
-    let small = "--items 1000 --levels 4000,1000,500";
+    let small = "--items 1000 --levels 4000,1000,500,250,250";
     for (args, label) in [
         (format!("solve summary {small} --false-positive 0.01 --failure 1e-4"), "bytes, with a bit"),
         ("solve table --items 500 --level-count 4 --crisis 1e-6".to_owned(), "buckets"),
