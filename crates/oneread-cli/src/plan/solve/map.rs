@@ -7,6 +7,7 @@ use oneread::plan::solve::{self, Solution};
 use super::super::report::Report;
 use super::super::sweep::Number;
 use super::super::{Subject, given, small, table};
+use super::table::moves;
 use super::{patiently, with_binds};
 use crate::args::plan::Output;
 use crate::args::solve::SolveMap;
@@ -40,7 +41,9 @@ impl Subject for SolveMap {
         );
         let report = match &best.layout {
             Layout::Multilevel(layout) => {
-                table::with_layout(report, layout).whole("stash", "room for entries", layout.stash())
+                let report = table::with_layout(report, layout);
+                let report = report.text("moves", "which entries move", moves(layout.moves()));
+                report.whole("stash", "room for entries", layout.stash())
             }
             _ => report,
         };
@@ -54,8 +57,13 @@ impl Subject for SolveMap {
 }
 
 fn row(planned: &Planned) -> Report {
+    let moving = match &planned.layout {
+        Layout::Multilevel(layout) => moves(layout.moves()),
+        _ => "none",
+    };
     Report::new("")
         .text("structure", "", planned.structure)
+        .text("moves", "", moving)
         .whole("bytes", "", planned.bytes)
         .real("load", "", planned.load)
         .real("expected_stash", "", planned.expected_stash)

@@ -124,7 +124,8 @@ impl SolveTable {
     }
 }
 
-const fn moves(moves: Moves) -> &'static str {
+/// Which items move, in a word.
+pub(super) const fn moves(moves: Moves) -> &'static str {
     match moves {
         Moves::None => "none",
         Moves::SecondChance => "second-chance",

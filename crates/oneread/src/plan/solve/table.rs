@@ -103,7 +103,11 @@ impl Planned {
 /// # What is smallest
 /// One more level never takes more than one bucket more, for a level of one bucket only ever helps. So the table has the most levels allowed, but those at the end
 /// that are of no use. No level can lose a hundredth of its buckets, or one bucket; the division among the levels is
-/// the best to within some thousandths of the buckets.
+/// that of a search which ends when another round saves less than a thousandth.
+///
+/// # Costs
+/// Some tens of plans: a second or two for a hundred thousand items with one slot a bucket. With several slots a plan itself takes up to seconds, and
+/// the search minutes.
 ///
 /// # Errors
 /// If there are no items or levels, or too many; if the odds are not above 0, or those of a crisis not below 1; under churn or with
@@ -251,6 +255,7 @@ impl Search<'_> {
     fn smallest(&mut self) -> Option<Vec<u64>> {
         /// Rounds with few items, and with all: one more of these takes a second with a hundred thousand items.
         const ROUNDS: u32 = 25;
+        const ROUNDS_OF_SLOTS: u32 = 10;
         const LAST_ROUNDS: u32 = 3;
         let (all, few) = (self.items, self.few());
         let first = 2.0 * all as f64 / f64::from(self.targets.slots);
@@ -262,7 +267,8 @@ impl Search<'_> {
         }
         let fewer = few as f64 / all as f64;
         self.items = few;
-        let divided = self.divide(sizes.iter().map(|size| size * fewer).collect(), ROUNDS, 1e-3);
+        let few_rounds = if self.targets.slots == 1 { ROUNDS } else { ROUNDS_OF_SLOTS };
+        let divided = self.divide(sizes.iter().map(|size| size * fewer).collect(), few_rounds, 1e-3);
         self.items = all;
         if let Some(divided) = divided {
             sizes = divided.into_iter().map(|size| size / fewer).collect();

@@ -258,7 +258,9 @@ impl<'a> Search<'a> {
 
     /// Filters whose shares add up to `left`, each inversely proportional to the rate at which it falls.
     fn divide(&mut self, end: usize, left: f64) -> Option<Division> {
-        let mut slopes: Vec<f64> = (1..end).map(|level| self.table.passed_on()[level - 1].mean()).collect();
+        // A level that nothing reaches has some share all the same, of which it uses nothing.
+        let mean = |level: usize| self.table.passed_on()[level - 1].mean().max(f64::MIN_POSITIVE);
+        let mut slopes: Vec<f64> = (1..end).map(mean).collect();
         let mut filters: Vec<(u64, u32)> = (1..end).map(|level| self.guess(level)).collect();
         // What is as small as a filter can be has what it has.
         let mut fixed: Vec<Option<f64>> = core::iter::repeat_n(None, filters.len()).collect();
