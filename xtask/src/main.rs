@@ -4,6 +4,7 @@ mod bench;
 mod fuzz;
 mod loom;
 mod miri;
+mod readme;
 mod redis;
 mod shell;
 mod test;
@@ -29,6 +30,8 @@ enum Chore {
     Miri(miri::Args),
     /// Tries every order in which two threads can meet in a tiny d-left filter.
     Loom,
+    /// Writes the README's table of structures anew, from what the solvers say.
+    Readme,
     /// Feeds hostile input to a fuzz target, or to all of them in turn.
     Fuzz(fuzz::Args),
 }
@@ -40,6 +43,7 @@ fn main() -> Result<()> {
         Chore::Bench(args) => bench::run(args),
         Chore::Miri(args) => miri::run(args),
         Chore::Loom => loom::run(),
+        Chore::Readme => readme::run(),
         Chore::Fuzz(args) => fuzz::run(args),
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod plan;
 mod reproduce;
 pub(crate) mod simulate;
+pub(crate) mod solve;
 pub(crate) mod store;
 
 use std::path::PathBuf;

@@ -48,12 +48,23 @@ impl Serialize for Document {
     }
 }
 
+impl Document {
+    /// The same as one value.
+    pub(crate) fn into_json(self) -> Value {
+        Value::Object(self.0.into_iter().collect())
+    }
+}
+
 /// Documents as lines of cells: single values first, then lists with a column for each entry. What a document has not is
 /// empty.
 pub(crate) fn csv(documents: &[Document]) -> String {
     // Each name with the entries of its longest list; none for a single value.
     let mut columns: Vec<(&str, Option<usize>)> = Vec::new();
     for (name, value) in documents.iter().flat_map(|document| &document.0) {
+        // A cell has no room for a table.
+        if value.as_array().is_some_and(|entries| entries.iter().any(Value::is_object)) {
+            continue;
+        }
         let entries = value.as_array().map(Vec::len);
         match columns.iter_mut().find(|(known, _)| known == name) {
             Some((_, most)) => *most = (*most).max(entries),

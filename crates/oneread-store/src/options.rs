@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use oneread::hash::Portable;
+use oneread::plan::solve::store::{LOAD, Planned};
 
 use crate::Error;
 use crate::format::geometry::SEGMENT_PAGES;
@@ -51,9 +52,26 @@ impl Options {
             temporary_folder: None,
             seed: Portable::random().seed(),
             segment_pages: 1024,
-            load: 0.98,
+            load: LOAD,
             threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
         }
+    }
+
+    /// The defaults, for the reads of a miss and the load that were planned.
+    ///
+    /// ```
+    /// use oneread::plan::solve::{self, store::Targets};
+    /// use oneread_store::{Builder, Options};
+    ///
+    /// let targets =
+    ///     Targets { items: 1000, key_bytes: 4, value_bytes: 4, reads_per_miss: 0.001, ram_bytes: Some(2_000) };
+    /// let solution = solve::store(&targets)?;
+    /// let builder = Builder::new(Options::from_plan(&solution.best))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn from_plan(planned: &Planned) -> Self {
+        Self { miss_rate: planned.target_reads_per_miss, load: LOAD, ..Self::new() }
     }
 
     /// The pages that a lookup of a foreign key reads on average; .01 by default. Each halving costs a bit of memory a key.

@@ -52,6 +52,9 @@ pub(crate) enum Plan {
     Bloom(Bloom),
     /// Restricted hashing: the items that a multilevel table with few next cells leaves to its stash.
     Restricted(Restricted),
+    /// The planner turned round: the smallest layout that meets the targets.
+    #[command(subcommand)]
+    Solve(super::solve::Solve),
 }
 
 #[derive(Subcommand)]
@@ -273,6 +276,15 @@ pub(crate) struct Multiple {
         required_unless_present = "layout",
     )]
     pub(crate) filters: Vec<BitsAndHashes>,
+    /// A list in the place of the filters of the deepest levels: how many levels, room for how many items, and the bits of a string.
+    #[arg(
+        long,
+        value_name = "LEVELS:ITEMS:BITS",
+        allow_hyphen_values = true,
+        value_parser = list,
+        conflicts_with = "layout",
+    )]
+    pub(crate) list: Option<List>,
     #[command(flatten)]
     pub(crate) of: Summarized,
 }
@@ -283,6 +295,15 @@ pub(crate) struct Multiple {
 pub(crate) struct BitsAndHashes {
     pub(crate) bits: u64,
     pub(crate) hashes: u64,
+}
+
+/// A list of the items at the deepest levels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct List {
+    pub(crate) levels: u64,
+    pub(crate) items: u64,
+    pub(crate) fingerprint_bits: u64,
 }
 
 #[derive(Clone, clap::Args)]
@@ -453,7 +474,7 @@ pub(crate) struct Restricted {
 }
 
 /// A whole number: 10000, `10_000` or 1e4.
-fn whole(text: &str) -> Result<u64, String> {
+pub(super) fn whole(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     if let Ok(number) = digits.parse() {
         return Ok(number);
@@ -465,14 +486,14 @@ fn whole(text: &str) -> Result<u64, String> {
 }
 
 /// A ratio.
-fn fraction(text: &str) -> Result<f64, String> {
+pub(super) fn fraction(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
         _ => Err("expected a number between 0 and 1, such as 0.5".to_owned()),
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a number above 0, such as 4 or 5.5".to_owned()),
@@ -485,5 +506,13 @@ fn bits_and_hashes(text: &str) -> Result<BitsAndHashes, String> {
     match numbers {
         Some((bits, hashes)) => Ok(BitsAndHashes { bits, hashes }),
         None => Err("expected the bits and the hashes of a filter, such as 106000:7".to_owned()),
+    }
+}
+
+fn list(text: &str) -> Result<List, String> {
+    let numbers: Option<Vec<u64>> = text.split(':').map(|number| whole(number).ok()).collect();
+    match numbers.as_deref() {
+        Some(&[levels, items, fingerprint_bits]) => Ok(List { levels, items, fingerprint_bits }),
+        _ => Err("expected the levels, the items and the bits of a string, such as 2:4:60".to_owned()),
     }
 }

@@ -8,7 +8,8 @@
 //! { "kind": "summary-interpolation", "levels": [40000, 10000], "slots": 1, "fingerprint_bits": 55 }
 //! { "kind": "summary-single", "levels": [40000, 10000], "slots": 1, "cells": 120000, "hashes": 15 }
 //! { "kind": "summary-multiple", "levels": [40000, 10000], "slots": 1,
-//!   "filters": [{ "bits": 106000, "hashes": 7 }, { "bits": 87500, "hashes": 49 }] }
+//!   "filters": [{ "bits": 106000, "hashes": 7 }, { "bits": 87500, "hashes": 49 }],
+//!   "list": { "levels": 2, "items": 4, "fingerprint_bits": 60 } }    (only if there is a list)
 //! { "kind": "dleft", "buckets": [4096, 4096, 4096], "bucket_bits": 64, "semisort": "paper", "group": 1,
 //!   "ties": "left" }
 //! { "kind": "bloom", "bits": 8000, "hashes": 6, "scheme": "independent" }
@@ -23,7 +24,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::args::plan::{BitsAndHashes, Files, Semisort, Ties};
+use crate::args::plan::{BitsAndHashes, Files, List, Semisort, Ties};
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -47,6 +48,8 @@ pub(super) enum LayoutFile {
         levels: Vec<u64>,
         slots: u64,
         filters: Vec<BitsAndHashes>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        list: Option<List>,
     },
     Dleft {
         /// Of each sub-table.
@@ -92,7 +95,12 @@ impl LayoutFile {
 
     /// Writes the layout if that is asked for.
     pub(super) fn write(self, files: &Files) -> Result<()> {
-        let Some(path) = &files.layout_out else { return Ok(()) };
+        self.write_to(files.layout_out.as_deref())
+    }
+
+    /// Writes the layout if a file is named.
+    pub(super) fn write_to(self, path: Option<&Path>) -> Result<()> {
+        let Some(path) = path else { return Ok(()) };
         let text = serde_json::to_string_pretty(&self)? + "\n";
         fs::write(path, text).with_context(|| format!("{}: cannot write it", path.display()))
     }

@@ -10,6 +10,7 @@ mod multilevel;
 mod plot;
 mod report;
 mod restricted;
+mod solve;
 mod summary;
 mod sweep;
 mod table;
@@ -55,6 +56,7 @@ pub(crate) fn run(command: Plan) -> Result<()> {
         Plan::Dleft(args) => plan(args),
         Plan::Bloom(args) => plan(args),
         Plan::Restricted(args) => plan(args),
+        Plan::Solve(command) => solve::run(command),
     }
 }
 

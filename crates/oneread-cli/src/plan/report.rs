@@ -19,7 +19,9 @@ struct Field {
 }
 
 enum Value {
-    Text(&'static str),
+    Text(String),
+    Texts(Vec<&'static str>),
+    Rows(Vec<Report>),
     Whole(u64),
     Wholes(Vec<u64>),
     Real(f64),
@@ -48,8 +50,17 @@ impl Report {
         self
     }
 
-    pub(super) fn text(self, name: &'static str, unit: &'static str, value: &'static str) -> Self {
-        self.with(name, unit, Value::Text(value))
+    pub(super) fn text(self, name: &'static str, unit: &'static str, value: impl Into<String>) -> Self {
+        self.with(name, unit, Value::Text(value.into()))
+    }
+
+    pub(super) fn texts(self, name: &'static str, unit: &'static str, values: Vec<&'static str>) -> Self {
+        self.with(name, unit, Value::Texts(values))
+    }
+
+    /// Reports of the same fields, each a row of a table or an object of a list.
+    pub(super) fn rows(self, name: &'static str, rows: Vec<Self>) -> Self {
+        self.with(name, "", Value::Rows(rows))
     }
 
     pub(super) fn whole(self, name: &'static str, unit: &'static str, value: impl Into<u64>) -> Self {
@@ -102,7 +113,9 @@ impl Report {
                 _ => None,
             };
             let value = match value {
-                Value::Text(text) => Json::from(*text),
+                Value::Text(text) => Json::from(text.as_str()),
+                Value::Texts(texts) => Json::from(texts.as_slice()),
+                Value::Rows(rows) => rows.iter().map(|row| row.document().into_json()).collect(),
                 Value::Whole(number) => Json::from(*number),
                 Value::Wholes(numbers) => Json::from(numbers.as_slice()),
                 Value::Real(number) => Json::from(*number),
@@ -121,6 +134,7 @@ impl Report {
         let (lists, single): (Vec<_>, Vec<_>) = self
             .fields
             .iter()
+            .filter(|field| !matches!(field.value, Value::Rows(_)))
             .map(|field| (field, field.value.cells()))
             .partition(|(field, _)| field.value.is_list());
         let mut tables = Vec::new();
@@ -145,8 +159,21 @@ impl Report {
             .map(|(field, mut cells)| [field.name.to_owned(), cells.swap_remove(0), field.unit.to_owned()])
             .collect();
         tables.push(table([Align::Left, Align::Right, Align::Left], &rows));
+        tables.extend(self.fields.iter().filter_map(|field| match &field.value {
+            Value::Rows(rows) => rows_of(field.name, rows),
+            _ => None,
+        }));
         tables.join("\n\n")
     }
+}
+
+/// A table of reports, below their common name; none if there are none.
+fn rows_of(name: &str, reports: &[Report]) -> Option<String> {
+    let names = |report: &Report| report.fields.iter().map(|field| field.name.to_owned()).collect();
+    let cells = |report: &Report| report.fields.iter().map(|field| field.value.cells().join(",")).collect();
+    let mut rows: Vec<Vec<String>> = vec![names(reports.first()?)];
+    rows.extend(reports.iter().map(cells));
+    Some(format!("{name}:\n{}", table(vec![Align::Right; rows[0].len()], &rows)))
 }
 
 impl Value {
@@ -157,7 +184,9 @@ impl Value {
     /// The value, or each of the values, for people.
     fn cells(&self) -> Vec<String> {
         match self {
-            Self::Text(text) => vec![(*text).to_owned()],
+            Self::Text(text) => vec![text.clone()],
+            Self::Texts(texts) => vec![texts.join(", ")],
+            Self::Rows(rows) => vec![rows.len().to_string()],
             Self::Whole(number) => vec![number.to_string()],
             Self::Wholes(numbers) => numbers.iter().map(u64::to_string).collect(),
             Self::Real(number) => vec![readable(*number)],

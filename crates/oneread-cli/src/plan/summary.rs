@@ -1,7 +1,9 @@
 //! `oneread plan summary`.
 
 use anyhow::Result;
-use oneread::layout::{InterpolationLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout};
+use oneread::layout::{
+    InterpolationLayout, ListLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
+};
 use oneread::plan::summary::{SummaryPlan, hashes_for_failures, hashes_for_false_positives};
 
 use super::layout_file::LayoutFile;
@@ -59,39 +61,9 @@ impl<K: Kind> Subject for K {
 
     fn report(&self) -> Result<Report> {
         let plan = plan(self, &self.layout()?)?;
-        let (table, items) = (plan.table(), plan.table().items());
-        // A key fails if another one is deeper.
-        let can_fail = |level| level + 1 < table.layout().level_count() && is_reachable(&plan, level + 1);
-        let by_level = plan.failure_by_level().iter().enumerate();
-        let by_level: Vec<_> = by_level.map(|(level, &failure)| (failure, can_fail(level))).collect();
-        let report = Report::new("level").whole("items", "inserted", items);
-        let report = self.with_flags(table::with_layout(report, table.layout()), &plan)?;
-        let report = report
-            .odds("false_positive", "of absent keys", plan.false_positive(), plan.ln_false_positive())
-            .odds(
-                "failure",
-                "that any key fails, at most (the paper's bound)",
-                plan.failure(),
-                plan.ln_failure(),
-            )
-            .odds(
-                "failure_exact",
-                "the same, without what the paper neglects",
-                plan.failure_exact(),
-                plan.ln_failure_exact(),
-            )
-            .rare_list("failure_by_level", "keys that fail", &by_level)
-            .odds(
-                "crisis_probability",
-                "that any item finds no room",
-                plan.crisis_probability(),
-                table.ln_crisis_probability(),
-            )
-            .rare("extra_reads_per_hit", "reads beyond the first", plan.extra_reads_per_hit(), by_level[0].1)
-            .rare("reads_per_miss", "reads", plan.reads_per_miss(), true)
-            .whole("bytes", "of the summary", plan.byte_len())
-            .whole("occupancy_bytes", "of a bit for each bucket", plan.occupancy_bytes());
-        Ok(table::with_accuracy(report, table))
+        let report = Report::new("level").whole("items", "inserted", plan.table().items());
+        let report = self.with_flags(table::with_layout(report, plan.table().layout()), &plan)?;
+        Ok(with_odds(report, &plan))
     }
 
     fn save(&self) -> Result<()> {
@@ -99,6 +71,50 @@ impl<K: Kind> Subject for K {
         let table = of.table.layout(of.items.given()?)?;
         self.file(table.levels().to_vec(), table.slots().into())?.write(&of.files)?;
         plot::write(of.plot.as_deref(), || Ok(vec![against_bytes(self)?]))
+    }
+}
+
+/// Adds what a plan says of a summary, whatever its kind.
+pub(super) fn with_odds(report: Report, plan: &SummaryPlan) -> Report {
+    let table = plan.table();
+    // A key fails if another one is deeper.
+    let can_fail = |level| level + 1 < table.layout().level_count() && is_reachable(plan, level + 1);
+    let by_level = plan.failure_by_level().iter().enumerate();
+    let by_level: Vec<_> = by_level.map(|(level, &failure)| (failure, can_fail(level))).collect();
+    let report = report
+        .odds("false_positive", "of absent keys", plan.false_positive(), plan.ln_false_positive())
+        .odds("failure", "that any key fails, at most (the paper's bound)", plan.failure(), plan.ln_failure())
+        .odds(
+            "failure_exact",
+            "the same, without what the paper neglects",
+            plan.failure_exact(),
+            plan.ln_failure_exact(),
+        )
+        .rare_list("failure_by_level", "keys that fail", &by_level)
+        .odds(
+            "crisis_probability",
+            "that any item finds no room",
+            plan.crisis_probability(),
+            table.ln_crisis_probability(),
+        )
+        .rare("extra_reads_per_hit", "reads beyond the first", plan.extra_reads_per_hit(), by_level[0].1)
+        .rare("reads_per_miss", "reads", plan.reads_per_miss(), true)
+        .whole("bytes", "of the summary", plan.byte_len())
+        .whole("occupancy_bytes", "of a bit for each bucket", plan.occupancy_bytes());
+    table::with_accuracy(report, table)
+}
+
+/// Adds the bits and hashes of filters, and the list behind them.
+pub(super) fn with_filters(report: Report, layout: &MultipleFiltersLayout) -> Report {
+    let (bits, hashes): (Vec<u64>, Vec<u64>) =
+        layout.filters().iter().map(|&(bits, hashes)| (bits, u64::from(hashes))).unzip();
+    let report = report.wholes("filter_bits", "bits", &bits).wholes("filter_hashes", "an item", &hashes);
+    match layout.list() {
+        None => report,
+        Some(list) => report
+            .whole("list_levels", "the deepest, without filters", list.levels() as u64)
+            .whole("list_items", "that the list has room for", list.items())
+            .whole("list_fingerprint_bits", "a string of the list", list.fingerprint_bits()),
     }
 }
 
@@ -266,15 +282,15 @@ impl Kind for Multiple {
     }
 
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
-        let LayoutFile::SummaryMultiple { levels, slots, filters } = file else {
+        let LayoutFile::SummaryMultiple { levels, slots, filters, list } = file else {
             return file.refuse("summary multiple");
         };
-        self.filters = filters;
+        (self.filters, self.list) = (filters, list);
         Ok((levels, slots))
     }
 
     fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile> {
-        Ok(LayoutFile::SummaryMultiple { levels, slots, filters: self.filters.clone() })
+        Ok(LayoutFile::SummaryMultiple { levels, slots, filters: self.filters.clone(), list: self.list })
     }
 
     fn layout(&self) -> Result<SummaryLayout> {
@@ -282,9 +298,7 @@ impl Kind for Multiple {
     }
 
     fn with_flags(&self, report: Report, _: &SummaryPlan) -> Result<Report> {
-        let bits: Vec<u64> = self.filters.iter().map(|filter| filter.bits).collect();
-        let hashes: Vec<u64> = self.filters.iter().map(|filter| filter.hashes).collect();
-        Ok(report.wholes("filter_bits", "bits", &bits).wholes("filter_hashes", "an item", &hashes))
+        Ok(with_filters(report, &self.filters_times(1.0)?))
     }
 
     fn sizes(&self) -> Result<Vec<SummaryLayout>> {
@@ -300,6 +314,11 @@ impl Multiple {
             Ok((bits, small(hashes, "filters")?))
         };
         let filters = self.filters.iter().map(filter).collect::<Result<Vec<_>>>()?;
-        MultipleFiltersLayout::new(filters).map_err(refused("--filters"))
+        let layout = MultipleFiltersLayout::new(filters).map_err(refused("--filters"))?;
+        let Some(list) = self.list else { return Ok(layout) };
+        let levels = usize::try_from(list.levels).unwrap_or(usize::MAX);
+        ListLayout::new(levels, list.items, small(list.fingerprint_bits, "list")?)
+            .and_then(|list| layout.with_list(list))
+            .map_err(refused("--list"))
     }
 }

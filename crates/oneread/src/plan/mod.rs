@@ -20,6 +20,8 @@
 //! | [`probing`] | linear probing | the cells a search looks at |
 //! | [`cuckoo`] | cuckoo hashing | how full it can be |
 //!
+//! [`solve`] turns them round: it finds the smallest layout that meets all targets at once.
+//!
 //! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact, what is
 //! approximate and how far off. "Exact" means: under ideal hash functions, to a relative error below 1e-11.
 //! The odds are those of a key that was not inserted, over the choice of the hash functions. No probability
@@ -47,6 +49,7 @@ pub mod moves;
 pub mod multilevel;
 mod occupancy;
 pub mod probing;
+pub mod solve;
 pub mod store;
 pub mod summary;
 

@@ -122,6 +122,11 @@ impl PassedOn {
         (self.first..).step_by(self.stride as usize).zip(self.weights.iter().copied())
     }
 
+    /// The numbers with the expected items that the level places, which count only if the number is passed on; ascending.
+    pub(in crate::plan) fn iter_placed(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+        (self.first..).step_by(self.stride as usize).zip(self.placed.iter().copied())
+    }
+
     /// The probability that exactly so many are passed on; of a distribution by steps, of those around it.
     #[must_use]
     pub fn probability(&self, items: u64) -> f64 {
@@ -165,7 +170,6 @@ impl PassedOn {
     /// This is what failures are made of: the more are passed on, the likelier each item placed is taken for one of them.
     #[must_use]
     pub fn expectation_over_placed(&self, mut function: impl FnMut(u64) -> f64) -> f64 {
-        let numbers = (self.first..).step_by(self.stride as usize);
-        numbers.zip(&self.placed).map(|(items, placed)| placed * function(items)).sum()
+        self.iter_placed().map(|(items, placed)| placed * function(items)).sum()
     }
 }

@@ -25,6 +25,7 @@
 
 mod interpolation;
 mod multiple;
+mod page;
 mod reads;
 mod single;
 
@@ -35,6 +36,10 @@ use crate::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use super::float::exp;
 use super::multilevel::MultilevelPlan;
 
+pub(in crate::plan) use multiple::Part;
+pub use page::PagePlan;
+pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};
+pub(in crate::plan) use single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 pub use single::{hashes_for_failures, hashes_for_false_positives, single_for_exponent};
 
 /// What a summary of a layout says of a multilevel table with a number of items.

@@ -9,30 +9,74 @@
 use alloc::vec::Vec;
 
 use crate::hash::probes::SchemeName;
-use crate::layout::{BloomLayout, LayoutError, MultipleFiltersLayout};
+use crate::layout::{BloomLayout, LayoutError, ListLayout, MultipleFiltersLayout};
 
 use super::super::bloom;
 use super::super::float::{exp, expm1, ln, ln_1p, ln_sum};
 use super::super::interpolation::Interpolated;
 use super::super::multilevel::MultilevelPlan;
 use super::Odds;
-use super::reads::{self, Names};
+use super::reads::{self, LevelReads, Naming};
 
 /// The error that a correction may have.
 const ACCURACY: f64 = 1e-10;
 
-/// By filter: the logarithm of how much likelier a mistake is than the formula of partitioned filters says.
+/// What one filter, or one level of a list, does to the keys of the level right above, and to others above that.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::plan) enum Part {
+    /// The bits and hash functions of a filter.
+    Filter(u64, u32),
+    /// The list, at its first level or behind it.
+    List(ListLayout, bool),
+}
+
+impl Part {
+    /// What the level has; the list, if it has no filter.
+    fn of(layout: &MultipleFiltersLayout, level: usize) -> Self {
+        match (layout.filters().get(level), layout.list()) {
+            (Some(&(bits, hashes)), _) => Self::Filter(bits, hashes),
+            (None, Some(list)) => Self::List(list, level == layout.filters().len()),
+            (None, None) => unreachable!("filters and list are as many as the levels"),
+        }
+    }
+
+    /// The logarithm of the probability that a filter errs, by the formula of partitioned ones; or that a list does.
+    fn ln_partitioned(self, items: u64) -> f64 {
+        match self {
+            Self::Filter(bits, hashes) => bloom::ln_partitioned(bits, hashes, items),
+            // Full, so that every key is taken for one of its own.
+            Self::List(list, true) if items > list.items() => 0.0,
+            Self::List(list, _) => {
+                let ln_differs = ln_1p(-exp(-core::f64::consts::LN_2 * f64::from(list.fingerprint_bits())));
+                ln(-expm1(items as f64 * ln_differs))
+            }
+        }
+    }
+
+    /// The logarithm of the expected number of keys right above the level that fail, by the formula of partitioned filters.
+    pub(in crate::plan) fn ln_failure(self, table: &MultilevelPlan, level: usize) -> f64 {
+        reads::ln_expectation_over_placed(&table.passed_on()[level - 1], |below| self.ln_partitioned(below))
+    }
+
+    /// What the part costs in reads, by the exact formula.
+    pub(in crate::plan) fn reads(self, table: &MultilevelPlan, level: usize) -> LevelReads {
+        Exact::new(table, level, self).reads(table, level)
+    }
+}
+
+/// A part with the exact odds of unpartitioned filters.
 ///
 /// The exact formula is a sum of thousands of terms, and asked for at thousands of numbers of items; the quotient of both is
 /// smooth, so that a polynomial through few of them serves for all.
-struct Exact<'a> {
-    layout: &'a MultipleFiltersLayout,
-    corrections: Vec<Interpolated>,
+struct Exact {
+    part: Part,
+    /// The logarithm of how much likelier a mistake is than the formula of partitioned filters says; none for a list.
+    correction: Option<Interpolated>,
 }
 
-impl<'a> Exact<'a> {
-    fn new(table: &MultilevelPlan, layout: &'a MultipleFiltersLayout) -> Self {
-        let correction = |(level, &(bits, hashes)): (usize, &(u64, u32))| {
+impl Exact {
+    fn new(table: &MultilevelPlan, level: usize, part: Part) -> Self {
+        let correction = |bits, hashes| {
             let filter = BloomLayout::new(bits, hashes)
                 .and_then(|filter| filter.with_scheme(SchemeName::Independent))
                 .expect("a filter of a summary is in the range of a Bloom layout");
@@ -50,8 +94,20 @@ impl<'a> Exact<'a> {
                 },
             )
         };
-        let corrections = layout.filters().iter().enumerate().map(correction).collect();
-        Self { layout, corrections }
+        let correction = match part {
+            Part::Filter(bits, hashes) => Some(correction(bits, hashes)),
+            Part::List(..) => None,
+        };
+        Self { part, correction }
+    }
+
+    fn ln_names(&self, reached: u64) -> f64 {
+        // Of no items both are certainly 0, whatever the correction.
+        self.part.ln_partitioned(reached) + self.correction.as_ref().map_or(0.0, |exact| exact.at(reached))
+    }
+
+    fn reads(&self, table: &MultilevelPlan, level: usize) -> LevelReads {
+        LevelReads::new(table, level, Naming::StepByStep, |reached| exp(self.ln_names(reached)))
     }
 }
 
@@ -70,47 +126,26 @@ fn numbers_that_count(table: &MultilevelPlan, level: usize, function: impl Fn(u6
     (first, counting.next_back().unwrap_or(first))
 }
 
-impl Names for Exact<'_> {
-    fn ln_names(&self, level: usize, reached: u64) -> f64 {
-        match self.corrections.get(level) {
-            // Of no items both are certainly 0, whatever the correction.
-            Some(correction) => ln_partitioned(self.layout, level, reached) + correction.at(reached),
-            None => ln_partitioned(self.layout, level, reached),
-        }
-    }
-
-    const STEP_BY_STEP: bool = true;
-}
-
-/// The logarithm of the probability that a filter errs, by the formula of partitioned ones; or that a list does.
-fn ln_partitioned(layout: &MultipleFiltersLayout, level: usize, items: u64) -> f64 {
-    match (layout.filters().get(level), layout.list()) {
-        (Some(&(bits, hashes)), _) => bloom::ln_partitioned(bits, hashes, items),
-        (None, Some(list)) if level > layout.filters().len() || items <= list.items() => {
-            let ln_differs = ln_1p(-exp(-core::f64::consts::LN_2 * f64::from(list.fingerprint_bits())));
-            ln(-expm1(items as f64 * ln_differs))
-        }
-        // Full, so that every key is taken for one of its own.
-        (None, _) => 0.0,
-    }
-}
-
 pub(super) fn odds(table: &MultilevelPlan, layout: &MultipleFiltersLayout) -> Result<Odds, LayoutError> {
     let (expected, found) = (table.layout().level_count(), layout.level_count());
     if expected != found {
         return Err(LayoutError::FilterForEachLevel { expected, found });
     }
-    let exact = Exact::new(table, layout);
-    let ln_failure_by_level = reads::ln_failures(table, |level, below| ln_partitioned(layout, level, below));
-    let ln_failure_exact_by_level = reads::ln_failures(table, |level, below| exact.ln_names(level, below));
+    let parts: Vec<Exact> =
+        (0..found).map(|level| Exact::new(table, level, Part::of(layout, level))).collect();
+    let ln_failure_by_level =
+        reads::ln_failures(table, |level, below| parts[level].part.ln_partitioned(below));
+    let ln_failure_exact_by_level = reads::ln_failures(table, |level, below| parts[level].ln_names(below));
     let ln_total = |by_level: &[f64]| by_level.iter().copied().fold(f64::NEG_INFINITY, ln_sum);
-    let (extra_reads_per_hit, reads_per_miss) = reads::expected(table, &exact);
+    let levels: Vec<LevelReads> =
+        parts.iter().enumerate().map(|(level, part)| part.reads(table, level)).collect();
+    let (extra_reads, reads_per_miss) = reads::expected(&levels, Naming::StepByStep);
     Ok(Odds {
-        ln_false_positive: exact.ln_names(0, table.items()),
+        ln_false_positive: parts[0].ln_names(table.items()),
         ln_failure: ln_total(&ln_failure_by_level),
         ln_failure_exact: ln_total(&ln_failure_exact_by_level),
         failure_by_level: ln_failure_by_level.into_iter().map(exp).collect(),
-        extra_reads_per_hit,
+        extra_reads_per_hit: extra_reads / table.items() as f64,
         reads_per_miss,
     })
 }

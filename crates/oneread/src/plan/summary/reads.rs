@@ -28,61 +28,88 @@ pub(super) fn ln_failures(table: &MultilevelPlan, ln_fails: impl Fn(usize, u64) 
 
 /// [`PassedOn::expectation_over_placed`] in logarithms.
 pub(super) fn ln_expectation_over_placed(passed_on: &PassedOn, ln_function: impl Fn(u64) -> f64) -> f64 {
-    let ln_largest = passed_on.iter().map(|(below, _)| ln_function(below)).fold(f64::NEG_INFINITY, f64::max);
+    let values: Vec<f64> = passed_on.iter().map(|(below, _)| ln_function(below)).collect();
+    let ln_largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if ln_largest == f64::NEG_INFINITY {
         return ln_largest;
     }
-    ln_largest + ln(passed_on.expectation_over_placed(|below| exp(ln_function(below) - ln_largest)))
+    let placed = passed_on.iter_placed().zip(values);
+    let sum: f64 = placed.map(|((_, placed), value)| placed * exp(value - ln_largest)).sum();
+    ln_largest + ln(sum)
 }
 
-/// How likely a summary names a level or a deeper one for a key that belongs above.
-pub(super) trait Names {
-    /// The logarithm of the probability at one level, of which `reached` items are at the level or deeper.
-    fn ln_names(&self, level: usize, reached: u64) -> f64;
-
-    fn names(&self, level: usize, reached: u64) -> f64 {
-        exp(self.ln_names(level, reached))
-    }
-
-    /// Whether a level is named only if all between the key's own and it are too, each by a chance of its own.
-    const STEP_BY_STEP: bool;
+/// What the mistakes of a summary cost at one level; the levels do not depend on each other.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::plan) struct LevelReads {
+    /// How likely the level or a deeper one is named for a key that is above, and how likely its bucket here is then read.
+    named: f64,
+    reads: f64,
+    /// How many keys of the level right above are expected to have the level named, or ask about it whatever is named, and how many to
+    /// read their buckets here.
+    asked: f64,
+    pub(in crate::plan) reads_from_above: f64,
 }
 
-/// Extra reads of a hit, and reads of a miss.
-pub(super) fn expected<N: Names>(table: &MultilevelPlan, summary: &N) -> (f64, f64) {
-    let levels = table.layout().level_count();
-    let read = |level: usize, reached: u64| {
-        let named = summary.names(level, reached);
+/// Whether a level is named only if all between the key's own and it are too, each by a chance of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::plan) enum Naming {
+    StepByStep,
+    AtOnce,
+}
+
+impl LevelReads {
+    /// Of a level that is never named.
+    pub(in crate::plan) const NONE: Self = Self { named: 0.0, reads: 0.0, asked: 0.0, reads_from_above: 0.0 };
+
+    /// Of a summary that names the level, or a deeper one, with a probability that depends on the number of items there.
+    pub(in crate::plan) fn new(
+        table: &MultilevelPlan,
+        level: usize,
+        naming: Naming,
+        names: impl Fn(u64) -> f64,
+    ) -> Self {
         // Levels nearly empty are asked about most often.
-        if named == 0.0 { 0.0 } else { named * occupied(table, level, reached) }
-    };
-    let named: Vec<f64> = (0..levels)
-        .map(|level| table.expectation_at(level, |reached| summary.names(level, reached)))
-        .collect();
-    let reads: Vec<f64> =
-        (0..levels).map(|level| table.expectation_at(level, |reached| read(level, reached))).collect();
+        let read = |named: f64, reached: u64| {
+            if named == 0.0 { 0.0 } else { named * occupied(table, level, reached) }
+        };
+        let Some(above) = level.checked_sub(1) else {
+            let named = names(table.items());
+            return Self { named, reads: read(named, table.items()), ..Self::NONE };
+        };
+        let passed_on = &table.passed_on()[above];
+        let mut level = Self::NONE;
+        for ((reached, probability), (_, placed)) in passed_on.iter().zip(passed_on.iter_placed()) {
+            let named = names(reached);
+            let read = read(named, reached);
+            level.named += probability * named;
+            level.reads += probability * read;
+            level.asked += placed * named;
+            level.reads_from_above += placed * read;
+        }
+        if naming == Naming::AtOnce {
+            level.asked = table.expected()[above];
+        }
+        level
+    }
+}
 
+/// The extra reads of all hits together, and the reads of a miss.
+pub(in crate::plan) fn expected(levels: &[LevelReads], naming: Naming) -> (f64, f64) {
     // Reads at `first` and deeper, of a key that `first` was asked about with this probability.
     let deeper = |mut asked: f64, first: usize| {
         let mut sum = 0.0;
-        for level in first..levels {
-            sum += asked * reads[level];
-            if N::STEP_BY_STEP {
-                asked *= named[level];
+        for level in levels.get(first..).unwrap_or_default() {
+            sum += asked * level.reads;
+            if naming == Naming::StepByStep {
+                asked *= level.named;
             }
         }
         sum
     };
     let mut extra = 0.0;
-    for level in 0..levels.saturating_sub(1) {
-        let placed = &table.passed_on()[level];
-        extra += placed.expectation_over_placed(|below| read(level + 1, below));
-        let asked = if N::STEP_BY_STEP {
-            placed.expectation_over_placed(|below| summary.names(level + 1, below))
-        } else {
-            table.expected()[level]
-        };
-        extra += deeper(asked, level + 2);
+    for (at, level) in levels.iter().enumerate().skip(1) {
+        extra += level.reads_from_above;
+        extra += deeper(level.asked, at + 1);
     }
-    (extra / table.items() as f64, deeper(1.0, 0))
+    (extra, deeper(1.0, 0))
 }

@@ -1,31 +1,49 @@
 //! The single filter of section VIII-A: cells hold the deepest level that fell on them, in a band for each hash function.
 
+use alloc::vec::Vec;
+
 use crate::layout::{LayoutError, MOST_HASHES, SingleFilterLayout};
 
 use super::super::bloom;
 use super::super::float::{ceil, exp, floor, ln, ln_sum};
 use super::super::multilevel::MultilevelPlan;
 use super::Odds;
-use super::reads::{self, Names};
+use super::reads::{self, LevelReads, Naming};
 
 /// All cells of a key have an item at the level or deeper: (1 − (1 − k/m)^s)^k, exactly.
-impl Names for SingleFilterLayout {
-    fn ln_names(&self, _: usize, reached: u64) -> f64 {
-        bloom::ln_partitioned(self.cells(), self.hashes(), reached)
-    }
+pub(in crate::plan) fn ln_names_of_cells(layout: SingleFilterLayout, reached: u64) -> f64 {
+    bloom::ln_partitioned(layout.cells(), layout.hashes(), reached)
+}
 
-    const STEP_BY_STEP: bool = false;
+fn ln_failure_by_level(table: &MultilevelPlan, layout: SingleFilterLayout) -> Vec<f64> {
+    reads::ln_failures(table, |_, below| ln_names_of_cells(layout, below))
+}
+
+/// The logarithm of the expected number of keys that fail.
+pub(in crate::plan) fn ln_failure_of_cells(table: &MultilevelPlan, layout: SingleFilterLayout) -> f64 {
+    ln_failure_by_level(table, layout).into_iter().fold(f64::NEG_INFINITY, ln_sum)
+}
+
+/// The extra reads of a hit, and the reads of a miss.
+pub(in crate::plan) fn extra_reads_of_cells(
+    table: &MultilevelPlan,
+    layout: SingleFilterLayout,
+) -> (f64, f64) {
+    let names = |reached| exp(ln_names_of_cells(layout, reached));
+    let of_level = |level| LevelReads::new(table, level, Naming::AtOnce, names);
+    let levels: Vec<LevelReads> = (0..table.layout().level_count()).map(of_level).collect();
+    let (extra_reads, reads_per_miss) = reads::expected(&levels, Naming::AtOnce);
+    (extra_reads / table.items() as f64, reads_per_miss)
 }
 
 pub(super) fn odds(table: &MultilevelPlan, layout: SingleFilterLayout) -> Odds {
-    let ln_failure_by_level = reads::ln_failures(table, |level, below| layout.ln_names(level, below));
-    let ln_failure = ln_failure_by_level.iter().copied().fold(f64::NEG_INFINITY, ln_sum);
-    let (extra_reads_per_hit, reads_per_miss) = reads::expected(table, &layout);
+    let ln_failure = ln_failure_of_cells(table, layout);
+    let (extra_reads_per_hit, reads_per_miss) = extra_reads_of_cells(table, layout);
     Odds {
-        ln_false_positive: layout.ln_names(0, table.items()),
+        ln_false_positive: ln_names_of_cells(layout, table.items()),
         ln_failure,
         ln_failure_exact: ln_failure,
-        failure_by_level: ln_failure_by_level.into_iter().map(exp).collect(),
+        failure_by_level: ln_failure_by_level(table, layout).into_iter().map(exp).collect(),
         extra_reads_per_hit,
         reads_per_miss,
     }
@@ -37,7 +55,7 @@ pub(super) fn odds(table: &MultilevelPlan, layout: SingleFilterLayout) -> Odds {
 /// If there are no cells or too many.
 pub fn hashes_for_false_positives(cells: u64, items: u64) -> Result<u32, LayoutError> {
     SingleFilterLayout::new(cells, 1)?;
-    Ok(fewest(cells, |layout| layout.ln_names(0, items.max(1))))
+    Ok(fewest(cells, |layout| ln_names_of_cells(layout, items.max(1))))
 }
 
 /// The number of hash functions that makes failures of keys at the first level rarest, by far the likeliest failures: about
@@ -66,7 +84,9 @@ pub fn hashes_for_false_positives(cells: u64, items: u64) -> Result<u32, LayoutE
 pub fn hashes_for_failures(cells: u64, table: &MultilevelPlan) -> Result<u32, LayoutError> {
     SingleFilterLayout::new(cells, 1)?;
     let first = &table.passed_on()[0];
-    Ok(fewest(cells, |layout| reads::ln_expectation_over_placed(first, |below| layout.ln_names(1, below))))
+    Ok(fewest(cells, |layout| {
+        reads::ln_expectation_over_placed(first, |below| ln_names_of_cells(layout, below))
+    }))
 }
 
 /// The single filter that the paper's appendix II-A proves to fail with probability at most (10/7)·n^−(c+1), whatever the table.

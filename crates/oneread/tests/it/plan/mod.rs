@@ -10,6 +10,7 @@ mod growing;
 mod moves;
 mod multilevel;
 mod probing;
+mod solve;
 mod store;
 mod summary;
 

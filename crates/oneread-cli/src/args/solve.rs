@@ -1,0 +1,269 @@
+//! The subcommands and flags of `oneread plan solve`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+use super::plan::{Files, Items, Output, Table, fraction, positive, whole};
+
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  oneread plan solve summary --items 10000 --levels 40000,10000,5000,2500,2500 --false-positive 0.00617 --failure 4.98e-12
+      the paper's odds in fewer bytes than the paper's
+  oneread plan solve table --items 10000 --level-count 5 --crisis 1e-12
+  oneread plan solve filter --items 1e6 --rate 0.001 --delete
+  oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --plot ram.svg
+  oneread plan solve map --entries 1e6 --entry-bytes 24
+
+What no layout can do is an error that says which target to relax, and by how much.")]
+pub(crate) enum Solve {
+    /// The multilevel hash table with the fewest buckets.
+    Table(Box<SolveTable>),
+    /// The smallest summary of a multilevel hash table.
+    Summary(Box<SolveSummary>),
+    /// The smallest filter that can do what it must.
+    Filter(SolveFilter),
+    /// The pages, levels and filters of a store.
+    Store(SolveStore),
+    /// The smallest map of fixed size in which entries come and go.
+    Map(SolveMap),
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread plan solve table --items 10000 --level-count 5 --crisis 1e-12
+  oneread plan solve table --items 10000 --level-count 8 --crisis 1e-12 --bucket-bytes 16 --bytes 400000
+  oneread plan solve table --items 8192 --level-count 6 --stash 1 --churn
+
+A table that is filled once has at most the odds of --crisis that any item finds no room, or at most --stash items
+expected without. With --churn items are deleted and others inserted, again and again.")]
+pub(crate) struct SolveTable {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    /// The most levels.
+    #[arg(long, value_name = "V", default_value_t = 5, allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) level_count: u64,
+    /// The slots of a bucket.
+    #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) slots: u64,
+    /// The most often that any item finds no room.
+    #[arg(
+        long,
+        value_name = "P",
+        allow_hyphen_values = true,
+        value_parser = fraction,
+        required_unless_present_any = ["sweep", "stash"],
+        conflicts_with = "churn",
+    )]
+    pub(crate) crisis: Option<f64>,
+    /// The most items expected without room, and so in the stash.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = positive, conflicts_with = "crisis")]
+    pub(crate) stash: Option<f64>,
+    /// Items are deleted and others inserted, again and again.
+    #[arg(long)]
+    pub(crate) churn: bool,
+    /// The most buckets for each item.
+    #[arg(long, value_name = "C", allow_hyphen_values = true, value_parser = positive, conflicts_with = "bytes")]
+    pub(crate) buckets_per_item: Option<f64>,
+    /// The most bytes of all buckets, each of --bucket-bytes.
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole, requires = "bucket_bytes")]
+    pub(crate) bytes: Option<u64>,
+    /// The bytes of a bucket.
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) bucket_bytes: Option<u64>,
+    /// Writes the layout as JSON, for `plan multilevel --layout`.
+    #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
+    pub(crate) layout_out: Option<PathBuf>,
+    /// Draws the buckets that it takes against the odds.
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A kind of summary.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum SummaryKind {
+    /// The smallest of all.
+    Any,
+    /// A sorted string of bits for each item.
+    Interpolation,
+    /// One filter of cells.
+    Single,
+    /// A filter for each level, perhaps with a list for the deepest.
+    Multiple,
+    /// A string for each slot; only with --extra-reads.
+    Page,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread plan solve summary --items 10000 --levels 40000,10000,5000,2500,2500 --kind multiple \\
+          --false-positive 0.00617 --failure 4.98e-12 --plot frontier.svg
+  oneread plan solve summary --items 10000 --levels 40000,10000,5000,2500,2500 \\
+          --false-positive 0.00617 --extra-reads 0.001
+
+--failure holds the probability that any key ever takes a second read, or finds no room, to a bound; --extra-reads the
+expected reads of a hit beyond the first, which takes far less. Failures are counted by the larger of the fields failure and
+failure_exact.")]
+pub(crate) struct SolveSummary {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    #[command(flatten)]
+    pub(crate) table: Table,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// The kind of summary.
+    #[arg(long, value_enum, default_value_t = SummaryKind::Any)]
+    pub(crate) kind: SummaryKind,
+    /// The most often that a level is named for an absent key.
+    #[arg(
+        long,
+        value_name = "P",
+        allow_hyphen_values = true,
+        value_parser = fraction,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) false_positive: Option<f64>,
+    /// The most often that any key fails, or finds no room.
+    #[arg(
+        long,
+        value_name = "P",
+        allow_hyphen_values = true,
+        value_parser = fraction,
+        required_unless_present_any = ["sweep", "extra_reads"],
+        conflicts_with = "extra_reads",
+    )]
+    pub(crate) failure: Option<f64>,
+    /// The most reads of a hit beyond the first, on average.
+    #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = fraction)]
+    pub(crate) extra_reads: Option<f64>,
+    /// The most bytes, with those of a bit for each bucket.
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) bytes: Option<u64>,
+    /// Draws the failures, or extra reads, against the bytes that they take.
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread plan solve filter --items 1e6 --rate 0.01
+  oneread plan solve filter --items 1e6 --rate 0.001 --one-page
+  oneread plan solve filter --items 1e6 --delete --sweep rate=1e-6..0.1 --log")]
+pub(crate) struct SolveFilter {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    /// The most often that a key which was not inserted is found.
+    #[arg(
+        long,
+        value_name = "P",
+        allow_hyphen_values = true,
+        value_parser = fraction,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) rate: Option<f64>,
+    /// Keys can be removed.
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// The number of keys need not be known: it grows.
+    #[arg(long)]
+    pub(crate) growth: bool,
+    /// Many threads can insert and look up at once.
+    #[arg(long)]
+    pub(crate) threads: bool,
+    /// A lookup reads one cache line.
+    #[arg(long)]
+    pub(crate) one_line: bool,
+    /// A lookup reads one page of 4 KiB.
+    #[arg(long)]
+    pub(crate) one_page: bool,
+    /// The most bytes.
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) bytes: Option<u64>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01
+  oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --ram-bytes 64e6
+      an error, which says what can be had with so much memory
+  oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --plot ram.svg")]
+pub(crate) struct SolveStore {
+    #[command(flatten)]
+    pub(crate) items: Items,
+    /// The bytes of a key.
+    #[arg(long, value_name = "B", default_value_t = 16, allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) key_bytes: u64,
+    /// The bytes of a value.
+    #[arg(
+        long,
+        value_name = "B",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) value_bytes: Option<u64>,
+    /// The most pages that a lookup of an absent key reads, on average.
+    #[arg(
+        long,
+        value_name = "R",
+        allow_hyphen_values = true,
+        value_parser = positive,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) reads_per_miss: Option<f64>,
+    /// The most memory.
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) ram_bytes: Option<u64>,
+    /// Draws the reads of a miss against the memory that they take.
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Example:
+  oneread plan solve map --entries 1e6 --entry-bytes 24 --level-count 6 --stash 2")]
+pub(crate) struct SolveMap {
+    /// How many entries are in the map at a time.
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) entries: Option<u64>,
+    /// The bytes of an entry, as it lies in memory.
+    #[arg(
+        long,
+        value_name = "B",
+        allow_negative_numbers = true,
+        value_parser = whole,
+        required_unless_present = "sweep",
+    )]
+    pub(crate) entry_bytes: Option<u64>,
+    /// The most memory.
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) bytes: Option<u64>,
+    /// The most entries expected in the stash [default: 1].
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = positive)]
+    pub(crate) stash: Option<f64>,
+    /// The most levels [default: 8].
+    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = whole)]
+    pub(crate) level_count: Option<u64>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

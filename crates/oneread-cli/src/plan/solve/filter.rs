@@ -1,0 +1,91 @@
+//! `oneread plan solve filter`.
+
+use anyhow::Result;
+use oneread::plan::solve::filter::{Layout, Needs, Planned, Targets};
+use oneread::plan::solve::{self, Solution};
+
+use super::super::report::Report;
+use super::super::sweep::Number;
+use super::super::{Subject, given};
+use super::{patiently, with_binds};
+use crate::args::plan::Output;
+use crate::args::solve::SolveFilter;
+
+impl Subject for SolveFilter {
+    fn output(&self) -> &Output {
+        &self.output
+    }
+
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![
+            ("items", Number::Whole(&mut self.items.number)),
+            ("rate", Number::Real(&mut self.rate)),
+            ("bytes", Number::Whole(&mut self.bytes)),
+        ]
+    }
+
+    fn report(&self) -> Result<Report> {
+        let needs = Needs {
+            delete: self.delete,
+            growth: self.growth,
+            threads: self.threads,
+            one_line: self.one_line,
+            one_page: self.one_page,
+        };
+        let (items, rate) = (self.items.given()?, given(self.rate, "rate")?);
+        let targets = Targets { items, rate, needs, bytes: self.bytes };
+        let Solution { best, binds, runners_up, .. } =
+            patiently("the smallest filter", || solve::filter(&targets))?;
+        let report = Report::new("sub-table").whole("items", "inserted", items).text(
+            "structure",
+            "the smallest that can do it",
+            best.structure,
+        );
+        let report = with_layout(report, best.layout)
+            .real("false_positive", "of absent keys", best.false_positive)
+            .whole("bits", "of the filter", best.bits)
+            .whole("bytes", "of the filter", best.byte_len())
+            .real("bits_per_key", "bits", best.bits_per_key())
+            .real("bits_over_optimum", "a key beyond log2(1/false_positive)", best.bits_over_optimum())
+            .real("lines_per_hit", "cache lines", best.lines_per_hit)
+            .real("lines_per_miss", "cache lines", best.lines_per_miss);
+        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+    }
+}
+
+/// Adds what the structure is made with.
+fn with_layout(report: Report, layout: Layout) -> Report {
+    match layout {
+        Layout::Bloom(layout) => report.whole("hashes", "a key", layout.hashes()),
+        Layout::Blocked(layout) => report.whole("blocks", "of 512 bits", layout.blocks()),
+        Layout::Counting(layout) => report
+            .whole("counters", "in all", layout.counters())
+            .whole("counter_bits", "a counter", layout.counter_bits())
+            .whole("hashes", "a key", layout.hashes()),
+        Layout::DLeft(layout) => {
+            let report = report.wholes("buckets", "buckets", layout.buckets());
+            match layout.pages() {
+                Some(pages) => report.whole("pages", "of 4 KiB, each with these buckets", pages),
+                None => report,
+            }
+        }
+        Layout::DLeftCounting(layout) => report
+            .whole("subtables", "in all", layout.subtables())
+            .whole("buckets_each", "of 128 bits", layout.buckets_each())
+            .whole("capacity", "keys a bucket", layout.capacity()),
+        Layout::Growing(layout) | Layout::GrowingDLeftCounting(layout) => {
+            report.whole("first_items", "of the first layer", layout.first_items())
+        }
+        _ => report,
+    }
+}
+
+fn row(planned: &Planned) -> Report {
+    Report::new("")
+        .text("structure", "", planned.structure)
+        .real("bits_per_key", "", planned.bits_per_key())
+        .real("false_positive", "", planned.false_positive)
+        .real("bits_over_optimum", "", planned.bits_over_optimum())
+        .real("lines_per_hit", "", planned.lines_per_hit)
+        .real("lines_per_miss", "", planned.lines_per_miss)
+}

@@ -1,0 +1,70 @@
+//! `oneread plan solve map`.
+
+use anyhow::Result;
+use oneread::plan::solve::map::{Layout, Planned, Targets};
+use oneread::plan::solve::{self, Solution};
+
+use super::super::report::Report;
+use super::super::sweep::Number;
+use super::super::{Subject, given, small, table};
+use super::table::moves;
+use super::{patiently, with_binds};
+use crate::args::plan::Output;
+use crate::args::solve::SolveMap;
+
+impl Subject for SolveMap {
+    fn output(&self) -> &Output {
+        &self.output
+    }
+
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![
+            ("entries", Number::Whole(&mut self.entries)),
+            ("entry_bytes", Number::Whole(&mut self.entry_bytes)),
+            ("bytes", Number::Whole(&mut self.bytes)),
+            ("stash", Number::Real(&mut self.stash)),
+            ("level_count", Number::Whole(&mut self.level_count)),
+        ]
+    }
+
+    fn report(&self) -> Result<Report> {
+        let usual = Targets::new(given(self.entries, "entries")?, given(self.entry_bytes, "entry-bytes")?);
+        let levels = self.level_count.map_or(Ok(usual.levels), |levels| small(levels, "level-count"))?;
+        let stash = self.stash.unwrap_or(usual.stash);
+        let targets = Targets { bytes: self.bytes, stash, levels, ..usual };
+        let Solution { best, binds, runners_up, .. } =
+            patiently("the smallest map", || solve::map(&targets))?;
+        let report = Report::new("level").whole("entries", "at a time", best.entries).text(
+            "structure",
+            "the smallest",
+            best.structure,
+        );
+        let report = match &best.layout {
+            Layout::Multilevel(layout) => {
+                let report = table::with_layout(report, layout);
+                let report = report.text("moves", "which entries move", moves(layout.moves()));
+                report.whole("stash", "room for entries", layout.stash())
+            }
+            _ => report,
+        };
+        let report = report
+            .whole("bytes", "of all places and their bits", best.bytes)
+            .real("bytes_per_entry", "bytes", best.bytes_per_entry())
+            .real("load", "entries for each place", best.load)
+            .real("expected_stash", "entries", best.expected_stash);
+        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+    }
+}
+
+fn row(planned: &Planned) -> Report {
+    let moving = match &planned.layout {
+        Layout::Multilevel(layout) => moves(layout.moves()),
+        _ => "none",
+    };
+    Report::new("")
+        .text("structure", "", planned.structure)
+        .text("moves", "", moving)
+        .whole("bytes", "", planned.bytes)
+        .real("load", "", planned.load)
+        .real("expected_stash", "", planned.expected_stash)
+}

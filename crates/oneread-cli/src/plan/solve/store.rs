@@ -1,0 +1,91 @@
+//! `oneread plan solve store`.
+
+use anyhow::Result;
+use oneread::plan::solve::store::{Planned, Targets};
+use oneread::plan::solve::{self, Solution};
+
+use super::super::plot::{self, Chart};
+use super::super::report::Report;
+use super::super::sweep::Number;
+use super::super::{Subject, given};
+use super::{around, frontier, patiently, with_binds};
+use crate::args::plan::Output;
+use crate::args::solve::SolveStore;
+
+impl Subject for SolveStore {
+    fn output(&self) -> &Output {
+        &self.output
+    }
+
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![
+            ("items", Number::Whole(&mut self.items.number)),
+            ("value_bytes", Number::Whole(&mut self.value_bytes)),
+            ("reads_per_miss", Number::Real(&mut self.reads_per_miss)),
+            ("ram_bytes", Number::Whole(&mut self.ram_bytes)),
+        ]
+    }
+
+    fn report(&self) -> Result<Report> {
+        let Solution { best, binds, runners_up, .. } = self.solve()?;
+        let filter_bytes: Vec<u64> = best.plan.filter_bytes().iter().copied().map(u64::from).collect();
+        let report = Report::new("level")
+            .whole("items", "stored", best.items)
+            .whole("page_bytes", "a page", best.page_bytes)
+            .whole("page_records", "a page has room for", best.page_records)
+            .real("ratio", "of a level to the one before", best.ratio)
+            .wholes("level_pages", "pages", &best.level_pages)
+            .wholes("filter_bytes", "a page, in memory", &filter_bytes)
+            .real("reads_per_hit", "reads", best.reads_per_hit)
+            .real("reads_per_miss", "reads", best.plan.reads_per_miss())
+            .whole("ram_bytes", "of filters and directory", best.ram_bytes)
+            .real("ram_bytes_per_key", "bytes", best.ram_bytes as f64 / best.items as f64)
+            .whole("disk_bytes", "of the file", best.disk_bytes);
+        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+    }
+
+    fn save(&self) -> Result<()> {
+        plot::write(self.plot.as_deref(), || Ok(vec![self.against_ram()?]))
+    }
+}
+
+impl SolveStore {
+    fn targets(&self) -> Result<Targets> {
+        Ok(Targets {
+            items: self.items.given()?,
+            key_bytes: self.key_bytes,
+            value_bytes: given(self.value_bytes, "value-bytes")?,
+            reads_per_miss: given(self.reads_per_miss, "reads-per-miss")?,
+            ram_bytes: self.ram_bytes,
+        })
+    }
+
+    fn solve(&self) -> Result<Solution<Planned>> {
+        let targets = self.targets()?;
+        patiently("the filters of a store", || solve::store(&targets))
+    }
+
+    fn against_ram(&self) -> Result<Chart> {
+        let targets = Targets { ram_bytes: None, ..self.targets()? };
+        let point = |planned: &Planned| (planned.ram_bytes as f64, planned.plan.reads_per_miss().ln());
+        let points = patiently("the frontier", || {
+            let values = around(targets.reads_per_miss, 3.0, 30);
+            let solved = values
+                .into_iter()
+                .filter_map(|reads_per_miss| solve::store(&Targets { reads_per_miss, ..targets }).ok());
+            Ok(solved.map(|solved| point(&solved.best)).collect())
+        })?;
+        let title = format!("Stores of {} records", targets.items);
+        let labels = ("bytes of memory", "reads of a miss");
+        Ok(frontier(title, labels, vec![("smallest".to_owned(), points)], point(&self.solve()?.best)))
+    }
+}
+
+fn row(planned: &Planned) -> Report {
+    Report::new("")
+        .real("ratio", "", planned.ratio)
+        .whole("ram_bytes", "", planned.ram_bytes)
+        .real("reads_per_hit", "", planned.reads_per_hit)
+        .real("reads_per_miss", "", planned.plan.reads_per_miss())
+        .real("without_room", "", planned.without_room)
+}

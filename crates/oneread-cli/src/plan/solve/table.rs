@@ -1,0 +1,148 @@
+//! `oneread plan solve table`.
+
+use anyhow::{Result, bail};
+use oneread::layout::{Keep, Moves};
+use oneread::plan::solve::table::{Odds, Planned, Targets};
+use oneread::plan::solve::{self, Solution};
+
+use super::super::layout_file::LayoutFile;
+use super::super::plot::{self, Chart};
+use super::super::report::Report;
+use super::super::sweep::Number;
+use super::super::{Subject, small, table as of_table};
+use super::{around, frontier, patiently, with_binds};
+use crate::args::plan::Output;
+use crate::args::solve::SolveTable;
+
+impl Subject for SolveTable {
+    fn output(&self) -> &Output {
+        &self.output
+    }
+
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![
+            ("items", Number::Whole(&mut self.items.number)),
+            ("crisis", Number::Real(&mut self.crisis)),
+            ("stash", Number::Real(&mut self.stash)),
+            ("buckets_per_item", Number::Real(&mut self.buckets_per_item)),
+        ]
+    }
+
+    fn report(&self) -> Result<Report> {
+        let Solution { best, binds, runners_up, .. } = self.solve()?;
+        let report = Report::new("level").whole("items", "at a time", best.items);
+        let report = of_table::with_layout(report, &best.layout)
+            .text("moves", "which items move", moves(best.layout.moves()))
+            .whole("buckets", "of all levels", best.layout.buckets())
+            .real("buckets_per_item", "buckets", best.buckets_per_item())
+            .real("load", "items for each slot", best.load())
+            .rare("expected_stash", "items without room", best.expected_stash, true);
+        let report = match &best.filled {
+            None => report.text("accuracy", "of the stash", "the limit for many buckets"),
+            Some(plan) => {
+                let reachable = |level| of_table::is_reachable(&best.layout, best.items, level);
+                let expected = plan.expected().iter().enumerate();
+                let expected: Vec<_> = expected.map(|(level, &items)| (items, reachable(level))).collect();
+                let report = report.rare_list("expected", "items", &expected).odds(
+                    "crisis_probability",
+                    "that any item finds no room",
+                    plan.crisis_probability(),
+                    plan.ln_crisis_probability(),
+                );
+                of_table::with_accuracy(report, plan)
+            }
+        };
+        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+    }
+
+    fn save(&self) -> Result<()> {
+        if self.layout_out.is_some() {
+            let layout = self.solve()?.best.layout;
+            LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
+                .write_to(self.layout_out.as_deref())?;
+        }
+        plot::write(self.plot.as_deref(), || Ok(vec![self.against_buckets()?]))
+    }
+}
+
+impl SolveTable {
+    fn targets(&self) -> Result<Targets> {
+        let items = self.items.given()?;
+        let odds = match (self.crisis, self.stash, self.churn) {
+            (Some(crisis), None, false) => Odds::Crisis(crisis),
+            (None, Some(stash), false) => Odds::Filled(stash),
+            (None, Some(stash), true) => Odds::Churn(stash),
+            (Some(_), None, true) => {
+                bail!("with --churn the target is the stash: give --stash, not --crisis")
+            }
+            (None, None, _) => bail!("--crisis is missing: give it, or --stash, or sweep over one of them"),
+            (Some(_), Some(_), _) => bail!("expected --crisis or --stash, found both: leave one out"),
+        };
+        let buckets = match (self.buckets_per_item, self.bytes, self.bucket_bytes) {
+            (Some(per_item), ..) => Some((per_item * items as f64) as u64),
+            (None, Some(_), Some(0)) => bail!("--bucket-bytes: expected 1 or more, found 0"),
+            (None, Some(bytes), Some(bucket)) => Some(bytes / bucket),
+            (None, ..) => None,
+        };
+        if buckets == Some(0) {
+            bail!("there is no room for a single bucket: allow more");
+        }
+        let (levels, slots) = (small(self.level_count, "level-count")?, small(self.slots, "slots")?);
+        Ok(Targets { items, levels, slots, buckets, odds })
+    }
+
+    fn solve(&self) -> Result<Solution<Planned>> {
+        let targets = self.targets()?;
+        patiently("the smallest table", || solve::table(&targets))
+    }
+
+    fn against_buckets(&self) -> Result<Chart> {
+        let targets = Targets { buckets: None, ..self.targets()? };
+        let (value, most) = match targets.odds {
+            Odds::Crisis(value) => (value, 1.0),
+            Odds::Filled(value) | Odds::Churn(value) => (value, targets.items as f64),
+            _ => bail!("these odds have no frontier"),
+        };
+        let with = |value| Targets {
+            odds: match targets.odds {
+                Odds::Filled(_) => Odds::Filled(value),
+                Odds::Churn(_) => Odds::Churn(value),
+                _ => Odds::Crisis(value),
+            },
+            ..targets
+        };
+        let decades = if most == 1.0 { 6.0 } else { 2.0 };
+        let points = patiently("the frontier", || {
+            let values = around(value, decades, 6).into_iter().filter(|value| *value < most);
+            let solved = values.filter_map(|value| Some((value, solve::table(&with(value)).ok()?)));
+            Ok(solved.map(|(value, solved)| (solved.best.layout.buckets() as f64, value.ln())).collect())
+        })?;
+        let label = if most == 1.0 { "that any item finds no room" } else { "items in the stash" };
+        let here = (self.solve()?.best.layout.buckets() as f64, value.ln());
+        let title = format!("The smallest tables of {} items, {} levels", targets.items, targets.levels);
+        Ok(frontier(title, ("buckets", label), vec![("smallest".to_owned(), points)], here))
+    }
+}
+
+/// Which items move, in a word.
+pub(super) const fn moves(moves: Moves) -> &'static str {
+    match moves {
+        Moves::None => "none",
+        Moves::SecondChance => "second-chance",
+        Moves::Hints(_) => "hints",
+        Moves::Both(_) => "second-chance and hints",
+        Moves::Restricted(restriction) => match restriction.keep {
+            Keep::Random => "restricted, random",
+            Keep::Greedy(_) => "restricted, greedy",
+        },
+        _ => "other",
+    }
+}
+
+fn row(planned: &Planned) -> Report {
+    Report::new("")
+        .text("moves", "", moves(planned.layout.moves()))
+        .whole("level_count", "", planned.layout.level_count() as u64)
+        .whole("buckets", "", planned.layout.buckets())
+        .real("expected_stash", "", planned.expected_stash)
+}

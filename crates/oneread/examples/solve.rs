@@ -1,0 +1,65 @@
+//! From targets to structures: state what a table and its summary are to keep to, and build what the solvers find.
+//!
+//! Run it with `cargo run --release -p oneread --example solve`.
+
+use oneread::filter::DLeftCountingFilter;
+use oneread::plan::solve::filter::{self, Needs};
+use oneread::plan::solve::summary::{Goal, Targets};
+use oneread::plan::solve::{self, map, table};
+use oneread::summary::Summarized;
+use oneread::table::MultilevelTable;
+
+const ITEMS: u64 = 10_000;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A table in which one item of ten thousand finds no room once in 10^12 times, in the fewest buckets.
+    let targets =
+        table::Targets { items: ITEMS, levels: 6, slots: 1, buckets: None, odds: table::Odds::Crisis(1e-12) };
+    let planned = solve::table(&targets)?.best;
+    println!("levels {:?}: {:.2} buckets an item", planned.layout.levels(), planned.buckets_per_item());
+    let planned = planned.filled.ok_or("a table that is filled once")?;
+
+    // The smallest summary of it, with which a lookup reads one bucket and a thousandth, or a hundredth if the key is absent.
+    let goal = Goal::Average { extra_reads: 0.001 };
+    let solution = solve::summary(&planned, &Targets { false_positive: 0.01, goal, bytes: None }, None)?;
+    println!("{}: {} bytes, with a bit a bucket", solution.best.kind().name(), solution.best.total_bytes());
+
+    // One call from the plan to the structure.
+    let plan = solution.best.summary().ok_or("a summary with a bit a bucket")?;
+    let mut map = Summarized::from_plan_with_seed(plan, 1)?;
+    for key in 0..ITEMS {
+        map.insert(key, ()).expect("no room once in 1e12 tables");
+    }
+    assert!((0..ITEMS).all(|key| map.contains_key(&key)));
+    assert!((ITEMS..20 * ITEMS).all(|key| !map.contains_key(&key)));
+    let measured = map.stats().measured;
+    println!("reads a hit {:.5}, a miss {:.5}", measured.reads_per_hit(), measured.reads_per_miss());
+
+    // A filter whose keys can be removed, whichever is the smallest.
+    let needs = Needs { delete: true, ..Needs::default() };
+    let best = solve::filter(&filter::Targets { items: ITEMS, rate: 0.001, needs, bytes: None })?.best;
+    println!("{}: {:.1} bits a key", best.structure, best.bits_per_key());
+    if let filter::Layout::DLeftCounting(layout) = best.layout {
+        let mut filter = DLeftCountingFilter::with_seed(layout, 1)?;
+        filter.insert("a key")?;
+        filter.remove("a key")?;
+        assert!(!filter.contains("a key"));
+    }
+
+    // A map of fixed size in which entries come and go.
+    let best = solve::map(&map::Targets::new(ITEMS, 16))?.best;
+    println!(
+        "{}: {:.1} bytes an entry of 16, stash {:.2}",
+        best.structure,
+        best.bytes_per_entry(),
+        best.expected_stash
+    );
+    if let map::Layout::Multilevel(layout) = best.layout {
+        let mut table = MultilevelTable::with_seed(layout, 1)?;
+        for key in 0..ITEMS {
+            table.insert(key, key).expect("room");
+        }
+        assert_eq!(table.get(&42), Some(&42));
+    }
+    Ok(())
+}

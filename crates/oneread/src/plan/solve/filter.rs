@@ -1,0 +1,386 @@
+//! The smallest filter that can do what it must.
+
+use alloc::vec::Vec;
+use core::f64::consts::LN_2;
+
+use crate::layout::{
+    BlockedLayout, BloomLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, LayoutError,
+    check_fraction,
+};
+use crate::plan::error::check;
+use crate::plan::float::{ceil, exp, ln, ln_1p};
+use crate::plan::{blocked, bloom, counting, dleft, dleft_counting, growing};
+
+use super::{Relax, Solution, Target, Unsolved, rounded_up};
+
+/// What a filter is to keep to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Targets {
+    /// The keys.
+    pub items: u64,
+    /// The most often that a key which was not inserted is found.
+    pub rate: f64,
+    /// What the filter must be able to do.
+    pub needs: Needs,
+    /// The most bytes; none for as many as it takes.
+    pub bytes: Option<u64>,
+}
+
+/// What a filter must be able to do, beside telling what is not in a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Needs {
+    /// Keys can be removed.
+    pub delete: bool,
+    /// The number of keys need not be known: it grows, at the same rate.
+    pub growth: bool,
+    /// Many threads can insert and look up at once.
+    pub threads: bool,
+    /// A lookup reads one cache line.
+    pub one_line: bool,
+    /// A lookup reads one page of 4 KiB, so that it can be in a file.
+    pub one_page: bool,
+}
+
+impl Needs {
+    /// What is asked for and not there.
+    fn missing(self, can: Self) -> Vec<Target> {
+        let needs = [
+            (self.delete, can.delete, Target::Deletion),
+            (self.growth, can.growth, Target::Growth),
+            (self.threads, can.threads, Target::Threads),
+            (self.one_line, can.one_line, Target::OneLine),
+            (self.one_page, can.one_page || can.one_line, Target::OnePage),
+        ];
+        needs.into_iter().filter(|(asked, can, _)| *asked && !can).map(|(.., target)| target).collect()
+    }
+
+    /// The same without one of them.
+    fn without(self, target: Target) -> Self {
+        match target {
+            Target::Deletion => Self { delete: false, ..self },
+            Target::Growth => Self { growth: false, ..self },
+            Target::Threads => Self { threads: false, ..self },
+            Target::OneLine => Self { one_line: false, ..self },
+            _ => Self { one_page: false, ..self },
+        }
+    }
+}
+
+/// The layout of a filter of any kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Of a [`BloomFilter`](crate::filter::BloomFilter).
+    Bloom(BloomLayout),
+    /// Of a [`BlockedBloomFilter`](crate::filter::BlockedBloomFilter).
+    Blocked(BlockedLayout),
+    /// Of a [`CountingBloomFilter`](crate::filter::CountingBloomFilter).
+    Counting(CountingLayout),
+    /// Of a [`DLeftFilter`](crate::filter::DLeftFilter).
+    DLeft(DLeftLayout),
+    /// Of a [`DLeftCountingFilter`](crate::filter::DLeftCountingFilter).
+    DLeftCounting(DLeftCountingLayout),
+    /// Of a [`GrowingFilter`](crate::filter::GrowingFilter).
+    Growing(GrowingLayout),
+    /// Of a [`GrowingDLeftCountingFilter`](crate::filter::GrowingDLeftCountingFilter).
+    GrowingDLeftCounting(GrowingLayout),
+}
+
+/// A filter, planned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Planned {
+    /// Its layout.
+    pub layout: Layout,
+    /// The type of the library that takes it; with `threads`, the one for many threads.
+    pub structure: &'static str,
+    /// The keys it was planned for.
+    pub items: u64,
+    /// The bits of the filter with all keys in it.
+    pub bits: u64,
+    /// How often a key that was not inserted is found then.
+    pub false_positive: f64,
+    /// The expected cache lines that a lookup reads, of a key that is there and of one that is not.
+    pub lines_per_hit: f64,
+    /// See [`lines_per_hit`](Self::lines_per_hit).
+    pub lines_per_miss: f64,
+    /// What it can do.
+    pub can: Needs,
+}
+
+impl Planned {
+    /// The bits for each key.
+    #[must_use]
+    pub fn bits_per_key(&self) -> f64 {
+        self.bits as f64 / self.items as f64
+    }
+
+    /// The bits for each key beyond log2(1/ε), which no filter that errs at the rate ε can do without.
+    #[must_use]
+    pub fn bits_over_optimum(&self) -> f64 {
+        self.bits_per_key() + ln(self.false_positive) / LN_2
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn byte_len(&self) -> u64 {
+        self.bits.div_ceil(8)
+    }
+}
+
+/// The bits of a cache line.
+const LINE_BITS: u64 = 512;
+
+/// The bits of a page.
+const PAGE_BITS: u64 = 8 * DLeftLayout::PAGE_BYTES;
+
+/// A kind of filter.
+struct Candidate {
+    /// What it can do; on one line or page, whatever its size.
+    can: Needs,
+    plan: fn(u64, f64) -> Result<Planned, LayoutError>,
+    /// Whether it is planned in no time.
+    is_fast: bool,
+}
+
+const NOTHING: Needs =
+    Needs { delete: false, growth: false, threads: false, one_line: false, one_page: false };
+
+/// All kinds of filters. A new kind is a [`Layout`], an entry here, and its function below.
+const CANDIDATES: [Candidate; 7] = [
+    Candidate { can: Needs { threads: true, ..NOTHING }, plan: of_bloom, is_fast: true },
+    Candidate {
+        can: Needs { threads: true, one_line: true, one_page: true, ..NOTHING },
+        plan: of_blocked,
+        is_fast: true,
+    },
+    Candidate { can: Needs { delete: true, ..NOTHING }, plan: of_counting, is_fast: true },
+    Candidate { can: Needs { threads: true, one_page: true, ..NOTHING }, plan: of_dleft, is_fast: false },
+    Candidate { can: Needs { delete: true, ..NOTHING }, plan: of_dleft_counting, is_fast: false },
+    Candidate { can: Needs { growth: true, ..NOTHING }, plan: of_growing, is_fast: true },
+    Candidate {
+        can: Needs { delete: true, growth: true, ..NOTHING },
+        plan: of_growing_dleft_counting,
+        is_fast: true,
+    },
+];
+
+/// The smallest filter among all of the library that meets the targets.
+///
+/// # What is smallest
+/// Of Bloom filters the fewest bits; of blocked ones the fewest blocks; of d-left filters to within .01% of the bits, and .1% where they
+/// can delete. D-left filters are planned by their limit for many buckets, and those that can delete for
+/// [20 turnovers](dleft_counting::LIFE). A growing filter is planned with a first layer for all keys; after growing it takes more. The cache lines
+/// are those of a Bloom filter's probes, each on a line of its own, and a miss ends at the first bit that is not set.
+///
+/// # Errors
+/// If the rate is not between 0 and 1, or if there are no items or too many; if the targets exclude each other.
+///
+/// # Example
+/// ```
+/// use oneread::plan::solve::{self, filter::{Needs, Targets}};
+///
+/// let targets = Targets { items: 1_000_000, rate: 0.01, needs: Needs::default(), bytes: None };
+/// assert_eq!(solve::filter(&targets)?.best.structure, "BloomFilter");
+/// let delete = Needs { delete: true, ..Needs::default() };
+/// let deleting = solve::filter(&Targets { needs: delete, ..targets })?.best;
+/// assert_eq!(deleting.structure, "DLeftCountingFilter");
+/// assert!(deleting.bits_per_key() < 20.0);
+/// # Ok::<(), oneread::plan::solve::Unsolved>(())
+/// ```
+pub fn filter(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
+    let Targets { items, rate, needs, bytes } = *targets;
+    check_fraction("rate", rate)?;
+    check("items", items as f64, 1.0, crate::layout::MOST_PLACES as f64)?;
+    let mut found = candidates(items, rate, needs);
+    let most = bytes.unwrap_or(u64::MAX);
+    if found.first().is_none_or(|best| best.byte_len() > most) {
+        return Err(Unsolved::Infeasible(relaxed(targets, found.first())));
+    }
+    found.retain(|planned| planned.byte_len() <= most);
+    let mut best = found.remove(0);
+    for planned in found.iter_mut().chain([&mut best]) {
+        planned.structure = structure(planned.layout, needs.threads);
+    }
+    // What it could do without: there is a smaller one. That is a Bloom filter, if any, or one that is found as fast.
+    let mut binds = Vec::from([Target::FalsePositive]);
+    let fast = CANDIDATES.iter().filter(|candidate| candidate.is_fast);
+    for planned in fast.filter_map(|candidate| (candidate.plan)(items, rate).ok()) {
+        let missing = if planned.bits < best.bits { needs.missing(planned.can) } else { Vec::new() };
+        for target in missing {
+            if !binds.contains(&target) {
+                binds.push(target);
+            }
+        }
+    }
+    Ok(Solution { best, binds, runners_up: found })
+}
+
+/// All that can do what they must at a rate, the smallest first.
+fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<Planned> {
+    // No filter has fewer bits; a small one is on one line or page, whatever its kind.
+    let least_bits = -(items as f64) * ln(rate) / LN_2;
+    let (one_line, one_page) = (least_bits <= LINE_BITS as f64, least_bits <= PAGE_BITS as f64);
+    let may = |can: Needs| {
+        let can = Needs { one_line: can.one_line || one_line, one_page: can.one_page || one_page, ..can };
+        needs.missing(can).is_empty()
+    };
+    let candidates = CANDIDATES.iter().filter(|candidate| may(candidate.can));
+    let mut all: Vec<Planned> =
+        candidates.filter_map(|candidate| (candidate.plan)(items, rate).ok()).collect();
+    // What could not be planned at this rate, or errs more often by rounding, is left out.
+    all.retain(|planned| planned.false_positive <= rate && needs.missing(planned.can).is_empty());
+    all.sort_by_key(|planned| planned.bits);
+    all
+}
+
+/// Which target to relax, given the smallest that has more bytes than allowed, if there is any.
+fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
+    let Targets { items, rate, needs, bytes } = *targets;
+    let most = bytes.unwrap_or(u64::MAX);
+    let mut relax = Vec::new();
+    if let (Some(asked), Some(planned)) = (bytes, smallest) {
+        let possible = planned.byte_len() as f64;
+        relax.push(Relax { target: Target::Bytes, asked: asked as f64, possible });
+    }
+    // One need less.
+    for target in needs.missing(NOTHING) {
+        let fewer = needs.without(target);
+        if candidates(items, rate, fewer).iter().any(|planned| planned.byte_len() <= most) {
+            relax.push(Relax { target, asked: 1.0, possible: 0.0 });
+        }
+    }
+    // A higher rate: bytes fall as it rises. D-left filters hardly shrink with it, and take seconds to be planned.
+    let serves = |ln_rate: f64| {
+        CANDIDATES.iter().filter(|candidate| candidate.is_fast || needs.delete && !needs.growth).any(
+            |candidate| {
+                (candidate.plan)(items, exp(ln_rate))
+                    .is_ok_and(|planned| planned.byte_len() <= most && needs.missing(planned.can).is_empty())
+            },
+        )
+    };
+    let (mut low, mut high) = (ln(rate), ln(0.999));
+    if low < high && serves(high) {
+        const PRECISION: f64 = 1e-3;
+        while high - low > PRECISION {
+            let middle = low + (high - low) / 2.0;
+            *(if serves(middle) { &mut high } else { &mut low }) = middle;
+        }
+        relax.push(Relax { target: Target::FalsePositive, asked: rate, possible: rounded_up(exp(high)) });
+    }
+    relax
+}
+
+const fn structure(layout: Layout, threads: bool) -> &'static str {
+    match (layout, threads) {
+        (Layout::Bloom(_), false) => "BloomFilter",
+        (Layout::Bloom(_), true) => "AtomicBloomFilter",
+        (Layout::Blocked(_), false) => "BlockedBloomFilter",
+        (Layout::Blocked(_), true) => "AtomicBlockedBloomFilter",
+        (Layout::DLeft(_), false) => "DLeftFilter",
+        (Layout::DLeft(_), true) => "AtomicDLeftFilter",
+        (Layout::Counting(_), _) => "CountingBloomFilter",
+        (Layout::DLeftCounting(_), _) => "DLeftCountingFilter",
+        (Layout::Growing(_), _) => "GrowingFilter",
+        (Layout::GrowingDLeftCounting(_), _) => "GrowingDLeftCountingFilter",
+    }
+}
+
+/// A filter whose lookups read so many places, each on a line of its own, hit and miss.
+fn planned(
+    layout: Layout,
+    (items, bits): (u64, u64),
+    false_positive: f64,
+    lines: (f64, f64),
+    can: Needs,
+) -> Planned {
+    // No more lines than there are.
+    let most = ceil(bits as f64 / LINE_BITS as f64);
+    let can = Needs {
+        one_line: can.one_line || bits <= LINE_BITS,
+        one_page: can.one_page || bits <= PAGE_BITS,
+        ..can
+    };
+    Planned {
+        layout,
+        structure: structure(layout, false),
+        items,
+        bits,
+        false_positive,
+        lines_per_hit: lines.0.min(most),
+        lines_per_miss: lines.1.min(most),
+        can,
+    }
+}
+
+/// The probes of a hit, all; and of a miss, up to the first of a place that is not set.
+fn probes(hashes: u32, fill: f64) -> (f64, f64) {
+    let found = exp(f64::from(hashes) * ln(fill));
+    (f64::from(hashes), (1.0 - found) / (1.0 - fill))
+}
+
+fn of_bloom(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = bloom::for_rate(items, rate)?;
+    let lines = probes(layout.hashes(), bloom::expected_fill(layout, items));
+    let can = Needs { threads: true, ..Needs::default() };
+    let false_positive = bloom::false_positive_probability(layout, items);
+    Ok(planned(Layout::Bloom(layout), (items, layout.bits()), false_positive, lines, can))
+}
+
+fn of_blocked(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = blocked::for_rate(items, rate)?;
+    let can = Needs { threads: true, one_line: true, one_page: true, ..Needs::default() };
+    let false_positive = blocked::false_positive_probability(layout, items);
+    Ok(planned(Layout::Blocked(layout), (items, layout.bits()), false_positive, (1.0, 1.0), can))
+}
+
+fn of_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    /// At the planned load, fewer than one counter in 10^13 sticks.
+    const COUNTER_BITS: u32 = 4;
+    let layout = counting::for_rate(items, rate, COUNTER_BITS)?;
+    let fill = exp(f64::from(layout.hashes()) * items as f64 * ln_1p(-1.0 / layout.counters() as f64));
+    let lines = probes(layout.hashes(), 1.0 - fill);
+    let can = Needs { delete: true, ..Needs::default() };
+    let false_positive = counting::false_positive_probability(layout, items);
+    Ok(planned(Layout::Counting(layout), (items, layout.bits()), false_positive, lines, can))
+}
+
+fn of_dleft(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = dleft::for_rate(items, rate)?;
+    let load = items as f64 / layout.total_buckets() as f64;
+    let plan = dleft::plan(layout, load).map_err(|_| LayoutError::OutOfReach { rate, items })?;
+    let lines = layout.buckets().len() as f64;
+    let can = Needs { threads: true, one_page: layout.pages().is_some(), ..Needs::default() };
+    Ok(planned(Layout::DLeft(layout), (items, layout.bits()), plan.false_positive, (lines, lines), can))
+}
+
+fn of_dleft_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = dleft_counting::for_rate(items, rate, dleft_counting::LIFE)?;
+    let load = items as f64 / layout.total_buckets() as f64;
+    let false_positive = dleft_counting::false_positive(layout, load, dleft_counting::LIFE)
+        .map_err(|_| LayoutError::OutOfReach { rate, items })?;
+    let lines = f64::from(layout.subtables());
+    let can = Needs { delete: true, ..Needs::default() };
+    Ok(planned(Layout::DLeftCounting(layout), (items, layout.bits()), false_positive, (lines, lines), can))
+}
+
+fn of_growing(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = GrowingLayout::new(items, rate)?;
+    let layer = growing::layer(layout, 0)?;
+    let lines = probes(layer.hashes(), bloom::expected_fill(layer, items));
+    let can = Needs { growth: true, ..Needs::default() };
+    let false_positive = growing::false_positive_probability(layout, items)?;
+    Ok(planned(Layout::Growing(layout), (items, growing::bits(layout, items)?), false_positive, lines, can))
+}
+
+fn of_growing_dleft_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = GrowingLayout::new(items, rate)?;
+    let (layer, _) = dleft_counting::layer(layout, 0)?;
+    let load = items as f64 / layer.total_buckets() as f64;
+    let false_positive = dleft_counting::false_positive(layer, load, dleft_counting::LIFE)
+        .map_err(|_| LayoutError::OutOfReach { rate, items })?;
+    let lines = f64::from(layer.subtables());
+    let can = Needs { delete: true, growth: true, ..Needs::default() };
+    let layout = Layout::GrowingDLeftCounting(layout);
+    Ok(planned(layout, (items, layer.bits()), false_positive, (lines, lines), can))
+}

@@ -1,0 +1,220 @@
+//! The smallest map of fixed size.
+
+use alloc::vec::Vec;
+
+use crate::layout::{LayoutError, MultilevelLayout};
+use crate::plan::error::check;
+use crate::plan::float::exp;
+
+use super::table::{self, Odds};
+use super::{Relax, Solution, Target, Unsolved, rounded_up};
+
+/// What a map is to keep to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Targets {
+    /// The entries, in the map at a time; they come and go.
+    pub entries: u64,
+    /// The bytes of a place for one: those of `Option<(K, V)>`.
+    pub entry_bytes: u64,
+    /// The most memory, in bytes; none for as much as it takes.
+    pub bytes: Option<u64>,
+    /// The most entries that are expected in the stash.
+    pub stash: f64,
+    /// The most levels, and so the most buckets that a lookup reads.
+    pub levels: u32,
+}
+
+impl Targets {
+    /// Up to one entry in the stash, and up to eight levels.
+    #[must_use]
+    pub const fn new(entries: u64, entry_bytes: u64) -> Self {
+        Self { entries, entry_bytes, bytes: None, stash: 1.0, levels: 8 }
+    }
+}
+
+/// The layout of a map of any kind. (One kind today; a map of buckets of a cache line would be another.)
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Of a [`MultilevelTable`](crate::table::MultilevelTable).
+    Multilevel(MultilevelLayout),
+}
+
+/// A map, planned.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Planned {
+    /// Its layout, with a stash that is full once in 10^12 looks at it.
+    pub layout: Layout,
+    /// The type of the library that takes it.
+    pub structure: &'static str,
+    /// The entries it was planned for.
+    pub entries: u64,
+    /// All bytes: places, their bits, and the stash.
+    pub bytes: u64,
+    /// The entries for each place.
+    pub load: f64,
+    /// The entries that are expected in the stash.
+    pub expected_stash: f64,
+}
+
+impl Planned {
+    /// The bytes for each entry.
+    #[must_use]
+    pub fn bytes_per_entry(&self) -> f64 {
+        self.bytes as f64 / self.entries as f64
+    }
+}
+
+/// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever their bytes.
+type Candidate = fn(&Targets) -> Result<Vec<Planned>, Unsolved>;
+
+/// All kinds of maps. A new kind is a [`Layout`], one more entry here, and its function below.
+const CANDIDATES: [Candidate; 1] = [multilevel];
+
+/// The smallest map of fixed size in which entries come and go.
+///
+/// # What is smallest
+/// As [`table`](super::table()) under churn. The size of the stash is that of a Poisson distribution, which simulated stashes
+/// have to within a test.
+///
+/// # Errors
+/// If there are no entries, bytes or levels, or too many; if the targets exclude each other.
+///
+/// # Example
+/// ```
+/// use oneread::plan::solve::{self, map::Targets};
+///
+/// // A hundred thousand entries of 24 bytes.
+/// let best = solve::map(&Targets::new(100_000, 24))?.best;
+/// assert!(best.load > 0.5 && best.expected_stash <= 1.0);
+/// // They take at least 2.4 million bytes.
+/// let targets = Targets { bytes: Some(2_400_000), ..Targets::new(100_000, 24) };
+/// assert!(solve::map(&targets).is_err());
+/// # Ok::<(), oneread::plan::solve::Unsolved>(())
+/// ```
+pub fn map(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
+    /// No entry is as large as an address space.
+    const MOST_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
+    check("bytes of an entry", targets.entry_bytes as f64, 1.0, MOST_ENTRY_BYTES)?;
+    let mut found: Vec<Planned> = Vec::new();
+    for candidate in CANDIDATES {
+        found.extend(candidate(targets)?);
+    }
+    found.sort_by_key(|planned| planned.bytes);
+    let most = targets.bytes.unwrap_or(u64::MAX);
+    if found.first().is_none_or(|best| best.bytes > most) {
+        return Err(Unsolved::Infeasible(relaxed(targets, found.first())));
+    }
+    found.retain(|planned| planned.bytes <= most);
+    let best = found.remove(0);
+    let mut binds = Vec::from([Target::Stash]);
+    match &best.layout {
+        Layout::Multilevel(layout) if layout.level_count() == targets.levels as usize => {
+            binds.push(Target::Levels);
+        }
+        Layout::Multilevel(_) => {}
+    }
+    Ok(Solution { best, binds, runners_up: found })
+}
+
+/// Multilevel tables, the smallest first, whatever their bytes.
+fn multilevel(targets: &Targets) -> Result<Vec<Planned>, Unsolved> {
+    let solution = match table::table(&table(targets)) {
+        Ok(solution) => solution,
+        Err(Unsolved::Infeasible(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let planned = |table: &table::Planned| -> Result<Planned, LayoutError> {
+        let layout = table.layout.clone().with_stash(stash_room(table.expected_stash))?;
+        let places = u128::from(layout.capacity() + u64::from(layout.stash()));
+        let beside = u128::from(layout.occupancy_bytes() + layout.hint_bytes());
+        let bytes = places * u128::from(targets.entry_bytes) + beside;
+        Ok(Planned {
+            structure: "MultilevelTable",
+            entries: targets.entries,
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            load: table.load(),
+            expected_stash: table.expected_stash,
+            layout: Layout::Multilevel(layout),
+        })
+    };
+    let all = [&solution.best].into_iter().chain(&solution.runners_up);
+    Ok(all.map(planned).collect::<Result<_, _>>()?)
+}
+
+const fn table(targets: &Targets) -> table::Targets {
+    table::Targets {
+        items: targets.entries,
+        levels: targets.levels,
+        slots: 1,
+        buckets: None,
+        odds: Odds::Churn(targets.stash),
+    }
+}
+
+/// The room of a stash that a Poisson number with this mean exceeds once in 10^12, and one more; at least one.
+fn stash_room(mean: f64) -> u32 {
+    const FULL: f64 = 1e-12;
+    /// Above this the first term is no float, and far more than there should be in a stash.
+    const MOST_MEAN: f64 = 600.0;
+    if mean > MOST_MEAN {
+        return MultilevelLayout::MOST_STASH;
+    }
+    let (mut probability, mut items) = (exp(-mean), 0u32);
+    // Behind the mean terms fall, and their sum is below a geometric series.
+    loop {
+        let ratio = mean / f64::from(items + 1);
+        if ratio < 0.5 && 2.0 * probability * ratio < FULL {
+            return items.max(1);
+        }
+        items += 1;
+        probability *= ratio;
+    }
+}
+
+/// Which target to relax, given the smallest map without a limit on its bytes, if there is any.
+fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
+    let mut relax = Vec::new();
+    let most = targets.bytes.unwrap_or(u64::MAX);
+    if let (Some(asked), Some(planned)) = (targets.bytes, smallest) {
+        let (asked, possible) = (asked as f64, planned.bytes as f64);
+        relax.push(Relax { target: Target::Bytes, asked, possible });
+    }
+    let bytes = |targets: &Targets| {
+        let found = multilevel(targets).ok()?;
+        found.iter().map(|planned| planned.bytes).min()
+    };
+    let most_levels = MultilevelLayout::MOST_LEVELS as u32;
+    let levels = (targets.levels + 1..=most_levels.min(targets.levels + 16))
+        .find(|&levels| bytes(&Targets { levels, ..*targets }).is_some_and(|bytes| bytes <= most));
+    if let Some(levels) = levels {
+        let (asked, possible) = (targets.levels.into(), levels.into());
+        relax.push(Relax { target: Target::Levels, asked, possible });
+    }
+    // A larger stash, as long as it is a small part of all.
+    const MOST_PART: f64 = 0.01;
+    let serves = |stash: f64| bytes(&Targets { stash, ..*targets }).is_some_and(|bytes| bytes <= most);
+    let (mut low, mut high) = (targets.stash, MOST_PART * targets.entries as f64);
+    if low < high && serves(high) {
+        while high / low > 1.001 {
+            let middle = crate::plan::float::sqrt(low * high);
+            *(if serves(middle) { &mut high } else { &mut low }) = middle;
+        }
+        relax.push(Relax { target: Target::Stash, asked: targets.stash, possible: rounded_up(high) });
+    }
+    relax
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stash_has_room_for_all_but_one_look_in_a_trillion() {
+        // Pr(Poisson(1) > 14) = 3.0e-13, and > 13 is 4.6e-12; Pr(Poisson(10) > 36) is 4.4e-11, far above.
+        assert_eq!(stash_room(1.0), 14);
+        assert!(stash_room(10.0) > 36);
+        assert_eq!(stash_room(0.0), 1);
+    }
+}

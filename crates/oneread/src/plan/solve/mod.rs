@@ -1,0 +1,252 @@
+//! The planner turned round: state the targets, get the smallest layout that meets them.
+//!
+//! | function | given | finds |
+//! | --- | --- | --- |
+//! | [`table()`] | items, and the odds that one finds no room | the sizes of the levels, and which items move |
+//! | [`summary()`] | a planned table, false positives, and failures or extra reads | the smallest summary of each kind |
+//! | [`filter()`] | items, a rate, and what the filter must be able to do | the smallest structure that can |
+//! | [`store()`] | items, the bytes of a record, and reads of a miss | pages, levels and filters of a store |
+//! | [`map()`] | entries, their bytes, and the memory | the table that holds them under churn |
+//!
+//! Each returns a [`Solution`]: the best, the targets that keep it from being smaller, and the runners-up; or
+//! [`Unsolved`], which says which target to relax and by how much.
+//!
+//! # What is exact
+//! A search evaluates its candidates by the same functions that plan a layout, never by an approximation of them, so that a
+//! solution meets its targets by the calculators. Where a function is known to fall as a size grows it is searched by halving; where it is not,
+//! as with the number of hash functions, all are tried. Each function's docs say in which sense its answer is the smallest.
+
+pub mod filter;
+pub mod map;
+pub mod store;
+pub mod summary;
+pub mod table;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::OutOfRange;
+use crate::layout::LayoutError;
+
+pub use filter::filter;
+pub use map::map;
+pub use store::store;
+pub use summary::summary;
+pub use table::table;
+
+/// What a solver was asked to keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Target {
+    /// How often an absent key is taken for one that is there.
+    FalsePositive,
+    /// The probability that any stored key ever takes a second read, or finds no room.
+    Failure,
+    /// The expected reads of a hit beyond the first.
+    ExtraReads,
+    /// The expected reads of a miss.
+    ReadsPerMiss,
+    /// The probability that any item finds no room.
+    Crisis,
+    /// The expected items in the stash.
+    Stash,
+    /// The number of levels.
+    Levels,
+    /// The buckets for each item.
+    BucketsPerItem,
+    /// The memory, in bytes.
+    Bytes,
+    /// That keys can be removed.
+    Deletion,
+    /// That the number of keys need not be known.
+    Growth,
+    /// That many threads can use it at once.
+    Threads,
+    /// That a lookup reads one cache line.
+    OneLine,
+    /// That a lookup reads one page.
+    OnePage,
+}
+
+impl Target {
+    /// A name for it, as in a sentence or a field: "`false_positive`", "failure", …
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FalsePositive => "false_positive",
+            Self::Failure => "failure",
+            Self::ExtraReads => "extra_reads",
+            Self::ReadsPerMiss => "reads_per_miss",
+            Self::Crisis => "crisis",
+            Self::Stash => "stash",
+            Self::Levels => "levels",
+            Self::BucketsPerItem => "buckets_per_item",
+            Self::Bytes => "bytes",
+            Self::Deletion => "delete",
+            Self::Growth => "growth",
+            Self::Threads => "threads",
+            Self::OneLine => "one_line",
+            Self::OnePage => "one_page",
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The smallest that meets the targets.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Solution<P> {
+    /// The smallest.
+    pub best: P,
+    /// The targets that keep it from being smaller: with any of them relaxed alone it could be.
+    pub binds: Vec<Target>,
+    /// The best of the other kinds that meet the targets too, the smallest first.
+    pub runners_up: Vec<P>,
+}
+
+/// A target that, changed alone, lets all be met.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Relax {
+    /// Which.
+    pub target: Target,
+    /// What was asked for.
+    pub asked: f64,
+    /// What can be had with all other targets as they are, to three digits or better.
+    pub possible: f64,
+}
+
+impl fmt::Display for Relax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, asked, possible } = *self;
+        match target {
+            Target::Deletion | Target::Growth | Target::Threads | Target::OneLine | Target::OnePage => {
+                write!(f, "it without {target}")
+            }
+            Target::Levels | Target::Bytes => write!(f, "{target} {possible} instead of {asked}"),
+            _ => write!(f, "{target} {possible:.3e} instead of {asked:.3e}"),
+        }
+    }
+}
+
+/// Why there is no solution.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Unsolved {
+    /// A number that no layout can have.
+    Layout(LayoutError),
+    /// A number that no plan can be made for.
+    Range(OutOfRange),
+    /// The targets exclude each other; each of these changes alone would do. None are known if the list is empty.
+    Infeasible(Vec<Relax>),
+}
+
+impl fmt::Display for Unsolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout(error) => error.fmt(f),
+            Self::Range(error) => error.fmt(f),
+            Self::Infeasible(relax) => {
+                f.write_str("no layout meets all targets: ")?;
+                let Some((last, others)) = relax.split_last() else {
+                    return f.write_str("ask for less");
+                };
+                f.write_str("allow ")?;
+                for relax in others {
+                    write!(f, "{relax}, or ")?;
+                }
+                last.fmt(f)
+            }
+        }
+    }
+}
+
+impl core::error::Error for Unsolved {}
+
+impl From<LayoutError> for Unsolved {
+    fn from(error: LayoutError) -> Self {
+        Self::Layout(error)
+    }
+}
+
+impl From<OutOfRange> for Unsolved {
+    fn from(error: OutOfRange) -> Self {
+        Self::Range(error)
+    }
+}
+
+/// A number with four digits that is no smaller, so that it is printed as it is meant.
+fn rounded_up(number: f64) -> f64 {
+    use super::float::{ceil, exp, floor, ln};
+    if number <= 0.0 || !number.is_finite() {
+        return number;
+    }
+    let unit = exp(core::f64::consts::LN_10 * (floor(ln(number) / core::f64::consts::LN_10) - 3.0));
+    // A number that is round already but for rounding grows all the same: the target must be met.
+    ceil(number * (1.0 + 1e-9) / unit) * unit
+}
+
+/// The least number from `low` + 1 to `high` that serves, where all from some number on do and `high` does.
+fn least(mut low: u64, mut high: u64, mut serves: impl FnMut(u64) -> bool) -> u64 {
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        *(if serves(middle) { &mut high } else { &mut low }) = middle;
+    }
+    high
+}
+
+/// The same near a guess, which the search moves away from by steps that grow; none if `most` does not serve.
+fn least_near(guess: u64, first_step: u64, most: u64, mut serves: impl FnMut(u64) -> bool) -> Option<u64> {
+    let guess = guess.clamp(1, most);
+    let mut step = first_step.max(1);
+    if serves(guess) {
+        let mut high = guess;
+        loop {
+            let next = high.saturating_sub(step);
+            if next == 0 || !serves(next) {
+                return Some(least(next, high, serves));
+            }
+            (high, step) = (next, step.saturating_mul(4));
+        }
+    }
+    let mut low = guess;
+    while low < most {
+        let next = low.saturating_add(step).min(most);
+        if serves(next) {
+            return Some(least(low, next, serves));
+        }
+        (low, step) = (next, step.saturating_mul(4));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_that_serves_is_found_from_any_guess() {
+        for threshold in [1, 2, 3, 17, 255, 256, 1000] {
+            for guess in [1, 2, 16, 255, 300, 1000, 5000] {
+                assert_eq!(
+                    least_near(guess, guess / 256, 1000, |number| number >= threshold),
+                    Some(threshold)
+                );
+            }
+        }
+        assert_eq!(least_near(5, 1, 1000, |_| false), None);
+    }
+
+    #[test]
+    fn an_infeasible_target_says_what_to_relax() {
+        let relax = Relax { target: Target::Failure, asked: 1e-12, possible: 2e-12 };
+        let unsolved = Unsolved::Infeasible(Vec::from([relax]));
+        let text = alloc::format!("{unsolved}");
+        assert_eq!(text, "no layout meets all targets: allow failure 2.000e-12 instead of 1.000e-12");
+    }
+}

@@ -1,0 +1,397 @@
+//! The smallest summary of a table, of each kind.
+
+mod multiple;
+mod one;
+
+use alloc::vec::Vec;
+
+use crate::layout::{LayoutError, MOST_PLACES, MultipleFiltersLayout, PageLayout, check_fraction};
+use crate::plan::bloom;
+use crate::plan::float::{exp, ln, ln_1p};
+use crate::plan::multilevel::MultilevelPlan;
+use crate::plan::summary::{PagePlan, SummaryPlan};
+
+use super::{Relax, Solution, Target, Unsolved, rounded_up};
+
+/// What a summary is to keep to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Targets {
+    /// The most often that a level is named for a key that is not in the table.
+    pub false_positive: f64,
+    /// What lookups of keys that are in the table may cost.
+    pub goal: Goal,
+    /// The most bytes, with those of the bit a bucket; none for as many as it takes.
+    pub bytes: Option<u64>,
+}
+
+/// What lookups of keys that are in the table may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// The papers' sense: that any key ever takes a second read, or finds no room, is at most so likely.
+    Guarantee {
+        /// The most of failures and crises together.
+        failure: f64,
+    },
+    /// On average over the keys: far smaller.
+    Average {
+        /// The most expected reads of a hit beyond the first.
+        extra_reads: f64,
+    },
+}
+
+impl Goal {
+    const fn target(self) -> Target {
+        match self {
+            Self::Guarantee { .. } => Target::Failure,
+            Self::Average { .. } => Target::ExtraReads,
+        }
+    }
+
+    const fn value(self) -> f64 {
+        match self {
+            Self::Guarantee { failure: value } | Self::Average { extra_reads: value } => value,
+        }
+    }
+
+    const fn with_value(self, value: f64) -> Self {
+        match self {
+            Self::Guarantee { .. } => Self::Guarantee { failure: value },
+            Self::Average { .. } => Self::Average { extra_reads: value },
+        }
+    }
+}
+
+/// A kind of summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A sorted array of strings.
+    Interpolation,
+    /// One filter of cells.
+    Single,
+    /// A filter for each level, perhaps with a list of the deepest.
+    Multiple,
+    /// A string for each slot; only for [`Goal::Average`].
+    Page,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Interpolation, Self::Single, Self::Multiple, Self::Page];
+
+    /// A name for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Interpolation => "interpolation",
+            Self::Single => "single",
+            Self::Multiple => "multiple",
+            Self::Page => "page",
+        }
+    }
+}
+
+/// A summary of any kind, planned.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Planned {
+    /// Of the papers' three kinds.
+    Summary(SummaryPlan),
+    /// A string for each slot.
+    Page(PagePlan),
+}
+
+impl Planned {
+    /// Of which kind it is.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        use crate::layout::SummaryLayout;
+        match self {
+            Self::Summary(plan) => match plan.layout() {
+                SummaryLayout::Interpolation(_) => Kind::Interpolation,
+                SummaryLayout::Single(_) => Kind::Single,
+                SummaryLayout::Multiple(_) => Kind::Multiple,
+            },
+            Self::Page(_) => Kind::Page,
+        }
+    }
+
+    /// The plan of the papers' kinds, which [`Summarized::from_plan`](crate::summary::Summarized::from_plan) takes.
+    #[must_use]
+    pub const fn summary(&self) -> Option<&SummaryPlan> {
+        match self {
+            Self::Summary(plan) => Some(plan),
+            Self::Page(_) => None,
+        }
+    }
+
+    /// The bytes of the summary, and of the bit a bucket if it needs one.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        match self {
+            Self::Summary(plan) => plan.byte_len() + plan.occupancy_bytes(),
+            Self::Page(plan) => plan.byte_len(),
+        }
+    }
+
+    /// How often a level is named for a key that is not in the table.
+    #[must_use]
+    pub fn false_positive(&self) -> f64 {
+        match self {
+            Self::Summary(plan) => plan.false_positive(),
+            Self::Page(plan) => plan.false_positive(),
+        }
+    }
+
+    /// The expected reads of a hit beyond the first.
+    #[must_use]
+    pub const fn extra_reads_per_hit(&self) -> f64 {
+        match self {
+            Self::Summary(plan) => plan.extra_reads_per_hit(),
+            Self::Page(plan) => plan.extra_reads_per_hit(),
+        }
+    }
+
+    /// The expected reads of a miss.
+    #[must_use]
+    pub const fn reads_per_miss(&self) -> f64 {
+        match self {
+            Self::Summary(plan) => plan.reads_per_miss(),
+            Self::Page(plan) => plan.reads_per_miss(),
+        }
+    }
+
+    /// The probability that any key fails or finds no room, by the larger of the two formulas for failures; none for a page summary.
+    #[must_use]
+    pub fn failure_and_crisis(&self) -> Option<f64> {
+        let plan = self.summary()?;
+        Some(plan.failure().max(plan.failure_exact()) + plan.crisis_probability())
+    }
+
+    /// The targets that are missed, but for the bytes.
+    #[must_use]
+    pub fn missed(&self, targets: &Targets) -> Vec<Target> {
+        let goal = match targets.goal {
+            Goal::Guarantee { failure } => self.failure_and_crisis().is_none_or(|found| found > failure),
+            Goal::Average { extra_reads } => self.extra_reads_per_hit() > extra_reads,
+        };
+        let false_positive = self.false_positive() > targets.false_positive;
+        let missed = [(false_positive, Target::FalsePositive), (goal, targets.goal.target())];
+        missed.into_iter().filter(|(missed, _)| *missed).map(|(_, target)| target).collect()
+    }
+}
+
+/// The smallest summary of a planned table that meets the targets: of one kind, or of all, and then the best of each other kind is a
+/// runner-up.
+///
+/// Failures are held to the larger of the paper's bound and the exact expectation, so that a guarantee holds by either. That is the bound: of
+/// multiple filters the formula of partitioned ones, a few percent above, and of interpolation the expected pairs.
+///
+/// # What is smallest
+/// Interpolation, single filter and page summary: all numbers of hash functions are tried, and by each the fewest cells or bits are found. Multiple filters:
+/// the first filter is the smallest for its false positives, whatever its hash functions; of the others, none can lose a bit without
+/// a bit for another, whatever its hash functions, and exchanges of 1 to 64 bits between the largest and each other
+/// save nothing. Lists are tried from every level on that has up to 128 keys on average.
+///
+/// # Errors
+/// If a target is not between 0 and 1, or if the targets exclude each other: more items than the table has room for as often as
+/// failures are allowed, or more bytes than allowed.
+///
+/// # Example
+/// ```
+/// use oneread::layout::MultilevelLayout;
+/// use oneread::plan::multilevel::MultilevelPlan;
+/// use oneread::plan::solve::{self, summary::{Goal, Kind, Targets}};
+///
+/// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
+/// let table = MultilevelPlan::new(&table, 10_000)?;
+/// // More seldom than some item finds no room in the table, no summary fails.
+/// let goal = Goal::Guarantee { failure: 1e-12 };
+/// let targets = Targets { false_positive: 0.00617, goal, bytes: None };
+/// assert!(solve::summary(&table, &targets, None).is_err());
+///
+/// // The paper's odds, in fewer than its 32 450 bytes.
+/// let targets = Targets { goal: Goal::Guarantee { failure: 4.98e-12 }, ..targets };
+/// let solution = solve::summary(&table, &targets, None)?;
+/// assert_eq!(solution.best.kind(), Kind::Multiple);
+/// assert!(solution.best.total_bytes() < 32_300);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn summary(
+    table: &MultilevelPlan,
+    targets: &Targets,
+    kind: Option<Kind>,
+) -> Result<Solution<Planned>, Unsolved> {
+    check(targets)?;
+    let kinds: Vec<Kind> = match kind {
+        Some(kind) => Vec::from([kind]),
+        None => Kind::ALL.to_vec(),
+    };
+    if let Goal::Guarantee { failure } = targets.goal {
+        let crisis = table.crisis_probability();
+        if crisis >= failure {
+            let possible = rounded_up(crisis);
+            return Err(Unsolved::Infeasible(Vec::from([Relax {
+                target: Target::Failure,
+                asked: failure,
+                possible,
+            }])));
+        }
+    }
+    let mut found: Vec<Planned> = Vec::new();
+    for &kind in &kinds {
+        found.extend(of_kind(table, targets, kind)?);
+    }
+    found.sort_by_key(Planned::total_bytes);
+    if found.is_empty() {
+        return Err(Unsolved::Infeasible(relaxed(table, targets, &kinds)?));
+    }
+    let best = found.remove(0);
+    if targets.bytes.is_some_and(|bytes| best.total_bytes() > bytes) {
+        let mut relax = relaxed(table, targets, &[best.kind()])?;
+        let (asked, possible) = (targets.bytes.unwrap_or(0) as f64, best.total_bytes() as f64);
+        relax.insert(0, Relax { target: Target::Bytes, asked, possible });
+        return Err(Unsolved::Infeasible(relax));
+    }
+    let most = targets.bytes.unwrap_or(u64::MAX);
+    found.retain(|planned| planned.total_bytes() <= most);
+    Ok(Solution { binds: binds(&best, targets)?, best, runners_up: found })
+}
+
+fn check(targets: &Targets) -> Result<(), LayoutError> {
+    check_fraction("false positives", targets.false_positive)?;
+    check_fraction(targets.goal.target().name(), targets.goal.value())
+}
+
+/// The smallest of one kind, whatever the bytes.
+fn of_kind(table: &MultilevelPlan, targets: &Targets, kind: Kind) -> Result<Option<Planned>, LayoutError> {
+    Ok(match kind {
+        Kind::Interpolation => one::interpolation(table, targets).map(Planned::Summary),
+        Kind::Single => one::single(table, targets).map(Planned::Summary),
+        Kind::Multiple => of_filters(table, targets)?.map(Planned::Summary),
+        Kind::Page => one::page(table, targets).map(Planned::Page),
+    })
+}
+
+/// The logarithm of the failures, or extra reads of all hits together, that are allowed, if any are.
+fn ln_allowed(table: &MultilevelPlan, goal: Goal) -> Option<f64> {
+    /// Sums of the same terms in another order may differ by so much.
+    const ROUNDING: f64 = 1e-12;
+    let ln = match goal {
+        Goal::Guarantee { failure } => {
+            let crisis = table.crisis_probability();
+            if crisis >= failure {
+                return None;
+            }
+            ln(failure) + ln_1p(-crisis / failure)
+        }
+        Goal::Average { extra_reads } => ln(extra_reads * table.items() as f64),
+    };
+    Some(ln - ROUNDING)
+}
+
+fn of_filters(table: &MultilevelPlan, targets: &Targets) -> Result<Option<SummaryPlan>, LayoutError> {
+    /// By so much less is allowed if the exact odds of filters should be above those they were searched by.
+    const STRICTER: f64 = 0.01;
+    const MOST_TRIES: u32 = 20;
+    let first = bloom::for_rate(table.items(), targets.false_positive)?;
+    let Some(mut ln_allowed) = ln_allowed(table, targets.goal) else { return Ok(None) };
+    let (mut bits, hashes) = (first.bits(), first.hashes());
+    for _ in 0..MOST_TRIES {
+        let found = multiple::Search::new(table, targets.goal, ln_allowed).solve();
+        let Some(deeper) = found.into_iter().next() else { return Ok(None) };
+        loop {
+            let mut filters = Vec::from([(bits, hashes)]);
+            filters.extend_from_slice(&deeper.filters);
+            let layout = MultipleFiltersLayout::new(filters)?;
+            let layout = match deeper.list {
+                Some(list) => layout.with_list(list)?,
+                None => layout,
+            };
+            let plan = SummaryPlan::with_table(table.clone(), &layout.into())?;
+            match Planned::Summary(plan.clone()).missed(targets).as_slice() {
+                [] => return Ok(Some(plan)),
+                // By rounding only: the filter was the smallest for the rate.
+                [Target::FalsePositive] if bits < MOST_PLACES => bits += 1,
+                _ => break,
+            }
+        }
+        ln_allowed -= STRICTER;
+    }
+    Ok(None)
+}
+
+/// The targets that a smaller one would miss.
+fn binds(best: &Planned, targets: &Targets) -> Result<Vec<Target>, LayoutError> {
+    use crate::layout::{InterpolationLayout, SingleFilterLayout, SummaryLayout};
+    let planned = |plan: &SummaryPlan, layout: SummaryLayout| {
+        SummaryPlan::with_table(plan.table().clone(), &layout).map(Planned::Summary)
+    };
+    let smaller = match best {
+        Planned::Summary(plan) => match plan.layout() {
+            SummaryLayout::Interpolation(layout) => InterpolationLayout::new(layout.fingerprint_bits() - 1)
+                .ok()
+                .map(|layout| planned(plan, layout.into())),
+            SummaryLayout::Single(layout) => {
+                let hashes = layout.hashes();
+                SingleFilterLayout::new(layout.cells().saturating_sub(u64::from(hashes)), hashes)
+                    .ok()
+                    .map(|layout| planned(plan, layout.into()))
+            }
+            SummaryLayout::Multiple(layout) => {
+                let mut binds = Vec::new();
+                let (first, deeper) = layout.filters().split_at(1);
+                if first[0].0 > 1 {
+                    binds.push(Target::FalsePositive);
+                }
+                if deeper.iter().any(|&(bits, _)| bits > 1) || layout.list().is_some() {
+                    binds.push(targets.goal.target());
+                }
+                return Ok(binds);
+            }
+        },
+        Planned::Page(plan) => PageLayout::new(plan.layout().fingerprint_bits() - 1)
+            .ok()
+            .map(|layout| Ok(Planned::Page(PagePlan::with_table(plan.table().clone(), layout)))),
+    };
+    Ok(smaller.transpose()?.map(|smaller| smaller.missed(targets)).unwrap_or_default())
+}
+
+/// By how much each target, alone, is to be relaxed for one of the kinds to meet them all.
+fn relaxed(table: &MultilevelPlan, targets: &Targets, kinds: &[Kind]) -> Result<Vec<Relax>, LayoutError> {
+    let serves = |targets: &Targets| -> Result<bool, LayoutError> {
+        let most = targets.bytes.unwrap_or(u64::MAX);
+        for &kind in kinds {
+            if of_kind(table, targets, kind)?.is_some_and(|planned| planned.total_bytes() <= most) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    let mut relax = Vec::new();
+    let mut search = |target, asked: f64, with: &dyn Fn(f64) -> Targets| -> Result<(), LayoutError> {
+        /// What is nearly certain is as good as no target.
+        const MOST: f64 = 0.999;
+        /// To three digits.
+        const PRECISION: f64 = 1e-3;
+        let (mut low, mut high) = (ln(asked), ln(MOST));
+        if low >= high || !serves(&with(MOST))? {
+            return Ok(());
+        }
+        while high - low > PRECISION {
+            let middle = low + (high - low) / 2.0;
+            *(if serves(&with(exp(middle)))? { &mut high } else { &mut low }) = middle;
+        }
+        relax.push(Relax { target, asked, possible: rounded_up(exp(high)) });
+        Ok(())
+    };
+    search(Target::FalsePositive, targets.false_positive, &|value| Targets {
+        false_positive: value,
+        ..*targets
+    })?;
+    search(targets.goal.target(), targets.goal.value(), &|value| Targets {
+        goal: targets.goal.with_value(value),
+        ..*targets
+    })?;
+    Ok(relax)
+}

@@ -1,0 +1,426 @@
+//! The smallest summary of multiple filters: how the mistakes allowed are divided among the levels.
+//!
+//! False positives depend on the first filter alone, and everything else on the others: a filter `B_i` of b bits and k
+//! hash functions has a share in all mistakes that are allowed, which falls as b grows. The sum of the bits is to be smallest where
+//! the sum of the shares is 1. Shares fall nearly exponentially, and such a sum is smallest where a bit more takes away the same
+//! from each: each filter's share is inversely proportional to the rate at which it falls. That rate hardly depends on
+//! the share, so that few rounds find both. What is left is rounding to whole bits, and polished away:
+//! bits go from one filter to another as long as that saves any, and at the end no filter can lose a bit, whatever its
+//! number of hash functions.
+//!
+//! The list that may take the place of the deepest filters has few sizes; of all of them the one is taken that is
+//! smallest together with what its share costs the filters.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::layout::{ListLayout, MOST_HASHES, MOST_PLACES};
+use crate::plan::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp, sqrt};
+use crate::plan::multilevel::{MultilevelPlan, PassedOn};
+use crate::plan::summary::{LevelReads, Naming, Part, expected_reads};
+
+use super::super::{least, least_near};
+use super::Goal;
+
+/// Rounds in which the shares of the filters are found.
+const ROUNDS: u32 = 6;
+
+/// Levels with more items than these on average have no list: a lookup goes through all of its keys.
+const MOST_LISTED: f64 = 128.0;
+
+/// The most of all mistakes that a list may have.
+const MOST_OF_LIST: f64 = 0.5;
+
+/// Filters for the levels from 1 on, and a list for those behind.
+#[derive(Clone, Debug)]
+pub(super) struct Deeper {
+    pub(super) filters: Vec<(u64, u32)>,
+    pub(super) list: Option<ListLayout>,
+}
+
+impl Deeper {
+    pub(super) fn bits(&self) -> u64 {
+        let filters: u64 = self.filters.iter().map(|&(bits, _)| bits).sum();
+        filters + self.list.map_or(0, |list| list.bits())
+    }
+}
+
+/// What a filter, or a list, has of the mistakes that are allowed.
+#[derive(Clone, Debug)]
+struct Odds {
+    /// By keys of the level right above, in parts of all that is allowed.
+    share: f64,
+    /// By level, where reads count.
+    reads: Vec<LevelReads>,
+}
+
+/// A search for the filters of one table.
+pub(super) struct Search<'a> {
+    table: &'a MultilevelPlan,
+    goal: Goal,
+    /// The logarithm of the expected failures, or extra reads of all hits together, that are allowed.
+    ln_allowed: f64,
+    /// By level from 1 on: numbers of items that reach it, and the items above that are expected beside as many or more, up to the next.
+    steps: Vec<Vec<(u64, f64)>>,
+    /// By level, bits and hash functions.
+    known: BTreeMap<(usize, u64, u32), Odds>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(table: &'a MultilevelPlan, goal: Goal, ln_allowed: f64) -> Self {
+        let steps = table.passed_on().iter().map(steps).collect();
+        Self { table, goal, ln_allowed, steps, known: BTreeMap::new() }
+    }
+
+    /// The smallest without a list, and with a list from each level on for which there may be one; the smallest of all first.
+    pub(super) fn solve(&mut self) -> Vec<Deeper> {
+        let levels = self.table.layout().level_count();
+        let listed = |level: &usize| self.table.passed_on()[level - 1].mean() <= MOST_LISTED;
+        let first_listed: Vec<usize> = (1..levels).filter(listed).collect();
+        let mut found: Vec<Deeper> = self.with_filters(levels, None).into_iter().collect();
+        for level in first_listed {
+            found.extend(self.with_list(level));
+        }
+        found.sort_by_key(Deeper::bits);
+        found
+    }
+
+    /// Filters up to `end`, and a list for the levels from there on.
+    fn with_list(&mut self, end: usize) -> Option<Deeper> {
+        // What a share costs the filters is known once they are: by the logarithm of what is left to them.
+        let bits_for_a_factor_e: f64 = self.divide(end, 1.0)?.slopes.iter().sum();
+        let levels = self.table.layout().level_count() - end;
+        let mut best: Option<(f64, ListLayout)> = None;
+        for items in 1..=ListLayout::MOST_ITEMS {
+            let list = |bits: u64| ListLayout::new(levels, items, bits as u32).ok();
+            let cost = |bits: u64| match list(bits) {
+                Some(list) => {
+                    let share = self.list_odds(list, end).share;
+                    let penalty = if share < MOST_OF_LIST {
+                        -bits_for_a_factor_e * ln_1p(-share)
+                    } else {
+                        f64::INFINITY
+                    };
+                    list.bits() as f64 + penalty
+                }
+                None => f64::INFINITY,
+            };
+            let longest = u64::from(ListLayout::MOST_FINGERPRINT_BITS);
+            if cost(longest).is_infinite() {
+                continue;
+            }
+            // The bits grow evenly and the penalty falls more and more slowly: there is one least cost.
+            let bits = least(0, longest, |bits| {
+                bits == longest || cost(bits) <= cost(bits + 1) && cost(bits) < f64::INFINITY
+            });
+            if best.as_ref().is_none_or(|(least, _)| cost(bits) < *least) {
+                best = list(bits).map(|list| (cost(bits), list));
+            }
+            // What no longer list makes up for: that a list of so many is full is half of its share at most.
+            let full = self.list_odds(list(longest)?, end).share;
+            let one_more = list(1)?.bits() as f64 / items as f64;
+            if -bits_for_a_factor_e * ln_1p(-full / (1.0 - MOST_OF_LIST)) < one_more {
+                break;
+            }
+        }
+        let (_, list) = best?;
+        let odds = self.list_odds(list, end);
+        self.with_filters(end, Some((list, odds)))
+    }
+
+    /// The smallest filters for levels 1 to `end` − 1 beside a list, if they can do it.
+    fn with_filters(&mut self, end: usize, list: Option<(ListLayout, Odds)>) -> Option<Deeper> {
+        let (layout, odds) = match list {
+            Some((layout, odds)) => (Some(layout), Some(odds)),
+            None => (None, None),
+        };
+        let mut left = 1.0 - odds.as_ref().map_or(0.0, |odds| odds.share);
+        let mut filters = Vec::new();
+        if end > 1 {
+            // Reads behind a read are not in the shares; they are few, and known once the filters are.
+            for _ in 0..ROUNDS {
+                let state = self.divide(end, left)?;
+                let shares: f64 = self.shares(&state.filters).iter().sum();
+                let all = self.total(&state.filters, None, odds.as_ref());
+                let beyond = all - shares - odds.as_ref().map_or(0.0, |odds| odds.share);
+                filters = state.filters;
+                let next = 1.0 - odds.as_ref().map_or(0.0, |odds| odds.share) - beyond.max(0.0);
+                let settled = (next - left).abs() < 1e-3;
+                // At least something is left to the filters, and the polish does the rest.
+                left = next.max(left / 2.0);
+                if settled {
+                    break;
+                }
+            }
+        }
+        self.polish(&mut filters, odds.as_ref())?;
+        Some(Deeper { filters, list: layout })
+    }
+
+    /// The shares of some filters, by level from 1 on.
+    fn shares(&mut self, filters: &[(u64, u32)]) -> Vec<f64> {
+        (1..).zip(filters).map(|(level, &filter)| self.odds(level, filter).share).collect()
+    }
+
+    /// All mistakes, in parts of those allowed; perhaps with other odds at one level.
+    fn total(&mut self, filters: &[(u64, u32)], other: Option<(usize, &Odds)>, list: Option<&Odds>) -> f64 {
+        let mut share = 0.0;
+        // The first filter has no part in the reads of a hit.
+        let mut levels = Vec::from([LevelReads::NONE]);
+        let mut add = |odds: &Odds| {
+            share += odds.share;
+            levels.extend_from_slice(&odds.reads);
+        };
+        for (level, &filter) in (1..).zip(filters) {
+            match other {
+                Some((at, odds)) if at == level => add(odds),
+                _ => add(self.odds(level, filter)),
+            }
+        }
+        list.into_iter().for_each(add);
+        match self.goal {
+            Goal::Guarantee { .. } => share,
+            Goal::Average { .. } => exp(ln(expected_reads(&levels, Naming::StepByStep).0) - self.ln_allowed),
+        }
+    }
+
+    fn odds(&mut self, level: usize, (bits, hashes): (u64, u32)) -> &Odds {
+        let (table, goal, ln_allowed) = (self.table, self.goal, self.ln_allowed);
+        let compute = || part_odds(table, goal, ln_allowed, level, Part::Filter(bits, hashes));
+        self.known.entry((level, bits, hashes)).or_insert_with(compute)
+    }
+
+    /// The share of a list, and the reads of its levels.
+    fn list_odds(&self, list: ListLayout, first: usize) -> Odds {
+        let mut all = Odds { share: 0.0, reads: Vec::new() };
+        for level in first..self.table.layout().level_count() {
+            let part = Part::List(list, level == first);
+            let odds = part_odds(self.table, self.goal, self.ln_allowed, level, part);
+            all.share += odds.share;
+            all.reads.extend(odds.reads);
+        }
+        all
+    }
+
+    /// A share that is certainly no more than that of a filter, and takes less time; where that is worth it.
+    ///
+    /// By Jensen's inequality an unpartitioned filter errs at least as often as if always its expected part of the bits were set, (1
+    /// − (1 − 1/m)^(kn))^k. This rises with the items n, so that those between two steps are no fewer than at the lower.
+    fn least_share(&self, level: usize, (bits, hashes): (u64, u32)) -> f64 {
+        if let Goal::Guarantee { .. } = self.goal {
+            return 0.0;
+        }
+        let hashes = f64::from(hashes);
+        let ln_unset = hashes * ln_1p(-1.0 / bits as f64);
+        let buckets = self.table.layout().levels()[level] as f64;
+        let read = |&(below, placed): &(u64, f64)| {
+            let occupied = -expm1(below as f64 * ln_1p(-1.0 / buckets));
+            placed * occupied * exp(hashes * ln_one_minus_exp(below as f64 * ln_unset))
+        };
+        exp(ln(self.steps[level - 1].iter().map(read).sum()) - self.ln_allowed)
+    }
+
+    /// The fewest bits, with any number of hash functions, of a filter whose odds fit; `near` is where to begin.
+    ///
+    /// With more bits a filter errs less often, so that bits are searched by halving. All numbers of hash functions are tried: one that does not fit with
+    /// a bit less than the best so far cannot be better.
+    fn fewest(
+        &mut self,
+        level: usize,
+        near: (u64, u32),
+        most_share: f64,
+        mut fits: impl FnMut(&mut Self, &Odds) -> bool,
+    ) -> Option<(u64, u32)> {
+        let mut fewest_of = |search: &mut Self, guess: u64, most: u64, hashes: u32| {
+            least_near(guess, guess / 256, most, |bits| {
+                search.least_share(level, (bits, hashes)) <= most_share && {
+                    let odds = search.odds(level, (bits, hashes)).clone();
+                    fits(search, &odds)
+                }
+            })
+        };
+        let mut best = fewest_of(self, near.0, MOST_PLACES, near.1).map(|bits| (bits, near.1));
+        // From the likeliest on, so that most others need one look.
+        let mut others: Vec<u32> = (1..=MOST_HASHES).filter(|&hashes| hashes != near.1).collect();
+        others.sort_by_key(|hashes| hashes.abs_diff(near.1));
+        for hashes in others {
+            let most = match best {
+                Some((1, _)) => break,
+                Some((bits, _)) => bits - 1,
+                None => MOST_PLACES,
+            };
+            if let Some(bits) = fewest_of(self, most, most, hashes) {
+                best = Some((bits, hashes));
+            }
+        }
+        best
+    }
+
+    /// Filters whose shares add up to `left`, each inversely proportional to the rate at which it falls.
+    fn divide(&mut self, end: usize, left: f64) -> Option<Division> {
+        // A level that nothing reaches has some share all the same, of which it uses nothing.
+        let mean = |level: usize| self.table.passed_on()[level - 1].mean().max(f64::MIN_POSITIVE);
+        let mut slopes: Vec<f64> = (1..end).map(mean).collect();
+        let mut filters: Vec<(u64, u32)> = (1..end).map(|level| self.guess(level)).collect();
+        // What is as small as a filter can be has what it has.
+        let mut fixed: Vec<Option<f64>> = core::iter::repeat_n(None, filters.len()).collect();
+        for _ in 0..ROUNDS {
+            let free: f64 = left - fixed.iter().flatten().sum::<f64>();
+            let all: f64 =
+                slopes.iter().zip(&fixed).filter(|(_, fixed)| fixed.is_none()).map(|(s, _)| s).sum();
+            let mut moved = false;
+            for at in 0..filters.len() {
+                if fixed[at].is_some() {
+                    continue;
+                }
+                let (level, limit) = (at + 1, free * slopes[at] / all);
+                let found = self.fewest(level, filters[at], limit, |_, odds| odds.share <= limit)?;
+                moved |= found.0.abs_diff(filters[at].0) > found.0 / 512;
+                filters[at] = found;
+                let (bits, hashes) = found;
+                let here = self.odds(level, found).share;
+                if bits == 1 {
+                    (fixed[at], moved) = (Some(here), true);
+                    continue;
+                }
+                let step = (bits / 128).max(1);
+                let beyond = self.odds(level, (bits + step, hashes)).share;
+                slopes[at] = (step as f64 / ln(here / beyond)).max(f64::MIN_POSITIVE);
+            }
+            if !moved {
+                break;
+            }
+        }
+        let free = slopes.iter().zip(&fixed).filter(|(_, fixed)| fixed.is_none());
+        Some(Division { slopes: free.map(|(slope, _)| *slope).collect(), filters })
+    }
+
+    /// A first guess: the number of hash functions for a rate that gives the level an equal share.
+    fn guess(&self, level: usize) -> (u64, u32) {
+        let passed_on = &self.table.passed_on()[level - 1];
+        let ln_rate = (self.ln_allowed - ln(passed_on.expectation_over_placed(|_| 1.0))).min(-0.1);
+        let hashes = (-ln_rate / core::f64::consts::LN_2).clamp(1.0, f64::from(MOST_HASHES)) as u32;
+        let items = passed_on.mean().max(1.0);
+        let bits = -items * f64::from(hashes) / ln_one_minus_exp(ln_rate / f64::from(hashes));
+        (bits.clamp(1.0, MOST_PLACES as f64) as u64, hashes)
+    }
+
+    /// Takes bits away where that is possible, and exchanges them between filters where that saves any; none if the filters do not fit.
+    fn polish(&mut self, filters: &mut Vec<(u64, u32)>, list: Option<&Odds>) -> Option<()> {
+        const EXCHANGED: [u64; 4] = [1, 4, 16, 64];
+        const MOST_ROUNDS: u32 = 12;
+        if filters.is_empty() {
+            return (self.total(filters, None, list) <= 1.0).then_some(());
+        }
+        self.shrink(filters, list)?;
+        for _ in 0..MOST_ROUNDS {
+            let before: u64 = filters.iter().map(|filter| filter.0).sum();
+            // The largest filter gives or takes what others take or give: it is the finest measure.
+            for at in 1..filters.len() {
+                for amount in EXCHANGED {
+                    let (bits, hashes) = filters[at];
+                    for bits in [bits.saturating_sub(amount), bits + amount] {
+                        if bits == 0 {
+                            continue;
+                        }
+                        let mut tried = filters.clone();
+                        tried[at] = self.best_hashes(at + 1, (bits, hashes));
+                        if self.refit(&mut tried, list)
+                            && tried.iter().map(|filter| filter.0).sum::<u64>()
+                                < filters.iter().map(|filter| filter.0).sum()
+                        {
+                            *filters = tried;
+                        }
+                    }
+                }
+            }
+            if filters.iter().map(|filter| filter.0).sum::<u64>() == before {
+                break;
+            }
+        }
+        self.shrink(filters, list)
+    }
+
+    /// The neighbouring number of hash functions with the smallest share.
+    fn best_hashes(&mut self, level: usize, (bits, hashes): (u64, u32)) -> (u64, u32) {
+        let mut best = (bits, hashes);
+        loop {
+            let before = best.1;
+            for hashes in [before - 1, before + 1] {
+                let better = (1..=MOST_HASHES).contains(&hashes)
+                    && self.odds(level, (bits, hashes)).share < self.odds(level, best).share;
+                if better {
+                    best.1 = hashes;
+                }
+            }
+            if best.1 == before {
+                return best;
+            }
+        }
+    }
+
+    /// Makes the first filter as small as it can be with its number of hash functions; whether it can.
+    fn refit(&mut self, filters: &mut [(u64, u32)], list: Option<&Odds>) -> bool {
+        let (near, hashes) = filters[0];
+        let most = near + near / 16 + 1024;
+        let bits = least_near(near, 1, most, |bits| {
+            filters[0] = (bits, hashes);
+            self.total(filters, None, list) <= 1.0
+        });
+        filters[0] = (bits.unwrap_or(near), hashes);
+        bits.is_some()
+    }
+
+    /// Makes one filter after the other as small as it can be beside the others, until none can lose a bit.
+    fn shrink(&mut self, filters: &mut Vec<(u64, u32)>, list: Option<&Odds>) -> Option<()> {
+        loop {
+            let before = filters.clone();
+            for at in 0..filters.len() {
+                let shares: f64 = self.shares(filters).iter().sum();
+                let others = shares - self.odds(at + 1, filters[at]).share;
+                let others = others + list.map_or(0.0, |odds| odds.share);
+                // Rounding may not exclude what just fits.
+                let most_share = 1.0 - others + 1e-9;
+                let level = at + 1;
+                filters[at] = self.fewest(level, filters[at], most_share, |search, odds| {
+                    search.total(filters, Some((level, odds)), list) <= 1.0
+                })?;
+            }
+            if *filters == before {
+                return Some(());
+            }
+        }
+    }
+}
+
+/// Filters, and by how many bits each of those that are not as small as can be grows for its share to fall by a factor e.
+struct Division {
+    slopes: Vec<f64>,
+    filters: Vec<(u64, u32)>,
+}
+
+/// The items that a level places, beside at least so many that it passes on, in few steps.
+fn steps(passed_on: &PassedOn) -> Vec<(u64, f64)> {
+    let width = sqrt(passed_on.variance()) / 4.0;
+    let mut steps: Vec<(u64, f64)> = Vec::new();
+    for (below, placed) in passed_on.iter_placed().skip_while(|(below, _)| *below == 0) {
+        match steps.last_mut() {
+            Some((first, sum)) if ((below - *first) as f64) < width => *sum += placed,
+            _ => steps.push((below, placed)),
+        }
+    }
+    steps
+}
+
+fn part_odds(table: &MultilevelPlan, goal: Goal, ln_allowed: f64, level: usize, part: Part) -> Odds {
+    match goal {
+        Goal::Guarantee { .. } => {
+            Odds { share: exp(part.ln_failure(table, level) - ln_allowed), reads: Vec::new() }
+        }
+        Goal::Average { .. } => {
+            let reads = part.reads(table, level);
+            let share = exp(ln(reads.reads_from_above) - ln_allowed);
+            Odds { share, reads: Vec::from([reads]) }
+        }
+    }
+}

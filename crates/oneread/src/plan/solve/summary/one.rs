@@ -1,0 +1,74 @@
+//! The kinds that are one structure: few parameters, all of which are tried.
+
+use crate::layout::{InterpolationLayout, MOST_HASHES, MOST_PLACES, PageLayout, SingleFilterLayout};
+use crate::plan::float::{exp, ln};
+use crate::plan::multilevel::MultilevelPlan;
+use crate::plan::summary::{
+    PagePlan, SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells,
+};
+
+use super::super::{least, least_near};
+use super::{Goal, Planned, Targets};
+
+/// The shortest strings: each bit more halves all odds.
+pub(super) fn interpolation(table: &MultilevelPlan, targets: &Targets) -> Option<SummaryPlan> {
+    let plan = |bits: u64| {
+        let layout = InterpolationLayout::new(bits as u32).ok()?;
+        SummaryPlan::with_table(table.clone(), &layout.into()).ok()
+    };
+    let serves = |bits| plan(bits).is_some_and(|plan| Planned::Summary(plan).missed(targets).is_empty());
+    let most = u64::from(InterpolationLayout::MOST_FINGERPRINT_BITS);
+    if !serves(most) {
+        return None;
+    }
+    plan(least(0, most, serves))
+}
+
+/// The shortest strings of slots, likewise.
+pub(super) fn page(table: &MultilevelPlan, targets: &Targets) -> Option<PagePlan> {
+    if let Goal::Guarantee { .. } = targets.goal {
+        return None;
+    }
+    let plan = |bits: u64| {
+        PageLayout::new(bits as u32).ok().map(|layout| PagePlan::with_table(table.clone(), layout))
+    };
+    let serves = |bits| plan(bits).is_some_and(|plan| Planned::Page(plan).missed(targets).is_empty());
+    let most = u64::from(PageLayout::MOST_FINGERPRINT_BITS);
+    if !serves(most) {
+        return None;
+    }
+    plan(least(0, most, serves))
+}
+
+/// The fewest cells with any number of hash functions. For one number, the odds fall as the cells rise: a cell's hash function falls
+/// on any given one less often.
+pub(super) fn single(table: &MultilevelPlan, targets: &Targets) -> Option<SummaryPlan> {
+    let ln_allowed = super::ln_allowed(table, targets.goal)?;
+    let serves = |layout: SingleFilterLayout| {
+        // The cheaper question first.
+        exp(ln_names_of_cells(layout, table.items())) <= targets.false_positive
+            && match targets.goal {
+                Goal::Guarantee { .. } => ln_failure_of_cells(table, layout) <= ln_allowed,
+                Goal::Average { .. } => {
+                    ln(extra_reads_of_cells(table, layout).0 * table.items() as f64) <= ln_allowed
+                }
+            }
+    };
+    let mut best: Option<SingleFilterLayout> = None;
+    // About where the best is, so that the others need one look each.
+    const LIKELIEST: u32 = 12;
+    for hashes in (LIKELIEST..=MOST_HASHES).chain(1..LIKELIEST) {
+        let of = |bands: u64| SingleFilterLayout::new(bands.saturating_mul(hashes.into()), hashes);
+        // Fewer cells than the best so far, so that it is smaller by a byte if there is any difference.
+        let most = best.map_or(MOST_PLACES, |best| best.cells() - 1) / u64::from(hashes);
+        if most == 0 {
+            continue;
+        }
+        let guess = best.map_or(table.items().saturating_mul(12) / u64::from(hashes), |_| most);
+        let found = least_near(guess, guess / 256, most, |bands| of(bands).is_ok_and(&serves));
+        if let Some(layout) = found.and_then(|bands| of(bands).ok()) {
+            best = Some(layout);
+        }
+    }
+    SummaryPlan::with_table(table.clone(), &best?.into()).ok()
+}

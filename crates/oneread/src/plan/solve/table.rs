@@ -1,0 +1,502 @@
+//! The smallest multilevel table for a number of items.
+//!
+//! The buckets of d levels are to be fewest where the odds are what is allowed. That is where a bucket more lowers the odds
+//! by the same in each level: the logarithm of the odds, by that of a level's size, falls in proportion to the size. The search
+//! measures how it falls, divides the buckets anew, finds how many it takes of that division, and begins again;
+//! first for fewer items, where a plan takes less time and the division is nearly the same.
+
+use alloc::vec::Vec;
+
+use crate::layout::{
+    Keep, LayoutError, MOST_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties, check_fraction,
+};
+use crate::plan::error::check;
+use crate::plan::float::{ceil, exp, ln, sqrt};
+use crate::plan::moves::{self, Policy};
+use crate::plan::multilevel::MultilevelPlan;
+
+use super::{Relax, Solution, Target, Unsolved, least, rounded_up};
+
+/// What a table is to keep to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Targets {
+    /// The items, in the table at a time.
+    pub items: u64,
+    /// The most levels.
+    pub levels: u32,
+    /// The slots of a bucket.
+    pub slots: u32,
+    /// The most buckets of all levels; none for as many as it takes.
+    pub buckets: Option<u64>,
+    /// What happens to items, and how many may find no room.
+    pub odds: Odds,
+}
+
+/// What happens to items, and how many may find no room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Odds {
+    /// The table is filled once; that any item finds no room is at most so likely.
+    Crisis(f64),
+    /// The table is filled once; at most so many items are expected to find no room.
+    Filled(f64),
+    /// Items are deleted and others inserted, again and again; at most so many are expected in the stash at any time.
+    Churn(f64),
+}
+
+impl Odds {
+    const fn target(self) -> Target {
+        match self {
+            Self::Crisis(_) => Target::Crisis,
+            Self::Filled(_) | Self::Churn(_) => Target::Stash,
+        }
+    }
+
+    const fn value(self) -> f64 {
+        match self {
+            Self::Crisis(value) | Self::Filled(value) | Self::Churn(value) => value,
+        }
+    }
+}
+
+/// A table, planned.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Planned {
+    /// The levels, and which items move.
+    pub layout: MultilevelLayout,
+    /// The items it was planned for.
+    pub items: u64,
+    /// The expected items in the stash.
+    pub expected_stash: f64,
+    /// The odds of a crisis and the loads, where the table is filled once and nothing moves.
+    pub filled: Option<MultilevelPlan>,
+    /// Whether the odds are exact, as [`MultilevelPlan`] is, and not those of a table of many buckets, as
+    /// [`moves`] says.
+    pub is_exact: bool,
+}
+
+impl Planned {
+    /// The buckets of all levels for each item.
+    #[must_use]
+    pub fn buckets_per_item(&self) -> f64 {
+        self.layout.buckets() as f64 / self.items as f64
+    }
+
+    /// The items for each slot.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        self.items as f64 / self.layout.capacity() as f64
+    }
+}
+
+/// The table with the fewest buckets that meets the targets, and which items of it move.
+///
+/// | odds | tables that are compared |
+/// | --- | --- |
+/// | [`Crisis`](Odds::Crisis) | without moves, exactly |
+/// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, from half an item in the stash on |
+/// | [`Churn`](Odds::Churn) | without moves; [restricted](Moves::Restricted), whose first level has as many buckets as there are items |
+///
+/// Tables with hints are not among them: nothing but a [simulation](crate::table::simulate) knows their stash.
+///
+/// # What is smallest
+/// One more level never takes more than one bucket more, for a level of one bucket only ever helps. So the table has the most levels allowed, but those at the end
+/// that are of no use. No level can lose a hundredth of its buckets, or one bucket; the division among the levels is
+/// that of a search which ends when another round saves less than a thousandth.
+///
+/// # Costs
+/// Some tens of plans: a second or two for a hundred thousand items with one slot a bucket. With several slots a plan itself takes up to seconds, and
+/// the search minutes.
+///
+/// # Errors
+/// If there are no items or levels, or too many; if the odds are not above 0, or those of a crisis not below 1; under churn or with
+/// Second Chance, if a bucket has several slots, which no plan is known for; if the targets exclude each other.
+///
+/// # Example
+/// ```
+/// use oneread::plan::solve::{self, table::{Odds, Targets}};
+///
+/// // The paper's table for ten thousand items has 60 000 buckets in five levels.
+/// let targets = Targets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
+/// let solution = solve::table(&targets)?;
+/// assert!(solution.best.layout.buckets() < 56_000);
+/// // In as few as 20 000 it has a crisis far more often.
+/// assert!(solve::table(&Targets { buckets: Some(20_000), ..targets }).is_err());
+/// # Ok::<(), oneread::plan::solve::Unsolved>(())
+/// ```
+pub fn table(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
+    check_targets(targets)?;
+    let mut found = Vec::new();
+    for kind in [Kind::Plain, Kind::SecondChance, Kind::Restricted] {
+        if kind.serves(targets) {
+            found.extend(kind.smallest(targets)?);
+        }
+    }
+    found.sort_by_key(|planned| planned.layout.capacity());
+    let most = targets.buckets.unwrap_or(MOST_PLACES);
+    if found.first().is_none_or(|best| best.layout.buckets() > most) {
+        return Err(Unsolved::Infeasible(relaxed(targets, found.first())));
+    }
+    found.retain(|planned| planned.layout.buckets() <= most);
+    let best = found.remove(0);
+    let mut binds = Vec::from([targets.odds.target()]);
+    if best.layout.level_count() == targets.levels as usize {
+        binds.push(Target::Levels);
+    }
+    Ok(Solution { best, binds, runners_up: found })
+}
+
+fn check_targets(targets: &Targets) -> Result<(), Unsolved> {
+    let Targets { items, levels, slots, buckets, odds } = *targets;
+    MultilevelLayout::new(Vec::from([buckets.unwrap_or(1)]))?.with_slots(slots)?;
+    check("items", items as f64, 1.0, MultilevelPlan::MOST_ITEMS as f64)?;
+    check("levels", f64::from(levels), 1.0, MultilevelLayout::MOST_LEVELS as f64)?;
+    match odds {
+        Odds::Crisis(value) => check_fraction("crisis", value)?,
+        Odds::Filled(value) | Odds::Churn(value) => {
+            check("items in the stash", value, f64::MIN_POSITIVE, MultilevelPlan::MOST_ITEMS as f64)?;
+        }
+    }
+    if let Odds::Churn(_) = odds {
+        check("slots a bucket (under churn)", f64::from(slots), 1.0, 1.0)?;
+    }
+    Ok(())
+}
+
+/// Which items move, and whose plan it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    SecondChance,
+    Restricted,
+}
+
+/// Below so many items in the stash, the limit for many buckets says nothing of a table: what reaches the last levels comes in
+/// bursts.
+const LEAST_LIMIT: f64 = 0.5;
+
+impl Kind {
+    fn serves(self, targets: &Targets) -> bool {
+        match (self, targets.odds) {
+            (Self::Plain, _) => true,
+            (Self::SecondChance, Odds::Filled(stash)) => stash >= LEAST_LIMIT && targets.slots == 1,
+            (Self::Restricted, Odds::Churn(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn smallest(self, targets: &Targets) -> Result<Option<Planned>, LayoutError> {
+        if self == Self::Restricted {
+            return Ok(smallest_restricted(targets));
+        }
+        let mut search = Search { kind: self, targets, items: targets.items };
+        let Some(sizes) = search.smallest() else { return Ok(None) };
+        search.planned(&sizes)
+    }
+}
+
+/// A search for the sizes of levels.
+struct Search<'a> {
+    kind: Kind,
+    targets: &'a Targets,
+    /// Those of the targets, or fewer where the search begins.
+    items: u64,
+}
+
+/// More buckets than that are out of reach whatever the division.
+const MOST_SIZE: f64 = MOST_PLACES as f64 / 64.0;
+
+impl Search<'_> {
+    fn layout(&self, sizes: &[u64]) -> Result<MultilevelLayout, LayoutError> {
+        let layout = MultilevelLayout::new(sizes)?.with_slots(self.targets.slots)?;
+        layout.with_moves(if self.kind == Kind::SecondChance { Moves::SecondChance } else { Moves::None })
+    }
+
+    /// The logarithm of the odds; infinite where there is no plan.
+    fn ln_odds(&self, sizes: &[u64]) -> f64 {
+        let ln_odds = match (self.kind, self.targets.odds) {
+            (Kind::SecondChance, _) => {
+                moves::second_chance(sizes, self.items).map(|plan| ln(plan.expected_stash)).ok()
+            }
+            (_, Odds::Churn(_)) => moves::steady_state(sizes, self.items).ok().map(|state| ln(stash(&state))),
+            (_, odds) => {
+                self.layout(sizes).and_then(|layout| MultilevelPlan::new(&layout, self.items)).ok().map(
+                    |plan| match odds {
+                        Odds::Crisis(_) => plan.ln_crisis_probability(),
+                        // Rare, it is one item.
+                        _ => ln(plan.expected_stash()).max(plan.ln_crisis_probability()),
+                    },
+                )
+            }
+        };
+        ln_odds.unwrap_or(f64::INFINITY)
+    }
+
+    fn fits(&self, sizes: &[u64]) -> bool {
+        exp(self.ln_odds(sizes)) <= self.targets.odds.value()
+    }
+
+    fn planned(&self, sizes: &[u64]) -> Result<Option<Planned>, LayoutError> {
+        let layout = self.layout(sizes)?;
+        let filled = match self.targets.odds {
+            Odds::Churn(_) => None,
+            _ if self.kind == Kind::SecondChance => None,
+            _ => Some(MultilevelPlan::new(&layout, self.items)?),
+        };
+        let expected_stash = match &filled {
+            Some(plan) => plan.expected_stash(),
+            None => exp(self.ln_odds(sizes)),
+        };
+        Ok(Some(Planned { layout, items: self.items, expected_stash, is_exact: filled.is_some(), filled }))
+    }
+
+    /// The sizes of all levels, if there are any that do.
+    fn smallest(&mut self) -> Option<Vec<u64>> {
+        /// Rounds with few items, and with all: one more of these takes a second with a hundred thousand items.
+        const ROUNDS: u32 = 25;
+        const ROUNDS_OF_SLOTS: u32 = 10;
+        const LAST_ROUNDS: u32 = 3;
+        let (all, few) = (self.items, self.few());
+        let first = 2.0 * all as f64 / f64::from(self.targets.slots);
+        let levels = 0..self.targets.levels;
+        let mut sizes: Vec<f64> = levels.map(|level| first * exp(-0.9 * f64::from(level))).collect();
+        if all <= few {
+            sizes = self.divide(sizes, ROUNDS, 1e-4)?;
+            return self.polish(whole(&sizes));
+        }
+        let fewer = few as f64 / all as f64;
+        self.items = few;
+        let few_rounds = if self.targets.slots == 1 { ROUNDS } else { ROUNDS_OF_SLOTS };
+        let divided = self.divide(sizes.iter().map(|size| size * fewer).collect(), few_rounds, 1e-3);
+        self.items = all;
+        if let Some(divided) = divided {
+            sizes = divided.into_iter().map(|size| size / fewer).collect();
+        }
+        // With several slots a plan takes so long that the division with few items must do.
+        let (rounds, precision) = if self.targets.slots == 1 { (LAST_ROUNDS, 1e-4) } else { (0, 1e-3) };
+        sizes = self.divide(sizes, rounds, precision)?;
+        self.polish(whole(&sizes))
+    }
+
+    /// So many items that a plan takes a millisecond or two.
+    fn few(&self) -> u64 {
+        match (self.kind, self.targets.odds) {
+            (Kind::Plain, Odds::Crisis(_) | Odds::Filled(_)) if self.targets.slots == 1 => 2000,
+            (Kind::Plain, Odds::Crisis(_) | Odds::Filled(_)) => 400 * u64::from(self.targets.slots).min(8),
+            _ => u64::MAX,
+        }
+    }
+
+    /// The best division among the levels, in about as many buckets as it takes.
+    fn divide(&self, mut sizes: Vec<f64>, rounds: u32, precision: f64) -> Option<Vec<f64>> {
+        sizes = self.scaled(&sizes, precision)?;
+        let mut best = sizes.clone();
+        let total = |sizes: &[f64]| -> f64 { whole(sizes).iter().sum::<u64>() as f64 };
+        for _ in 0..rounds {
+            let at = whole(&sizes);
+            let here = self.ln_odds(&at);
+            let falls: Vec<f64> = (0..at.len())
+                .map(|level| {
+                    let mut more = at.clone();
+                    more[level] += (at[level] / 50).max(1);
+                    let by = ln(more[level] as f64 / at[level] as f64);
+                    ((here - self.ln_odds(&more)) / by).max(0.0)
+                })
+                .collect();
+            let (all, sum) = (total(&sizes), falls.iter().sum::<f64>());
+            if !(sum > 0.0 && sum.is_finite()) {
+                break;
+            }
+            for (size, fall) in sizes.iter_mut().zip(&falls) {
+                // Halfway, by the mean of logarithms: the measure changes with the sizes.
+                *size = sqrt(*size * (all * fall / sum).max(0.5));
+            }
+            sizes = self.scaled(&sizes, precision)?;
+            if total(&sizes) < total(&best) {
+                let settled = total(&sizes) > total(&best) * (1.0 - precision);
+                best.clone_from(&sizes);
+                if settled {
+                    break;
+                }
+            }
+        }
+        Some(best)
+    }
+
+    /// The sizes, all multiplied by the least number with which they do, to some precision.
+    fn scaled(&self, sizes: &[f64], precision: f64) -> Option<Vec<f64>> {
+        const MOST_STEPS: u32 = 60;
+        let ln_target = ln(self.targets.odds.value());
+        let times = |ln_factor: f64| -> Vec<f64> { sizes.iter().map(|size| size * exp(ln_factor)).collect() };
+        let over = |ln_factor: f64| {
+            let sizes = times(ln_factor);
+            if sizes.iter().sum::<f64>() > MOST_SIZE {
+                f64::NEG_INFINITY
+            } else {
+                self.ln_odds(&whole(&sizes)) - ln_target
+            }
+        };
+        // A bracket around what just does.
+        let (mut low, mut high) = (0.0, 0.0);
+        let here = over(0.0);
+        let (mut at_low, mut at_high) = (here, here);
+        let mut step = 0.05;
+        while at_high > 0.0 {
+            (low, at_low) = (high, at_high);
+            high += step;
+            at_high = over(high);
+            step *= 2.0;
+        }
+        while at_low <= 0.0 {
+            (high, at_high) = (low, at_low);
+            low -= step;
+            if whole(&times(low)).iter().all(|&size| size == 1) {
+                break;
+            }
+            at_low = over(low);
+            step *= 2.0;
+        }
+        // The logarithm is nearly a line: where it crosses, if that is not too near an end, else in the middle.
+        for _ in 0..MOST_STEPS {
+            let width = high - low;
+            if width <= precision {
+                break;
+            }
+            let crossing = low + width * at_low / (at_low - at_high);
+            let middle = low + width / 2.0;
+            let at = if crossing.is_finite() {
+                crossing.clamp(low + width / 16.0, high - width / 16.0)
+            } else {
+                middle
+            };
+            let value = over(at);
+            if value <= 0.0 { (high, at_high) = (at, value) } else { (low, at_low) = (at, value) }
+        }
+        let sizes = times(high);
+        (sizes.iter().sum::<f64>() <= MOST_SIZE).then_some(sizes)
+    }
+
+    /// Whole sizes, none of which can lose a hundredth or a bucket.
+    fn polish(&self, mut sizes: Vec<u64>) -> Option<Vec<u64>> {
+        // The first level, where a bucket counts least, is made to fit.
+        let first = sizes[0];
+        let mut high = first;
+        while !self.fits(&sizes) {
+            high = high + high / 256 + 1;
+            if high as f64 > MOST_SIZE {
+                return None;
+            }
+            sizes[0] = high;
+        }
+        // Levels that are of no use.
+        while sizes.len() > 1 && self.fits(&sizes[..sizes.len() - 1]) {
+            sizes.pop();
+        }
+        loop {
+            for level in (0..sizes.len()).rev() {
+                loop {
+                    let size = sizes[level];
+                    let step = (size / 100).max(1);
+                    if step >= size {
+                        break;
+                    }
+                    sizes[level] = size - step;
+                    if !self.fits(&sizes) {
+                        sizes[level] = size;
+                        break;
+                    }
+                }
+            }
+            let (size, step) = (sizes[0], (sizes[0] / 100).max(1));
+            sizes[0] = least(size.saturating_sub(step), size, |size| {
+                let mut tried = sizes.clone();
+                tried[0] = size;
+                self.fits(&tried)
+            });
+            // What the first level gave up, no other can give up as well; but where a hundredth is a bucket, see once more.
+            if sizes[0] == size || sizes.iter().all(|size| *size >= 100) {
+                return Some(sizes);
+            }
+        }
+    }
+}
+
+fn whole(sizes: &[f64]) -> Vec<u64> {
+    sizes.iter().map(|size| ceil(size.clamp(1.0, MOST_PLACES as f64)) as u64).collect()
+}
+
+/// The stash under churn, if it is known: without its correction, which is left out where it is too large, it is not.
+fn stash(state: &moves::SteadyState) -> f64 {
+    if state.expected_stash == state.limit_of_stash && state.limit_of_stash > 0.0 {
+        return f64::INFINITY;
+    }
+    state.expected_stash
+}
+
+/// The fewest levels of restricted hashing, with the policy that has the smallest stash.
+fn smallest_restricted(targets: &Targets) -> Option<Planned> {
+    let Odds::Churn(most) = targets.odds else { return None };
+    let keep = |policy| match policy {
+        Policy::Random => Keep::Random,
+        Policy::Greedy(ties) => Keep::Greedy(ties),
+    };
+    for levels in 1..=targets.levels {
+        for policy in [Policy::Random, Policy::Greedy(Ties::Random)] {
+            let restriction = Restriction { fanout: 2, maps: Maps::Shifts, keep: keep(policy) };
+            let layout = MultilevelLayout::geometric(targets.items, 0.5, levels)
+                .and_then(|layout| layout.with_moves(Moves::Restricted(restriction)));
+            let plan = moves::restricted(targets.items, levels, restriction.fanout, policy);
+            let (Ok(layout), Ok(plan)) = (layout, plan) else { continue };
+            if plan.expected_stash <= most {
+                let expected_stash = plan.expected_stash;
+                let items = targets.items;
+                return Some(Planned { layout, items, expected_stash, filled: None, is_exact: false });
+            }
+        }
+    }
+    None
+}
+
+/// Which target to relax, given the smallest table without a limit on its buckets, if there is any.
+fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
+    let mut relax = Vec::new();
+    let items = targets.items as f64;
+    let most = targets.buckets.unwrap_or(MOST_PLACES);
+    if let (Some(asked), Some(planned)) = (targets.buckets, smallest) {
+        let possible = rounded_up(planned.buckets_per_item());
+        relax.push(Relax { target: Target::BucketsPerItem, asked: asked as f64 / items, possible });
+    }
+    // More levels: about how many, by a table of fewer items; and then by this one.
+    const MORE_LEVELS: u32 = 8;
+    let most_levels = (targets.levels + MORE_LEVELS).min(MultilevelLayout::MOST_LEVELS as u32);
+    let serves = |levels: u32, items: u64, most: u64| {
+        let targets = Targets { levels, items, ..*targets };
+        matches!(Kind::Plain.smallest(&targets), Ok(Some(planned)) if planned.layout.buckets() <= most)
+    };
+    let few = Search { kind: Kind::Plain, targets, items: targets.items }.few().min(targets.items);
+    let most_of_few = (most as f64 * few as f64 / items) as u64;
+    let enough = (targets.levels + 1..=most_levels).find(|&levels| serves(levels, few, most_of_few));
+    let mut tried = enough.into_iter().flat_map(|enough| enough..=most_levels.min(enough + 2));
+    if let Some(levels) = tried.find(|&levels| serves(levels, targets.items, most)) {
+        let (asked, possible) = (targets.levels.into(), levels.into());
+        relax.push(Relax { target: Target::Levels, asked, possible });
+    }
+    // The odds of as many buckets as there may be, divided alike.
+    if let (Some(most), Some(planned)) = (targets.buckets, smallest) {
+        let shape: Vec<f64> = planned.layout.levels().iter().map(|&size| size as f64).collect();
+        let factor = most as f64 / planned.layout.buckets() as f64;
+        let sizes: Vec<u64> = shape.iter().map(|size| ((size * factor) as u64).max(1)).collect();
+        let search = Search { kind: Kind::Plain, targets, items: targets.items };
+        let odds = exp(search.ln_odds(&sizes));
+        let is_possible = match targets.odds {
+            Odds::Crisis(_) => odds < 1.0,
+            _ => odds < items,
+        };
+        if is_possible && planned.layout.moves() == Moves::None {
+            let (target, asked) = (targets.odds.target(), targets.odds.value());
+            relax.push(Relax { target, asked, possible: rounded_up(odds) });
+        }
+    }
+    relax
+}
