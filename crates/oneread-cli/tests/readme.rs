@@ -38,6 +38,16 @@ fn table() -> String {
     let mut rows = vec![store_row()];
     rows.extend(filter_rows());
     rows.push([
+        "a set that never changes, with the fewest false positives".into(),
+        of_library("filter::PlacedFilter", "filter/placed/mod.rs"),
+        "15.75 bits a key at .012%; built from all keys at once".into(),
+    ]);
+    rows.push([
+        "the filters inside Redis or Valkey, for a whole cluster".into(),
+        "[`oneread-redis`](crates/oneread-redis/README.md)".into(),
+        "RedisBloom's commands; one key a filter".into(),
+    ]);
+    rows.push([
         "how often a key came".into(),
         of_library("filter::CountMinSketch", "filter/count_min.rs"),
         "by the error you accept".into(),
