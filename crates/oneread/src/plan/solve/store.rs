@@ -87,7 +87,7 @@ pub struct Planned {
 ///
 /// # What is exact
 /// The filters are the smallest by [`StorePlan::for_rate`], for pages whose loads are the limit for many pages. A
-/// store of sixty thousand records had as many pages as said here to .2%, and filters as large to 3%, with records of 20 to 920 bytes.
+/// store of sixty thousand records had as many pages as said here to .2%, with records of 20 to 920 bytes.
 ///
 /// # What is smallest
 /// Of a store's shapes the builder takes the one that leaves the fewest records without room, and so does this; the others are the runners-up.
