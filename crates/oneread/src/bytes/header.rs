@@ -41,11 +41,13 @@ pub enum Kind {
     DLeftCounting = 48,
     /// A growing d-left counting filter.
     GrowingDLeftCounting = 49,
+    /// A line filter.
+    Line = 50,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -61,6 +63,7 @@ impl Kind {
         Self::PageSummary,
         Self::DLeftCounting,
         Self::GrowingDLeftCounting,
+        Self::Line,
     ];
 
     /// The kind of a number in a file.
@@ -99,6 +102,7 @@ impl fmt::Display for Kind {
             Self::PageSummary => "a summary of strings by buckets",
             Self::DLeftCounting => "a d-left counting filter",
             Self::GrowingDLeftCounting => "a growing d-left counting filter",
+            Self::Line => "a line filter",
         })
     }
 }
