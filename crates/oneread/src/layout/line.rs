@@ -39,6 +39,9 @@ impl LineLayout {
     /// The quotients of a line.
     pub const QUOTIENTS: u32 = 55;
 
+    /// Fingerprints of quotients below it can leave their home.
+    pub const MOST_LEAVING: u32 = 30;
+
     /// The bits of a line.
     pub const LINE_BITS: u64 = 512;
 

@@ -6,7 +6,9 @@
 
 use crate::layout::{LayoutError, LineLayout, check_fraction};
 
-use super::float::{ceil, exp, expm1, ln_1p, sqrt};
+#[cfg(feature = "std")]
+use super::float::sqrt;
+use super::float::{ceil, exp, expm1, ln_1p};
 
 /// The probability that a key not inserted is found when `items` distinct keys are in: 1 − (1 − 1/f)^n, with f the number of
 /// [fingerprints](LineLayout::fingerprints).
@@ -33,38 +35,49 @@ pub fn false_positive_probability(layout: LineLayout, items: u64) -> f64 {
 
 /// The lines that a lookup of an absent key reads on average, when `items` keys have been inserted and none removed.
 ///
-/// Modelled: a line's number of keys is Poisson distributed; what is above its slots is away, the lowest quotients first; and where
-/// room is scarce, guests drive as many others out as the share of full lines says. Measured values from half the slots to 97% of them are
-/// within 0.02 of it with 10-bit remainders; after removals and insertions at 97% it is up to 0.08 more.
+/// Modelled, for many lines: fingerprints that find their home full go to others at random, so that the fingerprints of a line are those of a
+/// Poisson process that stops when it is full; its mean Λ is such that min(Poisson(Λ), K) has the right mean. What a full line lets go has been
+/// tried at other lines, the lowest quotient first, until one had room; that raises its threshold by one K-th for each try, and tries are as many as
+/// the process would have gone on: 1 + E[max(Poisson(Λ) − K, 0)]/K lines. Measured values at 97% of the slots were within 0.012 of it with 8 to 12
+/// bits, and 0.022 below it with 16. After 100 turnovers at that load they were .04 to .1 above those of new filters.
+///
+/// # Example
+/// ```
+/// use oneread::layout::LineLayout;
+/// use oneread::plan::line;
+///
+/// let layout = LineLayout::new(10, 1000)?;
+/// assert_eq!(line::lines_read(layout, 0), 1.0);
+/// assert!((line::lines_read(layout, 37_830) - 1.1208).abs() < 1e-4);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
 #[must_use]
 pub fn lines_read(layout: LineLayout, items: u64) -> f64 {
-    let mean = items as f64 / layout.lines() as f64;
     let slots = f64::from(layout.slots());
-    if mean <= 0.0 {
-        return 1.0;
+    // At the very brim the process would go on for ever.
+    let load = (items as f64 / layout.capacity() as f64).min(0.999);
+    let (mut below, mut above) = (0.0, 16.0 * slots);
+    // Enough halvings for the last bit.
+    for _ in 0..64 {
+        let middle = 0.5 * (below + above);
+        let missing = missing_on_average(middle, layout.slots());
+        if slots - missing < load * slots { below = middle } else { above = middle }
     }
-    // Poisson probabilities upward from the slots; below them nothing is away.
-    let (mut away, mut full) = (0.0, 0.0);
-    let mut term = poisson(mean, layout.slots());
-    let mut held = slots;
-    while held < slots + 12.0 * sqrt(mean) + 12.0 {
-        full += term;
-        // The threshold is above so many of the line's keys, and one quotient more on average than they have.
-        away += term * (held - slots) / held;
-        held += 1.0;
-        term *= mean / held;
-    }
-    // A guest takes a slot that a resident would have had, with the probability that this line is or becomes full.
-    1.0 + (away / (1.0 - full).max(0.25)).min(30.0 / f64::from(LineLayout::QUOTIENTS))
+    // max(P − K, 0) = P − K + max(K − P, 0).
+    let excess = below - slots + missing_on_average(below, layout.slots());
+    let most = f64::from(LineLayout::MOST_LEAVING) / f64::from(LineLayout::QUOTIENTS);
+    1.0 + (excess / slots).clamp(0.0, most)
 }
 
-/// The probability of so many, if `mean` is their mean: by logarithms, so that nothing underflows.
-fn poisson(mean: f64, count: u32) -> f64 {
-    let mut ln = -mean;
-    for i in 1..=count {
-        ln += super::float::ln(mean / f64::from(i));
+/// E[max(slots − P, 0)] of a Poisson number P.
+fn missing_on_average(mean: f64, slots: u32) -> f64 {
+    // Terms from 0 up: e^−mean is no smaller than e^−800, which is 0, and then so are all terms that matter.
+    let (mut term, mut sum) = (exp(-mean), 0.0);
+    for held in 0..slots {
+        sum += term * f64::from(slots - held);
+        term *= mean / f64::from(held + 1);
     }
-    exp(ln)
+    sum
 }
 
 /// The smallest layout that holds `items` keys at 97% of its slots or less, and at the rate.
@@ -133,8 +146,10 @@ fn lines_for(items: u64, remainder_bits: u32) -> u64 {
     ceil(items as f64 / (slots * LineLayout::NOMINAL_LOAD)) as u64
 }
 
-/// For the callers of the planner.
+/// A number that the fullest of 256 parts does not exceed, where each of `items` keys goes to one of them at random: six deviations, which a
+/// part exceeds once in a billion.
 #[cfg(feature = "std")]
-pub(crate) fn square_root(number: f64) -> f64 {
-    sqrt(number)
+pub(crate) fn fullest_part(items: u64, parts: u64) -> u64 {
+    let part = items as f64 / parts as f64;
+    ceil(part + 6.0 * sqrt(part)) as u64
 }

@@ -5,6 +5,7 @@ use std::vec::Vec;
 
 use super::{BuildError, Full, LineFilter, LineLayout, NotPresent, Portable};
 use crate::hash::{Digest, Digester, Domain, reduce};
+use crate::plan;
 
 /// Parts of a filter. Two threads meet in one of 256 parts once in 256 operations.
 const PARTS: u64 = 256;
@@ -41,12 +42,9 @@ impl ShardedLineFilter {
     /// A filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
     ///
     /// # Errors
-    /// If there is no such filter (see [`plan::line::for_rate`](crate::plan::line::for_rate)), or no memory for it.
+    /// If there is no such filter (see [`plan::line::for_rate`]), or no memory for it.
     pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
-        let part = items.div_ceil(PARTS) as f64;
-        // The fullest of 256 parts is above this once in a billion: six deviations, 256·e^(−18)·… = 2.5e-7 at the most.
-        let crowded = part + 6.0 * crate::plan::line::square_root(part);
-        let layout = crate::plan::line::for_rate(crowded as u64 + 1, rate)?;
+        let layout = plan::line::for_rate(plan::line::fullest_part(items, PARTS), rate)?;
         Self::with_digester(layout, Portable::random())
     }
 }

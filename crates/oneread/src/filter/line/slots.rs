@@ -303,7 +303,6 @@ pub(super) fn is_valid<const R: u32>(line: &Line) -> bool {
         width == used || field(line, at + used, width - used) == 0
     };
     counts
-        && threshold(line) <= super::STASHED
         && unused(MARKS_AT, At::<R>::MARKS)
         && (0..At::<R>::PLANES).all(|plane| unused(At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS, At::<R>::SLOTS))
         && (0..At::<R>::ROWS).all(|row| {

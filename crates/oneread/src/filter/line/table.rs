@@ -106,7 +106,7 @@ impl Table<Vec<Line>> {
         let has_room = slots::has_room::<R, V>(vector, home, fingerprint.quotient);
         if has_room && residents == 0 && !leaves(threshold, fingerprint.quotient) {
             slots::add::<R, V>(vector, home, fingerprint, false);
-            self.len += 1;
+            self.len = self.len.saturating_add(1);
             return Ok(false);
         }
         self.insert_with_care::<R, V>(vector, place, residents, has_room)
@@ -139,7 +139,7 @@ impl Table<Vec<Line>> {
         } else {
             return Err(Full);
         }
-        self.len += 1;
+        self.len = self.len.saturating_add(1);
         Ok(before)
     }
 

@@ -7,13 +7,13 @@ use std::process::{Command, Output, Stdio};
 
 use oneread::bytes::Saved;
 use oneread::filter::{
-    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftFilter, GrowingFilter,
+    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftFilter, GrowingFilter, LineFilter,
 };
 use oneread::hash::Keyed;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftLayout,
-    GrowingLayout,
+    GrowingLayout, LineLayout,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -207,6 +207,27 @@ fn python_finds_the_same_keys_in_d_left_filters() {
     let output = python(&["query", path.to_str().unwrap(), "u64"], "0\n");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn python_finds_the_same_keys_in_line_filters() {
+    let (numbers, strings) = inserted();
+    for bits in LineLayout::REMAINDER_BITS {
+        // Nearly all slots: some have left their homes.
+        let lines = KEYS * 100 / 98 / u64::from(LineLayout::new(bits, 1).unwrap().slots());
+        let layout = LineLayout::new(bits, lines).unwrap();
+        let mut filter = LineFilter::with_seed(layout, SEED).unwrap();
+        filter.insert_many(&numbers).unwrap();
+        filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+        assert!(filter.lines_read() > 1.1);
+        compare(
+            &format!("python_line_{bits}"),
+            &filter.to_bytes(),
+            FEWER,
+            |key| u8::from(filter.contains(&key)),
+            |key| u8::from(filter.contains(key)),
+        );
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod dleft_counting;
 mod dleft_counting_rates;
 mod growing;
 mod growing_dleft_counting;
+mod line;
 // Millions of queries: too many for an interpreter.
 #[cfg(not(miri))]
 mod rates;
