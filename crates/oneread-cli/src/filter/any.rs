@@ -8,7 +8,8 @@ use oneread::bits::{Line, Lines, LittleEndian, Words};
 use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
 use oneread::filter::{
     Blocked, BlockedBloomFilter, Bloom, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, DLeft,
-    DLeftCounting, DLeftCountingFilter, DLeftFilter, Full, Growing, GrowingFilter, LineFilter, Lined, MergeError,
+    DLeftCounting, DLeftCountingFilter, DLeftFilter, Full, Growing, GrowingFilter, LineFilter, Lined,
+    MergeError,
 };
 use oneread::hash::Digester;
 

@@ -174,7 +174,12 @@ impl fmt::Display for Layout {
                 write!(f, "dleft-counting of {} buckets", layout.total_buckets())
             }
             Self::Line(layout) => {
-                write!(f, "line of {} lines and remainders of {} bits", layout.lines(), layout.remainder_bits())
+                write!(
+                    f,
+                    "line of {} lines and remainders of {} bits",
+                    layout.lines(),
+                    layout.remainder_bits()
+                )
             }
         }
     }

@@ -141,7 +141,10 @@ impl fmt::Display for LayoutError {
                 write!(f, "expected {at_least} to {at_most} cells a bucket, but not 11, found {found}")
             }
             Self::RemainderBits { found } => {
-                write!(f, "expected remainders of 8, 9, 10, 12 or 16 bits, found {found}: ask for one of these")
+                write!(
+                    f,
+                    "expected remainders of 8, 9, 10, 12 or 16 bits, found {found}: ask for one of these"
+                )
             }
             Self::Fraction { what, found } => {
                 write!(

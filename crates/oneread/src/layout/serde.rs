@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
     CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
-    InterpolationLayout, LayoutError, LineLayout, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis,
-    PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
+    InterpolationLayout, LayoutError, LineLayout, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
+    OnCrisis, PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 

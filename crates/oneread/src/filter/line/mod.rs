@@ -199,7 +199,8 @@ impl<D> LineFilter<D> {
     #[inline]
     pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
         let place = self.table.places.of(digest);
-        let found = self.simd.run(self.table.layout.remainder_bits(), Remove { table: &mut self.table, place });
+        let found =
+            self.simd.run(self.table.layout.remainder_bits(), Remove { table: &mut self.table, place });
         if found { Ok(()) } else { Err(NotPresent) }
     }
 
@@ -259,7 +260,8 @@ impl<D> LineFilter<D> {
     {
         let layout = self.table.layout.grown()?;
         let mut grown = Self::with_digester(layout, self.digester.clone())?;
-        let full = LayoutError::TooLarge { what: "items", expected: layout.capacity(), found: self.table.len };
+        let full =
+            LayoutError::TooLarge { what: "items", expected: layout.capacity(), found: self.table.len };
         for number in self.fingerprints() {
             grown.insert_at(grown.table.places.at(number)).map_err(|Full| full)?;
         }

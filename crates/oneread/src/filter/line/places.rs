@@ -27,7 +27,8 @@ pub(super) struct Places {
 impl Places {
     pub(super) fn new(layout: LineLayout) -> Self {
         // Any digest will do: these are constants that have nothing to do with one another.
-        let sum = |quotient| reduce(Digest::from_hash64(quotient as u64).word(Domain::LINE, 1), layout.lines());
+        let sum =
+            |quotient| reduce(Digest::from_hash64(quotient as u64).word(Domain::LINE, 1), layout.lines());
         Self {
             lines: layout.lines(),
             remainder_bits: layout.remainder_bits(),
@@ -51,7 +52,8 @@ impl Places {
 
     /// The place that has a number.
     pub(super) fn at(&self, number: u64) -> Place {
-        let (quotients, remainder) = (number >> self.remainder_bits, number as u32 & ((1 << self.remainder_bits) - 1));
+        let (quotients, remainder) =
+            (number >> self.remainder_bits, number as u32 & ((1 << self.remainder_bits) - 1));
         let (line, quotient) =
             (quotients / u64::from(LineLayout::QUOTIENTS), quotients % u64::from(LineLayout::QUOTIENTS));
         Place { line: line as usize, fingerprint: Fingerprint { quotient: quotient as u32, remainder } }

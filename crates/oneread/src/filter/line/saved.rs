@@ -15,7 +15,8 @@ use crate::layout::LineLayout;
 fn decode(block: &LayoutBlock) -> Result<(LineLayout, u64, u64), LoadError> {
     let [remainder_bits, lines, len, stashed] = block.fields()?;
     let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
-    let layout = layout.map_err(|_| LoadError::Invalid { what: "a line filter of impossible lines or remainders" })?;
+    let layout =
+        layout.map_err(|_| LoadError::Invalid { what: "a line filter of impossible lines or remainders" })?;
     if stashed > layout.stash() {
         return Err(LoadError::Invalid { what: "a line filter with more in its stash than it takes" });
     }
@@ -46,9 +47,8 @@ impl<S: Lines> Work for Check<'_, S> {
                     })
             })
         };
-        let entry_is_valid = |&number: &u64| {
-            number < layout.fingerprints() && threshold(places.at(number).line) == STASHED
-        };
+        let entry_is_valid =
+            |&number: &u64| number < layout.fingerprints() && threshold(places.at(number).line) == STASHED;
         (0..layout.lines() as usize).all(line_is_valid)
             && stash.numbers.iter().all(entry_is_valid)
             && stash.numbers.is_sorted()
@@ -102,7 +102,9 @@ impl<'a, D: Identified> Viewed<'a> for Lined<D, LittleEndian<'a>> {
     type Digester = D;
 
     fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        const LENGTH: LoadError = LoadError::Invalid { what: "a line filter with more or fewer bytes than its lines and stash take" };
+        const LENGTH: LoadError = LoadError::Invalid {
+            what: "a line filter with more or fewer bytes than its lines and stash take",
+        };
         let (layout, len, stashed) = decode(layout)?;
         let (lines, stash) = payload.split(layout.byte_len() / 8).ok_or(LENGTH)?;
         if stash.len() as u64 != stashed {

@@ -39,6 +39,11 @@ pub(super) trait Vector: Copy {
 
     /// Moves the bytes above `at` and below `end` one back; the last becomes 0.
     fn close(self, line: &mut Line, at: u32, end: u32);
+
+    /// Does what is seldom to be done, in a function of its own for the same instructions.
+    ///
+    /// A plain function would be compiled without them, and call one for each.
+    fn apart<const R: u32, W: Work>(self, work: W) -> W::Output;
 }
 
 impl Simd {
@@ -136,7 +141,10 @@ impl Vector for Portable {
         let mut carried = 0;
         for (number, word) in line.0.iter_mut().enumerate() {
             let first = 8 * number as u32;
-            let (moved, here) = (bytes_from(at, first) & !bytes_from(end, first), bytes_from(at, first) & !bytes_from(at + 1, first));
+            let (moved, here) = (
+                bytes_from(at, first) & !bytes_from(end, first),
+                bytes_from(at, first) & !bytes_from(at + 1, first),
+            );
             let shifted = *word << 8 | carried;
             carried = *word >> 56;
             *word = *word & !moved | shifted & moved & !here | (u64::from(byte) * ONES) & here;
@@ -154,6 +162,11 @@ impl Vector for Portable {
             carried = *word << 56;
             *word = *word & !moved | shifted & moved & !last;
         }
+    }
+
+    #[inline(never)]
+    fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
+        work.run::<R, Self>(self)
     }
 }
 
@@ -196,7 +209,23 @@ mod x86 {
         run_with(remainder_bits, Avx2, work)
     }
 
-    /// Made only by `run_avx512`, so that it proves the machine to have AVX-512.
+    /// # Safety
+    /// The machine must have the features.
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn apart_avx512<const R: u32, W: Work>(work: W) -> W::Output {
+        work.run::<R, Avx512>(Avx512)
+    }
+
+    /// # Safety
+    /// The machine must have the features.
+    #[inline(never)]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn apart_avx2<const R: u32, W: Work>(work: W) -> W::Output {
+        work.run::<R, Avx2>(Avx2)
+    }
+
+    /// Made only by `run_avx512` and for it, so that it proves the machine to have AVX-512.
     #[derive(Clone, Copy)]
     pub(super) struct Avx512;
 
@@ -224,9 +253,15 @@ mod x86 {
             // SAFETY: `self` proves the feature.
             unsafe { close_avx512(line, at, end) }
         }
+
+        #[inline(always)]
+        fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
+            // SAFETY: `self` proves the features.
+            unsafe { apart_avx512::<R, W>(work) }
+        }
     }
 
-    /// Made only by `run_avx2`, so that it proves the machine to have AVX2.
+    /// Made only by `run_avx2` and for it, so that it proves the machine to have AVX2.
     #[derive(Clone, Copy)]
     pub(super) struct Avx2;
 
@@ -251,6 +286,12 @@ mod x86 {
         #[inline(always)]
         fn close(self, line: &mut Line, at: u32, end: u32) {
             super::Portable.close(line, at, end);
+        }
+
+        #[inline(always)]
+        fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
+            // SAFETY: `self` proves the features.
+            unsafe { apart_avx2::<R, W>(work) }
         }
     }
 
@@ -343,7 +384,12 @@ mod tests {
             vector.open(&mut opened, self.at.min(end - 1), end, self.byte);
             vector.close(&mut closed, self.at.min(end - 1), end);
             let word = self.line.0[0] | 1 << 63;
-            (vector.nth(word, self.at % word.count_ones()), vector.equal(&self.line, self.byte), opened, closed)
+            (
+                vector.nth(word, self.at % word.count_ones()),
+                vector.equal(&self.line, self.byte),
+                opened,
+                closed,
+            )
         }
     }
 
@@ -353,10 +399,13 @@ mod tests {
         for key in 0..if cfg!(miri) { 20 } else { 2000u64 } {
             let digest = words.digest(&key);
             // Few different bytes, so that some are equal.
-            let line = Line(core::array::from_fn(|at| digest.word(Domain::LINE, at as u32) & 0x0301_0703_0301_0703));
+            let line =
+                Line(core::array::from_fn(|at| digest.word(Domain::LINE, at as u32) & 0x0301_0703_0301_0703));
             let (at, byte) = ((key % 64) as u32, (key / 64 % 4) as u8);
             let bytes: [u8; 64] = core::array::from_fn(|at| (line.0[at / 8] >> (8 * (at % 8))) as u8);
-            let line_of = |bytes: &[u8]| Line(core::array::from_fn(|i| u64::from_le_bytes(core::array::from_fn(|j| bytes[8 * i + j]))));
+            let line_of = |bytes: &[u8]| {
+                Line(core::array::from_fn(|i| u64::from_le_bytes(core::array::from_fn(|j| bytes[8 * i + j]))))
+            };
             for bits in [8, 16] {
                 let end: usize = if bits == 16 { 48 } else { 64 };
                 let here = (at as usize).min(end - 1);

@@ -166,6 +166,7 @@ pub(super) fn guests<const R: u32, V: Vector>(vector: V, line: &Line, fingerprin
 }
 
 /// The remainder in a slot.
+#[inline(always)]
 pub(super) fn remainder<const R: u32>(line: &Line, slot: u32) -> u32 {
     let byte = |at: u32| (line.0[(at / 8) as usize] >> (8 * (at % 8))) as u8;
     let mut remainder = u32::from(byte(At::<R>::LOW + slot));
@@ -194,13 +195,13 @@ pub(super) fn is_crowded<const R: u32>(line: &Line) -> bool {
 /// Whether there is room for a resident: a slot, and no guest that would be pushed from the last slot with a mark.
 #[inline(always)]
 pub(super) fn has_room<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32) -> bool {
-    let pushes = || {
-        is_crowded::<R>(line) && end_of_run::<R, V>(vector, line, quotient) <= 1 << (At::<R>::MARKS - 1)
-    };
+    let pushes =
+        || is_crowded::<R>(line) && end_of_run::<R, V>(vector, line, quotient) <= 1 << (At::<R>::MARKS - 1);
     count::<R>(line) < At::<R>::SLOTS && !pushes()
 }
 
 /// Whether there is room for a guest, and not the same one already.
+#[inline(always)]
 pub(super) fn has_room_for_guest<const R: u32, V: Vector>(
     vector: V,
     line: &Line,
@@ -275,6 +276,32 @@ fn set_header<const R: u32>(line: &mut Line, starts: u64, marks: u64, planes: &[
     }
 }
 
+/// The lowest of the quotients of a line, up to `most` of them below `end`.
+#[inline(always)]
+pub(super) fn lowest(line: &Line, end: u32, most: usize, mut each: impl FnMut(u32)) {
+    let mut quotients = occupied(line) & low(end);
+    for _ in 0..most {
+        if quotients != 0 {
+            each(quotients.trailing_zeros());
+            quotients &= quotients - 1;
+        }
+    }
+}
+
+/// The runs of quotients below `end`, the lowest first: each with its quotient and its slots.
+#[inline(always)]
+pub(super) fn runs_below<const R: u32>(line: &Line, end: u32, mut each: impl FnMut(u32, u64) -> bool) {
+    let (mut quotients, mut starts) = (occupied(line) & low(end), starts::<R>(line));
+    while quotients != 0 {
+        let rest = starts & (starts - 1);
+        let slots = (rest & rest.wrapping_neg()).wrapping_sub(starts & starts.wrapping_neg());
+        if !each(quotients.trailing_zeros(), slots) {
+            return;
+        }
+        (quotients, starts) = (quotients & (quotients - 1), rest);
+    }
+}
+
 /// The fingerprints of a line in the order of their slots, and whether they are guests.
 pub(super) fn all<const R: u32>(line: &Line) -> impl Iterator<Item = (Fingerprint, bool)> + use<R> {
     let line = *line;
@@ -304,7 +331,8 @@ pub(super) fn is_valid<const R: u32>(line: &Line) -> bool {
     };
     counts
         && unused(MARKS_AT, At::<R>::MARKS)
-        && (0..At::<R>::PLANES).all(|plane| unused(At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS, At::<R>::SLOTS))
+        && (0..At::<R>::PLANES)
+            .all(|plane| unused(At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS, At::<R>::SLOTS))
         && (0..At::<R>::ROWS).all(|row| {
             let first = At::<R>::HIGH + row * At::<R>::SLOTS;
             (used..At::<R>::SLOTS).all(|slot| {

@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 
 use super::STASHED;
 use super::places::{MOVABLE, Place, Places, Stash};
-use super::simd::Vector;
+use super::simd::{Vector, Work};
 use super::slots::{self, Fingerprint};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
@@ -60,10 +60,17 @@ struct Move {
     is_new: bool,
 }
 
-/// The moves that make room, the last one first.
+/// The moves that make room, from the line that a newcomer comes to on.
 struct Way {
     moves: [Option<Move>; DEPTH],
-    count: usize,
+}
+
+/// Where room for a newcomer is looked for.
+#[derive(Clone, Copy)]
+struct Need {
+    line: usize,
+    newcomer: Fingerprint,
+    is_guest: bool,
 }
 
 impl<S: Lines> Table<S> {
@@ -73,7 +80,8 @@ impl<S: Lines> Table<S> {
         let (found, threshold) = self.lines.read_line(line, |line| {
             (slots::residents::<R, V>(vector, line, fingerprint) != 0, slots::threshold(line))
         });
-        found || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, V>(vector, place, threshold)
+        found
+            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, V>(vector, place, threshold)
     }
 
     /// Whether a fingerprint is in its other line, or in the stash.
@@ -109,139 +117,114 @@ impl Table<Vec<Line>> {
             self.len = self.len.saturating_add(1);
             return Ok(false);
         }
-        self.insert_with_care::<R, V>(vector, place, residents, has_room)
+        vector.apart::<R, _>(InsertWithCare { table: self, place, residents, has_room })
     }
 
-    #[inline(never)]
-    fn insert_with_care<const R: u32, V: Vector>(
-        &mut self,
-        vector: V,
-        place: Place,
-        residents: u64,
-        has_room: bool,
-    ) -> Result<bool, Full> {
-        let Place { line, fingerprint } = place;
-        let threshold = slots::threshold(&self.lines[line]);
-        let before = residents != 0
-            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, V>(vector, place, threshold);
-        if residents.count_ones() >= LineLayout::STICKS_AT {
-            // There for good.
-        } else if has_room {
-            slots::add::<R, V>(vector, &mut self.lines[line], fingerprint, false);
-        } else if let Some(way) = self.way_out::<R, V>(vector, place) {
-            self.go::<R, V>(vector, &way);
-            let is_gone = way.moves.iter().flatten().any(|way| way.is_new);
-            if !is_gone {
-                slots::add::<R, V>(vector, &mut self.lines[line], fingerprint, false);
-            }
-        } else if self.stash.add(self.places.number(place), self.layout.stash()) {
-            slots::set_threshold(&mut self.lines[line], STASHED);
-        } else {
-            return Err(Full);
-        }
-        self.len = self.len.saturating_add(1);
-        Ok(before)
-    }
-
-    /// How to make room at home for a newcomer: looks only.
+    /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line once, so that no move undoes what another
+    /// relies on.
+    #[inline(always)]
     fn way_out<const R: u32, V: Vector>(&self, vector: V, place: Place) -> Option<Way> {
-        let mut way = Way { moves: [None; DEPTH], count: 0 };
+        let mut way = Way { moves: [None; DEPTH] };
+        // Of each line passed, what may be tried next.
+        let mut lists = [[None; NARROW]; DEPTH];
         let mut passed = [place.line; DEPTH];
-        self.search::<R, V>(vector, place.line, place.fingerprint, false, 1, &mut passed, &mut way).then_some(way)
+        let mut depth = 0;
+        let mut need = Need { line: place.line, newcomer: place.fingerprint, is_guest: false };
+        loop {
+            match self.room_next_door::<R, V>(vector, need, &passed[..=depth]) {
+                Ok(found) => {
+                    way.moves[depth] = Some(found);
+                    return Some(way);
+                }
+                Err(list) => lists[depth] = list,
+            }
+            loop {
+                let next =
+                    if depth + 1 < DEPTH { lists[depth].iter_mut().find_map(Option::take) } else { None };
+                if let Some(next) = next {
+                    way.moves[depth] = Some(next);
+                    depth += 1;
+                    passed[depth] = next.to;
+                    // The line that it goes to must come to have room for it by losing one.
+                    need = Need { line: next.to, newcomer: next.fingerprint, is_guest: true };
+                    break;
+                }
+                if depth == 0 {
+                    return None;
+                }
+                depth -= 1;
+                way.moves[depth] = None;
+            }
+        }
     }
 
-    /// Looks for a resident of a line that can leave, so that a newcomer, perhaps a guest, has room. `passed` are the lines of the moves so
-    /// far, of which there are `depth`, this one the last: a way passes each line once, so that no move undoes what another relies on.
-    #[allow(clippy::too_many_arguments, reason = "the state of a search")]
-    fn search<const R: u32, V: Vector>(
+    /// A resident of a line that can leave at once, so that a newcomer has room; the lowest quotients first, the newcomer itself among
+    /// them, if it is at home here. Else some that could leave if their other line had room.
+    #[inline(always)]
+    fn room_next_door<const R: u32, V: Vector>(
         &self,
         vector: V,
-        from: usize,
-        newcomer: Fingerprint,
-        is_guest: bool,
-        depth: usize,
-        passed: &mut [usize; DEPTH],
-        way: &mut Way,
-    ) -> bool {
-        let mut found: [Option<Move>; BREADTH] = [None; BREADTH];
-        let mut count = 0;
-        for fingerprint in self.movable::<R, V>(vector, from, newcomer, is_guest) {
+        need: Need,
+        passed: &[usize],
+    ) -> Result<Move, [Option<Move>; NARROW]> {
+        let Need { line: from, newcomer, is_guest } = need;
+        let line = &self.lines[from];
+        // The first few are mostly enough, and waited for together.
+        slots::lowest(line, MOVABLE, NARROW, |quotient| {
+            self.lines.prefetch_line(self.places.other(from, quotient));
+        });
+        let marks = slots::marks::<R>(line);
+        let mut list = [None; NARROW];
+        let (mut listed, mut tried) = (0, 0);
+        let mut found = None;
+        let mut is_newcomers_turn = !is_guest && newcomer.quotient < MOVABLE;
+        let mut try_one = |fingerprint: Fingerprint, is_new: bool| {
             let to = self.places.other(from, fingerprint.quotient);
-            if passed[..depth].contains(&to) {
-                continue;
+            if passed.contains(&to) {
+                return false;
             }
-            let is_new = !is_guest && fingerprint == newcomer;
             let candidate = Move { from, to, fingerprint, is_new };
             if slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
-                way.moves[way.count] = Some(candidate);
-                way.count += 1;
+                found = Some(candidate);
                 return true;
             }
-            found[count] = Some(candidate);
-            count += 1;
-            if count == BREADTH {
-                break;
+            if listed < NARROW {
+                list[listed] = Some(candidate);
+                listed += 1;
             }
-        }
-        if depth == DEPTH {
-            return false;
-        }
-        for candidate in found.into_iter().flatten().take(NARROW) {
-            passed[depth] = candidate.to;
-            // The line it goes to must come to have room for it by losing one.
-            if self.search::<R, V>(vector, candidate.to, candidate.fingerprint, true, depth + 1, passed, way) {
-                way.moves[way.count] = Some(candidate);
-                way.count += 1;
-                return true;
+            false
+        };
+        let mut is_found = false;
+        slots::runs_below::<R>(line, MOVABLE, |quotient, run| {
+            if is_newcomers_turn && newcomer.quotient <= quotient {
+                is_newcomers_turn = false;
+                if try_one(newcomer, true) {
+                    return false;
+                }
             }
-        }
-        false
-    }
-
-    /// The residents of a line that can leave so that a newcomer has room, one for each quotient, the lowest first; the newcomer itself too, if
-    /// it is at home here.
-    fn movable<const R: u32, V: Vector>(
-        &self,
-        vector: V,
-        from: usize,
-        newcomer: Fingerprint,
-        is_guest: bool,
-    ) -> impl Iterator<Item = Fingerprint> {
-        let line = self.lines[from];
-        let mut last = None;
-        let new = (!is_guest && newcomer.quotient < MOVABLE).then_some(newcomer);
-        let mut waiting = new;
-        let residents = slots::all::<R>(&line)
-            .filter(|&(_, is_guest)| !is_guest)
-            .map(|(fingerprint, _)| fingerprint)
-            .take_while(|fingerprint| fingerprint.quotient < MOVABLE);
-        let mut residents = residents.peekable();
-        let ordered = core::iter::from_fn(move || {
-            let is_newcomers_turn = match (waiting, residents.peek()) {
-                (Some(new), Some(next)) => new.quotient <= next.quotient,
-                (Some(_), None) => true,
-                (None, _) => false,
-            };
-            if is_newcomers_turn { waiting.take().map(|new| (new, true)) } else { residents.next().map(|next| (next, false)) }
+            let residents = run & !marks;
+            let remainder = slots::remainder::<R>(line, residents.trailing_zeros() & 63);
+            let fingerprint = Fingerprint { quotient, remainder };
+            // Of many in a run, some may be there for good.
+            let suits = residents != 0
+                && (residents.count_ones() < LineLayout::STICKS_AT
+                    || slots::residents::<R, V>(vector, line, fingerprint).count_ones()
+                        < LineLayout::STICKS_AT)
+                && room_without::<R, V>(vector, line, fingerprint, newcomer, is_guest);
+            tried += usize::from(suits);
+            is_found = suits && try_one(fingerprint, false);
+            !is_found && tried < BREADTH
         });
-        ordered.filter_map(move |(fingerprint, is_new)| {
-            let sticks = || {
-                let copies = slots::residents::<R, V>(vector, &line, fingerprint);
-                copies.count_ones() >= LineLayout::STICKS_AT
-            };
-            let suits = is_new
-                || last != Some(fingerprint.quotient)
-                    && !sticks()
-                    && room_without::<R, V>(vector, line, fingerprint, newcomer, is_guest);
-            if suits {
-                last = Some(fingerprint.quotient);
-            }
-            suits.then_some(fingerprint)
-        })
+        // If it comes after all of them, and none could leave.
+        if is_newcomers_turn && !is_found {
+            try_one(newcomer, true);
+        }
+        found.ok_or(list)
     }
 
+    #[inline(always)]
     fn go<const R: u32, V: Vector>(&mut self, vector: V, way: &Way) {
-        for &Move { from, to, fingerprint, is_new } in way.moves.iter().flatten() {
+        for &Move { from, to, fingerprint, is_new } in way.moves.iter().rev().flatten() {
             slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
             let line = &mut self.lines[from];
             if !is_new {
@@ -259,7 +242,7 @@ impl Table<Vec<Line>> {
         let home = &mut self.lines[line];
         let residents = slots::residents::<R, V>(vector, home, fingerprint);
         if residents == 0 {
-            return self.remove_elsewhere::<R, V>(vector, place);
+            return vector.apart::<R, _>(RemoveElsewhere { table: self, place });
         }
         self.len = self.len.saturating_sub(1);
         if residents.count_ones() < LineLayout::STICKS_AT {
@@ -271,7 +254,7 @@ impl Table<Vec<Line>> {
         true
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn remove_elsewhere<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
         let Place { line, fingerprint } = place;
         let threshold = slots::threshold(&self.lines[line]);
@@ -333,7 +316,7 @@ impl Table<Vec<Line>> {
     }
 
     /// Brings a stashed fingerprint home, or lowers the threshold if there is none; says whether it could.
-    #[cold]
+    #[inline(always)]
     fn pull_from_stash<const R: u32, V: Vector>(&mut self, vector: V, line: usize) -> bool {
         let number = |line| self.places.number(Place { line, fingerprint: Fingerprint::default() });
         let Some(first) = self.stash.first(number(line), number(line + 1)) else {
@@ -350,17 +333,75 @@ impl Table<Vec<Line>> {
     }
 }
 
+/// An insertion that is not plainly one into a line with room, of a fingerprint that is not there.
+struct InsertWithCare<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    place: Place,
+    residents: u64,
+    has_room: bool,
+}
+
+impl Work for InsertWithCare<'_> {
+    type Output = Result<bool, Full>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
+        let Self { table, place, residents, has_room } = self;
+        let Place { line, fingerprint } = place;
+        let threshold = slots::threshold(&table.lines[line]);
+        let before = residents != 0
+            || leaves(threshold, fingerprint.quotient)
+                && table.is_elsewhere::<R, V>(vector, place, threshold);
+        let mut stays = has_room;
+        if residents.count_ones() >= LineLayout::STICKS_AT {
+            // There for good.
+            stays = false;
+        } else if !has_room {
+            if let Some(way) = table.way_out::<R, V>(vector, place) {
+                table.go::<R, V>(vector, &way);
+                stays = way.moves[0].is_some_and(|first| !first.is_new);
+            } else if table.stash.add(table.places.number(place), table.layout.stash()) {
+                slots::set_threshold(&mut table.lines[line], STASHED);
+            } else {
+                return Err(Full);
+            }
+        }
+        if stays {
+            slots::add::<R, V>(vector, &mut table.lines[line], fingerprint, false);
+        }
+        table.len = table.len.saturating_add(1);
+        Ok(before)
+    }
+}
+
+/// A removal of a fingerprint that is no resident of its home.
+struct RemoveElsewhere<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    place: Place,
+}
+
+impl Work for RemoveElsewhere<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+        self.table.remove_elsewhere::<R, V>(vector, self.place)
+    }
+}
+
 /// Whether a newcomer would have room in a line without one of its residents.
+#[inline(always)]
 fn room_without<const R: u32, V: Vector>(
     vector: V,
-    mut line: Line,
+    line: &Line,
     fingerprint: Fingerprint,
     newcomer: Fingerprint,
     is_guest: bool,
 ) -> bool {
-    if !is_guest && !slots::is_crowded::<R>(&line) {
+    if !is_guest && !slots::is_crowded::<R>(line) {
         return true;
     }
+    let mut line = *line;
     let residents = slots::residents::<R, V>(vector, &line, fingerprint);
     slots::take::<R, V>(vector, &mut line, fingerprint.quotient, residents.trailing_zeros());
     if is_guest {

@@ -109,7 +109,13 @@ impl Work for RemoveAll<'_> {
         if self.ask {
             self.places.iter().for_each(|place| self.table.lines.prefetch_line(place.line));
         }
-        self.places.iter().all(|&place| self.table.remove::<R, V>(vector, place))
+        // A plain loop: a closure would be compiled without the instructions.
+        for &place in self.places {
+            if !self.table.remove::<R, V>(vector, place) {
+                return false;
+            }
+        }
+        true
     }
 }
 

@@ -77,9 +77,12 @@ fn every_flipped_bit_and_every_cut_is_an_error() {
 fn impossible_fields_are_refused() {
     let bytes = filter(10).to_bytes();
     // Bits, lines, entries of the stash (more than eight, or others than there are), and what is not there.
-    for (field, values) in
-        [(0, [0, 11, 1 << 32 | 10]), (1, [0, 5, u64::MAX]), (3, [9, 1 << 40, u64::MAX]), (4, [1, 2, u64::MAX])]
-    {
+    for (field, values) in [
+        (0, [0, 11, 1 << 32 | 10]),
+        (1, [0, 5, u64::MAX]),
+        (3, [9, 1 << 40, u64::MAX]),
+        (4, [1, 2, u64::MAX]),
+    ] {
         for value in values {
             let mut forged = bytes.clone();
             put(&mut forged, LAYOUT + 8 * field, value);

@@ -7,7 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use oneread::bytes::Saved;
 use oneread::filter::{
-    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftFilter, GrowingFilter, LineFilter,
+    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftFilter, GrowingFilter,
+    LineFilter,
 };
 use oneread::hash::Keyed;
 use oneread::hash::probes::SchemeName;

@@ -185,7 +185,10 @@ fn a_full_filter_refuses_and_stays_as_it_is() {
             let mut keys = 0u64..;
             let refused = keys.by_ref().find(|key| filter.insert(key) == Err(Full)).unwrap();
             // All slots, and the stash; the fingerprints of few lines cannot reach all of them.
-            assert!(filter.len() >= (layout.capacity() as f64 * 0.97) as u64, "{bits} bits, {lines} lines: {refused}");
+            assert!(
+                filter.len() >= (layout.capacity() as f64 * 0.97) as u64,
+                "{bits} bits, {lines} lines: {refused}"
+            );
             assert!(filter.len() <= layout.capacity() + layout.stash());
             let unchanged = filter.clone();
             assert_eq!(filter.insert(&refused), Err(Full));
@@ -202,7 +205,8 @@ fn a_full_filter_refuses_and_stays_as_it_is() {
 
 #[test]
 fn fingerprints_are_as_many_as_keys_and_each_is_its_keys_number() {
-    let mut filter = LineFilter::with_digester(LineLayout::new(12, 300).unwrap(), Ideal::with_seed(2)).unwrap();
+    let mut filter =
+        LineFilter::with_digester(LineLayout::new(12, 300).unwrap(), Ideal::with_seed(2)).unwrap();
     (0..9000u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
     let mut found: Vec<u64> = filter.fingerprints().collect();
     found.sort_unstable();
@@ -299,9 +303,15 @@ fn fills_to_the_nominal_load_without_a_refusal_and_errs_as_planned() {
         for items in [10, 100, 1000, 10_000, 300_000u64] {
             let layout = plan::line::for_items(items, bits).unwrap();
             let mut filter = LineFilter::with_seed(layout, items).unwrap();
-            (0..items).for_each(|key| assert!(filter.insert(&key).is_ok(), "{bits} bits, {items} items, key {key}"));
+            (0..items).for_each(|key| {
+                assert!(filter.insert(&key).is_ok(), "{bits} bits, {items} items, key {key}")
+            });
             // Of what a stash can hold, hardly anything is used.
-            assert!(filter.stashed() <= 2 + items / 5_000, "{bits} bits, {items} items: {}", filter.stashed());
+            assert!(
+                filter.stashed() <= 2 + items / 5_000,
+                "{bits} bits, {items} items: {}",
+                filter.stashed()
+            );
         }
         let items = 300_000u64;
         let layout = plan::line::for_items(items, bits).unwrap();
@@ -311,9 +321,16 @@ fn fills_to_the_nominal_load_without_a_refusal_and_errs_as_planned() {
         let found = (items..items + trials).filter(|key| filter.contains(key)).count() as f64;
         let expected = filter.false_positive_rate() * trials as f64;
         // Five deviations of a Poisson number, and half a percent for equal fingerprints among the keys: once in 10^6.
-        assert!((found - expected).abs() < 5.0 * expected.sqrt() + 0.005 * expected + 5.0, "{bits}: {found}, {expected}");
+        assert!(
+            (found - expected).abs() < 5.0 * expected.sqrt() + 0.005 * expected + 5.0,
+            "{bits}: {found}, {expected}"
+        );
         let read = filter.lines_read();
-        assert!((read - plan::line::lines_read(layout, items)).abs() < 0.05, "{bits}: {read}, {}", plan::line::lines_read(layout, items));
+        assert!(
+            (read - plan::line::lines_read(layout, items)).abs() < 0.05,
+            "{bits}: {read}, {}",
+            plan::line::lines_read(layout, items)
+        );
     }
 }
 
@@ -331,7 +348,12 @@ fn churn(bits: u32, items: u64, turnovers: u64) -> LineFilter {
         present[at] = numbers.next();
         assert!(filter.insert(&present[at]).is_ok(), "{bits} bits, step {step}");
         if step % (20 * items) == 0 {
-            println!("{bits} bits, turnover {}: {:.4} lines, {} stashed", step / items, filter.lines_read(), filter.stashed());
+            println!(
+                "{bits} bits, turnover {}: {:.4} lines, {} stashed",
+                step / items,
+                filter.lines_read(),
+                filter.stashed()
+            );
         }
     }
     assert!(present.iter().all(|key| filter.contains(key)));
