@@ -140,7 +140,7 @@ impl Facts {
                     kind: "line",
                     bits: 8 * filter.byte_len() as u64,
                     false_positive_rate: filter.false_positive_rate(),
-                    fill: Some(filter.load()),
+                    fill: Some(filter.load_factor()),
                     ..Self::default()
                 }
             }

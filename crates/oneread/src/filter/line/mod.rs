@@ -311,7 +311,7 @@ impl<D, S> Lined<D, S> {
     }
 
     /// Keys a slot.
-    pub fn load(&self) -> f64 {
+    pub fn load_factor(&self) -> f64 {
         self.table.len as f64 / self.table.layout.capacity() as f64
     }
 

@@ -113,7 +113,7 @@ impl Vector for Portable {
             return 0;
         }
         // A byte's highest bit stays if n is not below its sum.
-        let passed = ((u64::from(n) * ONES | HIGHS) - sums) & HIGHS;
+        let passed = (((u64::from(n) * ONES) | HIGHS) - sums) & HIGHS;
         let byte = passed.count_ones();
         let before = (sums << 8) >> (8 * byte) & 255;
         let mut rest = word >> (8 * byte) << (8 * byte);
@@ -130,7 +130,7 @@ impl Vector for Portable {
         for (at, word) in line.0.iter().enumerate() {
             let other = word ^ pattern;
             // The highest bit of each byte that is 0; exact, since no sum of seven bits reaches the next byte.
-            let zero = !((other & !HIGHS) + !HIGHS | other) & HIGHS;
+            let zero = !(((other & !HIGHS) + !HIGHS) | other) & HIGHS;
             equal |= (zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * at);
         }
         equal

@@ -131,12 +131,9 @@ impl Table<Vec<Line>> {
         let mut depth = 0;
         let mut need = Need { line: place.line, newcomer: place.fingerprint, is_guest: false };
         loop {
-            match self.room_next_door::<R, V>(vector, need, &passed[..=depth]) {
-                Ok(found) => {
-                    way.moves[depth] = Some(found);
-                    return Some(way);
-                }
-                Err(list) => lists[depth] = list,
+            (way.moves[depth], lists[depth]) = self.room_next_door::<R, V>(vector, need, &passed[..=depth]);
+            if way.moves[depth].is_some() {
+                return Some(way);
             }
             loop {
                 let next =
@@ -159,14 +156,14 @@ impl Table<Vec<Line>> {
     }
 
     /// A resident of a line that can leave at once, so that a newcomer has room; the lowest quotients first, the newcomer itself among
-    /// them, if it is at home here. Else some that could leave if their other line had room.
+    /// them, if it is at home here. Beside it, some that could leave if their other line had room.
     #[inline(always)]
     fn room_next_door<const R: u32, V: Vector>(
         &self,
         vector: V,
         need: Need,
         passed: &[usize],
-    ) -> Result<Move, [Option<Move>; NARROW]> {
+    ) -> (Option<Move>, [Option<Move>; NARROW]) {
         let Need { line: from, newcomer, is_guest } = need;
         let line = &self.lines[from];
         // The first few are mostly enough, and waited for together.
@@ -219,7 +216,7 @@ impl Table<Vec<Line>> {
         if is_newcomers_turn && !is_found {
             try_one(newcomer, true);
         }
-        found.ok_or(list)
+        (found, list)
     }
 
     #[inline(always)]

@@ -213,7 +213,7 @@ fn fingerprints_are_as_many_as_keys_and_each_is_its_keys_number() {
     // ⌊word · fingerprints / 2^64⌋.
     let number = |key| {
         let word = Ideal::with_seed(2).digest(&key).word(oneread::hash::Domain::LINE, 0);
-        (u128::from(word) * u128::from(filter.layout().fingerprints()) >> 64) as u64
+        ((u128::from(word) * u128::from(filter.layout().fingerprints())) >> 64) as u64
     };
     let mut expected: Vec<u64> = (0..9000u64).map(number).collect();
     expected.sort_unstable();
@@ -304,7 +304,7 @@ fn fills_to_the_nominal_load_without_a_refusal_and_errs_as_planned() {
             let layout = plan::line::for_items(items, bits).unwrap();
             let mut filter = LineFilter::with_seed(layout, items).unwrap();
             (0..items).for_each(|key| {
-                assert!(filter.insert(&key).is_ok(), "{bits} bits, {items} items, key {key}")
+                assert!(filter.insert(&key).is_ok(), "{bits} bits, {items} items, key {key}");
             });
             // Of what a stash can hold, hardly anything is used.
             assert!(
