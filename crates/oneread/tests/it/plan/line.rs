@@ -35,7 +35,7 @@ fn lines_read_are_those_of_a_stopped_poisson_process() {
 
 #[test]
 fn layouts_for_a_rate_keep_it_in_the_fewest_lines() {
-    for items in [0, 1, 100, 1_000_000, 1 << 40] {
+    for items in [0, 1, 100, 1_000_000, 1 << 34] {
         for rate in [0.1, 0.0034, 0.001, 1e-4, 1e-5, 1e-7] {
             let layout = line::for_rate(items, rate).unwrap();
             let items = items.max(1);
@@ -63,7 +63,7 @@ fn layouts_for_bits_have_the_longest_remainders_that_fit() {
         assert!((layout.bits() as f64 / 1e6 - bits).abs() < 0.001);
     }
     for bits in [0.0, 10.9, f64::NAN, f64::INFINITY] {
-        assert!(matches!(line::for_bits_per_key(1000, bits), Err(LayoutError::BitsPerKey { .. })));
+        assert!(matches!(line::for_bits_per_key(1_000_000, bits), Err(LayoutError::BitsPerKey { .. })));
     }
     assert_eq!(line::for_items(37_830, 10).unwrap(), LineLayout::new(10, 1000).unwrap());
     assert!(matches!(line::for_items(10, 11), Err(LayoutError::RemainderBits { found: 11 })));
