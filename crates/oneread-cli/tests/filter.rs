@@ -18,8 +18,13 @@ const KINDS: [&str; 4] = ["bloom", "blocked", "counting", "growing"];
 /// Those that can be full, and whose smallest size is for a lower rate than 1%.
 const DLEFT: [&str; 2] = ["dleft", "dleft-counting"];
 
+/// All that can be full.
+fn limited() -> impl Iterator<Item = &'static str> {
+    DLEFT.into_iter().chain(["line"])
+}
+
 fn all_kinds() -> impl Iterator<Item = &'static str> {
-    KINDS.into_iter().chain(DLEFT)
+    KINDS.into_iter().chain(limited())
 }
 
 /// The rate that is asked for.
@@ -117,10 +122,11 @@ fn every_key_is_found_and_others_at_the_planned_rate() {
         // and the seed is fixed. A growing filter keeps a part of the rate for layers to come: it has told its own.
         let asked = RATE * f64::from(COUNT);
         let told = built["false_positive_rate"].as_f64().unwrap() * f64::from(COUNT);
-        let tells = kind == "growing" || DLEFT.contains(&kind);
+        let is_limited = limited().any(|limited| limited == kind);
+        let tells = kind == "growing" || is_limited;
         let expected = if tells { told } else { asked };
         // Of the fewer that a d-left filter finds, six standard deviations: off once in 10^8 seeds.
-        let tolerance = if DLEFT.contains(&kind) { 6.0 * told.sqrt() } else { 300.0 };
+        let tolerance = if is_limited { 6.0 * told.sqrt() } else { 300.0 };
         let count = false_positives.len() as f64;
         assert!(expected <= asked && (count - expected).abs() < tolerance, "{kind}: {count} false positives");
 
@@ -302,10 +308,26 @@ fn a_merged_d_left_filter_has_the_lines_of_all() {
 }
 
 #[test]
+fn a_merged_line_filter_has_the_lines_of_all() {
+    let (a, b) = (numbered("a", 3000), numbered("b", 2000));
+    let shell = Shell::new();
+    let built = shell.json("build a --kind line --items 6000 --bits-per-key 13.6", &a);
+    assert!((built["fill"].as_f64().unwrap() - 0.485).abs() < 0.01, "{built}");
+    shell.done("build b --kind line --items 6000 --bits-per-key 13.6", &b);
+    assert_eq!(shell.json("merge merged a b", b"")["items"], 5000);
+    let all = [&*a, &*b].concat();
+    assert_eq!(shell.done("query merged", &all), all);
+    let others = numbered("other", 100_000);
+    let found = text(&shell.run("query merged", &others).stdout).lines().count();
+    // 5000 of 160 lines of 55·1024 fingerprints: 5.5e-4.
+    assert!((10..100).contains(&found), "{found} of 100,000");
+}
+
+#[test]
 fn a_full_filter_is_an_error_that_says_how_many_keys_are_in() {
     let shell = Shell::new();
     let keys = numbered("key", 10_000);
-    for kind in DLEFT {
+    for kind in limited() {
         let output = shell.run(&format!("build f --kind {kind} --items 1000"), &keys);
         let message = text(&output.stderr);
         assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{kind}: {message}");

@@ -3,6 +3,7 @@
 mod dleft;
 mod filters;
 mod hash;
+mod line;
 mod plan;
 mod store;
 mod summaries;
@@ -30,6 +31,7 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(hash::Hash),
         Box::new(filters::Filters),
         Box::new(dleft::DLeft),
+        Box::new(line::Line),
         Box::new(plan::Plan),
         Box::new(tables::Tables),
         Box::new(summaries::Summaries),

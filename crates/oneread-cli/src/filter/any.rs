@@ -8,7 +8,8 @@ use oneread::bits::{Line, Lines, LittleEndian, Words};
 use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
 use oneread::filter::{
     Blocked, BlockedBloomFilter, Bloom, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, DLeft,
-    DLeftCounting, DLeftCountingFilter, DLeftFilter, Full, Growing, GrowingFilter, MergeError,
+    DLeftCounting, DLeftCountingFilter, DLeftFilter, Full, Growing, GrowingFilter, LineFilter, Lined,
+    MergeError,
 };
 use oneread::hash::Digester;
 
@@ -25,6 +26,8 @@ pub(super) enum Any<D, W, L> {
     /// Several times as large as the others.
     DLeft(Box<DLeft<D, W>>),
     DLeftCounting(DLeftCounting<D, W>),
+    /// As large.
+    Line(Box<Lined<D, L>>),
 }
 
 /// A filter in memory, to be changed.
@@ -44,6 +47,7 @@ impl Owned {
             Layout::DLeftCounting(layout) => {
                 Self::DLeftCounting(DLeftCountingFilter::with_digester(layout, digester)?)
             }
+            Layout::Line(layout) => Self::Line(Box::new(LineFilter::with_digester(layout, digester)?)),
         })
     }
 
@@ -55,6 +59,7 @@ impl Owned {
             Kind::Growing => Saved::from_bytes(bytes).map(Self::Growing),
             Kind::DLeft => Saved::from_bytes(bytes).map(Box::new).map(Self::DLeft),
             Kind::DLeftCounting => Saved::from_bytes(bytes).map(Self::DLeftCounting),
+            Kind::Line => Saved::from_bytes(bytes).map(Box::new).map(Self::Line),
             other => return Err(no_filter(other)),
         }
         .map_err(explained)
@@ -68,6 +73,7 @@ impl Owned {
             Self::Growing(filter) => filter.save(writer),
             Self::DLeft(filter) => filter.save(writer),
             Self::DLeftCounting(filter) => filter.save(writer),
+            Self::Line(filter) => filter.save(writer),
         }
     }
 
@@ -88,6 +94,7 @@ impl Owned {
                 filter.insert_many(keys).or_else(|Full| full(filter.fingerprints()))?;
             }
             Self::DLeftCounting(filter) => filter.insert_many(keys).or_else(|Full| full(filter.len()))?,
+            Self::Line(filter) => filter.insert_many(keys).or_else(|Full| full(filter.len()))?,
         }
         Ok(())
     }
@@ -105,6 +112,7 @@ impl Owned {
             (Self::Counting(filter), Self::Counting(other)) => filter.union(&other),
             (Self::Growing(filter), Self::Growing(other)) => filter.merge(other),
             (Self::DLeft(filter), Self::DLeft(other)) => filter.union(&*other),
+            (Self::Line(filter), Self::Line(other)) => filter.union(&*other),
             _ => Err(MergeError::Layouts),
         }
     }
@@ -120,6 +128,7 @@ impl<'a, D: Identified + Clone> InPlace<'a, D> {
             Kind::Growing => view(bytes, verify).map(Self::Growing),
             Kind::DLeft => view(bytes, verify).map(Box::new).map(Self::DLeft),
             Kind::DLeftCounting => view(bytes, verify).map(Self::DLeftCounting),
+            Kind::Line => view(bytes, verify).map(Box::new).map(Self::Line),
             other => return Err(no_filter(other)),
         }
         .map_err(explained)
@@ -150,6 +159,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
             Self::Growing(filter) => filter.contains_many(lines, answer),
             Self::DLeft(filter) => filter.contains_many(lines, answer),
             Self::DLeftCounting(filter) => filter.contains_many(lines, answer),
+            Self::Line(filter) => filter.contains_many(lines, answer),
         }
     }
 
@@ -161,6 +171,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
             Self::Growing(filter) => Layout::Growing(filter.layout()),
             Self::DLeft(filter) => Layout::DLeft(filter.layout()),
             Self::DLeftCounting(filter) => Layout::DLeftCounting(filter.layout()),
+            Self::Line(filter) => Layout::Line(filter.layout()),
         }
     }
 
@@ -172,6 +183,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
             Self::Growing(filter) => filter.digester(),
             Self::DLeft(filter) => filter.digester(),
             Self::DLeftCounting(filter) => filter.digester(),
+            Self::Line(filter) => filter.digester(),
         }
     }
 }

@@ -134,6 +134,16 @@ impl Facts {
                     ..Self::default()
                 }
             }
+            Any::Line(filter) => {
+                counted = Some(filter.len());
+                Self {
+                    kind: "line",
+                    bits: 8 * filter.byte_len() as u64,
+                    false_positive_rate: filter.false_positive_rate(),
+                    fill: Some(filter.load_factor()),
+                    ..Self::default()
+                }
+            }
         };
         facts.items = counted.or(estimate.is_finite().then_some(estimate.round() as u64));
         facts.items_estimated = counted.is_none();

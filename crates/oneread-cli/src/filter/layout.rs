@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 use oneread::layout::{
     BlockedLayout, BloomLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, LayoutError,
-    MOST_PLACES,
+    LineLayout, MOST_PLACES,
 };
 use oneread::plan;
 
@@ -20,6 +20,7 @@ pub(super) enum Layout {
     Growing(GrowingLayout),
     DLeft(DLeftLayout),
     DLeftCounting(DLeftCountingLayout),
+    Line(LineLayout),
 }
 
 /// The sub-tables of a d-left counting filter of a given size: as many as in the paper.
@@ -53,6 +54,10 @@ impl Layout {
                 }
                 None => plan::dleft_counting::for_rate(lines, args.rate, plan::dleft_counting::LIFE)?,
             }),
+            Kind::Line => Self::Line(match args.bits_per_key {
+                Some(bits_per_key) => plan::line::for_bits_per_key(lines, bits_per_key)?,
+                None => plan::line::for_rate(lines, args.rate)?,
+            }),
         })
     }
 
@@ -72,6 +77,7 @@ impl Layout {
                 let load = items.max(1) as f64 / layout.total_buckets() as f64;
                 plan::dleft_counting::false_positive(layout, load, plan::dleft_counting::LIFE).unwrap_or(1.0)
             }
+            Self::Line(layout) => plan::line::false_positive_probability(layout, items),
         }
     }
 }
@@ -86,6 +92,7 @@ fn check_flags(args: &args::Build) -> Result<()> {
         Kind::Growing => ("growing", false, false, false),
         Kind::DLeft => ("dleft", false, false, true),
         Kind::DLeftCounting => ("dleft-counting", false, false, true),
+        Kind::Line => ("line", false, false, true),
     };
     for (flag, given, taken) in [
         ("--hashes", args.hashes.is_some(), hashes),
@@ -165,6 +172,14 @@ impl fmt::Display for Layout {
             Self::DLeft(layout) => write!(f, "dleft of {} buckets", layout.total_buckets()),
             Self::DLeftCounting(layout) => {
                 write!(f, "dleft-counting of {} buckets", layout.total_buckets())
+            }
+            Self::Line(layout) => {
+                write!(
+                    f,
+                    "line of {} lines and remainders of {} bits",
+                    layout.lines(),
+                    layout.remainder_bits()
+                )
             }
         }
     }

@@ -41,13 +41,15 @@ pub enum Kind {
     DLeftCounting = 48,
     /// A growing d-left counting filter.
     GrowingDLeftCounting = 49,
+    /// A line filter.
+    Line = 50,
     /// A filter of placed fingerprints.
-    Placed = 50,
+    Placed = 51,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 16] = [
+    pub const ALL: [Kind; 17] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -63,6 +65,7 @@ impl Kind {
         Self::PageSummary,
         Self::DLeftCounting,
         Self::GrowingDLeftCounting,
+        Self::Line,
         Self::Placed,
     ];
 
@@ -103,6 +106,7 @@ impl fmt::Display for Kind {
             Self::DLeftCounting => "a d-left counting filter",
             Self::GrowingDLeftCounting => "a growing d-left counting filter",
             Self::Placed => "a filter of placed fingerprints",
+            Self::Line => "a line filter",
         })
     }
 }

@@ -51,7 +51,10 @@ impl Domain {
     /// The buckets and remainders of a d-left filter that can delete.
     pub const DLEFT_COUNTING: Domain = Domain::numbered(RESERVED + 8);
     /// The cells and the fingerprint of a filter whose keys are placed offline.
-    pub const PLACED: Domain = Domain::numbered(RESERVED + 10);
+    pub const PLACED: Domain = Domain::numbered(RESERVED + 11);
+
+    /// The line and the fingerprint of a line filter.
+    pub const LINE: Domain = Domain::numbered(RESERVED + 10);
 
     /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
     pub(crate) const fn layer(index: u16) -> Self {

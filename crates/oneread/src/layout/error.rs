@@ -19,7 +19,7 @@ use super::{MOST_HASHES, MOST_PLACES};
 #[non_exhaustive]
 pub enum LayoutError {
     /// A structure without any of these: "bits", "blocks", "buckets", "cells", "counters", "counters a row", "filters",
-    /// "fingerprint bits", "items", "levels", "slots", "slots a bucket", "sub-tables".
+    /// "fingerprint bits", "items", "levels", "lines", "slots", "slots a bucket", "sub-tables".
     Zero {
         /// What there must be at least one of.
         what: &'static str,
@@ -67,6 +67,11 @@ pub enum LayoutError {
         /// The number asked for; eleven are as short as twelve, and not offered.
         found: u32,
     },
+    /// A line filter cannot have remainders of so many bits: 8, 9, 10, 12 or 16.
+    RemainderBits {
+        /// The bits asked for.
+        found: u32,
+    },
     /// A rate, an error or a ratio that is not strictly between 0 and 1.
     Fraction {
         /// Which number: "rate", "tightening", "epsilon", "delta".
@@ -110,7 +115,7 @@ impl fmt::Display for LayoutError {
                 // What grows with the set can be divided; what is a matter of shape, such as slots a bucket, cannot.
                 let advice = match *what {
                     "bits" | "blocks" | "buckets" | "cells" | "counters" | "counters a row" | "items"
-                    | "layers" | "slots" => "ask for fewer, or divide the set among several",
+                    | "layers" | "lines" | "slots" => "ask for fewer, or divide the set among several",
                     _ => "ask for fewer",
                 };
                 write!(f, "expected at most {expected} {what}, found {found}: {advice}")
@@ -134,6 +139,12 @@ impl fmt::Display for LayoutError {
             }
             Self::Cells { at_least, at_most, found } => {
                 write!(f, "expected {at_least} to {at_most} cells a bucket, but not 11, found {found}")
+            }
+            Self::RemainderBits { found } => {
+                write!(
+                    f,
+                    "expected remainders of 8, 9, 10, 12 or 16 bits, found {found}: ask for one of these"
+                )
             }
             Self::Fraction { what, found } => {
                 write!(

@@ -12,6 +12,7 @@
 //! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: .85 |
 //! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits a bucket | semisort: as the paper; group: 1; ties: left |
 //! | [`DLeftCountingLayout`] | d-left filter that can delete | sub-tables, buckets | [remainders](Remainders): one size; cells a bucket: up to 10; bits of a cell's counter: 1; [repeats](Repeats): stick |
+//! | [`LineLayout`] | filter of cache lines that can delete | bits of a remainder, lines | |
 //! | [`MultilevelLayout`] | multilevel hash table | buckets of each level | slots: 1; [stash](MultilevelLayout::with_stash): 32; [moves](Moves): none; [on a crisis](OnCrisis): the stash |
 //! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | of multiple filters: [list](ListLayout) of the deepest levels: none |
 //! | [`CountingFiltersLayout`], [`CountingCellsLayout`], [`PageLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
@@ -27,6 +28,7 @@ mod dleft;
 mod dleft_counting;
 mod error;
 mod growing;
+mod line;
 mod list;
 mod moves;
 mod multilevel;
@@ -44,6 +46,7 @@ pub use dleft_counting::{DLeftCountingLayout, Remainders, Repeats};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;
+pub use line::LineLayout;
 pub use list::ListLayout;
 pub use moves::{HintChain, HintRule, Hints, Keep, Maps, Moves, OnCrisis, Restriction};
 pub use multilevel::MultilevelLayout;

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
     CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
-    InterpolationLayout, LayoutError, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout, OnCrisis,
-    PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
+    InterpolationLayout, LayoutError, LineLayout, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
+    OnCrisis, PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 
@@ -67,6 +67,7 @@ by_fields! {
     DLeftLayout: DLeft;
     GrowingLayout: Growing;
     InterpolationLayout: Interpolation;
+    LineLayout: LineFilter;
     ListLayout: List;
     MultilevelLayout: Multilevel;
     MultipleFiltersLayout: Multiple;
@@ -257,6 +258,24 @@ impl Fields for DLeftCounting {
     fn checked(self) -> Result<DLeftCountingLayout, LayoutError> {
         let layout = DLeftCountingLayout::new(self.subtables, self.buckets_each)?;
         layout.with_policies(self.remainders, self.capacity, self.counter_bits, self.repeats)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct LineFilter {
+    remainder_bits: u32,
+    lines: u64,
+}
+
+impl Fields for LineFilter {
+    type Layout = LineLayout;
+
+    fn of(layout: &LineLayout) -> Self {
+        Self { remainder_bits: layout.remainder_bits(), lines: layout.lines() }
+    }
+
+    fn checked(self) -> Result<LineLayout, LayoutError> {
+        LineLayout::new(self.remainder_bits, self.lines)
     }
 }
 

@@ -8,6 +8,7 @@
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
 //! | [`growing`] | layers of Bloom filters | as Bloom filter, for the present fill | a layer by [`layer`](growing::layer) |
 //! | [`dleft`] | d-left filter | the limit for many buckets | [`for_bits_per_key`](dleft::for_bits_per_key) |
+//! | [`mod@line`] | filter of cache lines that can delete | exact; the lines read are modelled | [`for_rate`](line::for_rate), [`for_bits_per_key`](line::for_bits_per_key) |
 //! | [`dleft_counting`] | d-left filter that can delete | the limit for many buckets, new and aged | [`for_rate`](dleft_counting::for_rate), [`for_bits_per_key`](dleft_counting::for_bits_per_key) |
 //!
 //! | module | table | computes |
@@ -45,6 +46,7 @@ mod error;
 mod float;
 pub mod growing;
 mod interpolation;
+pub mod line;
 pub mod moves;
 pub mod multilevel;
 mod occupancy;

@@ -218,7 +218,7 @@ def xxh3_128(data, seed):
 
 PHI = 0x9E3779B97F4A7C15
 FILTER, BLOCKED, COUNT_MIN, TABLE, SUMMARY = 2**31, 2**31 + 1, 2**31 + 2, 2**31 + 3, 2**31 + 4
-DLEFT_COUNTING, DLEFT, PLACED = 2**31 + 8, 2**31 + 9, 2**31 + 10
+DLEFT_COUNTING, DLEFT, LINE, PLACED = (2**31 + i for i in range(8, 12))
 
 
 def spread(z):
@@ -370,6 +370,79 @@ class GrowingFilter:
 
     def answer(self, digest):
         return int(any(layer.answer(digest) for layer in self.layers))
+
+
+class LineFilter:
+    """Fingerprints in the order of their quotients, a line of 512 bits at a time."""
+
+    QUOTIENTS, MOVABLE, STASHED = 55, 30, 31
+    SLOTS_AND_MARKS = {8: (48, 19), 9: (43, 21), 10: (39, 22), 12: (33, 22), 16: (25, 26)}
+
+    def __init__(self, layout, payload):
+        self.bits, self.lines, _, stashed = layout
+        check(self.bits in self.SLOTS_AND_MARKS and 1 <= self.lines <= 2**37, "impossible lines or remainders")
+        check(stashed <= 8 + self.lines // 32, "an impossible stash")
+        check(len(payload) == 64 * self.lines + 8 * stashed, "the payload has another length than the layout says")
+        self.slots, self.marks = self.SLOTS_AND_MARKS[self.bits]
+        self.payload = payload
+        self.stash = struct.unpack_from(f"<{stashed}Q", payload, 64 * self.lines)
+        self.sums = [reduce(word(portable(q, 0), LINE, 1), self.lines) for q in range(self.MOVABLE)]
+        self.read = functools.lru_cache(maxsize=None)(self.decode)
+        for line in range(self.lines):
+            self.read(line)
+        for line in range(self.lines):
+            guests = [(q, r) for q, r, guest in self.read(line)[1] if guest]
+            for q, _ in guests:
+                home = self.other(line, q) if q < self.MOVABLE else line
+                check(home != line and self.read(home)[0] > q, "a guest that nobody would find")
+            check(len(set(guests)) == len(guests), "a guest that is there twice")
+        check(list(self.stash) == sorted(self.stash), "a stash in disorder")
+        for number in self.stash:
+            line = (number >> self.bits) // self.QUOTIENTS
+            check(line < self.lines and self.read(line)[0] == self.STASHED, "a stashed fingerprint that nobody would find")
+
+    def other(self, line, q):
+        return (self.sums[q] - line) % self.lines
+
+    def decode(self, line):
+        """The threshold, and quotient, remainder and whether it is a guest's of each slot in use."""
+        bits = int.from_bytes(self.payload[64 * line : 64 * line + 64], "little")
+
+        def field(at, width):
+            return bits >> at & (1 << width) - 1
+
+        k, f, r = self.slots, self.marks, self.bits
+        quotients = [q for q in range(self.QUOTIENTS) if bits >> q & 1]
+        starts = field(60 + f, k + 1)
+        check(bool(starts) == bool(quotients), "a line with quotients and no slots, or slots and no quotients")
+        starts = starts or 1
+        used = starts.bit_length() - 1
+        check(starts & 1 and bin(starts).count("1") == len(quotients) + 1, "other starts than quotients")
+        check(field(60, f) >> used == 0, "a mark beyond the last slot")
+        remainders = [0] * k
+        for plane in range(r % 8):
+            for slot in range(k):
+                remainders[slot] |= field(61 + f + k + plane * k + slot, 1) << 8 + plane
+        for row in range(r // 8):
+            for slot in range(k):
+                remainders[slot] |= field(512 - 8 * k * (row + 1) + 8 * slot, 8) << 8 * row
+        check(not any(remainders[used:]), "something is beyond the last slot")
+        held, run = [], -1
+        for slot in range(used):
+            run += starts >> slot & 1
+            held.append((quotients[run], remainders[slot], bool(field(60, f) >> slot & 1)))
+        return field(55, 5), held
+
+    def answer(self, digest):
+        number = word(digest, LINE, 0) * (self.lines * self.QUOTIENTS << self.bits) >> 64
+        quotients, r = number >> self.bits, number & (1 << self.bits) - 1
+        home, q = quotients // self.QUOTIENTS, quotients % self.QUOTIENTS
+        threshold, held = self.read(home)
+        if (q, r, False) in held:
+            return 1
+        if q < min(self.MOVABLE, threshold) and (q, r, True) in self.read(self.other(home, q))[1]:
+            return 1
+        return int(threshold == self.STASHED and number in self.stash)
 
 
 class UsualBuckets:
@@ -927,6 +1000,7 @@ def check_places(m, k, scheme):
 # Each kind with the number of its words in the layout.
 KINDS = {1: (BloomFilter, 3), 2: (BlockedFilter, 1), 3: (CountingFilter, 5), 4: (CountMinSketch, 4), 5: (GrowingFilter, 5)}
 KINDS[6] = DLeftFilter, 6
+KINDS[50] = LineFilter, 4
 KINDS[16] = MultilevelTable, 6
 KINDS[17] = MultiFilterSummary, 4
 KINDS[18] = SingleFilterSummary, 3
@@ -936,7 +1010,7 @@ KINDS[21] = InterpolationSummary, 4
 KINDS[22] = PageSummary, 5
 KINDS[48] = DLeftCountingFilter, 7
 KINDS[49] = GrowingDLeftCountingFilter, 5
-KINDS[50] = PlacedFilter, 4
+KINDS[51] = PlacedFilter, 4
 
 
 def read(container):

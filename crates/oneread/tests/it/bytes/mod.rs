@@ -8,6 +8,7 @@ mod dleft_counting;
 mod golden;
 mod hostile;
 mod identity;
+mod line;
 mod placed;
 // Runs another program.
 #[cfg(not(miri))]
@@ -21,8 +22,8 @@ use oneread::bytes::{Kind, LoadError, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, PlacedFilter,
-    PlacedView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, LineFilter, LineView,
+    PlacedFilter, PlacedView,
 };
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftLayout, GrowingLayout,
@@ -149,6 +150,16 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
             saved
         }
+        Kind::Line => {
+            let mut filter = <LineFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = filter.contains(&key));
+            assert!(filter.false_positive_rate() <= 1.0);
+            _ = (filter.lines_read(), filter.fingerprints().count());
+            let saved = filter.to_bytes();
+            // Changing what came from a file must not fail either, whatever its lines say.
+            (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
+            saved
+        }
         Kind::DLeft => {
             let mut filter = <DLeftFilter>::from_bytes(bytes)?;
             (0..100u64).for_each(|key| _ = filter.contains(&key));
@@ -217,6 +228,12 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
             let view = <PlacedView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
             _ = (view.false_positive_rate(), view.len());
+            view.verify()
+        }
+        Kind::Line => {
+            let view = <LineView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = view.contains(&key));
+            _ = (view.lines_read(), view.fingerprints().count());
             view.verify()
         }
         // Tables have no view.

@@ -8,13 +8,13 @@ use std::process::{Command, Output, Stdio};
 use oneread::bytes::Saved;
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
-    GrowingDLeftCountingFilter, GrowingFilter, PlacedFilter,
+    GrowingDLeftCountingFilter, GrowingFilter, LineFilter, PlacedFilter,
 };
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Keyed, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftCountingLayout,
-    DLeftLayout, Division, GrowingLayout, Remainders, Repeats, Semisort,
+    DLeftLayout, Division, GrowingLayout, LineLayout, Remainders, Repeats, Semisort,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -293,6 +293,27 @@ fn python_finds_the_same_keys_in_filters_of_placed_fingerprints() {
         |key| u8::from(filter.contains(&key)),
         |key| u8::from(filter.contains(key)),
     );
+}
+
+#[test]
+fn python_finds_the_same_keys_in_line_filters() {
+    let (numbers, strings) = inserted();
+    for bits in LineLayout::REMAINDER_BITS {
+        // Nearly all slots: some have left their homes.
+        let lines = KEYS * 100 / 98 / u64::from(LineLayout::new(bits, 1).unwrap().slots());
+        let layout = LineLayout::new(bits, lines).unwrap();
+        let mut filter = LineFilter::with_seed(layout, SEED).unwrap();
+        filter.insert_many(&numbers).unwrap();
+        filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+        assert!(filter.lines_read() > 1.1);
+        compare(
+            &format!("python_line_{bits}"),
+            &filter.to_bytes(),
+            FEWER,
+            |key| u8::from(filter.contains(&key)),
+            |key| u8::from(filter.contains(key)),
+        );
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod deletion;
 mod dleft;
 mod dleft_counting;
 mod growing;
+mod line;
 mod moves;
 mod multilevel;
 mod probing;

@@ -1,0 +1,185 @@
+//! Line filters beside quotient and cuckoo filters, which can remove keys too, and beside a Bloom filter of as many bits, which cannot.
+//!
+//! A round of insertions fills the whole filter, as the time of an insertion grows with the load; so does a round of removals, before
+//! it removes some.
+
+use anyhow::Result;
+use oneread::filter::{LineFilter, ShardedLineFilter};
+use oneread::hash::Portable;
+use oneread::layout::LineLayout;
+
+use super::Subject;
+use super::filters::ABSENT;
+use super::filters::contest::{
+    Contender, Contenders, SEED, contest, foldhash, in_threads, in_words, made, removable, tally,
+};
+use crate::measure::Bench;
+use crate::workload::random_words;
+
+pub(crate) struct Line;
+
+/// Keys a slot, in percent. The last is as full as prototypes of 40 slots a line were at 97.
+const LOADS: [f64; 4] = [90.0, 95.0, 97.0, 98.7];
+
+/// What the quotient filter is asked for: the nearest that it has to ours of ten bits.
+const RATE: f64 = 0.001;
+
+/// The bits of the Bloom filter for each key: what a rate of 1/1000 takes.
+const BLOOM_BITS: f64 = 14.4;
+
+impl Subject for Line {
+    fn name(&self) -> &'static str {
+        "line"
+    }
+
+    fn about(&self) -> &'static str {
+        "line filters beside qfilter, cuckoofilter and fastbloom"
+    }
+
+    fn run(&self, bench: &mut Bench) -> Result<()> {
+        // The first is as many as the quotient filter holds in 2^20 slots, where it is smallest.
+        let sizes: &[usize] =
+            if bench.effort().quick { &[990_000, 10_000_000] } else { &[990_000, 10_000_000, 40_000_000] };
+        for &n in sizes {
+            let label = if n < 1_000_000 { "1M".to_owned() } else { in_words(n) };
+            let keys = random_words(n + n.max(ABSENT), 1);
+            contest(bench, &format!("{label}, with removal"), (n, n), &keys, || with_removal(n))?;
+            contest(bench, &format!("{label}, loads"), (n, n), &keys, || loads(n))?;
+            contest(bench, &format!("{label}, Bloom"), (n, n), &keys, || beside_bloom(n))?;
+            for threads in [1, 2] {
+                let name = format!("{label}, sharded, threads: {threads}");
+                contest(bench, &name, (n, n), &keys, || sharded(n, threads))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+const ROOM: &str = "room for as many keys as were planned";
+
+fn layout(n: usize, bits: u32, percent: f64) -> Result<LineLayout> {
+    let slots = f64::from(LineLayout::new(bits, 1)?.slots());
+    Ok(LineLayout::new(bits, (n as f64 / (slots * percent / 100.0)).ceil() as u64)?)
+}
+
+fn single(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
+    Ok(removable(
+        name,
+        LineFilter::with_seed(layout, SEED)?,
+        |filter| filter.clear(),
+        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter, keys| keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted")),
+        |filter| filter.byte_len(),
+    ))
+}
+
+fn batch(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
+    Ok(removable(
+        name,
+        LineFilter::with_seed(layout, SEED)?,
+        |filter| filter.clear(),
+        |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
+        |filter, keys| {
+            let mut found = 0;
+            filter.contains_many(keys, |answer| found += usize::from(answer));
+            found
+        },
+        |filter, keys| filter.remove_many(keys).expect("keys that were inserted"),
+        |filter| filter.byte_len(),
+    ))
+}
+
+fn quotient(n: usize) -> Result<Box<dyn Contender<u64>>> {
+    Ok(removable(
+        "qfilter",
+        qfilter::Filter::new_with_hasher(n as u64, RATE, foldhash())?,
+        |filter| filter.clear(),
+        |filter, keys: &[u64]| keys.iter().for_each(|key| filter.insert_duplicated(key).expect(ROOM)),
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter, keys| keys.iter().for_each(|key| assert!(filter.remove(key), "the key was inserted")),
+        |filter| filter.memory_usage(),
+    ))
+}
+
+fn with_removal(n: usize) -> Result<Contenders<u64>> {
+    // Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without room to spare it loses keys near a power of two.
+    let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
+    Ok(vec![
+        quotient(n)?,
+        removable(
+            "cuckoofilter",
+            cuckoo(),
+            move |filter| *filter = cuckoo(),
+            |filter, keys: &[u64]| keys.iter().for_each(|key| filter.add(key).expect(ROOM)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter, keys| keys.iter().for_each(|key| assert!(filter.delete(key), "the key was inserted")),
+            |filter| filter.memory_usage(),
+        ),
+        single("oneread line, 10 bits", layout(n, 10, 97.0)?)?,
+        batch("oneread line, 10 bits, batch", layout(n, 10, 97.0)?)?,
+        single("oneread line, 8 bits", layout(n, 8, 97.0)?)?,
+    ])
+}
+
+/// The same at several loads.
+fn loads(n: usize) -> Result<Contenders<u64>> {
+    let mut contenders = vec![quotient(n)?];
+    for bits in [8, 10] {
+        // Remainders of eight bits have fewer marks, and are full before.
+        for percent in LOADS.into_iter().filter(|&percent| bits == 10 || percent < 98.0) {
+            let name = format!("oneread line, {bits} bits, {percent}%");
+            contenders.push(single(&name, layout(n, bits, percent)?)?);
+        }
+    }
+    Ok(contenders)
+}
+
+fn beside_bloom(n: usize) -> Result<Contenders<u64>> {
+    let bits = (BLOOM_BITS * n as f64) as usize;
+    let peer = fastbloom::BloomFilter::with_num_bits(bits).hasher(foldhash()).expected_items(n);
+    Ok(vec![
+        made(
+            "fastbloom",
+            peer,
+            |filter| filter.clear(),
+            |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.num_bits() / 8,
+        ),
+        single("oneread line, 10 bits", layout(n, 10, 97.0)?)?,
+        batch("oneread line, 10 bits, batch", layout(n, 10, 97.0)?)?,
+    ])
+}
+
+/// Insertions by so many threads; lookups by one.
+fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
+    let bits = (BLOOM_BITS * n as f64) as usize;
+    let peer = fastbloom::AtomicBloomFilter::with_num_bits(bits).hasher(foldhash()).expected_items(n);
+    // Parts differ by more than single lines do: a little room for the fullest.
+    let ours = ShardedLineFilter::with_digester(layout(n / 250, 10, 95.0)?, Portable::with_seed(SEED))?;
+    Ok(vec![
+        made(
+            "fastbloom atomic",
+            peer,
+            |filter| filter.clear(),
+            move |filter, keys: &[u64]| {
+                in_threads(threads, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
+            },
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.num_bits() / 8,
+        ),
+        made(
+            "oneread line, sharded",
+            ours,
+            |filter| filter.clear(),
+            move |filter, keys: &[u64]| {
+                in_threads(threads, keys, |keys| {
+                    keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM));
+                });
+            },
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+    ])
+}

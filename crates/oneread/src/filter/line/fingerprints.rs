@@ -1,0 +1,66 @@
+//! The fingerprints of a filter, one after the other.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::places::{MOVABLE, Place};
+use super::slots::{self, Fingerprint};
+use super::table::Table;
+use crate::bits::{Line, Lines};
+
+/// The fingerprints of a [`LineFilter`](super::LineFilter) as numbers, each as often as it is there: see
+/// [`fingerprints`](super::Lined::fingerprints).
+pub struct Fingerprints<'a, S> {
+    table: &'a Table<S>,
+    /// The next line to be read.
+    line: usize,
+    /// What was read and not yet handed over; at first the stash.
+    waiting: vec::IntoIter<u64>,
+}
+
+impl<'a, S: Lines> Fingerprints<'a, S> {
+    pub(super) fn new(table: &'a Table<S>) -> Self {
+        Self { table, line: 0, waiting: table.stash.numbers.clone().into_iter() }
+    }
+
+    fn read(&self, at: usize) -> Vec<u64> {
+        let decode: fn(&Line) -> Vec<(Fingerprint, bool)> = match self.table.layout.remainder_bits() {
+            8 => |line| slots::all::<8>(line).collect(),
+            9 => |line| slots::all::<9>(line).collect(),
+            10 => |line| slots::all::<10>(line).collect(),
+            12 => |line| slots::all::<12>(line).collect(),
+            _ => |line| slots::all::<16>(line).collect(),
+        };
+        let places = &self.table.places;
+        let number = |(fingerprint, is_guest): (Fingerprint, bool)| {
+            // Where bytes are damaged, a guest may have a quotient that has no other line.
+            let is_away = is_guest && fingerprint.quotient < MOVABLE;
+            let line = if is_away { places.other(at, fingerprint.quotient) } else { at };
+            places.number(Place { line, fingerprint })
+        };
+        self.table.lines.read_line(at, |line| decode(line).into_iter().map(number).collect())
+    }
+}
+
+impl<S: Lines> Iterator for Fingerprints<'_, S> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        loop {
+            if let Some(number) = self.waiting.next() {
+                return Some(number);
+            }
+            if self.line as u64 == self.table.layout.lines() {
+                return None;
+            }
+            self.waiting = self.read(self.line).into_iter();
+            self.line += 1;
+        }
+    }
+}
+
+impl<S> core::fmt::Debug for Fingerprints<'_, S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Fingerprints").field("line", &self.line).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+//! Where a fingerprint may be: its home, and the one other line that its quotient gives it.
+
+use super::slots::Fingerprint;
+use crate::bits::reserved;
+use crate::hash::{Digest, Domain, reduce};
+use crate::layout::LineLayout;
+
+/// A line and a fingerprint in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) line: usize,
+    pub(super) fingerprint: Fingerprint,
+}
+
+/// Fingerprints of quotients below it may leave their homes; a threshold goes so far.
+pub(super) const MOVABLE: u32 = LineLayout::MOST_LEAVING;
+
+/// The places of a layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places {
+    lines: u64,
+    remainder_bits: u32,
+    /// A fingerprint of quotient q has the lines A and `sums[q]` − A.
+    sums: [u64; MOVABLE as usize],
+}
+
+impl Places {
+    pub(super) fn new(layout: LineLayout) -> Self {
+        // Any digest will do: these are constants that have nothing to do with one another.
+        let sum =
+            |quotient| reduce(Digest::from_hash64(quotient as u64).word(Domain::LINE, 1), layout.lines());
+        Self {
+            lines: layout.lines(),
+            remainder_bits: layout.remainder_bits(),
+            sums: core::array::from_fn(sum),
+        }
+    }
+
+    /// The number of a digest's fingerprint, ⌊word · fingerprints / 2^64⌋, taken apart: line, quotient, remainder.
+    ///
+    /// Each step multiplies what the one before has left, so that no bit is used twice.
+    #[inline(always)]
+    pub(super) fn of(&self, digest: Digest) -> Place {
+        let line = u128::from(digest.word(Domain::LINE, 0)) * u128::from(self.lines);
+        let quotient = u128::from(line as u64) * u128::from(LineLayout::QUOTIENTS);
+        let remainder = quotient as u64 >> (u64::BITS - self.remainder_bits);
+        Place {
+            line: (line >> 64) as usize,
+            fingerprint: Fingerprint { quotient: (quotient >> 64) as u32, remainder: remainder as u32 },
+        }
+    }
+
+    /// The place that has a number.
+    pub(super) fn at(&self, number: u64) -> Place {
+        let (quotients, remainder) =
+            (number >> self.remainder_bits, number as u32 & ((1 << self.remainder_bits) - 1));
+        let (line, quotient) =
+            (quotients / u64::from(LineLayout::QUOTIENTS), quotients % u64::from(LineLayout::QUOTIENTS));
+        Place { line: line as usize, fingerprint: Fingerprint { quotient: quotient as u32, remainder } }
+    }
+
+    /// The number of a place: below [`LineLayout::fingerprints`].
+    pub(super) fn number(&self, place: Place) -> u64 {
+        let Fingerprint { quotient, remainder } = place.fingerprint;
+        let quotients = place.line as u64 * u64::from(LineLayout::QUOTIENTS) + u64::from(quotient);
+        quotients << self.remainder_bits | u64::from(remainder)
+    }
+
+    /// The other line of a quotient below [`MOVABLE`]; for some it is the same one.
+    #[inline(always)]
+    pub(super) fn other(&self, line: usize, quotient: u32) -> usize {
+        let (sum, line) = (self.sums[quotient as usize], line as u64);
+        (if sum >= line { sum - line } else { sum + self.lines - line }) as usize
+    }
+}
+
+/// Fingerprints that found no room, by their numbers, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stash {
+    pub(super) numbers: alloc::vec::Vec<u64>,
+}
+
+impl Stash {
+    #[cold]
+    pub(super) fn contains(&self, number: u64) -> bool {
+        self.numbers.binary_search(&number).is_ok()
+    }
+
+    /// Adds a number, if there is room for it and memory.
+    #[cold]
+    pub(super) fn add(&mut self, number: u64, most: u64) -> bool {
+        if self.numbers.len() as u64 >= most {
+            return false;
+        }
+        if self.numbers.len() == self.numbers.capacity() {
+            let Ok(mut larger) = reserved(2 * self.numbers.len() as u64 + 4) else { return false };
+            larger.extend_from_slice(&self.numbers);
+            self.numbers = larger;
+        }
+        let at = self.numbers.partition_point(|&other| other < number);
+        self.numbers.insert(at, number);
+        true
+    }
+
+    /// Takes one number out; says whether it was there.
+    #[cold]
+    pub(super) fn take(&mut self, number: u64) -> bool {
+        let found = self.numbers.binary_search(&number);
+        found.map(|at| self.numbers.remove(at)).is_ok()
+    }
+
+    /// The first of the numbers from `from` to `to`.
+    #[cold]
+    pub(super) fn first(&self, from: u64, to: u64) -> Option<u64> {
+        let at = self.numbers.partition_point(|&number| number < from);
+        self.numbers.get(at).copied().filter(|&number| number < to)
+    }
+}

@@ -1,0 +1,121 @@
+//! A line filter as bytes. Its lines are checked when it is loaded: what is changed must be whole.
+
+use alloc::vec::Vec;
+
+use super::places::{MOVABLE, Stash};
+use super::simd::{Vector, Work};
+use super::slots;
+use super::table::Table;
+use super::{LineFilter, Lined, STASHED};
+use crate::bits::{Lines, LittleEndian, Words};
+use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use crate::layout::LineLayout;
+
+/// The layout, the number of keys and the entries of the stash.
+fn decode(block: &LayoutBlock) -> Result<(LineLayout, u64, u64), LoadError> {
+    let [remainder_bits, lines, len, stashed] = block.fields()?;
+    let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
+    let layout =
+        layout.map_err(|_| LoadError::Invalid { what: "a line filter of impossible lines or remainders" })?;
+    if stashed > layout.stash() {
+        return Err(LoadError::Invalid { what: "a line filter with more in its stash than it takes" });
+    }
+    Ok((layout, len, stashed))
+}
+
+/// Whether every line is one that changes make, and every guest and entry of the stash would be found.
+struct Check<'a, S> {
+    table: &'a Table<S>,
+}
+
+impl<S: Lines> Work for Check<'_, S> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+        let Table { layout, places, lines, stash, .. } = self.table;
+        let threshold = |at: usize| lines.read_line(at, slots::threshold);
+        let line_is_valid = |at: usize| {
+            lines.read_line(at, |line| {
+                slots::is_valid::<R>(line)
+                    && slots::all::<R>(line).filter(|&(_, is_guest)| is_guest).all(|(guest, _)| {
+                        guest.quotient < MOVABLE && {
+                            let home = places.other(at, guest.quotient);
+                            let copies = slots::guests::<R, V>(vector, line, guest).count_ones();
+                            home != at && threshold(home) > guest.quotient && copies == 1
+                        }
+                    })
+            })
+        };
+        let entry_is_valid =
+            |&number: &u64| number < layout.fingerprints() && threshold(places.at(number).line) == STASHED;
+        (0..layout.lines() as usize).all(line_is_valid)
+            && stash.numbers.iter().all(entry_is_valid)
+            && stash.numbers.is_sorted()
+    }
+}
+
+impl<D, S: Lines> Lined<D, S> {
+    fn check(&self) -> Result<(), LoadError> {
+        let is_valid = self.simd.run(self.table.layout.remainder_bits(), Check { table: &self.table });
+        if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "a line that no changes make" }) }
+    }
+}
+
+impl<D: Identified> Saved for LineFilter<D> {
+    const KIND: Kind = Kind::Line;
+    type Digester = D;
+
+    fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    fn layout_block(&self) -> LayoutBlock {
+        let layout = &self.table.layout;
+        let stashed = self.table.stash.numbers.len() as u64;
+        LayoutBlock::new([u64::from(layout.remainder_bits()), layout.lines(), self.table.len, stashed])
+    }
+
+    fn payload_length(&self) -> u64 {
+        self.table.layout.byte_len() + 8 * self.table.stash.numbers.len() as u64
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_words(&self.table.lines, sink);
+        write_words(&self.table.stash.numbers, sink);
+    }
+
+    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+        let (layout, len, stashed) = decode(layout)?;
+        let lines = payload.lines(layout.lines())?;
+        let stash = Stash { numbers: payload.words(stashed)? };
+        Ok(Self::over_lines(layout, digester, lines, stash, len))
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.check()
+    }
+}
+
+impl<'a, D: Identified> Viewed<'a> for Lined<D, LittleEndian<'a>> {
+    const KIND: Kind = Kind::Line;
+    type Digester = D;
+
+    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
+        const LENGTH: LoadError = LoadError::Invalid {
+            what: "a line filter with more or fewer bytes than its lines and stash take",
+        };
+        let (layout, len, stashed) = decode(layout)?;
+        let (lines, stash) = payload.split(layout.byte_len() / 8).ok_or(LENGTH)?;
+        if stash.len() as u64 != stashed {
+            return Err(LENGTH);
+        }
+        // A copy, and no larger than the bytes that it is a copy of.
+        let numbers: Vec<u64> = (0..stash.len()).map(|at| stash.word(at)).collect();
+        Ok(Self::over_lines(layout, digester, lines, Stash { numbers }, len))
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.check()
+    }
+}

@@ -1,0 +1,409 @@
+//! The lines and the stash: looking up, inserting and removing fingerprints.
+//!
+//! # Why nothing is lost
+//! Let *copies of x* be the slots with fingerprint x among the residents of its home, the guests of its other line, and the entries of
+//! the stash; nobody else's. Marks tell guests from residents, the two lines of a quotient name each other, and the stash has whole numbers: so
+//! each slot and entry is a copy of one x. Claim: x has as many copies as keys of fingerprint x are there, unless four residents
+//! once stood together (see *sticks* below), and then at least four; and a lookup finds each copy. By cases:
+//! - *Insert, room at home*: one resident more.
+//! - *Insert, no room at home*: a resident y ≠ x of its home, or x itself, becomes a guest of its other line (or makes room for that by the same rule,
+//!   three lines deep). A copy of y goes and one comes. Lookups of y see it, since the threshold of its home now is above its quotient.
+//! - *Insert, no way out*: an entry in the stash. The threshold of its home becomes `STASHED`, which sends lookups there.
+//! - *Remove*: a copy of x goes, and only one: a resident, else the guest, else an entry. If there is none, the key was never inserted.
+//! - *Pull home*: the guest of quotient t − 1 in the other line becomes a resident of the line with threshold t: its copies are as many.
+//! - *Lower the threshold* from t to t − 1: if the other line of quotient t − 1 has no guest of it, no copy is there. From `STASHED`: if the
+//!   stash has no number of this line.
+//! - *Sticks*: an insertion that finds four residents x adds none, and a removal that finds four takes none. None of the four ever leaves: they are
+//!   passed over when a line needs room. So there are four for good, and a key of fingerprint x is found for good.
+//!
+//! A guest is never twice in a line: so a key that comes often takes four slots of its home and one of the other line, and no line fills with it.
+
+use alloc::vec::Vec;
+
+use super::STASHED;
+use super::places::{MOVABLE, Place, Places, Stash};
+use super::simd::{Vector, Work};
+use super::slots::{self, Fingerprint};
+use crate::bits::{Line, Lines};
+use crate::filter::Full;
+use crate::layout::LineLayout;
+
+/// Lines that a removal looks at beside its own, to bring guests home. Four read more and pull hardly more; with two the second
+/// lines of lookups were a fifth more.
+const PULLS: u32 = 3;
+
+/// Quotients of a line that are tried, one after the other, for a fingerprint that can leave.
+const BREADTH: usize = 20;
+
+/// Of these, how many are tried again to find room by a further move.
+const NARROW: usize = 4;
+
+/// Moves that make room for one insertion, at most.
+const DEPTH: usize = 3;
+
+#[derive(Clone)]
+pub(super) struct Table<S> {
+    pub(super) layout: LineLayout,
+    pub(super) places: Places,
+    pub(super) lines: S,
+    pub(super) stash: Stash,
+    pub(super) len: u64,
+}
+
+/// A fingerprint leaves its home for its other line.
+#[derive(Clone, Copy)]
+struct Move {
+    from: usize,
+    to: usize,
+    fingerprint: Fingerprint,
+    /// The newcomer goes there directly.
+    is_new: bool,
+}
+
+/// The moves that make room, from the line that a newcomer comes to on.
+struct Way {
+    moves: [Option<Move>; DEPTH],
+}
+
+/// Where room for a newcomer is looked for.
+#[derive(Clone, Copy)]
+struct Need {
+    line: usize,
+    newcomer: Fingerprint,
+    is_guest: bool,
+}
+
+impl<S: Lines> Table<S> {
+    #[inline(always)]
+    pub(super) fn contains<const R: u32, V: Vector>(&self, vector: V, place: Place) -> bool {
+        let Place { line, fingerprint } = place;
+        let (found, threshold) = self.lines.read_line(line, |line| {
+            (slots::residents::<R, V>(vector, line, fingerprint) != 0, slots::threshold(line))
+        });
+        found
+            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, V>(vector, place, threshold)
+    }
+
+    /// Whether a fingerprint is in its other line, or in the stash.
+    #[inline(always)]
+    fn is_elsewhere<const R: u32, V: Vector>(&self, vector: V, place: Place, threshold: u32) -> bool {
+        let Place { line, fingerprint } = place;
+        let is_guest = fingerprint.quotient < MOVABLE && {
+            let other = self.places.other(line, fingerprint.quotient);
+            self.lines.read_line(other, |line| slots::guests::<R, V>(vector, line, fingerprint) != 0)
+        };
+        is_guest || threshold == STASHED && self.stash.contains(self.places.number(place))
+    }
+}
+
+/// Whether fingerprints of a quotient may have left a line with this threshold.
+#[inline(always)]
+pub(super) fn leaves(threshold: u32, quotient: u32) -> bool {
+    // Of a line with stashed fingerprints, all may have: `STASHED` is above the rest.
+    threshold > quotient.min(MOVABLE)
+}
+
+impl Table<Vec<Line>> {
+    /// Inserts a fingerprint; says whether it may have been there before.
+    #[inline(always)]
+    pub(super) fn insert<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> Result<bool, Full> {
+        let Place { line, fingerprint } = place;
+        let home = &mut self.lines[line];
+        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        let threshold = slots::threshold(home);
+        let has_room = slots::has_room::<R, V>(vector, home, fingerprint.quotient);
+        if has_room && residents == 0 && !leaves(threshold, fingerprint.quotient) {
+            slots::add::<R, V>(vector, home, fingerprint, false);
+            self.len = self.len.saturating_add(1);
+            return Ok(false);
+        }
+        vector.apart::<R, _>(InsertWithCare { table: self, place, residents, has_room })
+    }
+
+    /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line once, so that no move undoes what another
+    /// relies on.
+    #[inline(always)]
+    fn way_out<const R: u32, V: Vector>(&self, vector: V, place: Place) -> Option<Way> {
+        let mut way = Way { moves: [None; DEPTH] };
+        // Of each line passed, what may be tried next.
+        let mut lists = [[None; NARROW]; DEPTH];
+        let mut passed = [place.line; DEPTH];
+        let mut depth = 0;
+        let mut need = Need { line: place.line, newcomer: place.fingerprint, is_guest: false };
+        loop {
+            (way.moves[depth], lists[depth]) = self.room_next_door::<R, V>(vector, need, &passed[..=depth]);
+            if way.moves[depth].is_some() {
+                return Some(way);
+            }
+            loop {
+                let next =
+                    if depth + 1 < DEPTH { lists[depth].iter_mut().find_map(Option::take) } else { None };
+                if let Some(next) = next {
+                    way.moves[depth] = Some(next);
+                    depth += 1;
+                    passed[depth] = next.to;
+                    // The line that it goes to must come to have room for it by losing one.
+                    need = Need { line: next.to, newcomer: next.fingerprint, is_guest: true };
+                    break;
+                }
+                if depth == 0 {
+                    return None;
+                }
+                depth -= 1;
+                way.moves[depth] = None;
+            }
+        }
+    }
+
+    /// A resident of a line that can leave at once, so that a newcomer has room; the lowest quotients first, the newcomer itself among
+    /// them, if it is at home here. Beside it, some that could leave if their other line had room.
+    #[inline(always)]
+    fn room_next_door<const R: u32, V: Vector>(
+        &self,
+        vector: V,
+        need: Need,
+        passed: &[usize],
+    ) -> (Option<Move>, [Option<Move>; NARROW]) {
+        let Need { line: from, newcomer, is_guest } = need;
+        let line = &self.lines[from];
+        // The first few are mostly enough, and waited for together.
+        slots::lowest(line, MOVABLE, NARROW, |quotient| {
+            self.lines.prefetch_line(self.places.other(from, quotient));
+        });
+        let marks = slots::marks::<R>(line);
+        let mut list = [None; NARROW];
+        let (mut listed, mut tried) = (0, 0);
+        let mut found = None;
+        let mut is_newcomers_turn = !is_guest && newcomer.quotient < MOVABLE;
+        let mut try_one = |fingerprint: Fingerprint, is_new: bool| {
+            let to = self.places.other(from, fingerprint.quotient);
+            if passed.contains(&to) {
+                return false;
+            }
+            let candidate = Move { from, to, fingerprint, is_new };
+            if slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
+                found = Some(candidate);
+                return true;
+            }
+            if listed < NARROW {
+                list[listed] = Some(candidate);
+                listed += 1;
+            }
+            false
+        };
+        let mut is_found = false;
+        slots::runs_below::<R>(line, MOVABLE, |quotient, run| {
+            if is_newcomers_turn && newcomer.quotient <= quotient {
+                is_newcomers_turn = false;
+                if try_one(newcomer, true) {
+                    return false;
+                }
+            }
+            let residents = run & !marks;
+            let remainder = slots::remainder::<R>(line, residents.trailing_zeros() & 63);
+            let fingerprint = Fingerprint { quotient, remainder };
+            // Of many in a run, some may be there for good.
+            let suits = residents != 0
+                && (residents.count_ones() < LineLayout::STICKS_AT
+                    || slots::residents::<R, V>(vector, line, fingerprint).count_ones()
+                        < LineLayout::STICKS_AT)
+                && room_without::<R, V>(vector, line, fingerprint, newcomer, is_guest);
+            tried += usize::from(suits);
+            is_found = suits && try_one(fingerprint, false);
+            !is_found && tried < BREADTH
+        });
+        // If it comes after all of them, and none could leave.
+        if is_newcomers_turn && !is_found {
+            try_one(newcomer, true);
+        }
+        (found, list)
+    }
+
+    #[inline(always)]
+    fn go<const R: u32, V: Vector>(&mut self, vector: V, way: &Way) {
+        for &Move { from, to, fingerprint, is_new } in way.moves.iter().rev().flatten() {
+            slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
+            let line = &mut self.lines[from];
+            if !is_new {
+                let residents = slots::residents::<R, V>(vector, line, fingerprint);
+                slots::take::<R, V>(vector, line, fingerprint.quotient, residents.trailing_zeros());
+            }
+            slots::set_threshold(line, slots::threshold(line).max(fingerprint.quotient + 1));
+        }
+    }
+
+    /// Removes a fingerprint; says whether it was there.
+    #[inline(always)]
+    pub(super) fn remove<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+        let Place { line, fingerprint } = place;
+        let home = &mut self.lines[line];
+        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        if residents == 0 {
+            return vector.apart::<R, _>(RemoveElsewhere { table: self, place });
+        }
+        self.len = self.len.saturating_sub(1);
+        if residents.count_ones() < LineLayout::STICKS_AT {
+            slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
+            if slots::threshold(home) > 0 {
+                self.pull_home::<R, V>(vector, line);
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn remove_elsewhere<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+        let Place { line, fingerprint } = place;
+        let threshold = slots::threshold(&self.lines[line]);
+        if !leaves(threshold, fingerprint.quotient) {
+            return false;
+        }
+        if fingerprint.quotient < MOVABLE {
+            let at = self.places.other(line, fingerprint.quotient);
+            let other = &mut self.lines[at];
+            let guests = slots::guests::<R, V>(vector, other, fingerprint);
+            if guests != 0 {
+                slots::take::<R, V>(vector, other, fingerprint.quotient, guests.trailing_zeros());
+                self.len = self.len.saturating_sub(1);
+                self.pull_home::<R, V>(vector, at);
+                return true;
+            }
+        }
+        let is_stashed = threshold == STASHED && self.stash.take(self.places.number(place));
+        if is_stashed {
+            self.len = self.len.saturating_sub(1);
+            self.pull_home::<R, V>(vector, line);
+        }
+        is_stashed
+    }
+
+    /// Brings fingerprints home to a line that has room again, and lowers its threshold where nobody is left outside; then the same for the line that
+    /// they came from.
+    #[inline(always)]
+    fn pull_home<const R: u32, V: Vector>(&mut self, vector: V, line: usize) {
+        let mut at = line;
+        for _ in 0..PULLS {
+            let threshold = slots::threshold(&self.lines[at]);
+            if threshold == 0 {
+                return;
+            }
+            if threshold == STASHED {
+                if !self.pull_from_stash::<R, V>(vector, at) {
+                    return;
+                }
+                continue;
+            }
+            let quotient = threshold - 1;
+            let from = self.places.other(at, quotient);
+            let other = &self.lines[from];
+            let guests = slots::run::<R, V>(vector, other, quotient) & slots::marks::<R>(other);
+            if guests == 0 || from == at {
+                slots::set_threshold(&mut self.lines[at], quotient);
+                continue;
+            }
+            let slot = guests.trailing_zeros();
+            let remainder = slots::remainder::<R>(other, slot);
+            if !slots::has_room::<R, V>(vector, &self.lines[at], quotient) {
+                return;
+            }
+            slots::take::<R, V>(vector, &mut self.lines[from], quotient, slot);
+            slots::add::<R, V>(vector, &mut self.lines[at], Fingerprint { quotient, remainder }, false);
+            at = from;
+        }
+    }
+
+    /// Brings a stashed fingerprint home, or lowers the threshold if there is none; says whether it could.
+    #[inline(always)]
+    fn pull_from_stash<const R: u32, V: Vector>(&mut self, vector: V, line: usize) -> bool {
+        let number = |line| self.places.number(Place { line, fingerprint: Fingerprint::default() });
+        let Some(first) = self.stash.first(number(line), number(line + 1)) else {
+            slots::set_threshold(&mut self.lines[line], MOVABLE);
+            return true;
+        };
+        let fingerprint = self.places.at(first).fingerprint;
+        let has_room = slots::has_room::<R, V>(vector, &self.lines[line], fingerprint.quotient);
+        if has_room {
+            slots::add::<R, V>(vector, &mut self.lines[line], fingerprint, false);
+            self.stash.take(first);
+        }
+        has_room
+    }
+}
+
+/// An insertion that is not plainly one into a line with room, of a fingerprint that is not there.
+struct InsertWithCare<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    place: Place,
+    residents: u64,
+    has_room: bool,
+}
+
+impl Work for InsertWithCare<'_> {
+    type Output = Result<bool, Full>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
+        let Self { table, place, residents, has_room } = self;
+        let Place { line, fingerprint } = place;
+        let threshold = slots::threshold(&table.lines[line]);
+        let before = residents != 0
+            || leaves(threshold, fingerprint.quotient)
+                && table.is_elsewhere::<R, V>(vector, place, threshold);
+        let mut stays = has_room;
+        if residents.count_ones() >= LineLayout::STICKS_AT {
+            // There for good.
+            stays = false;
+        } else if !has_room {
+            if let Some(way) = table.way_out::<R, V>(vector, place) {
+                table.go::<R, V>(vector, &way);
+                stays = way.moves[0].is_some_and(|first| !first.is_new);
+            } else if table.stash.add(table.places.number(place), table.layout.stash()) {
+                slots::set_threshold(&mut table.lines[line], STASHED);
+            } else {
+                return Err(Full);
+            }
+        }
+        if stays {
+            slots::add::<R, V>(vector, &mut table.lines[line], fingerprint, false);
+        }
+        table.len = table.len.saturating_add(1);
+        Ok(before)
+    }
+}
+
+/// A removal of a fingerprint that is no resident of its home.
+struct RemoveElsewhere<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    place: Place,
+}
+
+impl Work for RemoveElsewhere<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+        self.table.remove_elsewhere::<R, V>(vector, self.place)
+    }
+}
+
+/// Whether a newcomer would have room in a line without one of its residents.
+#[inline(always)]
+fn room_without<const R: u32, V: Vector>(
+    vector: V,
+    line: &Line,
+    fingerprint: Fingerprint,
+    newcomer: Fingerprint,
+    is_guest: bool,
+) -> bool {
+    if !is_guest && !slots::is_crowded::<R>(line) {
+        return true;
+    }
+    let mut line = *line;
+    let residents = slots::residents::<R, V>(vector, &line, fingerprint);
+    slots::take::<R, V>(vector, &mut line, fingerprint.quotient, residents.trailing_zeros());
+    if is_guest {
+        slots::has_room_for_guest::<R, V>(vector, &line, newcomer)
+    } else {
+        slots::has_room::<R, V>(vector, &line, newcomer.quotient)
+    }
+}

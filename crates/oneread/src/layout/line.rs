@@ -1,0 +1,150 @@
+//! How a line filter is laid out.
+
+use super::error::check_places;
+use super::{LayoutError, MOST_PLACES};
+
+/// A filter of cache lines, each a bucket of fingerprints.
+///
+/// A fingerprint is a line, a *quotient* of 55 and a *remainder* of 8, 9, 10, 12 or 16 bits. A line of 512 bits has
+///
+/// | remainder bits | slots | marks of guests | bits a key at 97% | rate at 97% |
+/// | --- | --- | --- | --- | --- |
+/// | 8 | 48 | 19 | 11.00 | 3.3e-3 |
+/// | 9 | 43 | 21 | 12.28 | 1.5e-3 |
+/// | 10 | 39 | 22 | 13.53 | 6.7e-4 |
+/// | 12 | 33 | 22 | 16.00 | 1.4e-4 |
+/// | 16 | 25 | 26 | 21.11 | 6.7e-6 |
+///
+/// [`plan::line`](crate::plan::line) computes its odds, and finds the smallest one for a rate.
+///
+/// # Example
+/// ```
+/// use oneread::layout::LineLayout;
+///
+/// assert!(LineLayout::new(11, 1000).is_err());
+/// let layout = LineLayout::new(10, 1000)?;
+/// assert_eq!((layout.slots(), layout.capacity(), layout.byte_len()), (39, 39_000, 64_000));
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LineLayout {
+    remainder_bits: u32,
+    lines: u64,
+}
+
+impl LineLayout {
+    /// The lengths of remainders that there are.
+    pub const REMAINDER_BITS: [u32; 5] = [8, 9, 10, 12, 16];
+
+    /// The quotients of a line.
+    pub const QUOTIENTS: u32 = 55;
+
+    /// Fingerprints of quotients below it can leave their home.
+    pub const MOST_LEAVING: u32 = 30;
+
+    /// The bits of a line.
+    pub const LINE_BITS: u64 = 512;
+
+    /// Where the count of equal fingerprints sticks: so many copies stay for good.
+    pub const STICKS_AT: u32 = 4;
+
+    /// The load, in keys a slot, that plans are made for.
+    pub const NOMINAL_LOAD: f64 = 0.97;
+
+    /// The most lines: [`MOST_PLACES`] bits.
+    pub const MOST_LINES: u64 = MOST_PLACES / Self::LINE_BITS;
+
+    /// `lines` lines of fingerprints with remainders of `remainder_bits` bits.
+    ///
+    /// # Errors
+    /// If the bits are not 8, 9, 10, 12 or 16, if there are no lines, or more than [`MOST_LINES`](Self::MOST_LINES).
+    pub fn new(remainder_bits: u32, lines: u64) -> Result<Self, LayoutError> {
+        if !Self::REMAINDER_BITS.contains(&remainder_bits) {
+            return Err(LayoutError::RemainderBits { found: remainder_bits });
+        }
+        check_places("lines", lines, Self::MOST_LINES)?;
+        Ok(Self { remainder_bits, lines })
+    }
+
+    /// The bits of a remainder.
+    #[must_use]
+    pub const fn remainder_bits(&self) -> u32 {
+        self.remainder_bits
+    }
+
+    /// The number of lines.
+    #[must_use]
+    pub const fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// The slots of a line.
+    #[must_use]
+    pub const fn slots(&self) -> u32 {
+        Self::slots_of(self.remainder_bits)
+    }
+
+    /// The first slots of a line, which can hold guests.
+    #[must_use]
+    pub const fn marks(&self) -> u32 {
+        Self::marks_of(self.remainder_bits)
+    }
+
+    /// As many as 512 bits have room for beside [`marks`](Self::marks_of) for about half of them.
+    pub(crate) const fn slots_of(remainder_bits: u32) -> u32 {
+        match remainder_bits {
+            8 => 48,
+            9 => 43,
+            10 => 39,
+            12 => 33,
+            _ => 25,
+        }
+    }
+
+    /// What the slots leave of 512 bits: each takes a bit beside its remainder, and 61 are for quotients, threshold and end.
+    pub(crate) const fn marks_of(remainder_bits: u32) -> u32 {
+        Self::LINE_BITS as u32 - 61 - Self::slots_of(remainder_bits) * (remainder_bits + 1)
+    }
+
+    /// The slots of all lines.
+    #[must_use]
+    pub const fn capacity(&self) -> u64 {
+        self.lines * self.slots() as u64
+    }
+
+    /// The number of different fingerprints, over all lines: below 2^59.
+    #[must_use]
+    pub const fn fingerprints(&self) -> u64 {
+        (self.lines * Self::QUOTIENTS as u64) << self.remainder_bits
+    }
+
+    /// The most fingerprints that the stash takes.
+    #[must_use]
+    pub const fn stash(&self) -> u64 {
+        // A thousandth of the keys or so, in 8 bytes each: half a percent of the memory, if ever it is full.
+        8 + self.lines / 32
+    }
+
+    /// The bits of all lines.
+    #[must_use]
+    pub const fn bits(&self) -> u64 {
+        self.lines * Self::LINE_BITS
+    }
+
+    /// The bytes of all lines.
+    #[must_use]
+    pub const fn byte_len(&self) -> u64 {
+        self.bits() / 8
+    }
+
+    /// The layout that the same fingerprints fit in after growing: shorter remainders, twice the lines for each bit.
+    ///
+    /// # Errors
+    /// If remainders have eight bits already, or if there are too many lines.
+    pub fn grown(&self) -> Result<Self, LayoutError> {
+        let shorter = Self::REMAINDER_BITS.into_iter().rev().find(|&bits| bits < self.remainder_bits);
+        let bits = shorter.ok_or(LayoutError::RemainderBits { found: self.remainder_bits - 1 })?;
+        // At most 2^37 lines and four bits.
+        Self::new(bits, self.lines << (self.remainder_bits - bits))
+    }
+}

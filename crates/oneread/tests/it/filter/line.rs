@@ -1,0 +1,409 @@
+//! Line filters beside a multiset of keys: what was inserted more often than removed must be found.
+
+use std::collections::HashMap;
+
+use oneread::bytes::Saved;
+use oneread::filter::{Full, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter};
+use oneread::hash::{Digester, Ideal, Portable};
+use oneread::layout::LineLayout;
+use oneread::plan;
+use proptest::prelude::*;
+
+use super::BATCH_LENGTHS;
+
+/// Numbers that follow from a seed: SplitMix64.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let word = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ word >> 31
+    }
+
+    fn below(&mut self, size: usize) -> usize {
+        (self.next() % size as u64) as usize
+    }
+}
+
+fn filter(bits: u32, lines: u64) -> LineFilter {
+    LineFilter::with_seed(LineLayout::new(bits, lines).unwrap(), 1).unwrap()
+}
+
+/// Everything that loading checks: that lines are whole, and that all guests would be found.
+fn check(filter: &LineFilter) {
+    assert_eq!(&LineFilter::from_bytes(&filter.to_bytes()).unwrap(), filter);
+}
+
+/// Inserts and removes keys of a set so small that many come twice, up to the brim; every present key must be found all the time.
+fn beside_a_multiset(bits: u32, lines: u64, keys: u64, steps: u64, seed: u64) {
+    let mut filter = filter(bits, lines);
+    let mut model: HashMap<u64, u64> = HashMap::new();
+    let mut present: Vec<u64> = Vec::new();
+    let mut numbers = Numbers(seed);
+    let (mut fulls, mut removals) = (0, 0);
+    for step in 0..steps {
+        // Times of growth and times of decline, each of a few hundred steps.
+        let grows = numbers.next() % 8 < if step / 400 % 3 == 2 { 2 } else { 6 };
+        if grows || present.is_empty() {
+            let key = numbers.next() % keys;
+            let unchanged = filter.clone();
+            let had = filter.contains(&key);
+            match filter.insert(&key) {
+                Ok(before) => {
+                    assert_eq!(before, had, "key {key} at step {step}");
+                    *model.entry(key).or_default() += 1;
+                    present.push(key);
+                }
+                Err(Full) => {
+                    assert_eq!(filter, unchanged, "step {step}");
+                    fulls += 1;
+                }
+            }
+        } else {
+            let key = present.swap_remove(numbers.below(present.len()));
+            assert_eq!(filter.remove(&key), Ok(()), "key {key} at step {step}");
+            *model.get_mut(&key).unwrap() -= 1;
+            removals += 1;
+        }
+        assert_eq!(filter.len(), present.len() as u64);
+        if step % 97 == 0 {
+            for (key, _) in model.iter().filter(|&(_, &count)| count > 0) {
+                assert!(filter.contains(key), "key {key} at step {step}");
+            }
+            check(&filter);
+        }
+    }
+    assert!(removals > 0, "{fulls} full");
+    for key in present.drain(..) {
+        assert!(filter.contains(&key));
+        assert_eq!(filter.remove(&key), Ok(()));
+    }
+    assert!(filter.is_empty());
+    check(&filter);
+}
+
+const STEPS: u64 = if cfg!(miri) { 300 } else { 6000 };
+
+#[test]
+fn never_forgets_a_key_in_a_few_lines_of_any_shape() {
+    for bits in LineLayout::REMAINDER_BITS {
+        for lines in [1, 2, 3, 7, 20] {
+            beside_a_multiset(bits, lines, 300 * lines, STEPS, u64::from(bits) * 100 + lines);
+        }
+    }
+}
+
+#[test]
+fn never_forgets_a_key_that_comes_often() {
+    for bits in LineLayout::REMAINDER_BITS {
+        beside_a_multiset(bits, 5, 30, STEPS, u64::from(bits));
+    }
+}
+
+#[test]
+#[ignore = "a hundred million operations: two minutes"]
+fn never_forgets_a_key_in_a_hundred_million_operations() {
+    for (bits, operations) in [(8, 30_000_000u64), (10, 50_000_000), (16, 20_000_000)] {
+        let layout = plan::line::for_items(100_000, bits).unwrap();
+        let mut filter = LineFilter::with_seed(layout, 3).unwrap();
+        let mut numbers = Numbers(4);
+        let mut present: Vec<u64> = (0..100_000).map(|_| numbers.next() >> 20).collect();
+        present.iter().for_each(|key| assert!(filter.insert(key).is_ok()));
+        for step in 0..operations / 2 {
+            let at = numbers.below(present.len());
+            let new = numbers.next() >> 20;
+            assert_eq!(filter.remove(&present[at]), Ok(()), "{bits} bits, step {step}");
+            assert!(filter.insert(&new).is_ok(), "{bits} bits, step {step}");
+            present[at] = new;
+            assert!(filter.contains(&present[numbers.below(present.len())]), "{bits} bits, step {step}");
+            if step % 1_000_000 == 0 {
+                assert!(present.iter().all(|key| filter.contains(key)), "{bits} bits, step {step}");
+            }
+        }
+        assert!(present.iter().all(|key| filter.contains(key)));
+        check(&filter);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 64 }))]
+    #[test]
+    fn removing_what_was_inserted_leaves_the_rest(
+        keys in proptest::collection::vec(0u64..2000, 1..400),
+        removed in proptest::collection::vec(any::<bool>(), 400),
+        shape in 0usize..5,
+    ) {
+        let mut filter = filter(LineLayout::REMAINDER_BITS[shape], 12);
+        let inserted: Vec<u64> = keys.into_iter().filter(|key| filter.insert(key).is_ok()).collect();
+        let (gone, left): (Vec<_>, Vec<_>) = inserted.iter().zip(removed).partition(|(_, removed)| *removed);
+        gone.iter().for_each(|(key, _)| assert_eq!(filter.remove(*key), Ok(())));
+        prop_assert!(left.iter().all(|(key, _)| filter.contains(*key)));
+        prop_assert_eq!(filter.len(), left.len() as u64);
+        check(&filter);
+    }
+}
+
+#[test]
+fn a_key_that_comes_a_thousand_times_takes_four_slots_and_stays() {
+    for bits in LineLayout::REMAINDER_BITS {
+        let mut filter = filter(bits, 3);
+        let others: Vec<u64> = (0..50).collect();
+        others.iter().for_each(|key| assert!(filter.insert(key).is_ok()));
+        for time in 0..1000 {
+            assert_eq!(filter.insert("often"), Ok(time > 0), "{bits} bits");
+        }
+        assert_eq!(filter.fingerprints().count(), 50 + LineLayout::STICKS_AT as usize);
+        assert_eq!(filter.len(), 1050);
+        (0..1000).for_each(|_| assert_eq!(filter.remove("often"), Ok(())));
+        assert!(filter.contains("often"), "four at once stay for good");
+        assert!(others.iter().all(|key| filter.contains(key)));
+        filter.clear();
+        assert!(!filter.contains("often"));
+    }
+}
+
+#[test]
+fn three_copies_are_there_until_they_are_removed_three_times() {
+    let mut filter = filter(10, 100);
+    (0..3).for_each(|_| assert!(filter.insert("key").is_ok()));
+    for _ in 0..3 {
+        assert!(filter.contains("key"));
+        assert_eq!(filter.remove("key"), Ok(()));
+    }
+    assert!(!filter.contains("key"));
+    assert_eq!(filter.remove("key"), Err(NotPresent));
+}
+
+#[test]
+fn a_full_filter_refuses_and_stays_as_it_is() {
+    for bits in LineLayout::REMAINDER_BITS {
+        for lines in [1, 2, 50] {
+            let mut filter = filter(bits, lines);
+            let layout = filter.layout();
+            let mut keys = 0u64..;
+            let refused = keys.by_ref().find(|key| filter.insert(key) == Err(Full)).unwrap();
+            // All slots, and the stash; the fingerprints of few lines cannot reach all of them.
+            assert!(
+                filter.len() >= (layout.capacity() as f64 * 0.97) as u64,
+                "{bits} bits, {lines} lines: {refused}"
+            );
+            assert!(filter.len() <= layout.capacity() + layout.stash());
+            let unchanged = filter.clone();
+            assert_eq!(filter.insert(&refused), Err(Full));
+            assert_eq!(filter, unchanged);
+            assert!((0..refused).all(|key| filter.contains(&key)));
+            check(&filter);
+            // Removals bring the stash back.
+            (0..refused / 10).for_each(|key| assert_eq!(filter.remove(&key), Ok(())));
+            assert!((refused / 10..refused).all(|key| filter.contains(&key)));
+            check(&filter);
+        }
+    }
+}
+
+#[test]
+fn fingerprints_are_as_many_as_keys_and_each_is_its_keys_number() {
+    let mut filter =
+        LineFilter::with_digester(LineLayout::new(12, 300).unwrap(), Ideal::with_seed(2)).unwrap();
+    (0..9000u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
+    let mut found: Vec<u64> = filter.fingerprints().collect();
+    found.sort_unstable();
+    // ⌊word · fingerprints / 2^64⌋.
+    let number = |key| {
+        let word = Ideal::with_seed(2).digest(&key).word(oneread::hash::Domain::LINE, 0);
+        ((u128::from(word) * u128::from(filter.layout().fingerprints())) >> 64) as u64
+    };
+    let mut expected: Vec<u64> = (0..9000u64).map(number).collect();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn batches_do_what_single_operations_do() {
+    for bits in LineLayout::REMAINDER_BITS {
+        for length in BATCH_LENGTHS {
+            let (mut single, mut batch) = (filter(bits, 60), filter(bits, 60));
+            let keys: Vec<u64> = (0..length).collect();
+            keys.iter().for_each(|key| assert!(single.insert(key).is_ok()));
+            batch.insert_many(&keys).unwrap();
+            assert_eq!(single, batch);
+            let mut answers = Vec::new();
+            batch.contains_many(&(0..2 * length).collect::<Vec<_>>(), |answer| answers.push(answer));
+            let expected: Vec<bool> = (0..2 * length).map(|key| single.contains(&key)).collect();
+            assert_eq!(answers, expected);
+            keys.iter().step_by(2).for_each(|key| assert!(single.remove(key).is_ok()));
+            batch.remove_many(keys.iter().step_by(2)).unwrap();
+            assert_eq!(single, batch);
+        }
+    }
+}
+
+#[test]
+fn a_union_has_the_keys_of_both() {
+    let (mut first, mut second) = (filter(10, 100), filter(10, 100));
+    (0..1500u64).for_each(|key| assert!(first.insert(&key).is_ok()));
+    (1000..2500u64).for_each(|key| assert!(second.insert(&key).is_ok()));
+    assert!(!first.contains(&2000u64));
+    first.union(&second).unwrap();
+    assert_eq!(first.len(), 3000);
+    assert!((0..2500u64).all(|key| first.contains(&key)));
+    // What was in both is there twice.
+    (1000..1500u64).for_each(|key| assert!(first.remove(&key).is_ok()));
+    assert!((0..2500u64).all(|key| first.contains(&key)));
+    assert_eq!(first.union(&filter(9, 100)), Err(MergeError::Layouts));
+    let other = LineFilter::with_digester(first.layout(), Portable::with_seed(9)).unwrap();
+    assert_eq!(first.union(&other), Err(MergeError::Digesters));
+    let unchanged = first.clone();
+    (0..3000u64).for_each(|key| _ = second.insert(&(key + 10_000)));
+    assert_eq!(first.union(&second), Err(MergeError::Full));
+    assert_eq!(first, unchanged);
+}
+
+#[test]
+fn growing_keeps_all_keys_and_makes_room_for_as_many() {
+    for bits in [9, 10, 12, 16] {
+        let mut filter = filter(bits, 50);
+        let keys = filter.layout().capacity() * 95 / 100;
+        (0..keys).for_each(|key| assert!(filter.insert(&key).is_ok()));
+        let (before, rate) = (filter.layout(), filter.false_positive_rate());
+        let absent: Vec<bool> = (keys..20 * keys).map(|key| filter.contains(&key)).collect();
+        filter.grow().unwrap();
+        assert!(filter.layout().lines() >= 2 * before.lines());
+        assert_eq!((filter.len(), filter.false_positive_rate()), (keys, rate));
+        assert!((0..keys).all(|key| filter.contains(&key)), "{bits} bits");
+        // The very same answers: a fingerprint's number stays what it is.
+        assert!((keys..20 * keys).zip(absent).all(|(key, answer)| filter.contains(&key) == answer));
+        (keys..2 * keys).for_each(|key| assert!(filter.insert(&key).is_ok()));
+        assert!((0..2 * keys).all(|key| filter.contains(&key)));
+        check(&filter);
+    }
+    assert!(filter(8, 50).grow().is_err());
+}
+
+#[test]
+fn a_view_answers_as_the_filter_does() {
+    for bits in LineLayout::REMAINDER_BITS {
+        let mut filter = filter(bits, 30);
+        (0u64..).find(|key| filter.insert(key) == Err(Full)).unwrap();
+        assert!(filter.stashed() > 0);
+        let bytes = filter.to_bytes();
+        let view = LineView::open(&bytes).unwrap();
+        view.verify().unwrap();
+        assert_eq!(*view, filter);
+        assert!((0..5000u64).all(|key| view.contains(&key) == filter.contains(&key)));
+    }
+}
+
+#[cfg(not(miri))]
+#[test]
+fn fills_to_the_nominal_load_without_a_refusal_and_errs_as_planned() {
+    for bits in LineLayout::REMAINDER_BITS {
+        for items in [10, 100, 1000, 10_000, 300_000u64] {
+            let layout = plan::line::for_items(items, bits).unwrap();
+            let mut filter = LineFilter::with_seed(layout, items).unwrap();
+            (0..items).for_each(|key| {
+                assert!(filter.insert(&key).is_ok(), "{bits} bits, {items} items, key {key}");
+            });
+            // Of what a stash can hold, hardly anything is used.
+            assert!(
+                filter.stashed() <= 2 + items / 5_000,
+                "{bits} bits, {items} items: {}",
+                filter.stashed()
+            );
+        }
+        let items = 300_000u64;
+        let layout = plan::line::for_items(items, bits).unwrap();
+        let mut filter = LineFilter::with_seed(layout, 5).unwrap();
+        (0..items).for_each(|key| assert!(filter.insert(&key).is_ok()));
+        let trials = 3_000_000u64;
+        let found = (items..items + trials).filter(|key| filter.contains(key)).count() as f64;
+        let expected = filter.false_positive_rate() * trials as f64;
+        // Five deviations of a Poisson number, and half a percent for equal fingerprints among the keys: once in 10^6.
+        assert!(
+            (found - expected).abs() < 5.0 * expected.sqrt() + 0.005 * expected + 5.0,
+            "{bits}: {found}, {expected}"
+        );
+        let read = filter.lines_read();
+        assert!(
+            (read - plan::line::lines_read(layout, items)).abs() < 0.05,
+            "{bits}: {read}, {}",
+            plan::line::lines_read(layout, items)
+        );
+    }
+}
+
+/// Replaces all keys `turnovers` times at the nominal load.
+#[cfg(not(miri))]
+fn churn(bits: u32, items: u64, turnovers: u64) -> LineFilter {
+    let layout = plan::line::for_items(items, bits).unwrap();
+    let mut filter = LineFilter::with_seed(layout, 6).unwrap();
+    let mut numbers = Numbers(7);
+    let mut present: Vec<u64> = (0..items).map(|_| numbers.next()).collect();
+    present.iter().for_each(|key| assert!(filter.insert(key).is_ok()));
+    for step in 0..turnovers * items {
+        let at = numbers.below(present.len());
+        assert_eq!(filter.remove(&present[at]), Ok(()));
+        present[at] = numbers.next();
+        assert!(filter.insert(&present[at]).is_ok(), "{bits} bits, step {step}");
+        if step % (20 * items) == 0 {
+            println!(
+                "{bits} bits, turnover {}: {:.4} lines, {} stashed",
+                step / items,
+                filter.lines_read(),
+                filter.stashed()
+            );
+        }
+    }
+    assert!(present.iter().all(|key| filter.contains(key)));
+    println!("{bits} bits: {:.4} lines, {} stashed", filter.lines_read(), filter.stashed());
+    filter
+}
+
+#[cfg(not(miri))]
+#[test]
+fn thresholds_do_not_decay_in_ten_turnovers() {
+    for bits in LineLayout::REMAINDER_BITS {
+        let filter = churn(bits, 20_000, 10);
+        assert!(filter.lines_read() <= 1.25, "{bits} bits: {}", filter.lines_read());
+    }
+}
+
+#[cfg(not(miri))]
+#[test]
+#[ignore = "a hundred turnovers of 100,000 keys: ten seconds"]
+fn thresholds_do_not_decay_in_a_hundred_turnovers() {
+    for bits in LineLayout::REMAINDER_BITS {
+        let filter = churn(bits, 100_000, 100);
+        assert!(filter.lines_read() <= 1.25, "{bits} bits: {}", filter.lines_read());
+        let trials = 3_000_000u64;
+        let mut numbers = Numbers(8);
+        let found = (0..trials).filter(|_| filter.contains(&numbers.next())).count() as f64;
+        let planned = plan::line::false_positive_probability(filter.layout(), 100_000) * trials as f64;
+        assert!(found <= 1.1 * planned + 5.0 * planned.sqrt(), "{bits} bits: {found}, {planned}");
+    }
+}
+
+#[test]
+fn a_sharded_filter_is_one_for_threads() {
+    let keys: u64 = if cfg!(miri) { 100 } else { 100_000 };
+    let filter = ShardedLineFilter::with_rate(2 * keys, 0.001).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let filter = &filter;
+            scope.spawn(move || {
+                for key in (0..keys).map(|key| 4 * key + thread) {
+                    assert!(filter.insert(&key).is_ok());
+                    assert!(filter.contains(&key));
+                    if key % 2 == 0 {
+                        assert_eq!(filter.remove(&key), Ok(()));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(filter.len(), 2 * keys);
+    assert!((0..4 * keys).filter(|key| key % 2 == 1).all(|key| filter.contains(&key)));
+    assert!(filter.false_positive_rate() <= 0.001);
+}
