@@ -51,6 +51,9 @@ impl Domain {
     /// The buckets and remainders of a d-left filter that can delete.
     pub const DLEFT_COUNTING: Domain = Domain::numbered(RESERVED + 8);
 
+    /// The home and the tag of a key in a bounded map, and its other groups.
+    pub const BOUNDED: Domain = Domain::numbered(RESERVED + 12);
+
     /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
     pub(crate) const fn layer(index: u16) -> Self {
         Self::numbered(u32::MAX - (index & 0x7fff) as u32)

@@ -21,12 +21,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bounded;
 mod multilevel;
 pub mod placement;
 pub mod simulate;
 pub mod study;
 
 pub use crate::layout::BuildError;
+pub use bounded::BoundedMap;
 pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
     MultilevelTableView, OccupiedEntry, SavedTable, TryExtendError, VacantEntry, Values, ValuesMut,
