@@ -166,7 +166,7 @@ impl Group {
         self.more = 0;
     }
 
-    /// The out-tags with what they do not tell.
+    /// What is out is what is out of another group.
     pub(super) fn copy_out_tags(&mut self, other: &Self) {
         self.out = other.out;
         self.more = other.more;

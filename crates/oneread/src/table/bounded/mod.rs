@@ -9,31 +9,126 @@
 //! A change makes all of this true before anything of the user's runs (`Drop`, `Eq`, a digester), so that a panic of theirs leaves a map that
 //! works. Digests that contradict each other can make items unfindable, and nothing worse.
 
+mod change;
+mod entry;
 mod group;
+mod grow;
+mod iter;
+mod look;
+mod many;
 mod route;
+#[cfg(feature = "serde")]
+mod serde;
+mod set;
 mod slots;
+#[cfg(test)]
+mod tests;
+mod traits;
 
 use core::borrow::Borrow;
 use core::mem;
 
-use crate::hash::{Digest, Digester, Portable};
+use crate::hash::{Digester, Portable};
 use crate::layout::{BoundedLayout, BuildError};
 
 use super::{Full, TryExtendError};
-use group::{SLOTS, Tag};
+use group::SLOTS;
 use route::Routes;
 use slots::Slots;
 
-/// The most items that a removal moves.
-const MOST_PULLS: usize = 4;
+pub use entry::{Entry, OccupiedEntry, VacantEntry};
+pub use grow::{GrowError, GrowingMap, NotGrown};
+pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+pub use look::{Located, Location};
+pub use set::BoundedSet;
 
-/// todo
+/// A map of fixed capacity whose memory never grows, and whose every operation takes constant time, however long items come and go.
+///
+/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail. A `HashMap` that is nearly full and
+/// churned doubles its memory, and the insertion that does it moves every item; here nothing is allocated after the map was made, an
+/// insertion moves nothing and a removal at most one item.
+///
+/// A key has a *home*: a group of sixteen slots with a tag of eight bits for each, which one instruction compares. A key whose home is
+/// full goes *out* to the first free slot of its route, ten more groups, and leaves its tag as an out-tag at home. So a lookup of a key that
+/// is not there reads the half cache line of its home and usually nothing else: no tag matches, no out-tag either. When a removal
+/// frees a slot at a home that has keys out, one of them comes back; without that, twice as many would be out after long
+/// churn. At nine tenths of the slots 7.5% of the keys are out: 2.3% in the other half of the home's line, 5% in another line.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI and XII (levels; buckets of several items), and "On
+/// the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008 (a move on a deletion). Differs from the
+/// papers in: the other choices follow from the first and a tag, so that moves need neither hints nor other keys' digests. Tags
+/// compared sixteen at a time are those of the `SwissTable`.
+///
+/// # Costs
+/// Two bytes a slot beside the item: with pairs of words 20 bytes an entry. A lookup reads 1.05 lines of tags if the key is there, 1.02 if it is
+/// not, when the map is full; [`locate`](Self::locate) counts. The bounds are [`max_lines_touched`](Self::max_lines_touched).
+///
+/// # Limits
+/// An insertion fails when there are [`capacity`](Self::capacity) items, and, so rarely that it was never seen, before: when all of the
+/// key's groups are full and the stash is. [`plan::bounded`](crate::plan::bounded) says how rarely. With a digester that gives
+/// all keys one digest that is after 192 of them.
+///
+/// # Example
+/// ```
+/// use oneread::table::BoundedMap;
+///
+/// let mut flows = BoundedMap::with_capacity(1000)?;
+/// assert!(!flows.contains_key(&[10, 0, 0, 1]));
+/// assert_eq!(flows.insert([10, 0, 0, 1], 1), Ok(None));
+/// assert_eq!(flows.insert([10, 0, 0, 1], 2), Ok(Some(1)));
+/// *flows.entry([10, 0, 0, 2]).or_try_insert(0)? += 5;
+/// assert_eq!((flows[&[10, 0, 0, 1]], flows[&[10, 0, 0, 2]], flows.len()), (2, 5, 2));
+///
+/// // What is one too many comes back, and nothing has changed.
+/// let bytes = flows.byte_len();
+/// for host in 0..998u16 {
+///     let [high, low] = host.to_be_bytes();
+///     flows.insert([10, 1, high, low], 0)?;
+/// }
+/// let full = flows.insert([10, 9, 9, 9], 7).unwrap_err();
+/// assert_eq!((full.key, full.value, flows.len()), ([10, 9, 9, 9], 7, 1000));
+/// flows.remove(&[10, 0, 0, 1]);
+/// assert_eq!(flows.insert(full.key, full.value), Ok(None));
+/// assert_eq!(flows.byte_len(), bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Keys of any type that can be hashed go through [`Std`](crate::hash::Std):
+/// ```
+/// use oneread::hash::Std;
+/// use oneread::layout::BoundedLayout;
+/// use oneread::table::BoundedMap;
+/// use std::hash::RandomState;
+///
+/// #[derive(PartialEq, Eq, Hash)]
+/// enum Node { File(String), Folder(u32) }
+///
+/// let digester = Std::<RandomState>::default();
+/// let mut sizes = BoundedMap::with_digester(BoundedLayout::for_capacity(100)?, digester)?;
+/// assert_eq!(sizes.get(&Node::Folder(7)), None);
+/// sizes.insert(Node::Folder(7), 4096)?;
+/// assert_eq!(sizes.get(&Node::Folder(7)), Some(&4096));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct BoundedMap<K, V, D = Portable> {
     slots: Slots<K, V>,
-    routes: Routes,
     len: usize,
+    routes: Routes,
     layout: BoundedLayout,
     digester: D,
+}
+
+/// The most cache lines that an operation touches, whatever the keys are: of tags and of items, without what keys and values have on
+/// the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostLines {
+    /// A lookup.
+    pub lookup: usize,
+    /// An insertion, its lookup included.
+    pub insertion: usize,
+    /// A removal, its lookup included.
+    pub removal: usize,
 }
 
 impl<K, V> BoundedMap<K, V> {
@@ -62,16 +157,40 @@ impl<K, V> BoundedMap<K, V> {
     pub fn with_seed(layout: BoundedLayout, seed: u64) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::with_seed(seed))
     }
+
+    /// A map of these items with a random seed, and with room for so many.
+    ///
+    /// # Errors
+    /// If there is no memory for it, it is for no items, or there is no room for one of them.
+    #[cfg(feature = "std")]
+    pub fn try_from_iter(
+        capacity: usize,
+        items: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self, TryExtendError<K, V>>
+    where
+        K: Eq,
+        Portable: Digester<K>,
+    {
+        let mut map = Self::with_capacity(capacity)?;
+        map.try_extend(items)?;
+        Ok(map)
+    }
 }
 
 impl<K, V, D> BoundedMap<K, V, D> {
+    /// The most items that an insertion moves.
+    pub const MOST_INSERTION_MOVES: usize = 0;
+
+    /// The most items that a removal moves.
+    pub const MOST_REMOVAL_MOVES: usize = 1;
+
     /// An empty map whose keys go through this digester.
     ///
     /// # Errors
     /// If there is no memory for it.
     pub fn with_digester(layout: BoundedLayout, digester: D) -> Result<Self, BuildError> {
         let slots = Slots::new(layout.lines(), layout.home_lines())?;
-        Ok(Self { slots, routes: Routes::new(&layout), len: 0, layout, digester })
+        Ok(Self { slots, len: 0, routes: Routes::new(&layout), layout, digester })
     }
 
     /// The number of items.
@@ -87,9 +206,38 @@ impl<K, V, D> BoundedMap<K, V, D> {
     }
 
     /// The most items that it takes.
+    #[inline]
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.layout.capacity() as usize
+    }
+
+    /// The layout it was made with.
+    #[must_use]
+    pub fn layout(&self) -> &BoundedLayout {
+        &self.layout
+    }
+
+    /// The digester that its keys go through.
+    #[must_use]
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The items in the last level.
+    ///
+    /// Counted: this takes time in proportion to the last level.
+    #[must_use]
+    pub fn last_level_len(&self) -> usize {
+        let from = self.slots.homes();
+        self.slots.count(from..self.slots.groups().len() - slots::GROUPS)
+    }
+
+    /// The items in the stash.
+    #[must_use]
+    pub fn stash_len(&self) -> usize {
+        let groups = self.slots.groups().len();
+        self.slots.count(groups - slots::GROUPS..groups)
     }
 
     /// The bytes of all it has on the heap, without what keys and values have there.
@@ -98,61 +246,16 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.slots.byte_len()
     }
 
-    #[inline(always)]
-    fn find<Q: ?Sized + Eq>(&self, word: u64, key: &Q) -> Option<(usize, &(K, V))>
-    where
-        K: Borrow<Q>,
-    {
-        let (home, tag) = (self.slots.see_home(word), Tag::of(word));
-        let found = home.find(tag, |_, (k, _)| k.borrow() == key);
-        if found.is_some() || !home.group().may_be_out(tag) {
-            return found;
-        }
-        self.find_out(home.at(), tag, |_, (k, _)| k.borrow() == key)
-    }
-
-    /// Looks for a key in the groups of its route after its home.
-    #[inline(never)]
-    fn find_out<'a>(
-        &'a self,
-        home: usize,
-        tag: Tag,
-        mut is_it: impl FnMut(usize, &'a (K, V)) -> bool,
-    ) -> Option<(usize, &'a (K, V))> {
-        let [first, second] = self.routes.groups_of_line(home, tag, 1);
-        let found = self.slots.find_among([home ^ 1, first, second], tag, &mut is_it);
-        if found.is_some() {
-            return found;
-        }
-        self.find_far_out(home, tag, is_it)
-    }
-
-    /// The same in the lines after the second.
-    #[inline(never)]
-    fn find_far_out<'a>(
-        &'a self,
-        home: usize,
-        tag: Tag,
-        mut is_it: impl FnMut(usize, &'a (K, V)) -> bool,
-    ) -> Option<(usize, &'a (K, V))> {
-        for line in (2..route::LINES).step_by(2) {
-            let [a, b] = self.routes.groups_of_line(home, tag, line);
-            let [c, d] = self.routes.groups_of_line(home, tag, line + 1);
-            let found = self.slots.find_among([a, b, c, d], tag, &mut is_it);
-            if found.is_some() {
-                return found;
-            }
-        }
-        None
-    }
-
-    #[inline(always)]
-    fn find_key<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(usize, &(K, V))>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.find(route::word(self.digester.digest(key)), key)
+    /// The most cache lines that an operation touches. This is a bound for keys that an adversary has chosen, whose tags are all alike; see
+    /// [`Costs`](Self#costs) for the usual.
+    ///
+    /// A route has six lines of tags, each with the items of 32 slots. A lookup and an insertion stay on one route; a removal
+    /// that frees a slot follows that of the key that comes home, which begins in the same line.
+    #[must_use]
+    pub fn max_lines_touched(&self) -> MostLines {
+        let a_line = 1 + slots::GROUPS * look::block_lines(size_of::<(K, V)>());
+        let route = route::LINES * a_line;
+        MostLines { lookup: route, insertion: route, removal: 2 * route }
     }
 
     /// The value of a key.
@@ -164,6 +267,29 @@ impl<K, V, D> BoundedMap<K, V, D> {
         D: Digester<Q>,
     {
         self.find_key(key).map(|(_, (_, value))| value)
+    }
+
+    /// The key that is there and its value.
+    #[inline]
+    #[must_use]
+    pub fn get_key_value<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find_key(key).map(|(_, (key, value))| (key, value))
+    }
+
+    /// The value of a key, to be changed.
+    #[inline]
+    #[must_use]
+    pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        let (place, _) = self.find_key(key)?;
+        self.slots.get_mut(place).map(|(_, value)| value)
     }
 
     /// Whether a key is there.
@@ -178,82 +304,51 @@ impl<K, V, D> BoundedMap<K, V, D> {
     }
 
     /// Removes a key; gives its value.
+    #[inline]
     pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
         D: Digester<Q> + Digester<K>,
     {
+        self.remove_entry(key).map(|(_, value)| value)
+    }
+
+    /// Removes a key; gives it and its value.
+    #[inline]
+    pub fn remove_entry<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<(K, V)>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q> + Digester<K>,
+    {
         let word = route::word(<D as Digester<Q>>::digest(&self.digester, key));
-        let (place, _) = self.find(word, key)?;
-        self.take(place, word).map(|(_, value)| value)
+        let (place, _) = self.find(word, key, &mut ())?;
+        self.take(place, word, &mut ())
     }
 
-    /// Takes out the item at a place, which is that of this word, and brings others home.
-    fn take(&mut self, place: usize, word: u64) -> Option<(K, V)>
+    /// Keeps only the items that a test accepts.
+    ///
+    /// The test sees every item once. Items come home, as on any removal, when all have been seen.
+    pub fn retain(&mut self, mut accepts: impl FnMut(&K, &mut V) -> bool)
     where
         D: Digester<K>,
     {
-        let item = self.slots.take(place)?;
-        self.len -= 1;
-        let (home, at) = (self.slots.home(word), place / SLOTS);
-        if at != home {
-            self.slots.group_mut(home).comes_back(Tag::of(word));
+        for place in 0..self.slots.places() {
+            if let Some((key, value)) = self.slots.get_mut(place)
+                && !accepts(key, value)
+            {
+                let word = route::word(self.digester.digest(key));
+                drop(self.take_alone(place, word));
+            }
         }
-        self.pull_home(at);
-        Some(item)
-    }
-
-    /// A slot became free in a group: a key of this home that is out comes into it, and perhaps another one into its slot, and so on.
-    #[inline]
-    fn pull_home(&mut self, mut at: usize)
-    where
-        D: Digester<K>,
-    {
-        for _ in 0..MOST_PULLS {
-            let Some(from) = self.pull_one_home(at) else { return };
-            at = from / SLOTS;
+        for home in 0..self.slots.homes() {
+            // A group has sixteen slots to be filled.
+            (0..SLOTS).take_while(|_| self.pull_home(home, &mut ())).for_each(drop);
         }
     }
 
-    #[inline]
-    fn pull_one_home(&mut self, at: usize) -> Option<usize>
-    where
-        D: Digester<K>,
-    {
-        let group = self.slots.groups()[at];
-        let tag = group.an_out_tag()?;
-        let slot = group.free().first()?;
-        let from = self.find_guest(at, tag);
-        self.slots.group_mut(at).comes_back(tag);
-        let from = from?;
-        let item = self.slots.take(from)?;
-        self.slots.put(at * SLOTS + slot, tag, item);
-        Some(from)
-    }
-
-    fn find_guest(&self, home: usize, tag: Tag) -> Option<usize>
-    where
-        D: Digester<K>,
-    {
-        let is_of_home = |_, (key, _): &(K, V)| {
-            let word = route::word(self.digester.digest(key));
-            self.slots.home(word) == home && Tag::of(word) == tag
-        };
-        self.find_out(home, tag, is_of_home).map(|(place, _)| place)
-    }
-
-    #[doc(hidden)]
-    pub fn debug(&self) -> (usize, usize, usize, f64) where D: Digester<K> {
-        let (mut neighbour, mut other, mut deep) = (0, 0, 0);
-        for (place, (key, _)) in self.slots.iter() {
-            let word = route::word(self.digester.digest(key));
-            let home = self.slots.home(word);
-            let at = place / SLOTS;
-            if at == home {} else if at == home ^ 1 { neighbour += 1 } else if at < self.slots.homes() { other += 1 } else { deep += 1; }
-        }
-        let stash = self.slots.groups().len() - 2;
-        let in_stash = self.slots.groups()[stash..].iter().map(|g| g.in_use().len()).sum::<u32>();
-        (neighbour, other, deep, f64::from(in_stash))
+    /// Removes all items.
+    pub fn clear(&mut self) {
+        drop(self.drain());
     }
 }
 
@@ -265,48 +360,19 @@ impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         let word = route::word(self.digester.digest(&key));
-        if let Some((place, _)) = self.find(word, &key)
+        if let Some((place, _)) = self.find(word, &key, &mut ())
             && let Some((_, present)) = self.slots.get_mut(place)
         {
             return Ok(Some(mem::replace(present, value)));
         }
-        self.insert_new(word, key, value).map(|_| None)
+        self.insert_new(word, key, value, &mut ()).map(|_| None)
     }
 
-    /// Inserts an item whose key is not there; gives its place.
-    #[inline]
-    fn insert_new(&mut self, word: u64, key: K, value: V) -> Result<usize, Full<K, V>> {
-        if self.len >= self.layout.capacity() as usize {
-            return Err(Full { key, value });
-        }
-        let tag = Tag::of(word);
-        match self.slots.see_home_mut(word).put(tag, (key, value)) {
-            Ok(place) => {
-                self.len += 1;
-                Ok(place)
-            }
-            Err((home, item)) => self.insert_out(home, tag, item),
-        }
-    }
-
-    /// Inserts an item whose home is full.
-    #[inline(never)]
-    fn insert_out(&mut self, home: usize, tag: Tag, item: (K, V)) -> Result<usize, Full<K, V>> {
-        let Some(place) = self.place_out(home, tag) else { return Err(Full { key: item.0, value: item.1 }) };
-        self.slots.put(place, tag, item);
-        self.slots.group_mut(home).goes_out(tag);
-        self.len += 1;
-        Ok(place)
-    }
-
-    /// A free place for a key whose home has none: in its neighbour, or in the emptier group of the first line with room.
-    fn place_out(&self, home: usize, tag: Tag) -> Option<usize> {
-        let free = |at: usize| self.slots.groups()[at].free();
-        let neighbour = core::iter::once((home ^ 1, free(home ^ 1)));
-        let others = (1..route::LINES).map(|line| {
-            let [one, other] = self.routes.groups_of_line(home, tag, line).map(|at| (at, free(at)));
-            if one.1.len() >= other.1.len() { one } else { other }
-        });
-        neighbour.chain(others).find_map(|(at, free)| Some(at * SLOTS + free.first()?))
+    /// Inserts items, replacing the values of keys that are there.
+    ///
+    /// # Errors
+    /// [`Full`] with the first item that has no room; those before it are in, those after it were not asked for.
+    pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
+        items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
 }

@@ -11,6 +11,7 @@
 
 use alloc::vec::Vec;
 use core::mem::{self, MaybeUninit};
+use core::ops::Range;
 
 use super::group::{Group, SLOTS, Set, Tag};
 use crate::bits::{OutOfMemory, prefetch, reserved, zeroed};
@@ -54,9 +55,20 @@ impl<K, V> Slots<K, V> {
         Ok(Self { lines, blocks, homes: home_lines as usize * GROUPS })
     }
 
-    /// The same sizes without items; for a clone.
-    pub(super) fn empty_like(&self) -> Result<Self, OutOfMemory> {
-        Self::new(self.lines.len() as u64, (self.homes / GROUPS) as u64)
+    /// The same items at the same places.
+    pub(super) fn try_clone(&self) -> Result<Self, OutOfMemory>
+    where
+        K: Clone,
+        V: Clone,
+    {
+        let mut clone = Self::new(self.lines.len() as u64, (self.homes / GROUPS) as u64)?;
+        // If a clone panics, those before it are dropped with `clone`.
+        for (place, item) in self.iter() {
+            let Some(tag) = self.tag(place) else { continue };
+            clone.put(place, tag, item.clone());
+        }
+        clone.copy_out_tags(self);
+        Ok(clone)
     }
 
     #[inline(always)]
@@ -191,6 +203,26 @@ impl<K, V> Slots<K, V> {
         Some(unsafe { item.assume_init_read() })
     }
 
+    /// Takes out the next item from a place on, which is moved behind it.
+    pub(super) fn take_next(&mut self, place: &mut usize) -> Option<(K, V)> {
+        while let Some(group) = self.groups().get(*place / SLOTS) {
+            match group.in_use().find(|slot| *slot >= *place % SLOTS) {
+                Some(slot) => {
+                    let at = *place / SLOTS * SLOTS + slot;
+                    *place = at + 1;
+                    return self.take(at);
+                }
+                None => *place = (*place / SLOTS + 1) * SLOTS,
+            }
+        }
+        None
+    }
+
+    /// The items of some groups.
+    pub(super) fn count(&self, groups: Range<usize>) -> usize {
+        self.groups()[groups].iter().map(|group| group.in_use().len() as usize).sum()
+    }
+
     /// Asks for a group's tags to be brought near.
     #[inline(always)]
     pub(super) fn prefetch_group(&self, at: usize) {
@@ -213,6 +245,13 @@ impl<K, V> Slots<K, V> {
     /// The items of each group, to be changed.
     pub(super) fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         IterMut { groups: self.lines.as_slice().as_flattened_groups().iter(), blocks: self.blocks.iter_mut(), now: None }
+    }
+
+    /// What is out of groups is what is out of another's of the same sizes.
+    pub(super) fn copy_out_tags<L, W>(&mut self, other: &Slots<L, W>) {
+        for (line, other) in self.lines.iter_mut().zip(&other.lines) {
+            line.0.iter_mut().zip(&other.0).for_each(|(group, other)| group.copy_out_tags(other));
+        }
     }
 
     /// Nothing is out of any group.
@@ -389,9 +428,8 @@ impl<K, V> Drop for Slots<K, V> {
         struct Rest<'a, K, V>(&'a mut Slots<K, V>, usize);
         impl<K, V> Rest<'_, K, V> {
             fn drop_all(&mut self) {
-                while self.1 < self.0.places() {
-                    self.1 += 1;
-                    drop(self.0.take(self.1 - 1));
+                while let Some(item) = self.0.take_next(&mut self.1) {
+                    drop(item);
                 }
             }
         }
