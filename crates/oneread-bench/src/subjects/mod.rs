@@ -3,6 +3,7 @@
 mod dleft;
 mod filters;
 mod hash;
+mod maps;
 mod plan;
 mod store;
 mod summaries;
@@ -32,6 +33,7 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(dleft::DLeft),
         Box::new(plan::Plan),
         Box::new(tables::Tables),
+        Box::new(maps::Maps),
         Box::new(summaries::Summaries),
         Box::new(store::Store),
     ]

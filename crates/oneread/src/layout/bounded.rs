@@ -50,18 +50,17 @@ impl BoundedLayout {
         Ok(layout)
     }
 
-    /// The lines for so many items under endless churn: nine tenths of the slots are for items, and a line in 97 is of the last level.
+    /// The lines for so many items under endless churn: nine tenths of the slots are for items, and a line in 97 is of the last level. Then
+    /// an insertion needs the stash with a probability of about 1e-18: [`plan::bounded`](crate::plan::bounded).
     ///
     /// # Errors
     /// If there are no items, or too many.
     pub fn for_capacity(items: u64) -> Result<Self, LayoutError> {
         check_places("items", items, MOST_PLACES / 4)?;
-        let slots = (items * 100).div_ceil(Self::PERCENT);
-        let lines = slots.div_ceil(Self::LINE_SLOTS);
+        let lines = (items * 100).div_ceil(Self::PERCENT * Self::LINE_SLOTS);
         let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1);
-        // The stash is one line of them, but small maps need the others all the same.
-        let home = lines.saturating_sub(last + 1).max(1);
-        let home = if lines < 2 * Self::HOME_LINES_A_LAST_LINE { lines } else { home };
+        // The stash is one of the lines, unless they are so few that it would be a large part of them.
+        let home = if last == 1 { lines } else { lines - last - 1 };
         Self::new(items, home, last)
     }
 

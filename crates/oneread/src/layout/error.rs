@@ -19,7 +19,7 @@ use super::{MOST_HASHES, MOST_PLACES};
 #[non_exhaustive]
 pub enum LayoutError {
     /// A structure without any of these: "bits", "blocks", "buckets", "cells", "counters", "counters a row", "filters",
-    /// "fingerprint bits", "items", "levels", "slots", "slots a bucket", "sub-tables".
+    /// "fingerprint bits", "items", "levels", "lines", "slots", "slots a bucket", "sub-tables".
     Zero {
         /// What there must be at least one of.
         what: &'static str,
@@ -110,7 +110,7 @@ impl fmt::Display for LayoutError {
                 // What grows with the set can be divided; what is a matter of shape, such as slots a bucket, cannot.
                 let advice = match *what {
                     "bits" | "blocks" | "buckets" | "cells" | "counters" | "counters a row" | "items"
-                    | "layers" | "slots" => "ask for fewer, or divide the set among several",
+                    | "layers" | "lines" | "slots" => "ask for fewer, or divide the set among several",
                     _ => "ask for fewer",
                 };
                 write!(f, "expected at most {expected} {what}, found {found}: {advice}")

@@ -7,7 +7,7 @@ use crate::hash::Digester;
 
 impl<K, V, D> BoundedMap<K, V, D> {
     /// Inserts an item whose key is not there; gives its place.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert_new(
         &mut self,
         word: u64,

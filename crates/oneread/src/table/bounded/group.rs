@@ -53,6 +53,8 @@ impl Tag {
 pub(super) struct Set(u32);
 
 impl Set {
+    pub(super) const EMPTY: Self = Self(0);
+
     #[inline(always)]
     pub(super) const fn first(self) -> Option<usize> {
         if self.0 == 0 { None } else { Some(self.0.trailing_zeros() as usize) }
@@ -191,9 +193,9 @@ pub(super) fn equal_portable(bytes: &[u8; SLOTS], byte: u8) -> u32 {
     /// Brings bit 8i to bit 56 + i; no two of the products that meet there are both 1.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let zeros = |half: u64| {
-        let other = half ^ ONES * u64::from(byte);
+        let other = half ^ (ONES * u64::from(byte));
         // A byte's highest bit is set by the sum if its lower ones are not all 0: no carry leaves a byte.
-        let zero = !((other & !HIGHS) + !HIGHS | other) & HIGHS;
+        let zero = !(((other & !HIGHS) + !HIGHS) | other) & HIGHS;
         (zero >> 7).wrapping_mul(GATHER) >> 56
     };
     let bits = u128::from_le_bytes(*bytes);
@@ -212,7 +214,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             // Few values in some rounds, so that many bytes are equal; neighbours of the byte in others.
             let spread = [1, 2, 3, 255][round % 4];
-            let bytes: [u8; SLOTS] = core::array::from_fn(|at| ((state.rotate_left(4 * at as u32) >> 40) % (spread + 1)) as u8);
+            let bytes: [u8; SLOTS] =
+                core::array::from_fn(|at| ((state.rotate_left(4 * at as u32) >> 40) % (spread + 1)) as u8);
             for byte in [0, 1, 2, 127, 128, 255, (state >> 56) as u8] {
                 let expected = (0..SLOTS).filter(|&at| bytes[at] == byte).fold(0, |bits, at| bits | 1 << at);
                 assert_eq!(equal(&bytes, byte), expected, "{bytes:?} {byte}");

@@ -81,7 +81,9 @@ impl<K, V, D: Digester<K>> BoundedMap<K, V, D> {
         }
         let mut from = 0;
         for place in places {
-            let (Some(item), Some(tag)) = (self.slots.take_next(&mut from), tags.slots.tag(place)) else { break };
+            let (Some(item), Some(tag)) = (self.slots.take_next(&mut from), tags.slots.tag(place)) else {
+                break;
+            };
             slots.put(place, tag, item);
         }
         slots.copy_out_tags(&tags.slots);
@@ -95,6 +97,7 @@ impl<K, V, D: Digester<K>> BoundedMap<K, V, D> {
     ///
     /// # Errors
     /// As [`grow_into`](Self::grow_into), with the map.
+    #[expect(clippy::result_large_err, reason = "the map comes back, which has no smaller form")]
     pub fn into_growing(self, capacity: usize) -> Result<GrowingMap<K, V, D>, NotGrown<K, V, D>>
     where
         D: Clone,
@@ -187,6 +190,7 @@ impl<K, V, D> GrowingMap<K, V, D> {
     ///
     /// # Errors
     /// This map, if something is.
+    #[expect(clippy::result_large_err, reason = "the map comes back, which has no smaller form")]
     pub fn try_finish(self) -> Result<BoundedMap<K, V, D>, Self> {
         if self.old.is_empty() { Ok(self.new) } else { Err(self) }
     }

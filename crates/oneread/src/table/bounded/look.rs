@@ -33,6 +33,7 @@ impl Touched {
         Self { item_bytes: size_of::<(K, V)>(), ..Self::default() }
     }
 
+    #[cfg(test)]
     pub(super) fn lines(&self) -> usize {
         self.tags.len() + self.items.len()
     }

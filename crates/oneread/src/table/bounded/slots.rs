@@ -12,6 +12,7 @@
 use alloc::vec::Vec;
 use core::mem::{self, MaybeUninit};
 use core::ops::Range;
+use core::slice;
 
 use super::group::{Group, SLOTS, Set, Tag};
 use crate::bits::{OutOfMemory, prefetch, reserved, zeroed};
@@ -150,12 +151,6 @@ impl<K, V> Slots<K, V> {
         None
     }
 
-    /// A group by its number.
-    #[inline(always)]
-    pub(super) fn see(&self, at: usize) -> Seen<'_, K, V> {
-        Seen { at, group: &self.groups()[at], block: &self.blocks[at] }
-    }
-
     /// The tag at a place, if it is in use.
     #[inline(always)]
     pub(super) fn tag(&self, place: usize) -> Option<Tag> {
@@ -244,7 +239,13 @@ impl<K, V> Slots<K, V> {
 
     /// The items of each group, to be changed.
     pub(super) fn iter_mut(&mut self) -> IterMut<'_, K, V> {
-        IterMut { groups: self.lines.as_slice().as_flattened_groups().iter(), blocks: self.blocks.iter_mut(), now: None }
+        IterMut {
+            groups: self.lines.as_slice().as_flattened_groups().iter(),
+            blocks: self.blocks.iter_mut(),
+            items: [].iter_mut(),
+            next: 0,
+            left: Set::EMPTY,
+        }
     }
 
     /// What is out of groups is what is out of another's of the same sizes.
@@ -269,7 +270,7 @@ impl AsGroups for [Line] {
     #[inline(always)]
     fn as_flattened_groups(&self) -> &[Group] {
         // SAFETY: a line is an array of groups without anything between or behind them: its 64 bytes are twice a group's 32.
-        unsafe { core::slice::from_raw_parts(self.as_ptr().cast(), self.len() * GROUPS) }
+        unsafe { slice::from_raw_parts(self.as_ptr().cast(), self.len() * GROUPS) }
     }
 }
 
@@ -361,9 +362,12 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
 
 /// The items of all groups, to be changed.
 pub(super) struct IterMut<'a, K, V> {
-    groups: core::slice::Iter<'a, Group>,
-    blocks: core::slice::IterMut<'a, Block<K, V>>,
-    now: Option<(usize, &'a Group, core::slice::IterMut<'a, MaybeUninit<(K, V)>>)>,
+    groups: slice::Iter<'a, Group>,
+    blocks: slice::IterMut<'a, Block<K, V>>,
+    /// The items of the present group from slot `next` on, and its slots that are left.
+    items: slice::IterMut<'a, MaybeUninit<(K, V)>>,
+    next: usize,
+    left: Set,
 }
 
 impl<'a, K, V> Iterator for IterMut<'a, K, V> {
@@ -371,17 +375,15 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
 
     fn next(&mut self) -> Option<&'a mut (K, V)> {
         loop {
-            if let Some((slot, group, items)) = &mut self.now {
-                for item in items.by_ref() {
-                    let tag = group.tag(*slot);
-                    *slot += 1;
-                    if tag.is_some() {
-                        // SAFETY: a slot with a tag holds an item.
-                        return Some(unsafe { item.assume_init_mut() });
-                    }
-                }
+            if let Some(slot) = self.left.next() {
+                let item = self.items.nth(slot - self.next)?;
+                self.next = slot + 1;
+                // SAFETY: a slot in use holds an item.
+                return Some(unsafe { item.assume_init_mut() });
             }
-            self.now = Some((0, self.groups.next()?, self.blocks.next()?.0.iter_mut()));
+            self.left = self.groups.next()?.in_use();
+            self.items = self.blocks.next()?.0.iter_mut();
+            self.next = 0;
         }
     }
 }

@@ -33,7 +33,11 @@ impl<V, D: Digester<u64>> BoundedMap<u64, V, D> {
             if place / SLOTS != home {
                 out[home].push(tag);
             }
-            assert_eq!(self.find(word, key, &mut ()).map(|(found, _)| found), Some(place), "the place of {key}");
+            assert_eq!(
+                self.find(word, key, &mut ()).map(|(found, _)| found),
+                Some(place),
+                "the place of {key}"
+            );
         }
         assert_eq!(items, self.len);
         for (group, out) in self.slots.groups().iter().zip(out) {
@@ -116,7 +120,8 @@ fn a_removal_brings_a_key_home() {
     let layout = BoundedLayout::new(1000, 100, 3).unwrap();
     let mut map = BoundedMap::<u64, (), _>::with_digester(layout, Few { digests: 1 }).unwrap();
     (0..17).for_each(|key| assert!(map.insert(key, ()).is_ok()));
-    let at_home = |map: &BoundedMap<_, _, _>, key: u64| map.locate(&key).location == Some(super::Location::Home);
+    let at_home =
+        |map: &BoundedMap<_, _, _>, key: u64| map.locate(&key).location == Some(super::Location::Home);
     assert!(at_home(&map, 15) && !at_home(&map, 16));
     map.remove(&3);
     assert!(at_home(&map, 16));

@@ -33,8 +33,9 @@ fn stays_as_it_is(items: u64, turnovers: u64) {
     let misses: usize = (0..sample).map(|_| map.locate(&random.word()).tag_lines).sum();
     let hits: usize = located.iter().map(|found| found.tag_lines).sum();
     let [away, misses, hits] = [away, misses, hits].map(|count| count as f64 / sample as f64);
-    // Simulated apart from this program: .075 out, 1.02 lines a miss, 1.06 a hit. A sample of 10,000 strays by .003 with six deviations.
-    assert!((0.06..0.09).contains(&away) && misses < 1.06 && hits < 1.11, "{away} {misses} {hits}");
+    // The keys out of their lines are the plan's .054, and those in the neighbour come to that. Each of the former costs a hit a line or two
+    // more; a miss goes on for one out-tag in 255 and for what homes cannot tell. The bar is 1.25 lines a miss.
+    assert!((0.06..0.09).contains(&away) && misses < 1.1 && hits < 1.15, "{away} {misses} {hits}");
 }
 
 #[test]

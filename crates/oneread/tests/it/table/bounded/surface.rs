@@ -196,7 +196,10 @@ fn serde_writes_a_map_and_reads_it_with_or_without_a_capacity() {
     let bytes = postcard::to_stdvec(&map).unwrap();
     assert_eq!(postcard::from_bytes::<BoundedMap<String, u32>>(&bytes).unwrap(), map);
     // A count of 2^60 items that are not there.
-    assert!(postcard::from_bytes::<BoundedMap<u64, u64>>(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]).is_err());
+    assert!(
+        postcard::from_bytes::<BoundedMap<u64, u64>>(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10])
+            .is_err()
+    );
     let set: BoundedSet<u64> = serde_json::from_str("[1, 2, 2, 3]").unwrap();
     assert_eq!((set.len(), serde_json::to_string(&set).unwrap().len()), (3, 7));
     assert_eq!(serde_json::from_str::<BoundedMap<u64, u64>>("{}").unwrap().len(), 0);
