@@ -1,7 +1,8 @@
 //! The bounded map beside hashbrown, griddle and the standard library: time, bytes an entry, lines touched, and what long churn does.
 //!
 //! Everyone has room reserved for n keys and holds n. A round fills a new map, or looks up keys that are there, or that are not, in a map
-//! that was filled once. *Churn* replaces keys in maps that are as full as a hashbrown gets: its rows tell the slowest insertion by the
+//! that was filled once. All of it is computing and waiting for memory, so that the clock of the thread is the one to go by: what others do on the
+//! machine meanwhile is not in it, but for what they do to the caches. *Churn* replaces keys in maps that are as full as a hashbrown gets: its rows tell the slowest insertion by the
 //! clock of the thread, the least of several runs, since a busy machine only adds to it.
 
 mod contenders;
@@ -16,7 +17,7 @@ use oneread::hash::{Digester, Portable};
 use rand_core::Rng;
 
 use super::Subject;
-use crate::measure::{Bench, Contestant, timed, timed_on_processor};
+use crate::measure::{Bench, Contestant, Sample, timed_on_processor};
 use crate::workload::{generator, random_words};
 use contenders::{Contender, Key, Maker, OURS, PEER};
 
@@ -78,7 +79,7 @@ where
     let inserting = makers.iter().map(|maker| {
         let round = move || {
             let mut map = maker.make(n).expect("a map that was made before");
-            timed(|| {
+            timed_on_processor(|| {
                 assert_eq!(map.insert(black_box(present)), 0, "{} has no room", maker.name);
                 n as u64
             })
@@ -117,10 +118,10 @@ where
     Ok(())
 }
 
-fn looked_up<K>(keys: &[K], count: impl Fn(&[K]) -> usize) -> crate::measure::Sample {
+fn looked_up<K>(keys: &[K], count: impl Fn(&[K]) -> usize) -> Sample {
     // Small sets are gone through several times a round.
     let passes = OPERATIONS / keys.len();
-    timed(|| {
+    timed_on_processor(|| {
         (0..passes).for_each(|_| _ = black_box(count(black_box(keys))));
         (passes * keys.len()) as u64
     })
@@ -176,7 +177,7 @@ fn churn(bench: &mut Bench, size: &str, n: usize) -> Result<()> {
             map.insert(present);
             let mut rng = generator(7);
             let pairs = (pairs / 10).min(OPERATIONS);
-            timed(|| {
+            timed_on_processor(|| {
                 for _ in 0..pairs {
                     replace(map.as_mut(), &mut keys, &mut rng, |work| _ = work());
                 }

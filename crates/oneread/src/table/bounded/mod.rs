@@ -31,7 +31,7 @@ use core::mem;
 use crate::hash::{Digester, Portable};
 use crate::layout::{BoundedLayout, BuildError};
 
-use super::{Full, TryExtendError};
+use super::Full;
 use group::SLOTS;
 use route::Routes;
 use slots::Slots;
@@ -166,7 +166,7 @@ impl<K, V> BoundedMap<K, V> {
     pub fn try_from_iter(
         capacity: usize,
         items: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<Self, TryExtendError<K, V>>
+    ) -> Result<Self, super::TryExtendError<K, V>>
     where
         K: Eq,
         Portable: Digester<K>,

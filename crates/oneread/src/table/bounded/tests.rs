@@ -58,13 +58,14 @@ impl<V, D: Digester<u64>> BoundedMap<u64, V, D> {
 fn no_operation_touches_more_lines_than_promised_whatever_the_digests() {
     let mut most = MostLines { lookup: 0, insertion: 0, removal: 0 };
     let mut refused = 0;
-    for digests in [1, 2, 3, 5, 8, 13, 40, 1000] {
-        let layout = BoundedLayout::new(400, 12, 1).unwrap();
+    // Few lines, so that routes meet; and one digest in many, so that all lines of its route are different.
+    for (digests, lines) in [(1, 100), (2, 12), (3, 12), (5, 12), (8, 12), (13, 12), (40, 12), (1000, 12)] {
+        let layout = BoundedLayout::new(400, lines, 3).unwrap();
         let mut map = BoundedMap::<u64, u64, _>::with_digester(layout, Few { digests }).unwrap();
         let bound = map.max_lines_touched();
         // Six lines of tags, and for each the items of 32 slots: 16 bytes each, so eight lines.
         assert_eq!(bound, MostLines { lookup: 6 * 9, insertion: 6 * 9, removal: 12 * 9 });
-        for step in 0..if cfg!(miri) { 300 } else { 20_000 } {
+        for step in 0..if cfg!(miri) { 300u64 } else { 20_000 } {
             let random = Ideal::with_seed(digests).digest(&step).word(Domain::new(0), 0);
             let (key, filling) = (random % 600, step / 2000 % 2 == 0);
             let word = route::word(map.digester.digest(&key));
@@ -94,7 +95,7 @@ fn no_operation_touches_more_lines_than_promised_whatever_the_digests() {
     // The bounds are not idle: with one digest a lookup comes to read everything on its route.
     if !cfg!(miri) {
         assert_eq!((most.lookup, most.insertion), (54, 54));
-        assert!(most.removal > 54, "{most:?}");
+        assert!(most.removal >= 54, "{most:?}");
         assert!(refused > 0);
     }
 }
