@@ -6,7 +6,7 @@ use crate::shell::{cargo, step};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Handed on: the subjects (`hash`, `filters`, `plan`), `--quick`, `--out DIR`, `--list`.
+    /// Handed on: the subjects (`hash`, `filters`, `maps`, `plan`, …), `--quick`, `--out DIR`, `--list`.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }

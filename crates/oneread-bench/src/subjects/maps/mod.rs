@@ -241,7 +241,7 @@ fn replace(
     rng: &mut impl Rng,
     watch: impl FnOnce(&mut dyn FnMut() -> usize),
 ) {
-    let at = (u128::from(rng.next_u64()) * keys.len() as u128 >> 64) as usize;
+    let at = ((u128::from(rng.next_u64()) * keys.len() as u128) >> 64) as usize;
     map.remove(&keys[at]);
     keys[at] = rng.next_u64();
     let new = &keys[at..=at];
@@ -251,6 +251,6 @@ fn replace(
 fn shuffle<K>(keys: &mut [K]) {
     let mut rng = generator(4);
     for last in (1..keys.len()).rev() {
-        keys.swap(last, (u128::from(rng.next_u64()) * (last + 1) as u128 >> 64) as usize);
+        keys.swap(last, ((u128::from(rng.next_u64()) * (last + 1) as u128) >> 64) as usize);
     }
 }
