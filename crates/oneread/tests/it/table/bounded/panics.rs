@@ -223,7 +223,8 @@ fn keys_that_lie_about_equality_are_kept_or_found_and_dropped_once() {
             _ = map.remove(&Liar(number % 30, equal));
         }
         assert_eq!(map.iter().count(), map.len());
-        assert_eq!(map.into_iter().count(), if equal { 0.max(20) } else { 100 });
+        // Keys that are equal to nothing are never removed, until there is no room; of the others some take others for themselves.
+        assert!(if equal { map.len() <= 50 } else { map.len() == 100 }, "{equal} {}", map.len());
     }
 }
 
