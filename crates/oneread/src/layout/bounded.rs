@@ -57,10 +57,11 @@ impl BoundedLayout {
     /// If there are no items, or too many.
     pub fn for_capacity(items: u64) -> Result<Self, LayoutError> {
         check_places("items", items, MOST_PLACES / 4)?;
-        let lines = (items * 100).div_ceil(Self::PERCENT * Self::LINE_SLOTS);
-        let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1);
+        let (slots, of_a_line) = (items * 100, Self::PERCENT * Self::LINE_SLOTS);
+        let lines = slots / of_a_line;
+        let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1).max(1);
         // The stash is one of the lines, unless they are so few that it would be a large part of them.
-        let home = if last == 1 { lines } else { lines - last - 1 };
+        let home = if last == 1 { slots.div_ceil(of_a_line) } else { lines - last - 1 };
         Self::new(items, home, last)
     }
 

@@ -251,6 +251,15 @@ impl<K, V, D> GrowingMap<K, V, D> {
     }
 }
 
+impl<K, V, D> fmt::Debug for GrowingMap<K, V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrowingMap")
+            .field("old", &self.old.len)
+            .field("new", &self.new.len)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<K: Eq, V, D: Digester<K>> GrowingMap<K, V, D> {
     /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
     ///

@@ -186,7 +186,7 @@ fn grows_in_steps_while_it_is_used() {
     }
     // One round through all slots of the old map, sixteen at a time.
     assert!(steps <= layout.slots() / 16, "{steps}");
-    let map = growing.try_finish().unwrap_or_else(|_| panic!("nothing is left behind"));
+    let map = growing.try_finish().expect("nothing is left behind");
     assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
     assert!(model.keys().all(|key| map.contains_key(key)));
     assert_eq!(map.capacity(), 2 * items as usize);

@@ -122,12 +122,13 @@ fn what_cannot_be_made_is_said() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes, slot by slot")]
 fn memory_is_what_the_docs_say() {
     for items in [100_000, 1_000_000] {
         let map = BoundedMap::<u64, u64>::with_capacity(items).unwrap();
         let bytes = map.byte_len() as f64 / items as f64;
-        // Eighteen bytes a slot, and nine of ten slots are for items; whole lines take a little more.
-        assert!((20.0..20.02).contains(&bytes), "{bytes}");
+        // Eighteen bytes a slot, and nine of ten slots are for items, or a hair more: lines are whole.
+        assert!((19.99..=20.0).contains(&bytes), "{bytes}");
     }
 }
 
