@@ -100,6 +100,7 @@ fn a_full_map_gives_the_pair_back_and_stays_as_it_is() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "an interpreter without that much memory stops, where a system says no")]
 fn what_cannot_be_made_is_said() {
     assert_eq!(
         BoundedMap::<u64, u64>::with_capacity(0).err(),
