@@ -117,7 +117,7 @@ fn what_cannot_be_made_is_said() {
     let mut map = map();
     assert_eq!(map.grow_into(2), Err(GrowError::NoRoom { items: 3, capacity: 2 }));
     assert!(map.grow_into(0).is_err() && map.grow_into(1 << 43).is_err());
-    let refused = map.into_growing(2).err().expect("two are too few");
+    let refused = map.into_growing(2).expect_err("two are too few");
     assert_eq!(refused.map.len(), 3);
     assert_eq!(refused.to_string(), "a map for 2 items has no room for these 3: use a larger one");
 }
