@@ -6,12 +6,13 @@ use crate::shell::{ensure, nightly_cargo, step, with_args};
 
 /// The tests that an interpreter can tell us something about: of the files with unsafe code, and of tables whose keys and values panic
 /// in the middle of a change. An interpreter is a thousand times slower, so that the others wait for `--all`.
-const SUBSET: [&str; 7] = [
+const SUBSET: [&str; 8] = [
     "bits::",
     "filter::atomic",
     "filter::blocked",
     "filter::bloom",
     "filter::counting",
+    "table::bounded",
     "table::panics",
     "table::surface",
 ];

@@ -4,6 +4,7 @@ mod dleft;
 mod filters;
 mod hash;
 mod line;
+mod maps;
 mod plan;
 mod store;
 mod summaries;
@@ -34,6 +35,7 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(line::Line),
         Box::new(plan::Plan),
         Box::new(tables::Tables),
+        Box::new(maps::Maps),
         Box::new(summaries::Summaries),
         Box::new(store::Store),
     ]

@@ -56,6 +56,9 @@ impl Domain {
     /// The line and the fingerprint of a line filter.
     pub const LINE: Domain = Domain::numbered(RESERVED + 10);
 
+    /// The home and the tag of a key in a bounded map, and its other groups.
+    pub const BOUNDED: Domain = Domain::numbered(RESERVED + 12);
+
     /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
     pub(crate) const fn layer(index: u16) -> Self {
         Self::numbered(u32::MAX - (index & 0x7fff) as u32)

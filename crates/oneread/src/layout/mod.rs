@@ -14,6 +14,7 @@
 //! | [`DLeftCountingLayout`] | d-left filter that can delete | sub-tables, buckets | [remainders](Remainders): one size; cells a bucket: up to 10; bits of a cell's counter: 1; [repeats](Repeats): stick |
 //! | [`LineLayout`] | filter of cache lines that can delete | bits of a remainder, lines | |
 //! | [`MultilevelLayout`] | multilevel hash table | buckets of each level | slots: 1; [stash](MultilevelLayout::with_stash): 32; [moves](Moves): none; [on a crisis](OnCrisis): the stash |
+//! | [`BoundedLayout`] | bounded map | items, home lines, lines of the last level | |
 //! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | of multiple filters: [list](ListLayout) of the deepest levels: none |
 //! | [`CountingFiltersLayout`], [`CountingCellsLayout`], [`PageLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
 //!
@@ -21,6 +22,7 @@
 
 mod blocked;
 mod bloom;
+mod bounded;
 mod build;
 mod count_min;
 mod counting;
@@ -38,6 +40,7 @@ mod summary;
 
 pub use blocked::BlockedLayout;
 pub use bloom::BloomLayout;
+pub use bounded::BoundedLayout;
 pub use build::BuildError;
 pub use count_min::{CountMinLayout, Update};
 pub use counting::{Counting, CountingLayout};

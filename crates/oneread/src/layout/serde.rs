@@ -10,7 +10,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
-    BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
+    BlockedLayout, BloomLayout, BoundedLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
     CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
     InterpolationLayout, LayoutError, LineLayout, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
     OnCrisis, PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
@@ -59,6 +59,7 @@ macro_rules! by_fields {
 by_fields! {
     BlockedLayout: Blocked;
     BloomLayout: Bloom;
+    BoundedLayout: Bounded;
     CountMinLayout: CountMin;
     CountingCellsLayout: CountingCells;
     CountingFiltersLayout: CountingFilters;
@@ -74,6 +75,25 @@ by_fields! {
     PageLayout: Page;
     SingleFilterLayout: Single;
     SummaryLayout: Summary;
+}
+
+#[derive(Serialize, Deserialize)]
+struct Bounded {
+    capacity: u64,
+    home_lines: u64,
+    last_lines: u64,
+}
+
+impl Fields for Bounded {
+    type Layout = BoundedLayout;
+
+    fn of(layout: &BoundedLayout) -> Self {
+        Self { capacity: layout.capacity(), home_lines: layout.home_lines(), last_lines: layout.last_lines() }
+    }
+
+    fn checked(self) -> Result<BoundedLayout, LayoutError> {
+        BoundedLayout::new(self.capacity, self.home_lines, self.last_lines)
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -15,6 +15,7 @@
 //! | --- | --- | --- |
 //! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis |
 //! | [`moves`] | multilevel, with moves or deletions | the items in the stash |
+//! | [`bounded`] | bounded map, under churn | keys out of their lines, and the odds that the stash is needed |
 //! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup |
 //! | [`store`] | multilevel on pages, with a filter for each | the bytes of the filters, and reads of a lookup |
@@ -35,6 +36,7 @@
 mod binomial;
 pub mod blocked;
 pub mod bloom;
+pub mod bounded;
 pub mod count_min;
 pub mod counting;
 pub mod cuckoo;

@@ -3,6 +3,7 @@
 //! | type | for |
 //! | --- | --- |
 //! | [`MultilevelTable`] | a map of fixed capacity with constant worst-case work, in the manner of `HashMap` |
+//! | [`BoundedMap`], [`BoundedSet`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
 //! | [`MultilevelTableView`] | a saved one, searched where its bytes lie |
 //! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
 //! | [`simulate`] | what a layout does under churn, before anything is built |
@@ -21,12 +22,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod bounded;
 mod multilevel;
 pub mod placement;
 pub mod simulate;
 pub mod study;
 
 pub use crate::layout::BuildError;
+pub use bounded::{BoundedMap, BoundedSet};
 pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
     MultilevelTableView, OccupiedEntry, SavedTable, TryExtendError, VacantEntry, Values, ValuesMut,

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::layout::{BuildError, LayoutError};
+
 /// There was no room for an item, which is given back. Nothing was changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<K, V> {
@@ -36,6 +38,8 @@ pub enum TryExtendError<K, V> {
     Full(Full<K, V>),
     /// There was no memory for the table.
     OutOfMemory(crate::bits::OutOfMemory),
+    /// No table has such a capacity.
+    Layout(LayoutError),
 }
 
 impl<K, V> fmt::Display for TryExtendError<K, V> {
@@ -43,6 +47,7 @@ impl<K, V> fmt::Display for TryExtendError<K, V> {
         match self {
             Self::Full(error) => error.fmt(f),
             Self::OutOfMemory(error) => error.fmt(f),
+            Self::Layout(error) => error.fmt(f),
         }
     }
 }
@@ -58,5 +63,14 @@ impl<K, V> From<Full<K, V>> for TryExtendError<K, V> {
 impl<K, V> From<crate::bits::OutOfMemory> for TryExtendError<K, V> {
     fn from(error: crate::bits::OutOfMemory) -> Self {
         Self::OutOfMemory(error)
+    }
+}
+
+impl<K, V> From<BuildError> for TryExtendError<K, V> {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Layout(error) => Self::Layout(error),
+            BuildError::OutOfMemory(error) => Self::OutOfMemory(error),
+        }
     }
 }

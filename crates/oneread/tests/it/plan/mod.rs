@@ -1,5 +1,6 @@
 mod blocked;
 mod bloom;
+mod bounded;
 mod count_min;
 mod counting;
 mod cuckoo;

@@ -1,5 +1,6 @@
 //! Tables: the product against a model, the placement against the plans, the simulator against the papers.
 
+mod bounded;
 mod hostile;
 // Whole tables, many times.
 #[cfg(not(miri))]

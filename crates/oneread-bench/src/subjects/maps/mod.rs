@@ -1,0 +1,256 @@
+//! The bounded map beside hashbrown, griddle and the standard library: time, bytes an entry, lines touched, and what long churn does.
+//!
+//! Everyone has room reserved for n keys and holds n. A round fills a new map, or looks up keys that are there, or that are not, in a map
+//! that was filled once. All of it is computing and waiting for memory, so that the clock of the thread is the one to go by: what others do on the
+//! machine meanwhile is not in it, but for what they do to the caches. *Churn* replaces keys in maps that are as full as a hashbrown gets: its rows tell the slowest insertion by the
+//! clock of the thread, the least of several runs, since a busy machine only adds to it.
+
+mod contenders;
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Duration;
+
+use anyhow::Result;
+use foldhash::fast::FixedState;
+use oneread::hash::{Digester, Portable};
+use rand_core::Rng;
+
+use super::Subject;
+use crate::measure::{Bench, Contestant, Sample, timed_on_processor};
+use crate::workload::{generator, random_words};
+use contenders::{Contender, Key, Maker, OURS, PEER};
+
+pub(crate) struct Maps;
+
+/// Lookups in a round: enough to time, few enough to hold many rounds.
+const OPERATIONS: usize = 1_000_000;
+
+/// Runs of churn of which the best slowest insertion is told.
+const RUNS: usize = 3;
+
+impl Subject for Maps {
+    fn name(&self) -> &'static str {
+        "maps"
+    }
+
+    fn about(&self) -> &'static str {
+        "the bounded map beside hashbrown, griddle and std: rates, bytes, cache lines, churn"
+    }
+
+    fn run(&self, bench: &mut Bench) -> Result<()> {
+        let sizes: &[usize] =
+            if bench.effort().quick { &[100_000, 1_000_000] } else { &[100_000, 10_000_000] };
+        for &n in sizes {
+            let size = if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) };
+            let words = |seed| random_words(2 * n, seed);
+            contest::<u64>(bench, &format!("{size} u64"), n, contenders::others(), || words(1))?;
+            let strings = || words(2).into_iter().zip(words(3)).map(|pair| string(pair.0, pair.1)).collect();
+            contest::<[u8; 16]>(bench, &format!("{size} 16-byte strings"), n, contenders::others(), strings)?;
+            churn(bench, &size, n)?;
+        }
+        Ok(())
+    }
+}
+
+fn string(low: u64, high: u64) -> [u8; 16] {
+    (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
+}
+
+fn contest<K: Key>(
+    bench: &mut Bench,
+    label: &str,
+    n: usize,
+    others: Vec<Maker<K>>,
+    keys: impl FnOnce() -> Vec<K>,
+) -> Result<()>
+where
+    Portable: Digester<K>,
+{
+    let acts = ["insert", "hit", "miss", "batch hit", "batch miss"];
+    if !acts.iter().any(|act| bench.wants(&format!("{label}: {act}"))) {
+        return Ok(());
+    }
+    let keys = keys();
+    let (present, absent) = keys.split_at(n);
+    let operations = n.min(OPERATIONS);
+    let makers: Vec<_> = contenders::main::<K>().into_iter().chain(others).collect();
+
+    let inserting = makers.iter().map(|maker| {
+        let round = move || {
+            let mut map = maker.make(n).expect("a map that was made before");
+            timed_on_processor(|| {
+                assert_eq!(map.insert(black_box(present)), 0, "{} has no room", maker.name);
+                n as u64
+            })
+        };
+        Contestant::new(maker.name, round)
+    });
+    bench.contest(&format!("{label}: insert"), PEER, inserting.collect());
+
+    let mut filled = Vec::new();
+    for maker in &makers {
+        let mut map = maker.make(n)?;
+        assert_eq!(map.insert(present), 0, "{} has no room", maker.name);
+        assert_eq!((map.count(present), map.count(absent)), (n, 0), "{} is wrong", maker.name);
+        filled.push((maker.name, map));
+    }
+    // Of all ages, and in another order than that in which they came.
+    let mut sample: Vec<K> = present.iter().step_by(n / operations).copied().collect();
+    shuffle(&mut sample);
+    for (act, keys) in [("hit", sample.as_slice()), ("miss", &absent[..operations])] {
+        let looking = filled.iter().map(|(name, map)| {
+            Contestant::new(*name, move || looked_up(keys, |keys| map.count(keys))).with_facts(facts(
+                map.as_ref(),
+                keys,
+                n,
+            ))
+        });
+        bench.contest(&format!("{label}: {act}"), PEER, looking.collect());
+        let in_batches = filled.iter().filter(|(name, map)| *name == PEER || map.count_many(&[]).is_some());
+        let looking = in_batches.map(|(name, map)| {
+            let round =
+                move || looked_up(keys, |keys| map.count_many(keys).unwrap_or_else(|| map.count(keys)));
+            Contestant::new(*name, round)
+        });
+        bench.contest(&format!("{label}: batch {act}"), PEER, looking.collect());
+    }
+    Ok(())
+}
+
+fn looked_up<K>(keys: &[K], count: impl Fn(&[K]) -> usize) -> Sample {
+    // Small sets are gone through several times a round.
+    let passes = OPERATIONS / keys.len();
+    timed_on_processor(|| {
+        (0..passes).for_each(|_| _ = black_box(count(black_box(keys))));
+        (passes * keys.len()) as u64
+    })
+}
+
+/// Bytes an entry, and the lines that lookups touch: counted, not timed.
+fn facts<K>(map: &dyn Contender<K>, keys: &[K], n: usize) -> BTreeMap<&'static str, f64> {
+    let mut facts = BTreeMap::from([("bytes an entry", map.bytes() as f64 / n as f64)]);
+    let lines: Vec<_> = keys.iter().filter_map(|key| map.lines(key)).collect();
+    if let Some(most) = map.most_lines() {
+        let all = lines.iter().map(|(tags, items)| tags + items).max().unwrap_or(0);
+        assert!(all <= most, "a lookup touched {all} lines, and {most} were promised");
+        let mean = |part: fn(&(usize, usize)) -> usize| {
+            lines.iter().map(part).sum::<usize>() as f64 / lines.len() as f64
+        };
+        facts.extend([("tag lines", mean(|lines| lines.0)), ("item lines", mean(|lines| lines.1))]);
+        facts.extend([("most lines", all as f64), ("promised lines", most as f64)]);
+    }
+    facts
+}
+
+/// What long churn does to maps that are nearly full.
+fn churn(bench: &mut Bench, size: &str, n: usize) -> Result<()> {
+    let label = format!("{size} u64: churn");
+    if !bench.wants(&label) {
+        return Ok(());
+    }
+    // Nineteen twentieths of what a hashbrown of this size takes; the others are as full as their makers say.
+    let room = hashbrown::HashMap::<u64, u64, FixedState>::with_capacity_and_hasher(n, FixedState::default())
+        .capacity();
+    let n = room / 20 * 19;
+    let pairs = if bench.effort().quick { 2_000_000 } else { 20_000_000 };
+    let present = random_words(n, 5);
+    let makers: Vec<_> =
+        contenders::main::<u64>().into_iter().filter(|maker| !maker.name.contains("std")).collect();
+    let mut facts = Vec::new();
+    for maker in &makers {
+        let runs = if maker.name == OURS || maker.name == PEER { RUNS } else { 1 };
+        let mut best: Option<Churned> = None;
+        for run in 0..runs {
+            bench.say(format!("{label}, {}: run {run}", maker.name));
+            let churned = Churned::run(maker, &present, pairs)?;
+            if best.as_ref().is_none_or(|best| churned.slowest < best.slowest) {
+                best = Some(churned);
+            }
+        }
+        facts.extend(best.map(|best| best.facts()));
+    }
+    let rounds = makers.iter().zip(facts).map(|(maker, facts)| {
+        let present = present.as_slice();
+        let round = move || {
+            let (mut map, mut keys) = (maker.make(n).expect("a map that was made before"), present.to_vec());
+            map.insert(present);
+            let mut rng = generator(7);
+            let pairs = (pairs / 10).min(OPERATIONS);
+            timed_on_processor(|| {
+                for _ in 0..pairs {
+                    replace(map.as_mut(), &mut keys, &mut rng, |work| _ = work());
+                }
+                pairs as u64
+            })
+        };
+        Contestant::new(maker.name, round).with_facts(facts)
+    });
+    bench.contest(&label, PEER, rounds.collect());
+    Ok(())
+}
+
+/// What churn did.
+struct Churned {
+    slowest: Duration,
+    failed: usize,
+    growth: f64,
+    bytes_an_entry: f64,
+}
+
+impl Churned {
+    fn run(maker: &Maker<u64>, present: &[u64], pairs: usize) -> Result<Self> {
+        let mut map = maker.make(present.len())?;
+        let mut keys = present.to_vec();
+        assert_eq!(map.insert(present), 0, "{} has no room", maker.name);
+        let (before, mut slowest, mut failed) = (map.bytes(), Duration::ZERO, 0);
+        let mut rng = generator(6);
+        for _ in 0..pairs {
+            replace(map.as_mut(), &mut keys, &mut rng, |insert| {
+                let sample = timed_on_processor(|| {
+                    failed += insert();
+                    1
+                });
+                slowest = slowest.max(sample.elapsed());
+            });
+        }
+        assert_eq!(map.count(&keys) + failed, keys.len(), "{} has lost a key", maker.name);
+        let bytes = map.bytes();
+        Ok(Self {
+            slowest,
+            failed,
+            growth: bytes as f64 / before as f64,
+            bytes_an_entry: bytes as f64 / keys.len() as f64,
+        })
+    }
+
+    fn facts(&self) -> BTreeMap<&'static str, f64> {
+        BTreeMap::from([
+            ("slowest insert, µs", self.slowest.as_secs_f64() * 1e6),
+            ("failed", self.failed as f64),
+            ("growth", self.growth),
+            ("bytes an entry", self.bytes_an_entry),
+        ])
+    }
+}
+
+/// Removes a random key and inserts a new one, by a function that can watch the insertion.
+fn replace(
+    map: &mut dyn Contender<u64>,
+    keys: &mut [u64],
+    rng: &mut impl Rng,
+    watch: impl FnOnce(&mut dyn FnMut() -> usize),
+) {
+    let at = ((u128::from(rng.next_u64()) * keys.len() as u128) >> 64) as usize;
+    map.remove(&keys[at]);
+    keys[at] = rng.next_u64();
+    let new = &keys[at..=at];
+    watch(&mut || map.insert(new));
+}
+
+fn shuffle<K>(keys: &mut [K]) {
+    let mut rng = generator(4);
+    for last in (1..keys.len()).rev() {
+        keys.swap(last, ((u128::from(rng.next_u64()) * (last + 1) as u128) >> 64) as usize);
+    }
+}

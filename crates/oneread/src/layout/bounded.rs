@@ -1,0 +1,97 @@
+//! How a bounded map is laid out.
+
+use super::error::check_places;
+use super::{LayoutError, MOST_PLACES};
+
+/// The lines of a bounded map, and how many items they are for.
+///
+/// A line is two groups of sixteen slots. The *home lines* have a home for each key, and take most keys; the few that find neither their
+/// home nor their other groups free go to a line of the *last level*, and if that is full to the *stash*, one line that
+/// all keys share. [`plan::bounded`](crate::plan::bounded) computes how many that are under churn.
+///
+/// # Example
+/// ```
+/// use oneread::layout::BoundedLayout;
+///
+/// assert!(BoundedLayout::for_capacity(0).is_err());
+/// let layout = BoundedLayout::for_capacity(1_000_000)?;
+/// assert!((0.90..0.91).contains(&(1_000_000.0 / layout.slots() as f64)));
+/// // 62 items for the two lines that are not the stash are 97% of them: too many for comfort, but it can be asked for.
+/// assert_eq!(BoundedLayout::new(62, 1, 1)?.slots(), 96);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BoundedLayout {
+    capacity: u64,
+    home_lines: u64,
+    last_lines: u64,
+}
+
+impl BoundedLayout {
+    /// The slots of a line.
+    pub const LINE_SLOTS: u64 = 32;
+
+    /// Items for a hundred slots, of [`for_capacity`](Self::for_capacity).
+    pub const PERCENT: u64 = 90;
+
+    /// Home lines for a line of the last level, of [`for_capacity`](Self::for_capacity).
+    pub const HOME_LINES_A_LAST_LINE: u64 = 96;
+
+    /// So many home lines and lines of the last level, for `capacity` items.
+    ///
+    /// # Errors
+    /// If there are no items, no home lines or no last lines, more than [`MOST_PLACES`] slots, or more items than slots.
+    pub fn new(capacity: u64, home_lines: u64, last_lines: u64) -> Result<Self, LayoutError> {
+        for lines in [home_lines, last_lines] {
+            check_places("lines", lines, MOST_PLACES / Self::LINE_SLOTS / 2)?;
+        }
+        let layout = Self { capacity, home_lines, last_lines };
+        check_places("items", capacity, layout.slots())?;
+        Ok(layout)
+    }
+
+    /// The lines for so many items under endless churn: nine tenths of the slots are for items, and a line in 97 is of the last level. Then
+    /// an insertion needs the stash with a probability of about 1e-18: [`plan::bounded`](crate::plan::bounded).
+    ///
+    /// # Errors
+    /// If there are no items, or too many.
+    pub fn for_capacity(items: u64) -> Result<Self, LayoutError> {
+        check_places("items", items, MOST_PLACES / 4)?;
+        let (slots, of_a_line) = (items * 100, Self::PERCENT * Self::LINE_SLOTS);
+        let lines = slots / of_a_line;
+        let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1).max(1);
+        // The stash is one of the lines, unless they are so few that it would be a large part of them.
+        let home = if last == 1 { slots.div_ceil(of_a_line) } else { lines - last - 1 };
+        Self::new(items, home, last)
+    }
+
+    /// The items it is for; a map refuses more.
+    #[must_use]
+    pub const fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The lines that have the keys' homes.
+    #[must_use]
+    pub const fn home_lines(&self) -> u64 {
+        self.home_lines
+    }
+
+    /// The lines of the last level.
+    #[must_use]
+    pub const fn last_lines(&self) -> u64 {
+        self.last_lines
+    }
+
+    /// All lines: the homes, the last level and the stash.
+    #[must_use]
+    pub const fn lines(&self) -> u64 {
+        self.home_lines + self.last_lines + 1
+    }
+
+    /// The slots of all lines.
+    #[must_use]
+    pub const fn slots(&self) -> u64 {
+        self.lines() * Self::LINE_SLOTS
+    }
+}

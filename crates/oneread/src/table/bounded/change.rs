@@ -1,0 +1,134 @@
+//! Putting items in and taking them out.
+
+use super::group::{SLOTS, Tag};
+use super::look::Note;
+use super::{BoundedMap, Full, route};
+use crate::hash::Digester;
+
+impl<K, V, D> BoundedMap<K, V, D> {
+    /// Inserts an item whose key is not there; gives its place.
+    #[inline(always)]
+    pub(super) fn insert_new(
+        &mut self,
+        word: u64,
+        key: K,
+        value: V,
+        note: &mut impl Note,
+    ) -> Result<usize, Full<K, V>> {
+        if self.len >= self.capacity() {
+            return Err(Full { key, value });
+        }
+        let tag = Tag::of(word);
+        match self.slots.see_home_mut(word).put(tag, (key, value)) {
+            Ok(place) => {
+                note.item(place);
+                self.len += 1;
+                Ok(place)
+            }
+            Err((home, item)) => self.insert_out(home, tag, item, note),
+        }
+    }
+
+    /// Inserts an item whose home is full.
+    #[inline(never)]
+    fn insert_out(
+        &mut self,
+        home: usize,
+        tag: Tag,
+        item: (K, V),
+        note: &mut impl Note,
+    ) -> Result<usize, Full<K, V>> {
+        let Some(place) = self.place_out(home, tag, note) else {
+            return Err(Full { key: item.0, value: item.1 });
+        };
+        note.item(place);
+        self.slots.put(place, tag, item);
+        self.slots.group_mut(home).goes_out(tag);
+        self.len += 1;
+        Ok(place)
+    }
+
+    /// A free place for a key whose home has none: in its neighbour, or in the emptier group of the first line with room.
+    fn place_out(&self, home: usize, tag: Tag, note: &mut impl Note) -> Option<usize> {
+        let mut free = |at: usize| {
+            note.group(at);
+            (at, self.slots.groups()[at].free())
+        };
+        let (at, slots) = free(home ^ 1);
+        if let Some(slot) = slots.first() {
+            return Some(at * SLOTS + slot);
+        }
+        (1..route::LINES).find_map(|line| {
+            let [one, other] = self.routes.groups_of_line(home, tag, line).map(&mut free);
+            let (at, slots) = if one.1.len() >= other.1.len() { one } else { other };
+            Some(at * SLOTS + slots.first()?)
+        })
+    }
+
+    /// Takes out the item at a place, which is that of this word, and brings another one home.
+    #[inline]
+    pub(super) fn take(&mut self, place: usize, word: u64, note: &mut impl Note) -> Option<(K, V)>
+    where
+        D: Digester<K>,
+    {
+        let item = self.take_alone(place, word)?;
+        self.pull_home(place / SLOTS, note);
+        Some(item)
+    }
+
+    /// Takes out the item at a place, which is that of this word.
+    #[inline]
+    pub(super) fn take_alone(&mut self, place: usize, word: u64) -> Option<(K, V)> {
+        let item = self.slots.take(place)?;
+        self.left(place, word);
+        Some(item)
+    }
+
+    /// The item at a place, which was that of this word, is gone.
+    #[inline]
+    pub(super) fn left(&mut self, place: usize, word: u64) {
+        self.len -= 1;
+        let home = self.slots.home(word);
+        if place / SLOTS != home {
+            self.slots.group_mut(home).comes_back(Tag::of(word));
+        }
+    }
+
+    /// A slot became free in a group: a key whose home it is, and which is out, comes into it. Tells whether one was thought to be
+    /// out.
+    #[inline]
+    pub(super) fn pull_home(&mut self, at: usize, note: &mut impl Note) -> bool
+    where
+        D: Digester<K>,
+    {
+        let group = self.slots.groups()[at];
+        match (group.an_out_tag(), group.free().first()) {
+            (Some(tag), Some(slot)) => {
+                self.pull(at, slot, tag, note);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    fn pull(&mut self, home: usize, slot: usize, tag: Tag, note: &mut impl Note)
+    where
+        D: Digester<K>,
+    {
+        let is_of_home = |(key, _): &(K, V)| {
+            let word = route::word(self.digester.digest(key));
+            self.slots.home(word) == home && Tag::of(word) == tag
+        };
+        note.group(home);
+        let from = self.find_out(home, tag, is_of_home, note).map(|(place, _)| place);
+        // If there is no such key, a drain took it and was forgotten: then nothing with this tag is out.
+        self.slots.group_mut(home).comes_back(tag);
+        if let Some(from) = from
+            && let Some(item) = self.slots.take(from)
+        {
+            note.item(home * SLOTS + slot);
+            self.slots.put(home * SLOTS + slot, tag, item);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Looking a key up, and what that touches.
+
+use alloc::collections::BTreeSet;
+use core::borrow::Borrow;
+
+use super::group::{SLOTS, Tag};
+use super::slots::GROUPS;
+use super::{BoundedMap, route};
+use crate::hash::Digester;
+
+/// Somebody who is told what an operation touches. Nobody, in general: then nothing of this is left when it is compiled, and what
+/// is counted is what runs.
+pub(super) trait Note {
+    /// A group's tags were read.
+    fn group(&mut self, _at: usize) {}
+
+    /// An item was read, written or moved.
+    fn item(&mut self, _place: usize) {}
+}
+
+impl Note for () {}
+
+/// The cache lines that operations touched.
+#[derive(Default)]
+pub(super) struct Touched {
+    tags: BTreeSet<usize>,
+    items: BTreeSet<usize>,
+    item_bytes: usize,
+}
+
+impl Touched {
+    pub(super) fn new<K, V>() -> Self {
+        Self { item_bytes: size_of::<(K, V)>(), ..Self::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn lines(&self) -> usize {
+        self.tags.len() + self.items.len()
+    }
+}
+
+impl Note for Touched {
+    fn group(&mut self, at: usize) {
+        self.tags.insert(at / GROUPS);
+    }
+
+    fn item(&mut self, place: usize) {
+        if self.item_bytes > 0 {
+            // Where an item begins in the lines of its block.
+            let (block, first) = (place / SLOTS, place % SLOTS * self.item_bytes);
+            let lines = first / LINE_BYTES..=(first + self.item_bytes - 1) / LINE_BYTES;
+            self.items.extend(lines.map(|line| block * block_lines(self.item_bytes) + line));
+        }
+    }
+}
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+
+/// The cache lines of a group's items.
+pub(super) const fn block_lines(item_bytes: usize) -> usize {
+    (item_bytes * SLOTS).div_ceil(LINE_BYTES)
+}
+
+/// What a lookup touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Where the key is, if it is there.
+    pub location: Option<Location>,
+    /// The lines of tags that the lookup reads.
+    pub tag_lines: usize,
+    /// The lines of items that it reads: none for most keys that are not there. What keys have on the heap is not counted.
+    pub item_lines: usize,
+}
+
+/// Where a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Location {
+    /// In its home group.
+    Home,
+    /// In the other group of its home's line.
+    Neighbour,
+    /// In one of its other home lines.
+    Other,
+    /// In the last level.
+    LastLevel,
+    /// In the stash.
+    Stash,
+}
+
+impl<K, V, D> BoundedMap<K, V, D> {
+    /// The place and the item of a key with this word.
+    #[inline(always)]
+    pub(super) fn find<Q: ?Sized + Eq>(
+        &self,
+        word: u64,
+        key: &Q,
+        note: &mut impl Note,
+    ) -> Option<(usize, &(K, V))>
+    where
+        K: Borrow<Q>,
+    {
+        let (home, tag) = (self.slots.see_home(word), Tag::of(word));
+        note.group(home.at());
+        let found = home.find(tag, |place, (k, _)| {
+            note.item(place);
+            k.borrow() == key
+        });
+        if found.is_some() || !home.group().may_be_out(tag) {
+            return found;
+        }
+        self.find_out(home.at(), tag, |(k, _)| k.borrow() == key, note)
+    }
+
+    /// Looks in the groups of a route after the home.
+    #[inline(never)]
+    pub(super) fn find_out<'a>(
+        &'a self,
+        home: usize,
+        tag: Tag,
+        mut is_it: impl FnMut(&'a (K, V)) -> bool,
+        note: &mut impl Note,
+    ) -> Option<(usize, &'a (K, V))> {
+        let [first, second] = self.routes.groups_of_line(home, tag, 1);
+        let found = self.find_among([home ^ 1, first, second], tag, &mut is_it, note);
+        if found.is_some() {
+            return found;
+        }
+        for line in (2..route::LINES).step_by(2) {
+            let [a, b] = self.routes.groups_of_line(home, tag, line);
+            let [c, d] = self.routes.groups_of_line(home, tag, line + 1);
+            let found = self.find_among([a, b, c, d], tag, &mut is_it, note);
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn find_among<'a, const N: usize>(
+        &'a self,
+        groups: [usize; N],
+        tag: Tag,
+        mut is_it: impl FnMut(&'a (K, V)) -> bool,
+        note: &mut impl Note,
+    ) -> Option<(usize, &'a (K, V))> {
+        groups.iter().for_each(|&at| note.group(at));
+        self.slots.find_among(groups, tag, |place, item| {
+            note.item(place);
+            is_it(item)
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn find_key<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(usize, &(K, V))>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find(route::word(self.digester.digest(key)), key, &mut ())
+    }
+
+    /// Where a key is, and how many cache lines a lookup touches until it is found, or known to be absent.
+    #[must_use]
+    pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> Located
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        let word = route::word(self.digester.digest(key));
+        let mut touched = Touched::new::<K, V>();
+        let place = self.find(word, key, &mut touched).map(|(place, _)| place);
+        Located {
+            location: place.map(|place| self.location(place, self.slots.home(word))),
+            tag_lines: touched.tags.len(),
+            item_lines: touched.items.len(),
+        }
+    }
+
+    /// Where a place is for a key of this home.
+    fn location(&self, place: usize, home: usize) -> Location {
+        let (at, homes) = (place / SLOTS, self.slots.homes());
+        if at == home {
+            Location::Home
+        } else if at == home ^ 1 {
+            Location::Neighbour
+        } else if at < homes {
+            Location::Other
+        } else if at < homes + self.layout.last_lines() as usize * GROUPS {
+            Location::LastLevel
+        } else {
+            Location::Stash
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! A map whose memory and worst case stay bounded under churn near full.
+//!
+//! # Invariants
+//! 1. A key lies in a group of its route (`route.rs`): at home, or *out* in one of the others. A key that is out is known to its home's
+//!    out-tags (`group.rs`).
+//! 2. `len` is the number of slots in use, at most the capacity.
+//! 3. No two items have equal keys, unless their `Eq` lies.
+//!
+//! A change makes all of this true before anything of the user's runs (`Drop`, `Eq`, a digester), so that a panic of theirs leaves a map that
+//! works. Digests that contradict each other can make items unfindable, and nothing worse.
+
+mod change;
+mod entry;
+mod group;
+mod grow;
+mod iter;
+mod look;
+mod many;
+mod route;
+#[cfg(feature = "serde")]
+mod serde;
+mod set;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod traits;
+
+use core::borrow::Borrow;
+use core::mem;
+
+use crate::hash::{Digester, Portable};
+use crate::layout::{BoundedLayout, BuildError};
+
+use super::Full;
+use group::SLOTS;
+use route::Routes;
+use slots::Slots;
+
+pub use entry::{Entry, OccupiedEntry, VacantEntry};
+pub use grow::{GrowError, GrowingMap, NotGrown};
+pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+pub use look::{Located, Location};
+pub use set::BoundedSet;
+
+/// A map of fixed capacity whose memory never grows, and whose every operation takes constant time, however long items come and go.
+///
+/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail. A `HashMap` that is nearly full and
+/// churned doubles its memory, and the insertion that does it moves every item; here nothing is allocated after the map was made, an
+/// insertion moves nothing and a removal at most one item.
+///
+/// A key has a *home*: a group of sixteen slots with a tag of eight bits for each, which one instruction compares. A key whose home is
+/// full goes *out* to the first free slot of its route, ten more groups, and leaves its tag as an out-tag at home. So a lookup of a key that
+/// is not there reads the half cache line of its home and usually nothing else: no tag matches, no out-tag either. When a removal
+/// frees a slot at a home that has keys out, one of them comes back; without that, twice as many would be out after long
+/// churn. At nine tenths of the slots 7.5% of the keys are out: 2.3% in the other half of the home's line, 5% in another line.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI and XII (levels; buckets of several items), and "On
+/// the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008 (a move on a deletion). Differs from the
+/// papers in: the other choices follow from the first and a tag, so that moves need neither hints nor other keys' digests. Tags
+/// compared sixteen at a time are those of the `SwissTable`.
+///
+/// # Costs
+/// Two bytes a slot beside the item: with pairs of words 20 bytes an entry. A lookup reads 1.11 lines of tags if the key is there, 1.03 if it is
+/// not, when the map is full and churned; [`locate`](Self::locate) counts. The bounds are [`max_lines_touched`](Self::max_lines_touched).
+///
+/// # Limits
+/// An insertion fails when there are [`capacity`](Self::capacity) items, and, so rarely that it was never seen, before: when all of the
+/// key's groups are full and the stash is. [`plan::bounded`](crate::plan::bounded) says how rarely. With a digester that gives
+/// all keys one digest that is after 192 of them.
+///
+/// # Example
+/// ```
+/// use oneread::table::BoundedMap;
+///
+/// let mut flows = BoundedMap::with_capacity(1000)?;
+/// assert!(!flows.contains_key(&[10, 0, 0, 1]));
+/// assert_eq!(flows.insert([10, 0, 0, 1], 1), Ok(None));
+/// assert_eq!(flows.insert([10, 0, 0, 1], 2), Ok(Some(1)));
+/// *flows.entry([10, 0, 0, 2]).or_try_insert(0)? += 5;
+/// assert_eq!((flows[&[10, 0, 0, 1]], flows[&[10, 0, 0, 2]], flows.len()), (2, 5, 2));
+///
+/// // What is one too many comes back, and nothing has changed.
+/// let bytes = flows.byte_len();
+/// for host in 0..998u16 {
+///     let [high, low] = host.to_be_bytes();
+///     flows.insert([10, 1, high, low], 0)?;
+/// }
+/// let full = flows.insert([10, 9, 9, 9], 7).unwrap_err();
+/// assert_eq!((full.key, full.value, flows.len()), ([10, 9, 9, 9], 7, 1000));
+/// flows.remove(&[10, 0, 0, 1]);
+/// assert_eq!(flows.insert(full.key, full.value), Ok(None));
+/// assert_eq!(flows.byte_len(), bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Keys of any type that can be hashed go through [`Std`](crate::hash::Std):
+/// ```
+/// use oneread::hash::Std;
+/// use oneread::layout::BoundedLayout;
+/// use oneread::table::BoundedMap;
+/// use std::hash::RandomState;
+///
+/// #[derive(PartialEq, Eq, Hash)]
+/// enum Node { File(String), Folder(u32) }
+///
+/// let digester = Std::<RandomState>::default();
+/// let mut sizes = BoundedMap::with_digester(BoundedLayout::for_capacity(100)?, digester)?;
+/// assert_eq!(sizes.get(&Node::Folder(7)), None);
+/// sizes.insert(Node::Folder(7), 4096)?;
+/// assert_eq!(sizes.get(&Node::Folder(7)), Some(&4096));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct BoundedMap<K, V, D = Portable> {
+    slots: Slots<K, V>,
+    len: usize,
+    routes: Routes,
+    layout: BoundedLayout,
+    digester: D,
+}
+
+/// The most cache lines that an operation touches, whatever the keys are: of tags and of items, without what keys and values have on
+/// the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostLines {
+    /// A lookup.
+    pub lookup: usize,
+    /// An insertion, its lookup included.
+    pub insertion: usize,
+    /// A removal, its lookup included.
+    pub removal: usize,
+}
+
+impl<K, V> BoundedMap<K, V> {
+    /// An empty map for so many items, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it, or it is for no items.
+    #[cfg(feature = "std")]
+    pub fn with_capacity(items: usize) -> Result<Self, BuildError> {
+        Self::new(BoundedLayout::for_capacity(items as u64)?)
+    }
+
+    /// An empty map with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    #[cfg(feature = "std")]
+    pub fn new(layout: BoundedLayout) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::random())
+    }
+
+    /// An empty map that places keys alike for the same seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_seed(layout: BoundedLayout, seed: u64) -> Result<Self, BuildError> {
+        Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// A map of these items with a random seed, and with room for so many.
+    ///
+    /// # Errors
+    /// If there is no memory for it, it is for no items, or there is no room for one of them.
+    #[cfg(feature = "std")]
+    pub fn try_from_iter(
+        capacity: usize,
+        items: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self, super::TryExtendError<K, V>>
+    where
+        K: Eq,
+        Portable: Digester<K>,
+    {
+        let mut map = Self::with_capacity(capacity)?;
+        map.try_extend(items)?;
+        Ok(map)
+    }
+}
+
+impl<K, V, D> BoundedMap<K, V, D> {
+    /// The most items that an insertion moves.
+    pub const MOST_INSERTION_MOVES: usize = 0;
+
+    /// The most items that a removal moves.
+    pub const MOST_REMOVAL_MOVES: usize = 1;
+
+    /// An empty map whose keys go through this digester.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn with_digester(layout: BoundedLayout, digester: D) -> Result<Self, BuildError> {
+        let slots = Slots::new(layout.lines(), layout.home_lines())?;
+        Ok(Self { slots, len: 0, routes: Routes::new(&layout), layout, digester })
+    }
+
+    /// The number of items.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The most items that it takes.
+    #[inline]
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.layout.capacity() as usize
+    }
+
+    /// The layout it was made with.
+    #[must_use]
+    pub fn layout(&self) -> &BoundedLayout {
+        &self.layout
+    }
+
+    /// The digester that its keys go through.
+    #[must_use]
+    pub fn digester(&self) -> &D {
+        &self.digester
+    }
+
+    /// The items in the last level.
+    ///
+    /// Counted: this takes time in proportion to the last level.
+    #[must_use]
+    pub fn last_level_len(&self) -> usize {
+        let from = self.slots.homes();
+        self.slots.count(from..self.slots.groups().len() - slots::GROUPS)
+    }
+
+    /// The items in the stash.
+    #[must_use]
+    pub fn stash_len(&self) -> usize {
+        let groups = self.slots.groups().len();
+        self.slots.count(groups - slots::GROUPS..groups)
+    }
+
+    /// The bytes of all it has on the heap, without what keys and values have there.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.slots.byte_len()
+    }
+
+    /// The most cache lines that an operation touches. This is a bound for keys that an adversary has chosen, whose tags are all alike; see
+    /// [`Costs`](Self#costs) for the usual.
+    ///
+    /// A route has six lines of tags, each with the items of 32 slots. A lookup and an insertion stay on one route; a removal
+    /// that frees a slot follows that of the key that comes home, which begins in the same line.
+    #[must_use]
+    pub fn max_lines_touched(&self) -> MostLines {
+        let a_line = 1 + slots::GROUPS * look::block_lines(size_of::<(K, V)>());
+        let route = route::LINES * a_line;
+        MostLines { lookup: route, insertion: route, removal: 2 * route }
+    }
+
+    /// The value of a key.
+    #[inline]
+    #[must_use]
+    pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find_key(key).map(|(_, (_, value))| value)
+    }
+
+    /// The key that is there and its value.
+    #[inline]
+    #[must_use]
+    pub fn get_key_value<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find_key(key).map(|(_, (key, value))| (key, value))
+    }
+
+    /// The value of a key, to be changed.
+    #[inline]
+    #[must_use]
+    pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        let (place, _) = self.find_key(key)?;
+        self.slots.get_mut(place).map(|(_, value)| value)
+    }
+
+    /// Whether a key is there.
+    #[inline]
+    #[must_use]
+    pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find_key(key).is_some()
+    }
+
+    /// Removes a key; gives its value.
+    #[inline]
+    pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q> + Digester<K>,
+    {
+        self.remove_entry(key).map(|(_, value)| value)
+    }
+
+    /// Removes a key; gives it and its value.
+    #[inline]
+    pub fn remove_entry<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<(K, V)>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q> + Digester<K>,
+    {
+        let word = route::word(<D as Digester<Q>>::digest(&self.digester, key));
+        let (place, _) = self.find(word, key, &mut ())?;
+        self.take(place, word, &mut ())
+    }
+
+    /// Keeps only the items that a test accepts.
+    ///
+    /// The test sees every item once. Items come home, as on any removal, when all have been seen.
+    pub fn retain(&mut self, mut accepts: impl FnMut(&K, &mut V) -> bool)
+    where
+        D: Digester<K>,
+    {
+        for place in 0..self.slots.places() {
+            if let Some((key, value)) = self.slots.get_mut(place)
+                && !accepts(key, value)
+            {
+                let word = route::word(self.digester.digest(key));
+                drop(self.take_alone(place, word));
+            }
+        }
+        for home in 0..self.slots.homes() {
+            // A group has sixteen slots to be filled.
+            (0..SLOTS).take_while(|_| self.pull_home(home, &mut ())).for_each(drop);
+        }
+    }
+
+    /// Removes all items.
+    pub fn clear(&mut self) {
+        drop(self.drain());
+    }
+}
+
+impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
+    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
+    ///
+    /// # Errors
+    /// [`Full`] with the item if there is no room for it; nothing was changed.
+    #[inline(always)]
+    pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
+        let word = route::word(self.digester.digest(&key));
+        if let Some((place, _)) = self.find(word, &key, &mut ())
+            && let Some((_, present)) = self.slots.get_mut(place)
+        {
+            return Ok(Some(mem::replace(present, value)));
+        }
+        self.insert_new(word, key, value, &mut ()).map(|_| None)
+    }
+
+    /// Inserts items, replacing the values of keys that are there.
+    ///
+    /// # Errors
+    /// [`Full`] with the first item that has no room; those before it are in, those after it were not asked for.
+    pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
+        items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
+    }
+}

@@ -1,0 +1,155 @@
+//! Maps and sets in serde's formats, as everyone's maps and sets.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{BoundedMap, BoundedSet};
+use crate::hash::{Digester, Std};
+use crate::layout::BoundedLayout;
+
+impl<K: Serialize, V: Serialize, D> Serialize for BoundedMap<K, V, D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self)
+    }
+}
+
+impl<T: Serialize, D> Serialize for BoundedSet<T, D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self)
+    }
+}
+
+/// Puts the items into this map, which has the capacity and the digester that the form does not have.
+///
+/// An item that has no room is an error.
+impl<'de, K, V, D> DeserializeSeed<'de> for BoundedMap<K, V, D>
+where
+    K: Deserialize<'de> + Eq,
+    V: Deserialize<'de>,
+    D: Digester<K>,
+{
+    type Value = Self;
+
+    fn deserialize<A: Deserializer<'de>>(self, deserializer: A) -> Result<Self, A::Error> {
+        deserializer.deserialize_map(Into(self))
+    }
+}
+
+/// Puts the items into this set, as into a map.
+impl<'de, T, D> DeserializeSeed<'de> for BoundedSet<T, D>
+where
+    T: Deserialize<'de> + Eq,
+    D: Digester<T>,
+{
+    type Value = Self;
+
+    fn deserialize<A: Deserializer<'de>>(self, deserializer: A) -> Result<Self, A::Error> {
+        deserializer.deserialize_seq(Into(self))
+    }
+}
+
+struct Into<M>(M);
+
+impl<'de, K, V, D> Visitor<'de> for Into<BoundedMap<K, V, D>>
+where
+    K: Deserialize<'de> + Eq,
+    V: Deserialize<'de>,
+    D: Digester<K>,
+{
+    type Value = BoundedMap<K, V, D>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut items: A) -> Result<Self::Value, A::Error> {
+        while let Some((key, value)) = items.next_entry()? {
+            self.0.insert(key, value).map_err(A::Error::custom)?;
+        }
+        Ok(self.0)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Eq, D: Digester<T>> Visitor<'de> for Into<BoundedSet<T, D>> {
+    type Value = BoundedSet<T, D>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence of items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Self::Value, A::Error> {
+        while let Some(item) = items.next_element()? {
+            self.0.insert(item).map_err(A::Error::custom)?;
+        }
+        Ok(self.0)
+    }
+}
+
+/// The items in their order, before it is known how many they are: what the form says of that is not trusted.
+struct Items<K, V>(PhantomData<(K, V)>);
+
+impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for Items<K, V> {
+    type Value = Vec<(K, V)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = map.next_entry()? {
+            items.push(item);
+        }
+        Ok(items)
+    }
+}
+
+/// A map that has just room for these items.
+fn just_large_enough<K: Eq, V, D: Digester<K>, E: Error>(
+    items: Vec<(K, V)>,
+    digester: D,
+) -> Result<BoundedMap<K, V, D>, E> {
+    let layout = BoundedLayout::for_capacity((items.len() as u64).max(1)).map_err(E::custom)?;
+    let mut map = BoundedMap::with_digester(layout, digester).map_err(E::custom)?;
+    map.try_extend(items).map_err(E::custom)?;
+    Ok(map)
+}
+
+/// The traits of maps and sets with a digester that can be made from nothing.
+macro_rules! deserialize {
+    ([$($parameter:ident: $bound:path)?], $digester:ty, $make:expr) => {
+        /// With capacity for its items and no more: [`grow_into`](BoundedMap::grow_into) gives it another, and a map that there is
+        /// takes items as a `DeserializeSeed`.
+        impl<'de, K, V, $($parameter: $bound)?> Deserialize<'de> for BoundedMap<K, V, $digester>
+        where
+            K: Deserialize<'de> + Eq,
+            V: Deserialize<'de>,
+            $digester: Digester<K>,
+        {
+            fn deserialize<A: Deserializer<'de>>(deserializer: A) -> Result<Self, A::Error> {
+                just_large_enough(deserializer.deserialize_map(Items(PhantomData))?, $make)
+            }
+        }
+
+        /// With capacity for its items and no more, like a map.
+        impl<'de, T, $($parameter: $bound)?> Deserialize<'de> for BoundedSet<T, $digester>
+        where
+            T: Deserialize<'de> + Eq,
+            $digester: Digester<T>,
+        {
+            fn deserialize<A: Deserializer<'de>>(deserializer: A) -> Result<Self, A::Error> {
+                let items = Vec::<T>::deserialize(deserializer)?;
+                let items = items.into_iter().map(|item| (item, ())).collect();
+                Ok(just_large_enough(items, $make)?.into())
+            }
+        }
+    };
+}
+
+#[cfg(feature = "std")]
+deserialize!([], crate::hash::Portable, crate::hash::Portable::random());
+deserialize!([S: Default], Std<S>, Std::default());

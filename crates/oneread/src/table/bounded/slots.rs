@@ -1,0 +1,447 @@
+//! The memory of a bounded map: groups of tags, and beside each the items of its sixteen slots.
+//!
+//! Why unsafe: a free slot holds nothing, and only its group's tag tells. As `Option<(K, V)>` a pair of words would take 24 bytes a slot
+//! and not 16, which is 28.9 bytes an entry at 90% of the slots and not 20. This is all the unsafe code there is in the map.
+//!
+//! # Invariants
+//! 1. There are as many blocks as groups.
+//! 2. The item of a slot is initialized exactly if the slot has a tag. A tag is set after its item was written and taken away before
+//!    the item is moved out, and nothing of the user's runs between.
+//! 3. `homes` is at least 1 and at most the number of groups.
+
+use alloc::vec::Vec;
+use core::mem::{self, MaybeUninit};
+use core::ops::Range;
+use core::slice;
+
+use super::group::{Group, SLOTS, Set, Tag};
+use crate::bits::{OutOfMemory, prefetch, reserved, zeroed};
+use crate::hash::reduce;
+
+/// Groups of a line.
+pub(super) const GROUPS: usize = 2;
+
+/// Two groups in one cache line.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Line([Group; GROUPS]);
+
+/// The items of a group. Aligned, so that items whose size divides 64 bytes never lie in two lines.
+#[repr(C, align(64))]
+struct Block<K, V>([MaybeUninit<(K, V)>; SLOTS]);
+
+/// See the file. A place is a group's number times sixteen, plus a slot's.
+pub(super) struct Slots<K, V> {
+    lines: Vec<Line>,
+    blocks: Vec<Block<K, V>>,
+    /// The groups that can be a key's home: the first ones.
+    homes: usize,
+}
+
+/// A group that was looked up, with its items.
+pub(super) struct Seen<'a, K, V> {
+    at: usize,
+    group: &'a Group,
+    block: &'a Block<K, V>,
+}
+
+impl<K, V> Slots<K, V> {
+    /// So many lines of free slots, of which the first `home_lines` are homes.
+    pub(super) fn new(lines: u64, home_lines: u64) -> Result<Self, OutOfMemory> {
+        assert!(0 < home_lines && home_lines <= lines, "{home_lines} of {lines} lines are homes");
+        // The larger part first: where there is no memory, that is known before any is used.
+        let mut blocks = reserved(lines.saturating_mul(GROUPS as u64))?;
+        let lines = zeroed(Line::default(), lines)?;
+        blocks.resize_with(lines.len() * GROUPS, || Block([const { MaybeUninit::uninit() }; SLOTS]));
+        Ok(Self { lines, blocks, homes: home_lines as usize * GROUPS })
+    }
+
+    /// The same items at the same places.
+    pub(super) fn try_clone(&self) -> Result<Self, OutOfMemory>
+    where
+        K: Clone,
+        V: Clone,
+    {
+        let mut clone = Self::new(self.lines.len() as u64, (self.homes / GROUPS) as u64)?;
+        // If a clone panics, those before it are dropped with `clone`.
+        for (place, item) in self.iter() {
+            let Some(tag) = self.tag(place) else { continue };
+            clone.put(place, tag, item.clone());
+        }
+        clone.copy_out_tags(self);
+        Ok(clone)
+    }
+
+    #[inline(always)]
+    pub(super) fn groups(&self) -> &[Group] {
+        self.lines.as_slice().as_flattened_groups()
+    }
+
+    #[inline(always)]
+    pub(super) fn homes(&self) -> usize {
+        self.homes
+    }
+
+    #[inline(always)]
+    pub(super) fn group_mut(&mut self, at: usize) -> &mut Group {
+        &mut self.lines[at / GROUPS].0[at % GROUPS]
+    }
+
+    pub(super) fn places(&self) -> usize {
+        self.blocks.len() * SLOTS
+    }
+
+    /// On the heap.
+    pub(super) fn byte_len(&self) -> usize {
+        size_of_val(self.lines.as_slice()) + size_of_val(self.blocks.as_slice())
+    }
+
+    /// The number of a word's home.
+    #[inline(always)]
+    pub(super) fn home(&self, word: u64) -> usize {
+        reduce(word, self.homes as u64) as usize
+    }
+
+    /// The home of a word.
+    ///
+    /// Why unchecked: see [`Seen::find`].
+    #[inline(always)]
+    pub(super) fn see_home(&self, word: u64) -> Seen<'_, K, V> {
+        let at = self.home(word);
+        // SAFETY: `reduce` gives a number below `homes`, which is not 0, and there are at least as many groups and blocks.
+        unsafe { Seen { at, group: self.groups().get_unchecked(at), block: self.blocks.get_unchecked(at) } }
+    }
+
+    /// The same to be changed.
+    #[inline(always)]
+    pub(super) fn see_home_mut(&mut self, word: u64) -> SeenMut<'_, K, V> {
+        let at = self.home(word);
+        // SAFETY: as above; a line is `GROUPS` groups.
+        unsafe {
+            let line = self.lines.get_unchecked_mut(at / GROUPS);
+            SeenMut { at, group: &mut line.0[at % GROUPS], block: self.blocks.get_unchecked_mut(at) }
+        }
+    }
+
+    /// The place of the first item among several groups that has this tag and is the one looked for, with the item.
+    ///
+    /// The tags of all groups are compared before any item is looked at, so that there is one branch to guess and not one a group.
+    #[inline(always)]
+    pub(super) fn find_among<'a, const N: usize>(
+        &'a self,
+        groups: [usize; N],
+        tag: Tag,
+        mut is_it: impl FnMut(usize, &'a (K, V)) -> bool,
+    ) -> Option<(usize, &'a (K, V))> {
+        const { assert!(N * SLOTS <= 64) };
+        let mut matching = 0u64;
+        for (index, &at) in groups.iter().enumerate() {
+            matching |= u64::from(self.groups()[at].matching(tag).bits()) << (index * SLOTS);
+        }
+        while matching != 0 {
+            let bit = matching.trailing_zeros() as usize;
+            matching &= matching - 1;
+            let (at, slot) = (groups[bit / SLOTS], bit % SLOTS);
+            // SAFETY: a tag is not 0, so that a slot with it is in use and holds an item.
+            let item = unsafe { self.blocks[at].0[slot].assume_init_ref() };
+            if is_it(at * SLOTS + slot, item) {
+                return Some((at * SLOTS + slot, item));
+            }
+        }
+        None
+    }
+
+    /// The tag at a place, if it is in use.
+    #[inline(always)]
+    pub(super) fn tag(&self, place: usize) -> Option<Tag> {
+        self.groups()[place / SLOTS].tag(place % SLOTS)
+    }
+
+    /// The item at a place, if it is in use.
+    #[inline(always)]
+    pub(super) fn get(&self, place: usize) -> Option<&(K, V)> {
+        let item = &self.blocks.get(place / SLOTS)?.0[place % SLOTS];
+        // SAFETY: a slot with a tag holds an item.
+        self.tag(place).map(|_| unsafe { item.assume_init_ref() })
+    }
+
+    /// The same to be changed.
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
+        self.tag(place)?;
+        // SAFETY: a slot with a tag holds an item.
+        Some(unsafe { self.blocks[place / SLOTS].0[place % SLOTS].assume_init_mut() })
+    }
+
+    /// Puts an item at a place that is free.
+    ///
+    /// # Panics
+    /// If the place is in use.
+    #[inline(always)]
+    pub(super) fn put(&mut self, place: usize, tag: Tag, item: (K, V)) {
+        let (at, slot) = (place / SLOTS, place % SLOTS);
+        let group = &mut self.lines[at / GROUPS].0[at % GROUPS];
+        assert!(group.tag(slot).is_none(), "place {place} is in use");
+        self.blocks[at].0[slot].write(item);
+        group.set_tag(slot, Some(tag));
+    }
+
+    /// Takes out the item at a place, if it is in use.
+    #[inline(always)]
+    pub(super) fn take(&mut self, place: usize) -> Option<(K, V)> {
+        let (at, slot) = (place / SLOTS, place % SLOTS);
+        let item = &self.blocks[at].0[slot];
+        let group = &mut self.lines[at / GROUPS].0[at % GROUPS];
+        group.tag(slot)?;
+        group.set_tag(slot, None);
+        // SAFETY: the slot had a tag, so it holds an item; it has none any more, so that nobody reads it again.
+        Some(unsafe { item.assume_init_read() })
+    }
+
+    /// Takes out the next item from a place on, which is moved behind it.
+    pub(super) fn take_next(&mut self, place: &mut usize) -> Option<(K, V)> {
+        while let Some(group) = self.groups().get(*place / SLOTS) {
+            match group.in_use().find(|slot| *slot >= *place % SLOTS) {
+                Some(slot) => {
+                    let at = *place / SLOTS * SLOTS + slot;
+                    *place = at + 1;
+                    return self.take(at);
+                }
+                None => *place = (*place / SLOTS + 1) * SLOTS,
+            }
+        }
+        None
+    }
+
+    /// The items of some groups.
+    pub(super) fn count(&self, groups: Range<usize>) -> usize {
+        self.groups()[groups].iter().map(|group| group.in_use().len() as usize).sum()
+    }
+
+    /// Asks for a group's tags to be brought near.
+    #[inline(always)]
+    pub(super) fn prefetch_group(&self, at: usize) {
+        prefetch(&self.lines, at / GROUPS);
+    }
+
+    /// Asks for the item at a place to be brought near.
+    #[inline(always)]
+    pub(super) fn prefetch_item(&self, place: usize) {
+        if let Some(block) = self.blocks.get(place / SLOTS) {
+            prefetch(&block.0, place % SLOTS);
+        }
+    }
+
+    /// All items, in the order of their places.
+    pub(super) fn iter(&self) -> Iter<'_, K, V> {
+        Iter { slots: self, at: 0, left: self.groups()[0].in_use() }
+    }
+
+    /// The items of each group, to be changed.
+    pub(super) fn iter_mut(&mut self) -> IterMut<'_, K, V> {
+        IterMut {
+            groups: self.lines.as_slice().as_flattened_groups().iter(),
+            blocks: self.blocks.iter_mut(),
+            items: [].iter_mut(),
+            next: 0,
+            left: Set::EMPTY,
+        }
+    }
+
+    /// What is out of groups is what is out of another's of the same sizes.
+    pub(super) fn copy_out_tags<L, W>(&mut self, other: &Slots<L, W>) {
+        for (line, other) in self.lines.iter_mut().zip(&other.lines) {
+            line.0.iter_mut().zip(&other.0).for_each(|(group, other)| group.copy_out_tags(other));
+        }
+    }
+
+    /// Nothing is out of any group.
+    pub(super) fn nothing_is_out(&mut self) {
+        self.lines.iter_mut().flat_map(|line| &mut line.0).for_each(Group::nothing_is_out);
+    }
+}
+
+/// Lines as groups.
+trait AsGroups {
+    fn as_flattened_groups(&self) -> &[Group];
+}
+
+impl AsGroups for [Line] {
+    #[inline(always)]
+    fn as_flattened_groups(&self) -> &[Group] {
+        // SAFETY: a line is an array of groups without anything between or behind them: its 64 bytes are twice a group's 32.
+        unsafe { slice::from_raw_parts(self.as_ptr().cast(), self.len() * GROUPS) }
+    }
+}
+
+impl<'a, K, V> Seen<'a, K, V> {
+    #[inline(always)]
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline(always)]
+    pub(super) fn group(&self) -> &'a Group {
+        self.group
+    }
+
+    /// The first place whose tag is this and whose item is the one looked for, with the item.
+    ///
+    /// Why unchecked: a slot of a set is one of the sixteen, which the compiler does not see.
+    #[inline(always)]
+    pub(super) fn find(
+        &self,
+        tag: Tag,
+        mut is_it: impl FnMut(usize, &'a (K, V)) -> bool,
+    ) -> Option<(usize, &'a (K, V))> {
+        for slot in self.group.matching(tag) {
+            let place = self.at * SLOTS + slot;
+            // SAFETY: a tag is not 0, so that a slot with it is in use and holds an item.
+            let item = unsafe { self.block.0.get_unchecked(slot).assume_init_ref() };
+            if is_it(place, item) {
+                return Some((place, item));
+            }
+        }
+        None
+    }
+}
+
+/// A group that was looked up, with its items, to be changed.
+pub(super) struct SeenMut<'a, K, V> {
+    at: usize,
+    group: &'a mut Group,
+    block: &'a mut Block<K, V>,
+}
+
+impl<K, V> SeenMut<'_, K, V> {
+    /// A free slot, if there is one.
+    #[inline(always)]
+    pub(super) fn free(&self) -> Option<usize> {
+        self.group.free().first()
+    }
+
+    /// Puts an item into the first free slot; gives its place. If there is none the item comes back.
+    #[inline(always)]
+    pub(super) fn put(self, tag: Tag, item: (K, V)) -> Result<usize, (usize, (K, V))> {
+        let Some(slot) = self.free() else { return Err((self.at, item)) };
+        self.block.0[slot].write(item);
+        self.group.set_tag(slot, Some(tag));
+        Ok(self.at * SLOTS + slot)
+    }
+}
+
+/// All items with their places.
+pub(super) struct Iter<'a, K, V> {
+    slots: &'a Slots<K, V>,
+    /// The present group, and its slots that are left.
+    at: usize,
+    left: Set,
+}
+
+impl<K, V> Clone for Iter<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self { ..*self }
+    }
+}
+
+impl<'a, K, V> Iterator for Iter<'a, K, V> {
+    type Item = (usize, &'a (K, V));
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(slot) = self.left.next() {
+                // SAFETY: a slot in use holds an item.
+                let item = unsafe { self.slots.blocks[self.at].0[slot].assume_init_ref() };
+                return Some((self.at * SLOTS + slot, item));
+            }
+            self.left = self.slots.groups().get(self.at + 1)?.in_use();
+            self.at += 1;
+        }
+    }
+}
+
+/// The items of all groups, to be changed.
+pub(super) struct IterMut<'a, K, V> {
+    groups: slice::Iter<'a, Group>,
+    blocks: slice::IterMut<'a, Block<K, V>>,
+    /// The items of the present group from slot `next` on, and its slots that are left.
+    items: slice::IterMut<'a, MaybeUninit<(K, V)>>,
+    next: usize,
+    left: Set,
+}
+
+impl<'a, K, V> Iterator for IterMut<'a, K, V> {
+    type Item = &'a mut (K, V);
+
+    fn next(&mut self) -> Option<&'a mut (K, V)> {
+        loop {
+            if let Some(slot) = self.left.next() {
+                let item = self.items.nth(slot - self.next)?;
+                self.next = slot + 1;
+                // SAFETY: a slot in use holds an item.
+                return Some(unsafe { item.assume_init_mut() });
+            }
+            self.left = self.groups.next()?.in_use();
+            self.items = self.blocks.next()?.0.iter_mut();
+            self.next = 0;
+        }
+    }
+}
+
+/// The bytes that equal one, as a bit for each.
+///
+/// SSE2 is part of every x86-64, so that nothing has to be found out at run time.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
+mod sse2 {
+    use core::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+
+    use super::{Group, SLOTS};
+
+    #[inline(always)]
+    pub(in super::super) fn equal(bytes: &[u8; SLOTS], byte: u8) -> u32 {
+        // SAFETY: sixteen bytes are read from an array of sixteen.
+        compare(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }, byte)
+    }
+
+    /// The same for the bytes from the first out-tag on.
+    #[inline(always)]
+    pub(in super::super) fn equal_from_out(group: &Group, byte: u8) -> u32 {
+        const { assert!(size_of::<Group>() == 2 * SLOTS) };
+        // SAFETY: the second half of a group's 32 bytes is read, all of which are initialized: it has no padding.
+        compare(unsafe { _mm_loadu_si128(core::ptr::from_ref(group).cast::<__m128i>().add(1)) }, byte)
+    }
+
+    #[inline(always)]
+    fn compare(bytes: __m128i, byte: u8) -> u32 {
+        // SAFETY: the feature is there, by the `cfg`.
+        unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8))) as u32 }
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
+pub(super) use sse2::{equal, equal_from_out};
+
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2", not(miri))))]
+pub(super) use super::group::{equal_from_out_portable as equal_from_out, equal_portable as equal};
+
+impl<K, V> Drop for Slots<K, V> {
+    fn drop(&mut self) {
+        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as everywhere.
+        struct Rest<'a, K, V>(&'a mut Slots<K, V>, usize);
+        impl<K, V> Rest<'_, K, V> {
+            fn drop_all(&mut self) {
+                while let Some(item) = self.0.take_next(&mut self.1) {
+                    drop(item);
+                }
+            }
+        }
+        impl<K, V> Drop for Rest<'_, K, V> {
+            fn drop(&mut self) {
+                self.drop_all();
+            }
+        }
+        if mem::needs_drop::<(K, V)>() {
+            Rest(self, 0).drop_all();
+        }
+    }
+}

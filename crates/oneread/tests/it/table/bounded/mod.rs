@@ -1,0 +1,8 @@
+//! The bounded map: against a model, under churn, with keys that panic, and by its surface.
+
+// Many millions of steps.
+#[cfg(not(miri))]
+mod churn;
+mod model;
+mod panics;
+mod surface;

@@ -1,0 +1,267 @@
+//! Keys and values that panic: nothing is lost, nothing is dropped twice, and the map goes on working.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use oneread::hash::{Digest, Digester, Portable, Std};
+use oneread::layout::BoundedLayout;
+use oneread::table::BoundedMap;
+
+use crate::table::Liar;
+
+/// How many tracked things are alive, and when something of theirs panics next.
+#[derive(Default)]
+struct Ledger {
+    alive: Cell<i64>,
+    /// The calls until the panic; 0 for never.
+    fuse: Cell<u32>,
+}
+
+impl Ledger {
+    fn call(&self) {
+        if self.fuse.get() > 0 {
+            self.fuse.set(self.fuse.get() - 1);
+            assert!(self.fuse.get() > 0, "the fuse");
+        }
+    }
+}
+
+/// A number whose comparisons, digests and drops may panic.
+struct Tracked {
+    number: u64,
+    panics_on_drop: bool,
+    ledger: Rc<Ledger>,
+}
+
+impl Tracked {
+    fn new(number: u64, ledger: &Rc<Ledger>) -> Self {
+        ledger.alive.set(ledger.alive.get() + 1);
+        Self { number, panics_on_drop: false, ledger: Rc::clone(ledger) }
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        self.ledger.alive.set(self.ledger.alive.get() - 1);
+        if self.panics_on_drop {
+            self.ledger.call();
+        }
+    }
+}
+
+impl PartialEq for Tracked {
+    fn eq(&self, other: &Self) -> bool {
+        self.ledger.call();
+        self.number == other.number
+    }
+}
+
+impl Eq for Tracked {}
+
+struct Digests;
+
+impl Digester<Tracked> for Digests {
+    fn digest(&self, key: &Tracked) -> Digest {
+        key.ledger.call();
+        Portable::with_seed(1).digest(&key.number)
+    }
+}
+
+type Table = BoundedMap<Tracked, Tracked, Digests>;
+
+/// A map whose one home line is soon full, so that keys are out.
+fn table() -> Table {
+    BoundedMap::with_digester(BoundedLayout::new(70, 1, 1).unwrap(), Digests).unwrap()
+}
+
+/// Silences the messages of panics that are expected.
+fn quietly(work: impl FnOnce()) {
+    _ = catch_unwind(AssertUnwindSafe(work));
+}
+
+#[test]
+fn a_panic_in_a_comparison_or_a_digest_leaves_a_map_that_works() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    for fuse in (1..150).step_by(if cfg!(miri) { 29 } else { 1 }) {
+        let ledger = Rc::new(Ledger::default());
+        let mut table = table();
+        for number in 0..60 {
+            assert!(table.insert(Tracked::new(number, &ledger), Tracked::new(number, &ledger)).is_ok());
+        }
+        assert!(table.last_level_len() > 0);
+        ledger.fuse.set(fuse);
+        quietly(|| {
+            for number in 0..30 {
+                table.remove(&Tracked::new(number, &ledger));
+                _ = table.insert(Tracked::new(number + 60, &ledger), Tracked::new(0, &ledger));
+                table.retain(|key, _| key.number % 7 != number % 7);
+                _ = table.grow_into(100 + number as usize);
+            }
+        });
+        ledger.fuse.set(0);
+        // What is there can be found and removed; what is gone was dropped.
+        assert_eq!(ledger.alive.get(), 2 * table.len() as i64, "{fuse}");
+        let numbers: Vec<_> = table.keys().map(|key| key.number).collect();
+        assert_eq!(numbers.len(), table.len(), "{fuse}");
+        for number in numbers {
+            assert!(table.remove(&Tracked::new(number, &ledger)).is_some(), "{fuse}");
+        }
+        assert!(table.is_empty(), "{fuse}");
+        assert_eq!(ledger.alive.get(), 0, "{fuse}");
+    }
+    std::panic::set_hook(hook);
+}
+
+#[test]
+fn a_panic_in_a_drop_loses_nothing_else() {
+    type Act = fn(&mut Table);
+    let acts: [Act; 5] = [
+        |table| table.clear(),
+        |table| drop(table.drain()),
+        |table| table.retain(|_, _| false),
+        |table| drop(std::mem::replace(table, self::table())),
+        |table| std::mem::replace(table, self::table()).into_iter().take(2).for_each(drop),
+    ];
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    for act in acts {
+        for fuse in (1..12).step_by(if cfg!(miri) { 5 } else { 1 }) {
+            let ledger = Rc::new(Ledger::default());
+            let mut table = table();
+            for number in 0..10 {
+                let mut value = Tracked::new(number, &ledger);
+                value.panics_on_drop = true;
+                assert!(table.insert(Tracked::new(number, &ledger), value).is_ok());
+            }
+            ledger.fuse.set(fuse);
+            quietly(|| act(&mut table));
+            ledger.fuse.set(0);
+            assert_eq!(ledger.alive.get(), 2 * table.len() as i64, "fuse {fuse}");
+            assert_eq!(table.iter().count(), table.len());
+            let found = table.keys().map(|key| key.number).collect::<Vec<_>>();
+            assert!(found.iter().all(|&number| table.contains_key(&Tracked::new(number, &ledger))));
+            drop(table);
+            assert_eq!(ledger.alive.get(), 0, "fuse {fuse}");
+        }
+    }
+    std::panic::set_hook(hook);
+}
+
+#[test]
+fn a_panic_in_a_clone_leaves_nothing_behind() {
+    /// Cloned, it counts down to a panic.
+    struct Cloned(Rc<Ledger>);
+    impl Clone for Cloned {
+        fn clone(&self) -> Self {
+            self.0.call();
+            self.0.alive.set(self.0.alive.get() + 1);
+            Self(Rc::clone(&self.0))
+        }
+    }
+    impl Drop for Cloned {
+        fn drop(&mut self) {
+            self.0.alive.set(self.0.alive.get() - 1);
+        }
+    }
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let ledger = Rc::new(Ledger::default());
+    let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(50).unwrap(), 1).unwrap();
+    for key in 0..50u64 {
+        ledger.alive.set(ledger.alive.get() + 1);
+        assert!(map.insert(key, Cloned(Rc::clone(&ledger))).is_ok());
+    }
+    for fuse in [1, 20, 50] {
+        ledger.fuse.set(fuse);
+        quietly(|| drop(map.clone()));
+        assert_eq!((ledger.alive.get(), ledger.fuse.get()), (50, 0));
+    }
+    let clone = map.clone();
+    assert_eq!((ledger.alive.get(), clone.len()), (100, 50));
+    drop((map, clone));
+    assert_eq!(ledger.alive.get(), 0);
+    std::panic::set_hook(hook);
+}
+
+#[test]
+fn digests_that_contradict_each_other_cost_answers_and_nothing_else() {
+    /// Another digest every time.
+    struct Fickle(Cell<u64>);
+    impl Digester<u64> for Fickle {
+        fn digest(&self, key: &u64) -> Digest {
+            self.0.set(self.0.get() + 1);
+            Portable::with_seed(self.0.get() % 5).digest(key)
+        }
+    }
+    let layout = BoundedLayout::for_capacity(200).unwrap();
+    let mut map = BoundedMap::with_digester(layout, Fickle(Cell::new(0))).unwrap();
+    for step in 0..if cfg!(miri) { 500u64 } else { 100_000 } {
+        let key = step * 0x9e37 % 251;
+        match step % 3 {
+            0 => drop(map.insert(key, Box::new(key))),
+            1 => drop(map.remove(&key)),
+            _ => drop(map.get(&key).map(|value| assert_eq!(**value, key))),
+        }
+        assert!(map.len() <= 200);
+        if step % 1000 == 999 {
+            map.retain(|key, value| **value == *key && key % 5 > 0);
+            _ = map.grow_into(200);
+            assert_eq!(map.iter().count(), map.len());
+        }
+    }
+}
+
+#[test]
+fn keys_that_lie_about_equality_are_kept_or_found_and_dropped_once() {
+    for equal in [false, true] {
+        let layout = BoundedLayout::for_capacity(100).unwrap();
+        let mut map = BoundedMap::with_digester(layout, Std::<std::hash::RandomState>::default()).unwrap();
+        for number in 0..300 {
+            _ = map.insert(Liar(number % 50, equal), Box::new(number));
+            _ = map.remove(&Liar(number % 30, equal));
+        }
+        assert_eq!(map.iter().count(), map.len());
+        // Keys that are equal to nothing are never removed, until there is no room; of the others some take others for themselves.
+        assert!(if equal { map.len() <= 50 } else { map.len() == 100 }, "{equal} {}", map.len());
+    }
+}
+
+#[test]
+fn a_drain_that_is_forgotten_keeps_what_it_did_not_give() {
+    let mut table = BoundedMap::with_seed(BoundedLayout::new(70, 1, 1).unwrap(), 1).unwrap();
+    table.try_extend((0..60u64).map(|key| (key, key))).unwrap();
+    let mut drain = table.drain();
+    let given: Vec<_> = drain.by_ref().take(40).collect();
+    std::mem::forget(drain);
+    assert_eq!(table.len(), 20);
+    for key in 0..60 {
+        assert_eq!(table.contains_key(&key), !given.contains(&(key, key)));
+    }
+    // What it left is put right as the map is used.
+    (0..60).for_each(|key| assert!(table.insert(key, key).is_ok()));
+    (0..60).for_each(|key| assert_eq!(table.remove(&key), Some(key)));
+    assert!(table.is_empty());
+}
+
+#[test]
+fn a_test_that_panics_in_retain_leaves_a_map_that_works() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut table = BoundedMap::with_seed(BoundedLayout::new(70, 1, 1).unwrap(), 1).unwrap();
+    table.try_extend((0..50u64).map(|key| (key, key))).unwrap();
+    let mut seen = 0;
+    quietly(|| {
+        table.retain(|_, _| {
+            seen += 1;
+            assert!(seen < 30, "enough");
+            seen % 2 == 0
+        });
+    });
+    assert_eq!(table.len(), 35);
+    let keys: Vec<_> = table.keys().copied().collect();
+    assert!(keys.iter().all(|key| table.remove(key) == Some(*key)));
+    assert!(table.is_empty());
+    std::panic::set_hook(hook);
+}

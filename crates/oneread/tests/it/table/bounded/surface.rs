@@ -1,0 +1,208 @@
+//! The methods that a map has, each with something that could go wrong.
+
+use oneread::hash::Portable;
+use oneread::layout::{BoundedLayout, LayoutError};
+use oneread::table::bounded::{Entry, GrowError};
+use oneread::table::{BoundedMap, BoundedSet, BuildError, TryExtendError};
+
+fn map() -> BoundedMap<String, u32> {
+    let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(10).unwrap(), 1).unwrap();
+    map.try_extend(["one", "two", "three"].map(str::to_owned).into_iter().zip(1..)).unwrap();
+    map
+}
+
+#[test]
+fn keys_are_found_in_borrowed_form() {
+    let mut map = map();
+    assert_eq!((map.get("two"), map.get("four")), (Some(&2), None));
+    assert_eq!(map.get_key_value("two"), Some((&"two".to_owned(), &2)));
+    assert!(map.contains_key("three") && !map.contains_key("four"));
+    *map.get_mut("two").unwrap() += 10;
+    assert_eq!(map["two"], 12);
+    assert_eq!(map.remove_entry("two"), Some(("two".to_owned(), 12)));
+    assert_eq!((map.remove("two"), map.len()), (None, 2));
+}
+
+#[test]
+#[should_panic(expected = "the key is in the table")]
+fn indexing_an_absent_key_panics() {
+    _ = map()["four"];
+}
+
+#[test]
+fn iterators_know_their_length_and_give_everything_once() {
+    let mut map = map();
+    let mut keys: Vec<_> = map.keys().cloned().collect();
+    keys.sort();
+    assert_eq!(keys, ["one", "three", "two"]);
+    assert_eq!((map.keys().len(), map.values().len(), map.iter().len()), (3, 3, 3));
+    assert_eq!(map.values().sum::<u32>(), 6);
+    for (_, value) in &mut map {
+        *value *= 2;
+    }
+    map.iter_mut().for_each(|(_, value)| *value += 1);
+    assert_eq!(map.clone().into_values().sum::<u32>(), 15);
+    assert_eq!(map.clone().into_keys().len(), 3);
+    let mut items: Vec<_> = (&map).into_iter().map(|(key, value)| (key.as_str(), *value)).collect();
+    items.sort_unstable();
+    assert_eq!(items, [("one", 3), ("three", 7), ("two", 5)]);
+    let mut iter = map.into_iter();
+    assert_eq!((iter.by_ref().count(), iter.next(), iter.len()), (3, None, 0));
+}
+
+#[test]
+fn equality_is_that_of_the_items() {
+    let one = map();
+    let mut other = BoundedMap::with_seed(BoundedLayout::for_capacity(500).unwrap(), 99).unwrap();
+    assert!(one != other);
+    other.try_extend(one.clone()).unwrap();
+    assert_eq!(one, other);
+    other.insert("two".to_owned(), 3).unwrap();
+    assert_ne!(one, other);
+    assert_eq!(one.clone(), one);
+}
+
+#[test]
+fn it_shows_itself_as_a_map() {
+    let mut map = BoundedMap::with_capacity(5).unwrap();
+    assert_eq!(format!("{map:?}"), "{}");
+    map.insert("a", 1).unwrap();
+    assert_eq!(format!("{map:?}"), r#"{"a": 1}"#);
+    assert_eq!(format!("{:?}", map.entry("a")), r#"Entry(OccupiedEntry { key: "a", value: 1, .. })"#);
+    assert_eq!(format!("{:?}", map.entry("b")), r#"Entry(VacantEntry("b"))"#);
+}
+
+#[test]
+fn entries_are_filled_changed_and_removed() {
+    let mut map = map();
+    *map.entry("one".to_owned()).and_modify(|value| *value += 10).or_try_default().unwrap() += 1;
+    assert_eq!(map["one"], 12);
+    *map.entry("nine".to_owned()).and_modify(|value| *value += 10).or_try_default().unwrap() += 1;
+    assert_eq!(map["nine"], 1);
+    let Entry::Occupied(entry) = map.entry("nine".to_owned()) else { panic!("it is there") };
+    assert_eq!(entry.remove_entry(), ("nine".to_owned(), 1));
+    let Entry::Vacant(entry) = map.entry("nine".to_owned()) else { panic!("it is gone") };
+    assert_eq!(entry.into_key(), "nine");
+    assert_eq!(map.entry("ten".to_owned()).key(), "ten");
+    assert_eq!(map.len(), 3);
+}
+
+#[test]
+fn a_full_map_gives_the_pair_back_and_stays_as_it_is() {
+    let mut map = BoundedMap::try_from_iter(3, [(1u64, 'a'), (2, 'b'), (3, 'c')]).unwrap();
+    let full = map.insert(4, 'd').unwrap_err();
+    assert_eq!((full.key, full.value, map.len()), (4, 'd', 3));
+    assert!(map.entry(4).or_try_insert('d').is_err());
+    // What is there is replaced all the same.
+    assert_eq!(map.insert(2, 'x'), Ok(Some('b')));
+    assert_eq!(map.try_extend([(3, 'y'), (5, 'e'), (6, 'f')]).unwrap_err().key, 5);
+    assert_eq!((map[&3], map.len(), map.capacity()), ('y', 3, 3));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "an interpreter without that much memory stops, where a system says no")]
+fn what_cannot_be_made_is_said() {
+    assert_eq!(
+        BoundedMap::<u64, u64>::with_capacity(0).err(),
+        Some(BuildError::Layout(LayoutError::Zero { what: "items" }))
+    );
+    assert!(matches!(BoundedMap::<u64, u64>::with_capacity(1 << 43), Err(BuildError::OutOfMemory(_))));
+    assert!(BoundedMap::<u64, u64>::with_capacity(usize::MAX).is_err());
+    assert!(BoundedLayout::new(97, 1, 1).is_err() && BoundedLayout::new(96, 1, 1).is_ok());
+    assert!(BoundedLayout::new(5, 0, 1).is_err() && BoundedLayout::new(5, 1, 0).is_err());
+    let error = BoundedMap::try_from_iter(2, (0..9u64).map(|key| (key, key * 2))).unwrap_err();
+    let TryExtendError::Full(full) = &error else { panic!("there is memory") };
+    assert_eq!((full.key, full.value), (2, 4));
+    assert!(matches!(BoundedMap::try_from_iter(0, [(1u64, 1)]), Err(TryExtendError::Layout(_))));
+    let mut map = map();
+    assert_eq!(map.grow_into(2), Err(GrowError::NoRoom { items: 3, capacity: 2 }));
+    assert!(map.grow_into(0).is_err() && map.grow_into(1 << 43).is_err());
+    let refused = map.into_growing(2).expect_err("two are too few");
+    assert_eq!(refused.map.len(), 3);
+    assert_eq!(refused.to_string(), "a map for 2 items has no room for these 3: use a larger one");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "megabytes, slot by slot")]
+fn memory_is_what_the_docs_say() {
+    for items in [100_000, 1_000_000] {
+        let map = BoundedMap::<u64, u64>::with_capacity(items).unwrap();
+        let bytes = map.byte_len() as f64 / items as f64;
+        // Eighteen bytes a slot, and nine of ten slots are for items, or a hair more: lines are whole.
+        assert!((19.99..=20.0).contains(&bytes), "{bytes}");
+    }
+}
+
+#[test]
+fn items_of_any_size_are_kept() {
+    let mut nothing = BoundedMap::with_seed(BoundedLayout::for_capacity(3).unwrap(), 1).unwrap();
+    assert_eq!(nothing.insert([0u8; 0], ()), Ok(None));
+    assert_eq!(nothing.insert([], ()), Ok(Some(())));
+    assert_eq!((nothing.len(), nothing.locate(&[]).item_lines), (1, 0));
+    let mut large = BoundedMap::with_seed(BoundedLayout::for_capacity(100).unwrap(), 1).unwrap();
+    large.try_extend((0..100u64).map(|key| (key, [key; 17]))).unwrap();
+    assert!((0..100).all(|key| large[&key] == [key; 17]));
+    // 144 bytes from any multiple of 16 on lie in three or four lines.
+    let lines = large.locate(&7).item_lines;
+    assert!((3..=8).contains(&lines), "{lines}");
+}
+
+#[test]
+fn the_same_seed_places_alike() {
+    let order = |seed| {
+        let layout = BoundedLayout::for_capacity(60).unwrap();
+        let mut map = BoundedMap::with_digester(layout, Portable::with_seed(seed)).unwrap();
+        map.try_extend((0..60u64).map(|key| (key, ()))).unwrap();
+        map.keys().copied().collect::<Vec<_>>()
+    };
+    assert_ne!(order(1), order(2));
+    assert_eq!(order(1), order(1));
+}
+
+#[test]
+fn a_set_is_a_map_without_values() {
+    let mut set = BoundedSet::with_capacity(3).unwrap();
+    assert_eq!(set.try_extend(["a", "b"].map(str::to_owned)), Ok(()));
+    assert_eq!((set.insert("a".to_owned()), set.insert("c".to_owned())), (Ok(false), Ok(true)));
+    assert_eq!(set.insert("d".to_owned()).unwrap_err().key, "d");
+    let mut answers = Vec::new();
+    set.contains_many(["a", "d"], |answer| answers.push(answer));
+    assert_eq!(answers, [true, false]);
+    assert_eq!((set.take("b"), set.get("a"), set.len()), (Some("b".to_owned()), Some(&"a".to_owned()), 2));
+    set.grow_into(10).unwrap();
+    assert_eq!((set.capacity(), set.clone() == set), (10, true));
+    set.retain(|item| item == "c");
+    assert_eq!(format!("{set:?}"), r#"{"c"}"#);
+    assert!(set.remove("c") && set.is_empty());
+    set.insert("e".to_owned()).unwrap();
+    assert_eq!(set.drain().collect::<Vec<_>>(), ["e"]);
+    assert_eq!(set.iter().count(), 0);
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn serde_writes_a_map_and_reads_it_with_or_without_a_capacity() {
+    use serde::de::DeserializeSeed;
+    let map = map();
+    let text = serde_json::to_string(&map).unwrap();
+    let plain: std::collections::HashMap<String, u32> = serde_json::from_str(&text).unwrap();
+    assert_eq!(plain.len(), 3);
+    let read: BoundedMap<String, u32> = serde_json::from_str(&text).unwrap();
+    assert_eq!((read == map, read.capacity()), (true, 3));
+    let into = |capacity| {
+        let empty = BoundedMap::<String, u32>::with_capacity(capacity).unwrap();
+        empty.deserialize(&mut serde_json::Deserializer::from_str(&text))
+    };
+    assert_eq!(into(1000).unwrap().capacity(), 1000);
+    assert!(into(2).unwrap_err().to_string().contains("no bucket of the key has room"));
+    let bytes = postcard::to_stdvec(&map).unwrap();
+    assert_eq!(postcard::from_bytes::<BoundedMap<String, u32>>(&bytes).unwrap(), map);
+    // A count of 2^60 items that are not there.
+    assert!(
+        postcard::from_bytes::<BoundedMap<u64, u64>>(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10])
+            .is_err()
+    );
+    let set: BoundedSet<u64> = serde_json::from_str("[1, 2, 2, 3]").unwrap();
+    assert_eq!((set.len(), serde_json::to_string(&set).unwrap().len()), (3, 7));
+    assert_eq!(serde_json::from_str::<BoundedMap<u64, u64>>("{}").unwrap().len(), 0);
+}
