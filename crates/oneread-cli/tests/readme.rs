@@ -127,7 +127,7 @@ fn lines(lines: f64) -> String {
 }
 
 const fn may_be_full(layout: filter::Layout) -> bool {
-    matches!(layout, filter::Layout::DLeft(_) | filter::Layout::DLeftCounting(_))
+    matches!(layout, filter::Layout::DLeft(_) | filter::Layout::DLeftCounting(_) | filter::Layout::Line(_))
 }
 
 /// Where a filter lies.
@@ -140,6 +140,7 @@ fn file(layout: filter::Layout) -> &'static str {
         filter::Layout::DLeftCounting(_) | filter::Layout::GrowingDLeftCounting(_) => {
             "filter/dleft_counting/mod.rs"
         }
+        filter::Layout::Line(_) => "filter/line/mod.rs",
         filter::Layout::Growing(_) => "filter/growing.rs",
         other => panic!("where is {other:?}?"),
     }

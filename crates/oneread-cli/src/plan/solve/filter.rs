@@ -73,6 +73,11 @@ fn with_layout(report: Report, layout: Layout) -> Report {
             .whole("subtables", "in all", layout.subtables())
             .whole("buckets_each", "of 128 bits", layout.buckets_each())
             .whole("capacity", "keys a bucket", layout.capacity()),
+        Layout::Line(layout) => report.whole("lines", "of 512 bits", layout.lines()).whole(
+            "remainder_bits",
+            "a key",
+            layout.remainder_bits(),
+        ),
         Layout::Growing(layout) | Layout::GrowingDLeftCounting(layout) => {
             report.whole("first_items", "of the first layer", layout.first_items())
         }

@@ -45,6 +45,10 @@ impl Subject for SolveMap {
                 let report = report.text("moves", "which entries move", moves(layout.moves()));
                 report.whole("stash", "room for entries", layout.stash())
             }
+            Layout::Bounded(layout) => {
+                let report = report.whole("home_lines", "of 32 slots", layout.home_lines());
+                report.whole("last_lines", "of 32 slots", layout.last_lines())
+            }
             _ => report,
         };
         let report = report

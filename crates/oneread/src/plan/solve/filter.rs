@@ -5,11 +5,11 @@ use core::f64::consts::LN_2;
 
 use crate::layout::{
     BlockedLayout, BloomLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, LayoutError,
-    check_fraction,
+    LineLayout, check_fraction,
 };
 use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, ln_1p};
-use crate::plan::{blocked, bloom, counting, dleft, dleft_counting, growing};
+use crate::plan::{blocked, bloom, counting, dleft, dleft_counting, growing, line};
 
 use super::{Relax, Solution, Target, Unsolved, rounded_up};
 
@@ -80,6 +80,8 @@ pub enum Layout {
     DLeft(DLeftLayout),
     /// Of a [`DLeftCountingFilter`](crate::filter::DLeftCountingFilter).
     DLeftCounting(DLeftCountingLayout),
+    /// Of a [`LineFilter`](crate::filter::LineFilter).
+    Line(LineLayout),
     /// Of a [`GrowingFilter`](crate::filter::GrowingFilter).
     Growing(GrowingLayout),
     /// Of a [`GrowingDLeftCountingFilter`](crate::filter::GrowingDLeftCountingFilter).
@@ -147,7 +149,7 @@ const NOTHING: Needs =
     Needs { delete: false, growth: false, threads: false, one_line: false, one_page: false };
 
 /// All kinds of filters. A new kind is a [`Layout`], an entry here, and its function below.
-const CANDIDATES: [Candidate; 7] = [
+const CANDIDATES: [Candidate; 8] = [
     Candidate { can: Needs { threads: true, ..NOTHING }, plan: of_bloom, is_fast: true },
     Candidate {
         can: Needs { threads: true, one_line: true, one_page: true, ..NOTHING },
@@ -157,6 +159,7 @@ const CANDIDATES: [Candidate; 7] = [
     Candidate { can: Needs { delete: true, ..NOTHING }, plan: of_counting, is_fast: true },
     Candidate { can: Needs { threads: true, one_page: true, ..NOTHING }, plan: of_dleft, is_fast: false },
     Candidate { can: Needs { delete: true, ..NOTHING }, plan: of_dleft_counting, is_fast: false },
+    Candidate { can: Needs { delete: true, threads: true, ..NOTHING }, plan: of_line, is_fast: true },
     Candidate { can: Needs { growth: true, ..NOTHING }, plan: of_growing, is_fast: true },
     Candidate {
         can: Needs { delete: true, growth: true, ..NOTHING },
@@ -184,8 +187,8 @@ const CANDIDATES: [Candidate; 7] = [
 /// assert_eq!(solve::filter(&targets)?.best.structure, "BloomFilter");
 /// let delete = Needs { delete: true, ..Needs::default() };
 /// let deleting = solve::filter(&Targets { needs: delete, ..targets })?.best;
-/// assert_eq!(deleting.structure, "DLeftCountingFilter");
-/// assert!(deleting.bits_per_key() < 20.0);
+/// assert_eq!(deleting.structure, "LineFilter");
+/// assert!(deleting.bits_per_key() < 11.1);
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
 pub fn filter(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
@@ -281,6 +284,8 @@ const fn structure(layout: Layout, threads: bool) -> &'static str {
         (Layout::DLeft(_), true) => "AtomicDLeftFilter",
         (Layout::Counting(_), _) => "CountingBloomFilter",
         (Layout::DLeftCounting(_), _) => "DLeftCountingFilter",
+        (Layout::Line(_), false) => "LineFilter",
+        (Layout::Line(_), true) => "ShardedLineFilter",
         (Layout::Growing(_), _) => "GrowingFilter",
         (Layout::GrowingDLeftCounting(_), _) => "GrowingDLeftCountingFilter",
     }
@@ -352,6 +357,15 @@ fn of_dleft(items: u64, rate: f64) -> Result<Planned, LayoutError> {
     let lines = layout.buckets().len() as f64;
     let can = Needs { threads: true, one_page: layout.pages().is_some(), ..Needs::default() };
     Ok(planned(Layout::DLeft(layout), (items, layout.bits()), plan.false_positive, (lines, lines), can))
+}
+
+/// A key that is there lies in its home but for as many as second lines are read for.
+fn of_line(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = line::for_rate(items, rate)?;
+    let lines = line::lines_read(layout, items);
+    let can = Needs { delete: true, threads: true, ..Needs::default() };
+    let false_positive = line::false_positive_probability(layout, items);
+    Ok(planned(Layout::Line(layout), (items, layout.bits()), false_positive, (lines, lines), can))
 }
 
 fn of_dleft_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {

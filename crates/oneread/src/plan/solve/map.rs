@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::layout::{LayoutError, MultilevelLayout};
+use crate::layout::{BoundedLayout, LayoutError, MultilevelLayout};
 use crate::plan::error::check;
 use crate::plan::float::exp;
 
@@ -32,12 +32,14 @@ impl Targets {
     }
 }
 
-/// The layout of a map of any kind. (One kind today; a map of buckets of a cache line would be another.)
+/// The layout of a map of any kind.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Layout {
     /// Of a [`MultilevelTable`](crate::table::MultilevelTable).
     Multilevel(MultilevelLayout),
+    /// Of a [`BoundedMap`](crate::table::BoundedMap).
+    Bounded(BoundedLayout),
 }
 
 /// A map, planned.
@@ -70,12 +72,13 @@ impl Planned {
 type Candidate = fn(&Targets) -> Result<Vec<Planned>, Unsolved>;
 
 /// All kinds of maps. A new kind is a [`Layout`], one more entry here, and its function below.
-const CANDIDATES: [Candidate; 1] = [multilevel];
+const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 
 /// The smallest map of fixed size in which entries come and go.
 ///
 /// # What is smallest
-/// As [`table`](super::table()) under churn. The size of the stash is that of a Poisson distribution, which simulated stashes
+/// Multilevel tables as [`table`](super::table()) under churn; a bounded map has one size. Their lookups differ: a multilevel table reads one bucket a level at
+/// most, a bounded map a line of tags and an entry, seldom more. The size of the stash is that of a Poisson distribution, which simulated stashes
 /// have to within a test.
 ///
 /// # Errors
@@ -114,6 +117,8 @@ pub fn map(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
             binds.push(Target::Levels);
         }
         Layout::Multilevel(_) => {}
+        // Its lines are as full as churn allows, whatever is asked of a stash.
+        Layout::Bounded(_) => binds.clear(),
     }
     Ok(Solution { best, binds, runners_up: found })
 }
@@ -142,6 +147,31 @@ fn multilevel(targets: &Targets) -> Result<Vec<Planned>, Unsolved> {
     let all = [&solution.best].into_iter().chain(&solution.runners_up);
     Ok(all.map(planned).collect::<Result<_, _>>()?)
 }
+
+/// The bounded map, which has one layout for its entries: nine tenths of the slots are for them.
+fn bounded(targets: &Targets) -> Result<Vec<Planned>, Unsolved> {
+    let layout = BoundedLayout::for_capacity(targets.entries)?;
+    let Ok(churned) = crate::plan::bounded::churned(&layout) else { return Ok(Vec::new()) };
+    // What is in the stash at a time: no more than came to it in one turnover.
+    let expected_stash = exp(churned.ln_stash_probability()) * targets.entries as f64;
+    if expected_stash > targets.stash {
+        return Ok(Vec::new());
+    }
+    // A line of tags for 32 slots; a slot is no larger than the option of an entry.
+    let bytes = u128::from(layout.slots()) * u128::from(targets.entry_bytes)
+        + u128::from(layout.lines()) * LINE_BYTES;
+    Ok(Vec::from([Planned {
+        structure: "BoundedMap",
+        entries: targets.entries,
+        bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+        load: targets.entries as f64 / layout.slots() as f64,
+        expected_stash,
+        layout: Layout::Bounded(layout),
+    }]))
+}
+
+/// The tags of a line.
+const LINE_BYTES: u128 = 64;
 
 const fn table(targets: &Targets) -> table::Targets {
     table::Targets {
