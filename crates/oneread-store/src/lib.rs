@@ -40,12 +40,16 @@
 mod build;
 mod error;
 mod format;
+mod live;
 mod options;
 mod read;
 mod sealed;
 
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
+pub use live::{
+    Batch, Disk, DiskFile, Lock, OpenMode, Store, StoreIter, StoreOptions, StoreStats, Sync, SystemDisk,
+};
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, MapReader, ReadAt};
 pub use sealed::{Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in};
