@@ -47,7 +47,7 @@ pub(super) struct Segment {
     pub(super) slots: Box<[u32]>,
     /// The filters in the same order, and some bytes behind the last.
     filters: Box<[u8]>,
-    /// The bytes of all pages that records take.
+    /// About the bytes of all pages that records take: exact, but for segments that a sealed store had.
     pub(super) used: u64,
     /// None if the description is that of a sealed store.
     pub(super) described: Option<Described>,

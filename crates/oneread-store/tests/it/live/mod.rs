@@ -1,7 +1,12 @@
 //! The live store against models, crashes, full disks, damage, threads and signals.
 
+mod adopt;
 mod crash;
+mod damage;
 mod disk;
+mod kill;
+mod model;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::path::Path;
