@@ -12,7 +12,7 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A record is read only if its checksum is right (with its position and the log's number), and if it names the checksum of
+//! 1. A record is read only if its checksum is right (with its position, and the checksum of the log's header), and if it names the checksum of
 //!    the record before as `previous`. So reading ends at the first record that a crash has torn or lost, and nothing that lies behind it
 //!    can come back later: the record that will be written in its place names another `session`, hence has another checksum.
 //! 2. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
@@ -147,14 +147,14 @@ impl Log {
         let header = header(store, number, session);
         file.write_at(0, &header).map_err(Error::io("write the log"))?;
         file.sync().map_err(Error::sync("the log"))?;
-        let previous = long_at(&header, HEADER_SUM);
-        Ok(Self { file, number, seed: seed(store, number), session, end: HEADER as u64, previous })
+        let seed = long_at(&header, HEADER_SUM);
+        Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed })
     }
 
     /// Goes on with a log that was read.
-    pub(super) fn resume(file: Arc<dyn DiskFile>, store: u64, read: &Read, session: u64) -> Self {
-        let (end, previous, number) = (read.end, read.previous, read.number);
-        Self { file, number, seed: seed(store, number), session, end, previous }
+    pub(super) fn resume(file: Arc<dyn DiskFile>, read: &Read, session: u64) -> Self {
+        let &Read { number, seed, end, previous, .. } = read;
+        Self { file, number, seed, session, end, previous }
     }
 
     /// A number that no other opening of the store has, but by a chance of one in 2^64.
@@ -207,10 +207,6 @@ fn header(store: u64, number: u64, session: u64) -> [u8; HEADER] {
     header
 }
 
-fn seed(store: u64, number: u64) -> u64 {
-    store ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 fn record_sum(bytes: &[u8], seed: u64, at: u64) -> u64 {
     xxh3_64_with_seed(bytes, seed.wrapping_add(at))
 }
@@ -219,6 +215,8 @@ fn record_sum(bytes: &[u8], seed: u64, at: u64) -> u64 {
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) number: u64,
+    /// The checksum of its header.
+    seed: u64,
     /// Behind the last record that could be read.
     pub(super) end: u64,
     previous: u64,
@@ -231,7 +229,7 @@ pub(super) struct Read {
 impl Read {
     /// Of a log that is not there.
     pub(super) const fn nothing(number: u64) -> Self {
-        Self { number, end: 0, previous: 0, closed: false, damaged: true }
+        Self { number, seed: 0, end: 0, previous: 0, closed: false, damaged: true }
     }
 }
 
@@ -244,13 +242,12 @@ pub(super) fn begins(bytes: &[u8], store: u64, number: u64) -> bool {
 /// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole record, in their order. At least up to `safe` it was on the medium.
 pub(super) fn read(
     bytes: &[u8],
-    (store, number): (u64, u64),
+    number: u64,
     safe: u64,
     mut change: impl FnMut(&[u8], Option<&[u8]>),
 ) -> Read {
-    let previous = long_at(bytes, HEADER_SUM);
-    let mut read = Read { number, end: HEADER as u64, previous, closed: false, damaged: false };
-    let seed = seed(store, number);
+    let seed = long_at(bytes, HEADER_SUM);
+    let mut read = Read { number, seed, end: HEADER as u64, previous: seed, closed: false, damaged: false };
     while let Some((record, mark)) = record_at(bytes, read.end, seed) {
         if long_at(record, PREVIOUS) != read.previous {
             break;
@@ -272,7 +269,7 @@ pub(super) fn read(
             break;
         }
     }
-    read.damaged |= read.end < safe || (!read.closed && safe_behind(bytes, &read, seed));
+    read.damaged |= read.end < safe || (!read.closed && safe_behind(bytes, &read));
     read
 }
 
@@ -287,7 +284,7 @@ fn record_at(bytes: &[u8], at: u64, seed: u64) -> Option<(&[u8], u32)> {
 }
 
 /// Whether a record behind the end says that what cannot be read was safe.
-fn safe_behind(bytes: &[u8], read: &Read, seed: u64) -> bool {
+fn safe_behind(bytes: &[u8], read: &Read) -> bool {
     /// Bytes that may look like records are looked at so many times at most: values can be made to look like anything.
     const PATIENCE: usize = 8;
     let mut left = PATIENCE * bytes.len();
@@ -297,7 +294,7 @@ fn safe_behind(bytes: &[u8], read: &Read, seed: u64) -> bool {
         if (mark == MARK || mark == END_MARK)
             && long_at(rest, SYNCED) > read.end
         {
-            if record_at(bytes, at as u64, seed).is_some() {
+            if record_at(bytes, at as u64, read.seed).is_some() {
                 return true;
             }
             let Some(after) = left.checked_sub(rest.len().min(word_at(rest, LENGTH) as usize)) else {

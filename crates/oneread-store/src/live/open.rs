@@ -296,7 +296,7 @@ pub(super) fn read(disk: &dyn Disk, paths: &Paths, access: Access, lose_damaged_
         }
         let mut buffer = Buffer::default();
         let safe = if manifest.safe.log == number { manifest.safe.end } else { 0 };
-        let read = log::read(&bytes, (manifest.store, number), safe, |key, value| {
+        let read = log::read(&bytes, number, safe, |key, value| {
             buffer.set(word(digester.digest(key)), key, value);
         });
         if read.damaged && !lose_damaged_log {
@@ -415,9 +415,13 @@ fn load(
             let log = match newest {
                 Some(read) => {
                     let file = disk.open(&paths.log(number), OpenMode::Write).map_err(Error::io("open the log"))?;
+                    if read.damaged {
+                        // What is given up must not be found again.
+                        file.truncate(read.end).map_err(Error::io("cut the log"))?;
+                    }
                     // What a crash has left unsynced is made safe before anybody builds on it.
                     file.sync().map_err(Error::sync("the log"))?;
-                    Log::resume(file, manifest.store, &read, session)
+                    Log::resume(file, &read, session)
                 }
                 None => {
                     let file = match disk.open(&paths.log(number), OpenMode::Write) {

@@ -108,7 +108,7 @@ impl StoreOptions {
     }
 
     /// Whether a store is to be opened although changes in its log that were safe cannot be read: those before them are
-    /// there, they and all after them are lost. By default that is an error.
+    /// there; they and all after them are lost, but for some that had come to pages, so that batches may be there in part. By default that is an error.
     #[must_use]
     pub fn lose_damaged_log(self, lose: bool) -> Self {
         Self { lose_damaged_log: lose, ..self }

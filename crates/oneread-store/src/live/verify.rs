@@ -65,7 +65,7 @@ impl Shared {
             let safe = lock(&self.synced).safe;
             let safe = if safe.log == number { safe.end } else { 0 };
             let begins = log::begins(&bytes, self.store, number);
-            if !begins || log::read(&bytes, (self.store, number), safe, |_, _| {}).damaged {
+            if !begins || log::read(&bytes, number, safe, |_, _| {}).damaged {
                 found.damage.push(Damage::Summary { what: "changes in the log that were safe cannot be read".to_owned() });
             }
         }
