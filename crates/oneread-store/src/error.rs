@@ -187,21 +187,32 @@ impl fmt::Display for Error {
                 )
             }
             Self::Sync { what, source } => {
-                write!(f, "cannot make {what} safe: {source}; nothing is written any more, open the store again")
+                write!(
+                    f,
+                    "cannot make {what} safe: {source}; nothing is written any more, open the store again"
+                )
             }
             Self::Failed { what } => {
-                write!(f, "{what} could not be made safe before: nothing is written any more, open the store again")
+                write!(
+                    f,
+                    "{what} could not be made safe before: nothing is written any more, open the store again"
+                )
             }
             Self::Locked { process: Some(process) } => {
-                write!(f, "process {process} writes to the store: wait until it is done, or open it to be read only")
+                write!(
+                    f,
+                    "process {process} writes to the store: wait until it is done, or open it to be read only"
+                )
             }
-            Self::Locked { process: None } => {
-                f.write_str("another process writes to the store: wait until it is done, or open it to be read only")
-            }
+            Self::Locked { process: None } => f.write_str(
+                "another process writes to the store: wait until it is done, or open it to be read only",
+            ),
             Self::ReadOnly => f.write_str("the store was opened to be read only: open it to be written"),
             Self::Exists => f.write_str("there is a file of this name: open it, or choose another name"),
             Self::Live { what } => f.write_str(what),
-            Self::Changed => f.write_str("the store was changed meanwhile by the one who writes to it: begin again"),
+            Self::Changed => {
+                f.write_str("the store was changed meanwhile by the one who writes to it: begin again")
+            }
             Self::ValueTooLong { expected, found } => {
                 write!(f, "expected at most {expected} bytes in a value or batch, found {found}: divide it")
             }

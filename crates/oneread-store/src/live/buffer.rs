@@ -59,7 +59,8 @@ impl Alike {
         match self {
             Self::One(change) if change.key() == new.key() => Some(std::mem::replace(change, new)),
             Self::One(change) => {
-                *self = Self::Many([change.clone(), new].map(|change| (change.key().to_vec(), change)).into());
+                *self =
+                    Self::Many([change.clone(), new].map(|change| (change.key().to_vec(), change)).into());
                 None
             }
             Self::Many(changes) => changes.insert(new.key().to_vec(), new),
@@ -124,11 +125,20 @@ impl Buffer {
         self.changes.range(word..).next().map(|(&word, _)| word)
     }
 
+    /// The last word of a range, or of the first changes in it that have so many bytes.
+    pub(super) fn last_of(&self, words: RangeInclusive<u64>, bytes: usize) -> u64 {
+        let last = *words.end();
+        let mut sum = 0;
+        let mut full = self.range(words).skip_while(|(_, change)| {
+            sum += change.bytes.len();
+            sum < bytes
+        });
+        full.next().map_or(last, |(word, _)| word)
+    }
+
     /// The changes whose words are in a range.
     pub(super) fn range(&self, words: RangeInclusive<u64>) -> impl Iterator<Item = (u64, &Change)> {
-        self.changes
-            .range(words)
-            .flat_map(|(&word, alike)| alike.iter().map(move |change| (word, change)))
+        self.changes.range(words).flat_map(|(&word, alike)| alike.iter().map(move |change| (word, change)))
     }
 }
 

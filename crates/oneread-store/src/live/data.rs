@@ -39,7 +39,9 @@ impl Data {
         let start = self.runs_at.wrapping_add(run.offset);
         let file = self.file.len().map_err(Error::io("read the store's length"))?;
         let length = start.checked_add(run.length).filter(|&end| end <= file && start >= PAGE as u64);
-        let length = length.and_then(|_| usize::try_from(run.length).ok()).ok_or(damaged("it lies outside of the store"))?;
+        let length = length
+            .and_then(|_| usize::try_from(run.length).ok())
+            .ok_or(damaged("it lies outside of the store"))?;
         let mut value = Vec::new();
         value.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { bytes: run.length })?;
         value.resize(length, 0);

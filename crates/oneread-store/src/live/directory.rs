@@ -123,7 +123,11 @@ mod tests {
                 for word in [word, u64::MAX, 0] {
                     assert_eq!(u64::from(directory.segment(word).id), reduce(word, u64::from(segments)));
                     let found = directory.find(word);
-                    assert!(found.first <= word && word <= found.last && found.segment.id == directory.segment(word).id);
+                    assert!(
+                        found.first <= word
+                            && word <= found.last
+                            && found.segment.id == directory.segment(word).id
+                    );
                 }
             }
         }
@@ -136,7 +140,8 @@ mod tests {
         for id in 1..2000u32 {
             let word = u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let found = directory.find(word);
-            let (first, middle, kept) = (found.first, found.first + (found.last - found.first) / 2 + 1, found.segment.id);
+            let (first, middle, kept) =
+                (found.first, found.first + (found.last - found.first) / 2 + 1, found.segment.id);
             directory = directory.replaced(first, vec![entry(first, kept), entry(middle, id)]);
         }
         assert_eq!((directory.len(), directory.iter().count(), old.len()), (2000, 2000, 1));

@@ -142,11 +142,15 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Begins a log in a file, over whatever is there. Its header is on the medium before anything refers to it.
-    pub(super) fn begin(file: Arc<dyn DiskFile>, store: u64, number: u64, session: u64) -> Result<Self, Error> {
+    /// Begins a log in a file, over whatever is there; its header is not safe yet.
+    pub(super) fn begin(
+        file: Arc<dyn DiskFile>,
+        store: u64,
+        number: u64,
+        session: u64,
+    ) -> Result<Self, Error> {
         let header = header(store, number, session);
         file.write_at(0, &header).map_err(Error::io("write the log"))?;
-        file.sync().map_err(Error::sync("the log"))?;
         let seed = long_at(&header, HEADER_SUM);
         Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed })
     }
@@ -167,10 +171,9 @@ impl Log {
         self.write(&mut changes.record, MARK, synced)
     }
 
-    /// Appends the record after which another log begins, and makes all of it safe.
+    /// Appends the record after which another log begins.
     pub(super) fn close(&mut self, synced: u64) -> Result<(), Error> {
-        self.write(&mut vec![0; CHANGES], END_MARK, synced)?;
-        self.file.sync().map_err(Error::sync("the log"))
+        self.write(&mut vec![0; CHANGES], END_MARK, synced)
     }
 
     fn write(&mut self, record: &mut Vec<u8>, mark: u32, synced: u64) -> Result<(), Error> {
@@ -291,9 +294,7 @@ fn safe_behind(bytes: &[u8], read: &Read) -> bool {
     let mut at = read.end as usize;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= CHANGES) {
         let mark = word_at(rest, 8);
-        if (mark == MARK || mark == END_MARK)
-            && long_at(rest, SYNCED) > read.end
-        {
+        if (mark == MARK || mark == END_MARK) && long_at(rest, SYNCED) > read.end {
             if record_at(bytes, at as u64, read.seed).is_some() {
                 return true;
             }

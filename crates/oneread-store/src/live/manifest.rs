@@ -171,7 +171,8 @@ impl Manifest {
         let mut described_slots = 0u64;
         let mut named: Vec<Named> = Vec::with_capacity(segments as usize);
         for entry in entries.chunks_exact(ENTRY) {
-            let (id, extent) = (word_at(entry, 8), Extent { slot: word_at(entry, 12), count: word_at(entry, 16) });
+            let (id, extent) =
+                (word_at(entry, 8), Extent { slot: word_at(entry, 12), count: word_at(entry, 16) });
             let described = Described { extent, checksum: long_at(entry, 24) };
             let in_base = extent.slot == IN_BASE;
             let one = Named { first: long_at(entry, 0), id, described: (!in_base).then_some(described) };
@@ -183,7 +184,10 @@ impl Manifest {
             let known = if in_base {
                 base.as_ref().is_some_and(|base| id < base.segments) && extent.count == 0
             } else {
-                extent.count > 0 && extent.count <= end && extent.slot <= end - extent.count && slots.is_used(extent)
+                extent.count > 0
+                    && extent.count <= end
+                    && extent.slot <= end - extent.count
+                    && slots.is_used(extent)
             };
             let after = named.last().map_or(one.first == 0, |last| last.first < one.first);
             if !known || !after || id >= next_id {

@@ -17,7 +17,9 @@ pub(super) fn each<K: Sync, T: Send>(keys: &[K], threads: usize, get: impl Fn(&K
         let mut found = Vec::new();
         loop {
             let start = next.fetch_add(STEP, Relaxed);
-            let Some(keys) = keys.get(start..keys.len().min(start.saturating_add(STEP))).filter(|keys| !keys.is_empty()) else {
+            let Some(keys) =
+                keys.get(start..keys.len().min(start.saturating_add(STEP))).filter(|keys| !keys.is_empty())
+            else {
                 return found;
             };
             found.push((start, keys.iter().map(&get).collect::<Vec<_>>()));
@@ -25,7 +27,8 @@ pub(super) fn each<K: Sync, T: Send>(keys: &[K], threads: usize, get: impl Fn(&K
     };
     let mut parts: Vec<_> = thread::scope(|scope| {
         // The calling thread works too; where no thread can be started, it does all.
-        let others: Vec<_> = (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+        let others: Vec<_> =
+            (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let mut parts = work();
         for other in others {
             match other.join() {

@@ -124,7 +124,8 @@ impl Merging<'_> {
         changes: impl Iterator<Item = (u64, &'a Change)>,
     ) -> Result<Option<Vec<Entry>>, Error> {
         found.segment.check()?;
-        let prepared: Vec<_> = changes.map(|(word, change)| self.prepare(word, change)).collect::<Result<_, _>>()?;
+        let prepared: Vec<_> =
+            changes.map(|(word, change)| self.prepare(word, change)).collect::<Result<_, _>>()?;
         if let Some(segments) = self.in_place(found, &prepared)? {
             return Ok(segments);
         }
@@ -193,7 +194,11 @@ impl Merging<'_> {
     }
 
     /// The inner None: nothing was to be changed. The outer: there is no room.
-    fn in_place(&mut self, found: &Found<'_>, changes: &[Prepared<'_>]) -> Result<Option<Option<Vec<Entry>>>, Error> {
+    fn in_place(
+        &mut self,
+        found: &Found<'_>,
+        changes: &[Prepared<'_>],
+    ) -> Result<Option<Option<Vec<Entry>>>, Error> {
         let segment = found.segment;
         let mut pages = Pages::new(segment, self.data, self.tools.digester);
         for change in changes {
@@ -370,7 +375,8 @@ impl Loaded {
     /// The record of a key, taken out.
     fn remove(&mut self, digest: Digest, key: &[u8]) -> Option<Vec<u8>> {
         let has_key = |at: &usize| {
-            self.records[*at].digest == digest && record::decode(self.bytes(*at)).is_some_and(|(held, _)| held.key == key)
+            self.records[*at].digest == digest
+                && record::decode(self.bytes(*at)).is_some_and(|(held, _)| held.key == key)
         };
         let at = (0..self.records.len()).find(has_key)?;
         let bytes = self.bytes(at).to_vec();

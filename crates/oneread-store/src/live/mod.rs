@@ -175,7 +175,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`create`](Self::create).
-    pub fn create_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
+    pub fn create_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
         Self::started(open::create(disk, path.as_ref(), options)?)
     }
 
@@ -191,7 +195,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
         Self::started(open::open(disk, path.as_ref(), options, Access::Write)?)
     }
 
@@ -290,7 +298,10 @@ impl Store {
     ///
     /// Threads are started for each call, which takes some ten microseconds each: worth it from a few hundred keys on that
     /// are not cached.
-    pub fn get_many<K: AsRef<[u8]> + std::marker::Sync>(&self, keys: &[K]) -> Vec<Result<Option<Vec<u8>>, Error>> {
+    pub fn get_many<K: AsRef<[u8]> + std::marker::Sync>(
+        &self,
+        keys: &[K],
+    ) -> Vec<Result<Option<Vec<u8>>, Error>> {
         many::each(keys, crate::read::file::IN_FLIGHT, |key| self.get(key.as_ref()))
     }
 

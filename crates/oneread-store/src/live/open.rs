@@ -105,7 +105,8 @@ pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) ->
 /// Writes a store's first log and manifest.
 fn begin(disk: &dyn Disk, paths: &Paths, manifest: &Manifest) -> Result<(), Error> {
     let file = disk.open(&paths.log(manifest.log), OpenMode::Create).map_err(Error::io("make the log"))?;
-    Log::begin(file, manifest.store, manifest.log, 0)?;
+    Log::begin(file.clone(), manifest.store, manifest.log, 0)?;
+    file.sync().map_err(Error::sync("the log"))?;
     disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
     let next = paths.next_manifest();
     let file = disk.open(&next, OpenMode::Create).map_err(Error::io("make the store's manifest"))?;
@@ -135,9 +136,15 @@ pub(super) fn open(
         let mode = if access == Access::Write { OpenMode::Write } else { OpenMode::Read };
         let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
         match (live_header(&*file)?, access) {
-            (Mark::Live { .. }, _) => return Err(Error::Live { what: "it is a live store without its manifest: put back the files that stood beside it" }),
+            (Mark::Live { .. }, _) => {
+                return Err(Error::Live {
+                    what: "it is a live store without its manifest: put back the files that stood beside it",
+                });
+            }
             (Mark::Torn, _) => return Err(Error::Damaged { part: "header", what: "its checksum is wrong" }),
-            (Mark::Sealed, Access::Read) => return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" }),
+            (Mark::Sealed, Access::Read) => {
+                return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" });
+            }
             (Mark::Sealed, Access::Write) => {
                 let manifest = adopt(&*file, &options)?;
                 begin(&*disk, &paths, &manifest)?;
@@ -156,7 +163,9 @@ fn take_lock(disk: &dyn Disk, paths: &Paths) -> Result<Box<dyn super::disk::Lock
 #[derive(Debug, PartialEq, Eq)]
 enum Mark {
     Sealed,
-    Live { store: u64 },
+    Live {
+        store: u64,
+    },
     /// Neither: somebody was writing it, or has damaged it.
     Torn,
 }
@@ -238,7 +247,8 @@ fn base_segments(reader: &Reading<'_>, header: &Header) -> Result<Vec<Segment>, 
             return Err(damaged("a segment has more pages than segments have, or none"));
         }
         let levels = header.shape.levels(pages);
-        let bytes: u64 = levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
+        let bytes: u64 =
+            levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
         let split = usize::try_from(bytes).ok().and_then(|bytes| filters.split_at_checked(bytes));
         let (mine, rest) = split.ok_or(damaged("there are not as many filters as pages"))?;
         filters = rest;
@@ -266,9 +276,15 @@ pub(super) struct Loaded {
 }
 
 /// Reads manifest, segments and logs.
-pub(super) fn read(disk: &dyn Disk, paths: &Paths, access: Access, lose_damaged_log: bool) -> Result<Loaded, Error> {
+pub(super) fn read(
+    disk: &dyn Disk,
+    paths: &Paths,
+    access: Access,
+    lose_damaged_log: bool,
+) -> Result<Loaded, Error> {
     let stamp = disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
-    let file = disk.open(&paths.manifest(), OpenMode::Read).map_err(Error::io("open the store's manifest"))?;
+    let file =
+        disk.open(&paths.manifest(), OpenMode::Read).map_err(Error::io("open the store's manifest"))?;
     let manifest = Manifest::decode(&whole(&*file).map_err(Error::io("read the store's manifest"))?)?;
     let mode = if access == Access::Write { OpenMode::Write } else { OpenMode::Read };
     let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
@@ -277,7 +293,8 @@ pub(super) fn read(disk: &dyn Disk, paths: &Paths, access: Access, lose_damaged_
     let (runs_at, shared) = match &manifest.base {
         None => (page, 0..0),
         Some(base) => {
-            let end = base.summary_at().ok_or(Error::Damaged { part: "manifest", what: "its store has no end" })?;
+            let end =
+                base.summary_at().ok_or(Error::Damaged { part: "manifest", what: "its store has no end" })?;
             (base.runs_at(), base.runs_at() / page - 1..end / page - 1)
         }
     };
@@ -330,7 +347,9 @@ fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
 
 /// Sees to it that the file is that of the manifest, and marked as live.
 fn mark(file: &dyn DiskFile, manifest: &Manifest, access: Access) -> Result<(), Error> {
-    let replaced = Error::Live { what: "another file has the name of this live store: put the right one back, or remove the files beside it" };
+    let replaced = Error::Live {
+        what: "another file has the name of this live store: put the right one back, or remove the files beside it",
+    };
     match live_header(file) {
         Ok(Mark::Live { store }) if store == manifest.store => return Ok(()),
         Ok(Mark::Live { .. }) | Err(Error::NotAStore) => return Err(replaced),
@@ -353,7 +372,8 @@ fn mark(file: &dyn DiskFile, manifest: &Manifest, access: Access) -> Result<(), 
     if access == Access::Read {
         return Ok(());
     }
-    file.write_at(0, &header::live(manifest.store, manifest.seed)).map_err(Error::io("write the store's header"))?;
+    file.write_at(0, &header::live(manifest.store, manifest.seed))
+        .map_err(Error::io("write the store's header"))?;
     file.sync().map_err(Error::sync("the store"))
 }
 
@@ -409,12 +429,13 @@ fn load(
     let session = Portable::random().seed();
     let (newest, root) = root_of(directory, first, second);
     let (writer, tail) = match access {
-        Access::Read => (None, Tail { file: data.file.clone(), end: Safe { log: 0, end: 0 } }),
+        Access::Read => (None, Tail { file: data.file.clone(), end: Safe { log: 0, end: 0 }, before: None }),
         Access::Write => {
             let number = root.active.log;
             let log = match newest {
                 Some(read) => {
-                    let file = disk.open(&paths.log(number), OpenMode::Write).map_err(Error::io("open the log"))?;
+                    let file =
+                        disk.open(&paths.log(number), OpenMode::Write).map_err(Error::io("open the log"))?;
                     if read.damaged {
                         // What is given up must not be found again.
                         file.truncate(read.end).map_err(Error::io("cut the log"))?;
@@ -430,12 +451,18 @@ fn load(
                         }
                         opened => opened,
                     };
-                    let log = Log::begin(file.map_err(Error::io("open the log"))?, manifest.store, number, session)?;
+                    let log = Log::begin(
+                        file.map_err(Error::io("open the log"))?,
+                        manifest.store,
+                        number,
+                        session,
+                    )?;
+                    log.file.sync().map_err(Error::sync("the log"))?;
                     disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
                     log
                 }
             };
-            let tail = Tail::of(&log);
+            let tail = Tail::new(&log, None);
             (Some(Writer { log, last_sync: Instant::now() }), tail)
         }
     };
@@ -466,6 +493,7 @@ fn load(
             held: VecDeque::new(),
             base: manifest.base,
             summary,
+            spent: None,
         }),
         round: Mutex::new(Round::default()),
         turned: Condvar::new(),
@@ -499,14 +527,19 @@ pub(super) fn root_of(
 }
 
 /// Reads while somebody may write: again, if a checkpoint came in between.
-pub(super) fn read_beside_a_writer(disk: &dyn Disk, paths: &Paths, lose_damaged_log: bool) -> Result<Loaded, Error> {
+pub(super) fn read_beside_a_writer(
+    disk: &dyn Disk,
+    paths: &Paths,
+    lose_damaged_log: bool,
+) -> Result<Loaded, Error> {
     /// Checkpoints are seconds apart, and reading takes less.
     const TRIES: u32 = 20;
     let mut last = Error::Changed;
     for _ in 0..TRIES {
         match read(disk, paths, Access::Read, lose_damaged_log) {
             Ok(loaded) => {
-                let stamp = disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
+                let stamp =
+                    disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
                 if loaded.stamp == stamp {
                     return Ok(loaded);
                 }

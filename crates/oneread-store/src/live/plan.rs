@@ -29,7 +29,8 @@ impl Plans {
     /// The bytes of a filter in each level, for pages with so many records. Deeper levels fill up before a segment is built again, so they
     /// are planned to be full.
     pub(super) fn filter_bytes(&mut self, levels: &[LevelPages; LEVELS]) -> Result<[u32; LEVELS], Error> {
-        let most = levels.iter().flat_map(LevelPages::iter).map(|(records, _)| records).max().unwrap_or(0).max(1);
+        let most =
+            levels.iter().flat_map(LevelPages::iter).map(|(records, _)| records).max().unwrap_or(0).max(1);
         let pages: u64 = levels.iter().map(LevelPages::pages).sum();
         let [first, deeper @ ..] = levels;
         let below: u64 = deeper.iter().map(LevelPages::pages).sum();

@@ -14,10 +14,10 @@ use super::segment::Segment;
 use crate::Error;
 use crate::build::group::{Entry as Record, Group};
 use crate::build::segment::{Placed, weight};
+use crate::format::PAGE;
 use crate::format::geometry::{LEVELS, Shape};
 use crate::format::page::{self, ROOM};
 use crate::format::record;
-use crate::format::PAGE;
 
 /// How full a segment is made. The rest is for records to come: about a tenth more fit, then it is built again.
 const LOAD: f64 = 0.87;
@@ -27,7 +27,11 @@ const PART: f64 = 0.85;
 
 impl Merging<'_> {
     /// The segments that take the place of one, with its changes.
-    pub(super) fn rebuild(&mut self, found: &Found<'_>, changes: &[Prepared<'_>]) -> Result<Vec<Entry>, Error> {
+    pub(super) fn rebuild(
+        &mut self,
+        found: &Found<'_>,
+        changes: &[Prepared<'_>],
+    ) -> Result<Vec<Entry>, Error> {
         let mut group = self.gather(found, changes)?;
         let total: u64 = group.entries.iter().map(weight).map(u64::from).sum();
         let pages = total as f64 / (ROOM as f64 * LOAD);
@@ -41,7 +45,9 @@ impl Merging<'_> {
             // Nothing is left to be cut: so many keys have one word that only their maker can mean it.
             return Err(Error::Crowded { records: group.entries.len() });
         }
-        let part = |record: &Record| (u128::from(word(record.digest) - found.first) / width).min(u128::from(parts - 1)) as u32;
+        let part = |record: &Record| {
+            (u128::from(word(record.digest) - found.first) / width).min(u128::from(parts - 1)) as u32
+        };
         group.entries.iter_mut().for_each(|record| record.segment = part(record));
         group.entries.sort_unstable_by_key(|record| (record.segment, record.digest));
         let mut segments = Vec::new();
@@ -89,7 +95,10 @@ impl Merging<'_> {
                     continue;
                 }
                 if !(found.first..=found.last).contains(&word(digest)) {
-                    return Err(Error::Page { page: slot.into(), what: "it has a key that belongs elsewhere" });
+                    return Err(Error::Page {
+                        page: slot.into(),
+                        what: "it has a key that belongs elsewhere",
+                    });
                 }
                 push(&mut group, digest, start);
             }

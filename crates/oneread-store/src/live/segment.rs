@@ -183,14 +183,20 @@ impl Segment {
     }
 
     /// The segment that these whole pages describe, and that should have this id, this checksum, and pages below `end`.
-    pub(super) fn decode(bytes: &[u8], id: u32, described: Described, end: u32) -> Result<Self, &'static str> {
+    pub(super) fn decode(
+        bytes: &[u8],
+        id: u32,
+        described: Described,
+        end: u32,
+    ) -> Result<Self, &'static str> {
         if bytes.len() < SLOTS || checksum(&bytes[CHECKSUM..]) != long_at(bytes, 0) {
             return Err("its checksum is wrong");
         }
         if long_at(bytes, 0) != described.checksum || word_at(bytes, ID) != id {
             return Err("it is another segment, or another version");
         }
-        let words = |at: usize| -> [u32; LEVELS] { std::array::from_fn(|level| word_at(bytes, at + 4 * level)) };
+        let words =
+            |at: usize| -> [u32; LEVELS] { std::array::from_fn(|level| word_at(bytes, at + 4 * level)) };
         let (levels, filter_bytes) = (words(PAGES), words(FILTER_BYTES));
         let pages: u64 = levels.iter().map(|&pages| u64::from(pages)).sum();
         if levels[0] == 0 || pages > u64::from(SEGMENT_PAGES) {
@@ -199,9 +205,12 @@ impl Segment {
         if filter_bytes.iter().any(|&bytes| bytes == 0 || bytes > MOST_FILTER_BYTES) {
             return Err("its filters are larger than filters are, or have no bytes");
         }
-        let filters: u64 = levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
+        let filters: u64 =
+            levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
         let length = SLOTS as u64 + 4 * pages + filters;
-        if length != u64::from(word_at(bytes, BYTES)) || length.next_multiple_of(PAGE as u64) != bytes.len() as u64 {
+        if length != u64::from(word_at(bytes, BYTES))
+            || length.next_multiple_of(PAGE as u64) != bytes.len() as u64
+        {
             return Err("it has another length than its parts");
         }
         let (slots, rest) = bytes[SLOTS..].split_at(4 * pages as usize);

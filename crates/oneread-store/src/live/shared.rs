@@ -140,6 +140,8 @@ pub(super) struct Work {
     pub(super) base: Option<Box<Header>>,
     /// Where the summary of that store is, while a segment is described by it.
     pub(super) summary: Option<Extent>,
+    /// The buffer of the last round, which nobody needs any more.
+    pub(super) spent: Option<Arc<Numbered>>,
 }
 
 /// A version that was replaced, and slots that no later one uses.
@@ -174,11 +176,13 @@ pub(super) struct Synced {
 pub(super) struct Tail {
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) end: Safe,
+    /// The log before it, which must be safe first: this one is not read if that is not whole.
+    pub(super) before: Option<Arc<dyn DiskFile>>,
 }
 
 impl Tail {
-    pub(super) fn of(log: &Log) -> Self {
-        Self { file: log.file.clone(), end: Safe { log: log.number, end: log.end } }
+    pub(super) fn new(log: &Log, before: Option<Arc<dyn DiskFile>>) -> Self {
+        Self { file: log.file.clone(), end: Safe { log: log.number, end: log.end }, before }
     }
 }
 
@@ -246,7 +250,11 @@ impl Shared {
     }
 
     /// Looks a key up: what a function makes of its value.
-    pub(super) fn get_with<T>(&self, key: &[u8], use_value: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
+    pub(super) fn get_with<T>(
+        &self,
+        key: &[u8],
+        use_value: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, Error> {
         let digest = self.digester.digest(key);
         let word = word(digest);
         let mut use_value = Some(use_value);
@@ -263,7 +271,8 @@ impl Shared {
         with_page(|buffer| {
             let mut reads = 0;
             for level in 0..LEVELS {
-                let Some(page) = segment.page(digest, level).filter(|&page| segment.passes(page, digest)) else {
+                let Some(page) = segment.page(digest, level).filter(|&page| segment.passes(page, digest))
+                else {
                     continue;
                 };
                 reads += 1;
@@ -290,7 +299,8 @@ impl Shared {
     /// Whether the manifest is another one than when the store was opened to be read, so that its slots may have been written again.
     pub(super) fn is_outdated(&self) -> Result<bool, Error> {
         let Some(stamp) = &self.stamp else { return Ok(false) };
-        let now = self.disk.stamp(&self.paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
+        let now =
+            self.disk.stamp(&self.paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
         Ok(now != stamp.load(Relaxed))
     }
 }

@@ -65,7 +65,8 @@ impl Slots {
     }
 
     pub(super) fn is_used(&self, extent: Extent) -> bool {
-        let bit = |slot: u64| self.used.get((slot / 64) as usize).is_some_and(|word| word >> (slot % 64) & 1 == 1);
+        let bit =
+            |slot: u64| self.used.get((slot / 64) as usize).is_some_and(|word| word >> (slot % 64) & 1 == 1);
         (u64::from(extent.slot)..u64::from(extent.slot) + u64::from(extent.count)).all(bit)
     }
 

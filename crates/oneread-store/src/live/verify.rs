@@ -8,10 +8,10 @@ use super::segment::{PageOf, Segment};
 use super::shared::{Shared, lock};
 use super::slots::{Extent, Slots};
 use crate::Error;
+use crate::format::PAGE;
 use crate::format::geometry::tag;
 use crate::format::page::View;
 use crate::format::record::{Run, Stored};
-use crate::format::PAGE;
 use crate::sealed::{Damage, Verification};
 
 impl Shared {
@@ -21,7 +21,12 @@ impl Shared {
             let work = lock(&self.work);
             (self.root(), work.tools.slots.clone(), work.totals, work.summary)
         };
-        let mut checking = Checking { shared: self, found: Verification::default(), seen: Slots::empty(slots.end()), bytes: [0; 2] };
+        let mut checking = Checking {
+            shared: self,
+            found: Verification::default(),
+            seen: Slots::empty(slots.end()),
+            bytes: [0; 2],
+        };
         checking.slots(summary);
         for (first, segment) in root.directory.iter() {
             let last = root.directory.find(*first).last;
@@ -66,7 +71,9 @@ impl Shared {
             let safe = if safe.log == number { safe.end } else { 0 };
             let begins = log::begins(&bytes, self.store, number);
             if !begins || log::read(&bytes, number, safe, |_, _| {}).damaged {
-                found.damage.push(Damage::Summary { what: "changes in the log that were safe cannot be read".to_owned() });
+                found.damage.push(Damage::Summary {
+                    what: "changes in the log that were safe cannot be read".to_owned(),
+                });
             }
         }
         Ok(())
@@ -87,7 +94,9 @@ impl Checking<'_> {
         for extent in extents {
             let inside = extent.slot.checked_add(extent.count).is_some_and(|end| end <= self.seen.end());
             if !inside || !self.seen.take(extent) {
-                self.found.damage.push(Damage::Summary { what: format!("slot {} is used twice", extent.slot) });
+                self.found
+                    .damage
+                    .push(Damage::Summary { what: format!("slot {} is used twice", extent.slot) });
             }
         }
     }

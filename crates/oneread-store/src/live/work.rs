@@ -1,7 +1,7 @@
 //! Bringing changes to pages, and checkpoints.
 //!
 //! # A round
-//! When the buffer is full it becomes the second one, its log is closed and synced, and another log begins. Then, segment by segment
+//! When the buffer is full it becomes the second one, its log is closed, and another log begins. When the closed one is synced, segment by segment
 //! in the order of the directory, its changes are merged into pages on slots that were free. A checkpoint at the end makes the log
 //! needless; some in between make slots free that were replaced.
 //!
@@ -19,7 +19,8 @@
 //! - *Changes may be applied twice.* Some are on pages already when the log is read; the last change of each key counts, and all changes
 //!   since the first of them are read, in order.
 //! - *A log that is cut off* ends where its first record is not whole. Records behind are not believed ([`log`](super::log)).
-//!   Under `Sync::Always` all acknowledged ones are before that.
+//!   Under `Sync::Always` all acknowledged ones are before that: a sync is for the closed log first, then for the one after it, which is read only if that is
+//!   whole.
 //!
 //! A sync that fails leaves unknown what is on the medium. Then nothing is written any more: the next to open the store reads what is there.
 
@@ -30,7 +31,7 @@ use super::buffer::Buffer;
 use super::directory::Entry;
 use super::disk::OpenMode;
 use super::log::Log;
-use super::manifest::{Manifest, Named, Safe};
+use super::manifest::{Manifest, Named};
 use super::merge::{Merged, merge};
 use super::options::Sync;
 use super::shared::{Numbered, Retired, Root, Shared, Tail, Work, lock};
@@ -54,6 +55,7 @@ impl Shared {
     pub(super) fn step(&self) -> Result<Left, Error> {
         self.check()?;
         let mut work = lock(&self.work);
+        work.spent = None;
         let done = self.note(self.step_with(&mut work));
         let mut round = lock(&self.round);
         let left = match done {
@@ -74,6 +76,7 @@ impl Shared {
         work.release();
         let root = self.root();
         let Some(frozen) = &root.frozen else { return Ok((0, Left::None)) };
+        self.make_frozen_safe()?;
         let buffer = frozen.read();
         let next = lock(&self.round).next;
         let first = u64::try_from(next).ok().and_then(|next| buffer.first_from(next));
@@ -81,18 +84,25 @@ impl Shared {
             // All are on pages.
             self.checkpoint(work, &root, root.active.log)?;
             self.replace_root(|root| Root { frozen: None, ..root.clone() });
+            work.spent = root.frozen.clone();
             return Ok((0, Left::None));
         };
         let found = root.directory.find(first);
-        let merged = merge(&mut work.tools, &self.data, &found, buffer.range(found.first..=found.last))?;
+        // A small store has a buffer full of changes for one segment: they come in parts, so that this step is not much more than another.
+        let most = work.tools.segment_pages as usize * PAGE;
+        let last = buffer.last_of(first..=found.last, most);
+        let merged = merge(&mut work.tools, &self.data, &found, buffer.range(first..=last))?;
         let Merged { segments, freed, delta } = merged;
         if let Some(segments) = segments {
             delta.apply(&mut work.totals);
             let start = found.first;
-            self.replace_root(|root| Root { directory: root.directory.replaced(start, segments), ..root.clone() });
+            self.replace_root(|root| Root {
+                directory: root.directory.replaced(start, segments),
+                ..root.clone()
+            });
             work.retired.push(Retired { version: Some(found.segment.clone()), slots: freed });
         }
-        let next = u128::from(found.last) + 1;
+        let next = u128::from(last) + 1;
         let log = frozen.log;
         drop(buffer);
         drop(root);
@@ -104,6 +114,14 @@ impl Shared {
             self.checkpoint(work, &root, log)?;
         }
         Ok((next, Left::Some))
+    }
+
+    /// Sees to it that the log whose changes come to pages is on the medium to its end.
+    fn make_frozen_safe(&self) -> Result<(), Error> {
+        let synced = lock(&self.synced);
+        let end = synced.tail.before.as_ref().map(|_| synced.tail.end);
+        drop(synced);
+        end.map_or(Ok(()), |end| self.sync_to(end))
     }
 
     /// Makes what is on pages safe, with the changes of logs from `log` on still to be applied.
@@ -125,11 +143,8 @@ impl Shared {
         for &extent in work.retired.iter().chain(&work.held).flat_map(|retired| &retired.slots) {
             slots.free_if_used(extent);
         }
-        let named = |(first, segment): &Entry| Named {
-            first: *first,
-            id: segment.id,
-            described: segment.described,
-        };
+        let named =
+            |(first, segment): &Entry| Named { first: *first, id: segment.id, described: segment.described };
         Manifest {
             store: self.store,
             seed: self.seed,
@@ -152,7 +167,9 @@ impl Shared {
         let file = self.disk.open(&next, OpenMode::Create).map_err(Error::io("make the store's manifest"))?;
         file.write_at(0, &manifest.encode()).map_err(Error::io("write the store's manifest"))?;
         file.sync().map_err(Error::sync("the store's manifest"))?;
-        self.disk.rename(&next, &self.paths.manifest()).map_err(Error::io("give the store's manifest its name"))?;
+        self.disk
+            .rename(&next, &self.paths.manifest())
+            .map_err(Error::io("give the store's manifest its name"))?;
         self.disk.sync_folder(&self.paths.folder).map_err(Error::sync("the store's folder"))
     }
 
@@ -162,12 +179,8 @@ impl Shared {
         let number = log.number + 1;
         let next = self.begin_log(number, session)?;
         log.close(if safe.log == log.number { safe.end } else { 0 })?;
-        *log = next;
-        {
-            let mut synced = lock(&self.synced);
-            synced.safe = Safe { log: number, end: log.end };
-            synced.tail = Tail::of(log);
-        }
+        let old = std::mem::replace(log, next);
+        lock(&self.synced).tail = Tail::new(log, Some(old.file));
         lock(&self.round).next = 0;
         self.replace_root(|root| Root {
             active: Numbered::new(number, Buffer::default()),
@@ -195,6 +208,20 @@ impl Shared {
         Log::begin(file, self.store, number, session)
     }
 
+    /// Lets the buffer of the last round go when nobody else has it: that takes time, which those who read and write should not pay with.
+    fn bury(&self) {
+        /// Lookups are shorter; whoever has it for longer, as a snapshot, pays.
+        const PATIENCE: u32 = 50;
+        let spent = lock(&self.work).spent.take();
+        let Some(spent) = spent else { return };
+        for _ in 0..PATIENCE {
+            if Arc::strong_count(&spent) == 1 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// What the thread of its own does: steps while there is something to do, and syncs when it is time.
     pub(super) fn work_until_stopped(self: &Arc<Self>) {
         /// How long to wait before what failed is tried again.
@@ -213,7 +240,11 @@ impl Shared {
                 if self.root().frozen.is_some() && self.failed.get().is_none() {
                     drop(round);
                     match self.step() {
-                        Ok(_) => None,
+                        Ok(Left::Some) => None,
+                        Ok(Left::None) => {
+                            self.bury();
+                            None
+                        }
                         Err(error) => {
                             lock(&self.round).error = Some(error);
                             self.turned.notify_all();

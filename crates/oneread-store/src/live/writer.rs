@@ -8,7 +8,7 @@ use super::directory::word;
 use super::log::Changes;
 use super::manifest::Safe;
 use super::options::Sync;
-use super::shared::{Shared, Tail, Writer, lock};
+use super::shared::{Shared, Writer, lock};
 use super::work::Left;
 use crate::Error;
 
@@ -30,9 +30,8 @@ impl Shared {
         let safe = lock(&self.synced).safe;
         let known = if safe.log == writer.log.number { safe.end } else { 0 };
         writer.log.append(changes, known)?;
-        let tail = Tail::of(&writer.log);
-        let end = tail.end;
-        lock(&self.synced).tail = tail;
+        let end = Safe { log: writer.log.number, end: writer.log.end };
+        lock(&self.synced).tail.end = end;
         let root = self.root();
         let mut buffer = root.active.write();
         changes.each(|key, value| buffer.set(word(self.digester.digest(key)), key, value));
@@ -106,11 +105,17 @@ impl Shared {
         synced.busy = true;
         let tail = synced.tail.clone();
         drop(synced);
-        let done = self.note(tail.file.sync().map_err(Error::sync("the log")));
+        let files = tail.before.iter().chain([&tail.file]);
+        let done = files.map(|file| file.sync()).collect::<std::io::Result<()>>();
+        let done = self.note(done.map_err(Error::sync("the log")));
         let mut synced = lock(&self.synced);
         synced.busy = false;
-        if done.is_ok() && synced.safe.log == tail.end.log {
-            synced.safe.end = synced.safe.end.max(tail.end.end);
+        if done.is_ok() {
+            // Others may have gone on meanwhile, even to another log.
+            synced.safe = tail.end;
+            if synced.tail.end.log == tail.end.log {
+                synced.tail.before = None;
+            }
         }
         drop(synced);
         self.woken.notify_all();

@@ -65,7 +65,10 @@ fn check(disk: &Simulated, oracle: &mut Oracle, options: &StoreOptions) {
         let again = left.crashed(&mut oracle.random);
         let store = open(again.arc(), options.clone()).unwrap();
         let after = counted(&store) - number;
-        assert!(after >= safe && contents(&store) == models[after], "{after} after a second crash, {safe} were safe");
+        assert!(
+            after >= safe && contents(&store) == models[after],
+            "{after} after a second crash, {safe} were safe"
+        );
         assert!(store.verify().unwrap().is_whole());
     }
 }
@@ -151,8 +154,9 @@ fn nothing_acknowledged_is_lost_whenever_it_crashes() {
 #[test]
 #[ignore = "takes four minutes: thousands of workloads"]
 fn nothing_acknowledged_is_lost_in_thousands_of_workloads() {
-    let threads: Vec<_> =
-        (0..4).map(|part| std::thread::spawn(move || some(1000 * (part + 1)..1000 * (part + 1) + 750, 60))).collect();
+    let threads: Vec<_> = (0..4)
+        .map(|part| std::thread::spawn(move || some(1000 * (part + 1)..1000 * (part + 1) + 750, 60)))
+        .collect();
     let crashes: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
     println!("{crashes} crashes");
 }

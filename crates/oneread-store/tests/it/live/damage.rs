@@ -103,7 +103,10 @@ fn cut(step: usize) {
             if name == PATH {
                 let Ok(store) = open(copy.arc(), small()) else { continue };
                 for (key, value) in models.last().unwrap() {
-                    assert!(store.get(key).map_or(true, |found| found.as_ref() == Some(value)), "{what}: a wrong value");
+                    assert!(
+                        store.get(key).map_or(true, |found| found.as_ref() == Some(value)),
+                        "{what}: a wrong value"
+                    );
                 }
                 drop(store);
                 continue;

@@ -62,7 +62,10 @@ fn compare(operations: u64, keys: u64, options: &StoreOptions) {
     store.checkpoint().unwrap();
     let stats = store.stats();
     assert_eq!((stats.items, stats.buffered), (map.len() as u64, 0));
-    assert_eq!(stats.key_bytes + stats.value_bytes, map.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum());
+    assert_eq!(
+        stats.key_bytes + stats.value_bytes,
+        map.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum()
+    );
 }
 
 fn options() -> StoreOptions {

@@ -38,7 +38,8 @@ fn stress(changes: u64) {
                     assert!(!value.is_empty());
                     looked.fetch_add(1, Relaxed);
                     if number == 1 && below(&mut random, 500) == 0 {
-                        let always = store.iter().map(Result::unwrap).filter(|(key, _)| key.len() == 8).count();
+                        let always =
+                            store.iter().map(Result::unwrap).filter(|(key, _)| key.len() == 8).count();
                         assert_eq!(always as u64, ALWAYS);
                     }
                 }
