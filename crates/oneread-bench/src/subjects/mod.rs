@@ -34,5 +34,6 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(tables::Tables),
         Box::new(summaries::Summaries),
         Box::new(store::Store),
+        Box::new(store::LiveStore),
     ]
 }

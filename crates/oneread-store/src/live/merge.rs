@@ -308,7 +308,7 @@ impl<'a> Pages<'a> {
     fn used(&self) -> u64 {
         let mut used = self.segment.used;
         for page in self.loaded.iter().flatten() {
-            used = (used + page.used as u64).saturating_sub(page.used_before as u64);
+            used = used.saturating_add(page.used as u64).saturating_sub(page.used_before as u64);
         }
         used
     }

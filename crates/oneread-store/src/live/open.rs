@@ -380,6 +380,13 @@ fn mark(file: &dyn DiskFile, manifest: &Manifest, access: Access) -> Result<(), 
 /// The directory, with a damaged segment where a description cannot be read.
 fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
     let in_base = manifest.segments.iter().any(|named| named.described.is_none());
+    // No memory is taken for what the file cannot have.
+    let length = data.file.len().map_err(Error::io("read the store's length"))?;
+    if let Some(base) = manifest.base.as_ref().filter(|_| in_base)
+        && base.store_bytes().is_none_or(|bytes| bytes > length)
+    {
+        return Err(Error::Damaged { part: "summary", what: "the file ends before it" });
+    }
     let mut base: Vec<Option<Segment>> = match manifest.base.as_ref().filter(|_| in_base) {
         Some(header) => base_segments(&Reading(&*data.file), header)?.into_iter().map(Some).collect(),
         None => Vec::new(),
@@ -393,16 +400,15 @@ fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
                 let segment = base.get_mut(id as usize).and_then(Option::take);
                 segment.ok_or(Error::Damaged { part: "manifest", what: "it names a segment twice" })?
             }
+            Some(described) if !described.extent.ends_within(length) => {
+                Segment::damaged(id, described, "the file ends before it")
+            }
             Some(described) => {
                 bytes.resize(described.extent.count as usize * PAGE, 0);
-                match data.file.read_at(slot_at(described.extent.slot), &mut bytes) {
-                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                        Segment::damaged(id, described, "the file ends before it")
-                    }
-                    Err(error) => return Err(Error::io("read the store's segments")(error)),
-                    Ok(()) => Segment::decode(&bytes, id, described, end)
-                        .unwrap_or_else(|what| Segment::damaged(id, described, what)),
-                }
+                let read = data.file.read_at(slot_at(described.extent.slot), &mut bytes);
+                read.map_err(Error::io("read the store's segments"))?;
+                let decoded = Segment::decode(&bytes, id, described, end);
+                decoded.unwrap_or_else(|what| Segment::damaged(id, described, what))
             }
         };
         entries.push((first, Arc::new(segment)));

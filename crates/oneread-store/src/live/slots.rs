@@ -20,6 +20,11 @@ impl Extent {
     pub(super) const fn one(slot: u32) -> Self {
         Self { slot, count: 1 }
     }
+
+    /// Whether a file of so many bytes has them all.
+    pub(super) const fn ends_within(self, bytes: u64) -> bool {
+        slot_at(self.slot) + self.count as u64 * PAGE as u64 <= bytes
+    }
 }
 
 /// Where a slot begins.

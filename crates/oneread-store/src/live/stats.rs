@@ -79,10 +79,10 @@ impl Counters {
 impl Shared {
     pub(super) fn stats(&self) -> StoreStats {
         let root = self.root();
-        let (mut pages, mut used) = (0, 0);
+        let (mut pages, mut used) = (0, 0u64);
         for (_, segment) in root.directory.iter() {
             pages += u64::from(segment.pages());
-            used += segment.used;
+            used = used.saturating_add(segment.used);
         }
         let (mut buffered, mut buffered_bytes) = (0, 0);
         for buffer in std::iter::once(&root.active).chain(&root.frozen) {

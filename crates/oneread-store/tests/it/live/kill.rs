@@ -36,7 +36,8 @@ fn child() {
     loop {
         last += 1;
         store.batch(&mut batch(last, &mut Model::new())).unwrap();
-        writeln!(out, "acknowledged {last}").unwrap();
+        // At once, so that it is whole or not there.
+        out.write_all(format!("acknowledged {last}\n").as_bytes()).unwrap();
     }
 }
 

@@ -4,6 +4,7 @@ mod adopt;
 mod crash;
 mod damage;
 mod disk;
+mod hostile;
 mod kill;
 mod model;
 mod threads;
