@@ -438,6 +438,14 @@ fn load(
         Access::Read => (None, Tail { file: data.file.clone(), end: Safe { log: 0, end: 0 }, before: None }),
         Access::Write => {
             let number = root.active.log;
+            // A process that was killed may have left to the system what it had done last: the name of the manifest, and the end of
+            // logs. Whatever is built on them comes after they are safe.
+            disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
+            if let Some(frozen) = &root.frozen {
+                let file =
+                    disk.open(&paths.log(frozen.log), OpenMode::Write).map_err(Error::io("open the log"))?;
+                file.sync().map_err(Error::sync("the log"))?;
+            }
             let log = match newest {
                 Some(read) => {
                     let file =
@@ -446,7 +454,6 @@ fn load(
                         // What is given up must not be found again.
                         file.truncate(read.end).map_err(Error::io("cut the log"))?;
                     }
-                    // What a crash has left unsynced is made safe before anybody builds on it.
                     file.sync().map_err(Error::sync("the log"))?;
                     Log::resume(file, &read, session)
                 }

@@ -22,6 +22,9 @@
 //!   Under `Sync::Always` all acknowledged ones are before that: a sync is for the closed log first, then for the one after it, which is read only if that is
 //!   whole.
 //!
+//! A process that is killed leaves to the system what it did not sync, and the next one sees it. So opening a store syncs its folder and its logs before anything is built
+//! on them.
+//!
 //! A sync that fails leaves unknown what is on the medium. Then nothing is written any more: the next to open the store reads what is there.
 
 use std::sync::{Arc, PoisonError};
@@ -223,7 +226,18 @@ impl Shared {
     }
 
     /// What the thread of its own does: steps while there is something to do, and syncs when it is time.
-    pub(super) fn work_until_stopped(self: &Arc<Self>) {
+    pub(super) fn work_until_stopped(&self) {
+        /// Whoever waits for a thread that is gone would wait for ever.
+        struct Told<'a>(&'a Shared);
+        impl Drop for Told<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    _ = self.0.failed.set("the work of the store's own thread");
+                    self.0.turned.notify_all();
+                }
+            }
+        }
+        let _told = Told(self);
         /// How long to wait before what failed is tried again.
         const AGAIN: Duration = Duration::from_millis(50);
         let interval = match self.options.sync {
@@ -280,8 +294,9 @@ impl Work {
 
     /// Frees the slots of versions that nobody holds.
     fn release(&mut self) {
-        while let Some(first) = self.held.front()
-            && first.version.as_ref().is_none_or(|version| Arc::strong_count(version) == 1)
+        // By `get_mut`, after which all that the last reader did with it has been done.
+        while let Some(first) = self.held.front_mut()
+            && first.version.as_mut().is_none_or(|version| Arc::get_mut(version).is_some())
         {
             let slots = self.held.pop_front().map(|retired| retired.slots);
             slots.into_iter().flatten().for_each(|extent| self.tools.slots.free_if_used(extent));

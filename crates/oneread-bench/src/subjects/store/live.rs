@@ -201,7 +201,8 @@ impl Changing for Lmdb {
     }
 
     fn has(&self, key: &Key) -> Result<bool> {
-        Ok(self.database.get(&self.env.read_txn()?, key)?.is_some())
+        let transaction = self.env.read_txn()?;
+        Ok(self.database.get(&transaction, key)?.is_some())
     }
 }
 

@@ -163,6 +163,19 @@ impl Simulated {
         Self(Arc::new(Inner { state: Mutex::new(state), hook: Mutex::new(None) }))
     }
 
+    /// What a killed process leaves: all that it wrote, safe or not.
+    pub(crate) fn killed(&self) -> Self {
+        let state = self.0.state.lock().unwrap();
+        let state = State {
+            files: state.files.clone(),
+            names: state.names.clone(),
+            safe_names: state.safe_names.clone(),
+            namings: state.namings.clone(),
+            ..State::default()
+        };
+        Self(Arc::new(Inner { state: Mutex::new(state), hook: Mutex::new(None) }))
+    }
+
     /// The bytes of a file.
     pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let state = self.0.state.lock().unwrap();

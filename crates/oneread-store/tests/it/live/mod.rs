@@ -1,6 +1,7 @@
 //! The live store against models, crashes, full disks, damage, threads and signals.
 
 mod adopt;
+mod churn;
 mod crash;
 mod damage;
 mod disk;
