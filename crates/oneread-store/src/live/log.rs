@@ -15,7 +15,9 @@
 //! 1. A record is read only if its checksum is right (with its position, and the checksum of the log's header), and if it names the checksum of
 //!    the record before as `previous`. So reading ends at the first record that a crash has torn or lost, and nothing that lies behind it
 //!    can come back later: the record that will be written in its place names another `session`, hence has another checksum.
-//! 2. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
+//! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and loses the next header, what lies in the file of the next log, from before
+//!    another crash, is not taken for it.
+//! 3. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
 //!    although one behind it says that it was safe is damage, and not a crash.
 
 use std::sync::Arc;
@@ -110,8 +112,11 @@ impl Changes {
     }
 }
 
+/// A key, its value if it is not deleted, and what follows.
+type ChangeAndRest<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
+
 /// The change that the bytes begin with, and the rest.
-fn next_change(bytes: &[u8]) -> Option<(&[u8], Option<&[u8]>, &[u8])> {
+fn next_change(bytes: &[u8]) -> Option<ChangeAndRest<'_>> {
     let (length, mut rest) = bytes.split_at_checked(2)?;
     let length = short_at(length, 0);
     let mut value_bytes = None;
@@ -155,6 +160,11 @@ impl Log {
         Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed })
     }
 
+    /// The same, whose records are those of another session.
+    pub(super) fn with_session(self, session: u64) -> Self {
+        Self { session, ..self }
+    }
+
     /// Goes on with a log that was read.
     pub(super) fn resume(file: Arc<dyn DiskFile>, read: &Read, session: u64) -> Self {
         let &Read { number, seed, end, previous, .. } = read;
@@ -171,9 +181,11 @@ impl Log {
         self.write(&mut changes.record, MARK, synced)
     }
 
-    /// Appends the record after which another log begins.
-    pub(super) fn close(&mut self, synced: u64) -> Result<(), Error> {
-        self.write(&mut vec![0; CHANGES], END_MARK, synced)
+    /// Appends the record after which another log begins, whose header has this session.
+    pub(super) fn close(&mut self, next: u64, synced: u64) -> Result<(), Error> {
+        let mut record = vec![0; CHANGES];
+        record.extend_from_slice(&next.to_le_bytes());
+        self.write(&mut record, END_MARK, synced)
     }
 
     fn write(&mut self, record: &mut Vec<u8>, mark: u32, synced: u64) -> Result<(), Error> {
@@ -223,8 +235,8 @@ pub(super) struct Read {
     /// Behind the last record that could be read.
     pub(super) end: u64,
     previous: u64,
-    /// Whether another log follows.
-    pub(super) closed: bool,
+    /// If another log follows, the session in its header.
+    pub(super) next: Option<u64>,
     /// Records that were safe and cannot be read.
     pub(super) damaged: bool,
 }
@@ -232,13 +244,13 @@ pub(super) struct Read {
 impl Read {
     /// Of a log that is not there.
     pub(super) const fn nothing(number: u64) -> Self {
-        Self { number, seed: 0, end: 0, previous: 0, closed: false, damaged: true }
+        Self { number, seed: 0, end: 0, previous: 0, next: None, damaged: true }
     }
 }
 
-/// Whether these bytes begin as the log of this number does.
-pub(super) fn begins(bytes: &[u8], store: u64, number: u64) -> bool {
-    let expected = |found: &[u8]| header(store, number, long_at(found, HEADER_SESSION));
+/// Whether these bytes begin as the log of this number does, and of this session if it is known.
+pub(super) fn begins(bytes: &[u8], store: u64, number: u64, session: Option<u64>) -> bool {
+    let expected = |found: &[u8]| header(store, number, session.unwrap_or(long_at(found, HEADER_SESSION)));
     bytes.get(..HEADER).is_some_and(|found| found == expected(found))
 }
 
@@ -250,12 +262,17 @@ pub(super) fn read(
     mut change: impl FnMut(&[u8], Option<&[u8]>),
 ) -> Read {
     let seed = long_at(bytes, HEADER_SUM);
-    let mut read = Read { number, seed, end: HEADER as u64, previous: seed, closed: false, damaged: false };
+    let mut read = Read { number, seed, end: HEADER as u64, previous: seed, next: None, damaged: false };
     while let Some((record, mark)) = record_at(bytes, read.end, seed) {
         if long_at(record, PREVIOUS) != read.previous {
             break;
         }
         let mut rest = &record[CHANGES..];
+        if mark == END_MARK {
+            read.next = Some(long_at(rest, 0));
+            read.end += record.len() as u64;
+            break;
+        }
         while let Some((key, value, after)) = next_change(rest) {
             change(key, value);
             rest = after;
@@ -267,12 +284,8 @@ pub(super) fn read(
         }
         read.previous = long_at(record, 0);
         read.end += record.len().next_multiple_of(ALIGN) as u64;
-        if mark == END_MARK {
-            read.closed = true;
-            break;
-        }
     }
-    read.damaged |= read.end < safe || (!read.closed && safe_behind(bytes, &read));
+    read.damaged |= read.end < safe || (read.next.is_none() && safe_behind(bytes, &read));
     read
 }
 
@@ -282,7 +295,7 @@ fn record_at(bytes: &[u8], at: u64, seed: u64) -> Option<(&[u8], u32)> {
     let mark = word_at(rest.get(..CHANGES)?, 8);
     let length = word_at(rest, LENGTH) as usize;
     let record = rest.get(..length).filter(|record| record.len() >= CHANGES)?;
-    let known = mark == MARK || (mark == END_MARK && length == CHANGES);
+    let known = mark == MARK || (mark == END_MARK && length == CHANGES + 8);
     (known && record_sum(&record[8..], seed, at) == long_at(record, 0)).then_some((record, mark))
 }
 

@@ -34,6 +34,9 @@ const FIELDS: usize = 160;
 const ENTRY: usize = 32;
 const CHECKSUM: usize = 8;
 
+/// Checkpoints and logs have smaller numbers, however many there are.
+const MOST_NUMBER: u64 = 1 << 62;
+
 /// In place of a slot: described by the summary of the sealed store.
 const IN_BASE: u32 = u32::MAX;
 
@@ -213,7 +216,9 @@ impl Manifest {
             segments: named,
             slots,
         };
-        let sensible = super::options::sensible(manifest.miss_rate, manifest.segment_pages);
+        let sensible = super::options::sensible(manifest.miss_rate, manifest.segment_pages)
+            && manifest.number < MOST_NUMBER
+            && manifest.log < MOST_NUMBER;
         if manifest.segments.is_empty() || !sensible || manifest.safe.end < log::HEADER as u64 {
             return Err(damaged("it has no segments, or settings that cannot be"));
         }

@@ -302,13 +302,13 @@ pub(super) fn read(
     let directory = segments(&data, &manifest)?;
 
     let digester = Portable::with_seed(manifest.seed);
-    let read_log = |number: u64| -> Result<Option<(log::Read, Buffer)>, Error> {
+    let read_log = |number: u64, session: Option<u64>| -> Result<Option<(log::Read, Buffer)>, Error> {
         let file = match disk.open(&paths.log(number), OpenMode::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(Error::io("open the log"))?,
         };
         let bytes = whole(&*file).map_err(Error::io("read the log"))?;
-        if !log::begins(&bytes, manifest.store, number) {
+        if !log::begins(&bytes, manifest.store, number, session) {
             return Ok(None);
         }
         let mut buffer = Buffer::default();
@@ -322,12 +322,15 @@ pub(super) fn read(
         Ok(Some((read, buffer)))
     };
     let damaged = Error::Damaged { part: "log", what: "it is not the one that the manifest names" };
-    let first = match read_log(manifest.log)? {
+    let first = match read_log(manifest.log, None)? {
         Some(first) => first,
         None if lose_damaged_log => (log::Read::nothing(manifest.log), Buffer::default()),
         None => return Err(damaged),
     };
-    let second = if first.0.closed { read_log(manifest.log + 1)? } else { None };
+    let second = match first.0.next {
+        Some(session) => read_log(manifest.log + 1, Some(session))?,
+        None => None,
+    };
     // Whatever was safe in the second log is behind a first one that is whole.
     if second.is_none() && manifest.safe.log > manifest.log && !lose_damaged_log {
         return Err(damaged);
@@ -433,6 +436,7 @@ fn load(
     let in_base = manifest.segments.iter().any(|named| named.described.is_none());
     let summary = manifest.base.as_ref().filter(|_| in_base).and_then(|base| summary_slots(base));
     let session = Portable::random().seed();
+    let next_session = first.0.next;
     let (newest, root) = root_of(directory, first, second);
     let (writer, tail) = match access {
         Access::Read => (None, Tail { file: data.file.clone(), end: Safe { log: 0, end: 0 }, before: None }),
@@ -458,20 +462,13 @@ fn load(
                     Log::resume(file, &read, session)
                 }
                 None => {
-                    let file = match disk.open(&paths.log(number), OpenMode::Write) {
-                        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                            disk.open(&paths.log(number), OpenMode::Create)
-                        }
-                        opened => opened,
-                    };
-                    let log = Log::begin(
-                        file.map_err(Error::io("open the log"))?,
-                        manifest.store,
-                        number,
-                        session,
-                    )?;
+                    // As the end of the log before names it; and emptied, so that nothing follows that was written under that name.
+                    let file =
+                        disk.open(&paths.log(number), OpenMode::Create).map_err(Error::io("open the log"))?;
+                    let log = Log::begin(file, manifest.store, number, next_session.unwrap_or(session))?;
                     log.file.sync().map_err(Error::sync("the log"))?;
                     disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
+                    let log = log.with_session(session);
                     log
                 }
             };
@@ -528,7 +525,7 @@ pub(super) fn root_of(
     let (read, buffer) = first;
     let number = read.number;
     let numbered = Numbered::new(number, buffer);
-    if !read.closed {
+    if read.next.is_none() {
         let begun = read.end > 0;
         return (begun.then_some(read), Root { active: numbered, frozen: None, directory });
     }

@@ -115,7 +115,7 @@ impl StoreOptions {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        if !(self.miss_rate >= LEAST_RATE && self.miss_rate <= 3.0) {
+        if !RATES.contains(&self.miss_rate) {
             return Err(Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" });
         }
         if !sensible(self.miss_rate, self.segment_pages) {
@@ -129,11 +129,12 @@ impl StoreOptions {
     }
 }
 
-const LEAST_RATE: f64 = 1e-8;
+/// Those that filters can be planned for.
+const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
 
 /// Whether a store can have been made with these.
 pub(super) fn sensible(miss_rate: f64, segment_pages: u32) -> bool {
-    miss_rate >= LEAST_RATE && miss_rate <= 3.0 && (2..=4096).contains(&segment_pages)
+    RATES.contains(&miss_rate) && (2..=4096).contains(&segment_pages)
 }
 
 impl Default for StoreOptions {

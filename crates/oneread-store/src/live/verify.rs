@@ -69,7 +69,7 @@ impl Shared {
             file.read_at(0, &mut bytes).map_err(Error::io("read the log"))?;
             let safe = lock(&self.synced).safe;
             let safe = if safe.log == number { safe.end } else { 0 };
-            let begins = log::begins(&bytes, self.store, number);
+            let begins = log::begins(&bytes, self.store, number, None);
             if !begins || log::read(&bytes, number, safe, |_, _| {}).damaged {
                 found.damage.push(Damage::Summary {
                     what: "changes in the log that were safe cannot be read".to_owned(),

@@ -181,7 +181,7 @@ impl Shared {
         let safe = lock(&self.synced).safe;
         let number = log.number + 1;
         let next = self.begin_log(number, session)?;
-        log.close(if safe.log == log.number { safe.end } else { 0 })?;
+        log.close(session, if safe.log == log.number { safe.end } else { 0 })?;
         let old = std::mem::replace(log, next);
         lock(&self.synced).tail = Tail::new(log, Some(old.file));
         lock(&self.round).next = 0;

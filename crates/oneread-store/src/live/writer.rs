@@ -105,8 +105,7 @@ impl Shared {
         synced.busy = true;
         let tail = synced.tail.clone();
         drop(synced);
-        let files = tail.before.iter().chain([&tail.file]);
-        let done = files.map(|file| file.sync()).collect::<std::io::Result<()>>();
+        let done = tail.before.iter().chain([&tail.file]).try_for_each(|file| file.sync());
         let done = self.note(done.map_err(Error::sync("the log")));
         let mut synced = lock(&self.synced);
         synced.busy = false;

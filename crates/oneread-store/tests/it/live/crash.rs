@@ -20,6 +20,7 @@ struct Oracle {
     /// Batches are safe when they are acknowledged.
     always: bool,
     crashes: u64,
+    seed: u64,
     random: Pcg64Mcg,
 }
 
@@ -35,7 +36,7 @@ fn check(disk: &Simulated, oracle: &mut Oracle, options: &StoreOptions) {
     let store = match opened {
         Ok(store) => store,
         Err(_) if !oracle.created => return,
-        Err(error) => panic!("cannot open after a crash: {error}"),
+        Err(error) => panic!("seed {}: cannot open after a crash: {error}", oracle.seed),
     };
     let number = counted(&store);
     assert!((oracle.safe..oracle.models.len()).contains(&number), "{number} is not among {}..", oracle.safe);
@@ -67,9 +68,10 @@ fn check(disk: &Simulated, oracle: &mut Oracle, options: &StoreOptions) {
         let again = left.crashed(&mut oracle.random);
         let store = open(again.arc(), options.clone()).unwrap();
         let after = counted(&store) - number;
+        let seed = oracle.seed;
         assert!(
             after >= safe && contents(&store) == models[after],
-            "{after} after a second crash, {safe} were safe"
+            "seed {seed}: {after} after a second crash, {safe} were safe"
         );
         assert!(store.verify().unwrap().is_whole());
     }
@@ -89,6 +91,7 @@ fn run(seed: u64, batches: u64, options: &StoreOptions, always: bool) -> u64 {
         created: false,
         always,
         crashes: 0,
+        seed,
         random: random(seed ^ 0xdead),
     }));
     let (mine, its_options) = (oracle.clone(), options.clone());
@@ -131,8 +134,7 @@ fn run(seed: u64, batches: u64, options: &StoreOptions, always: bool) -> u64 {
     drop(store);
     disk.remove_hook();
     assert_same(&open(disk.arc(), options.clone()).unwrap(), &model);
-    let crashes = oracle.lock().unwrap().crashes;
-    crashes
+    oracle.lock().unwrap().crashes
 }
 
 fn some(seeds: std::ops::Range<u64>, batches: u64) -> u64 {
