@@ -8,7 +8,7 @@ use oneread_store::{Error, Sealed, Store};
 use super::{explained, opened, reader};
 
 pub(super) enum Any {
-    Sealed(Sealed),
+    Sealed(Box<Sealed>),
     Live(Store),
 }
 
@@ -19,7 +19,7 @@ impl Any {
     /// Opens the store in a file, also while another process writes to it. Errors name it.
     pub(super) fn open(path: &Path) -> Result<Self> {
         opened(path, || match Sealed::open_in(reader(path)?) {
-            Ok(store) => Ok(Self::Sealed(store)),
+            Ok(store) => Ok(Self::Sealed(Box::new(store))),
             Err(Error::Live { .. }) => Ok(Self::Live(Store::open_read_only(path).map_err(explained)?)),
             Err(error) => Err(explained(error)),
         })

@@ -468,8 +468,7 @@ fn load(
                     let log = Log::begin(file, manifest.store, number, next_session.unwrap_or(session))?;
                     log.file.sync().map_err(Error::sync("the log"))?;
                     disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
-                    let log = log.with_session(session);
-                    log
+                    log.with_session(session)
                 }
             };
             let tail = Tail::new(&log, None);
