@@ -463,7 +463,7 @@ impl Subject for LiveStore {
     }
 
     fn run(&self, bench: &mut Bench) -> Result<()> {
-        let count: u64 = if bench.effort().quick { 300_000 } else { 5_000_000 };
+        let count: u64 = if bench.effort().quick { 100_000 } else { 5_000_000 };
         let parent = super::folder(count * PAIR)?;
         let mut all = Vec::new();
         for number in 0..4 {
