@@ -31,13 +31,19 @@ struct Args {
     /// Where the tables are written, as Markdown and as JSON.
     #[arg(long, value_name = "DIR", default_value = "target/bench")]
     out: PathBuf,
+    /// Of `store`, the one that changes.
+    #[arg(long)]
+    live: bool,
     /// Lists the subjects.
     #[arg(long)]
     list: bool,
 }
 
 fn main() -> Result<()> {
-    let args = Args::parse();
+    let mut args = Args::parse();
+    if args.live {
+        args.subjects.iter_mut().filter(|name| *name == "store").for_each(|name| name.push_str("-live"));
+    }
     let all = subjects::all();
     if args.list {
         for subject in &all {

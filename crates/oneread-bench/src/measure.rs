@@ -37,6 +37,11 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// So many operations in a time that somebody took.
+    pub(crate) fn new(operations: u64, elapsed: Duration) -> Self {
+        Self { operations, elapsed }
+    }
+
     pub(crate) fn elapsed(&self) -> Duration {
         self.elapsed
     }

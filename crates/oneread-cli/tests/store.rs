@@ -696,3 +696,62 @@ fn help_teaches_by_example() {
         assert!(text(&shell.done(args)).contains(example), "{args}");
     }
 }
+
+#[test]
+fn a_store_changes_by_put_and_delete_and_everything_else_works_on_it() {
+    let shell = Shell::new();
+    let rows: String = (0..500).map(|number| format!("{number},value {number}\n")).collect();
+    shell.write("rows.csv", format!("key,value\n{rows}"));
+    shell.done("import a.store rows.csv");
+    assert_eq!(shell.run("get a.store new", b"").status.code(), Some(1));
+    shell.done("put a.store new value");
+    shell.done("put a.store 7 seven");
+    shell.done_with("put a.store stdin", b"from\nstdin");
+    assert_eq!(shell.done("get a.store new 7"), b"value\nseven\n");
+    assert_eq!(shell.done("get a.store stdin --raw"), b"from\nstdin");
+    // Deleting tells whether the keys were there.
+    shell.done("delete a.store 8 9");
+    let again = shell.run("delete a.store 8 10", b"");
+    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(shell.run("get a.store 10", b"").status.code(), Some(1));
+    shell.done("put a.store --hex 00ff ff00");
+    assert_eq!(shell.done("get a.store --hex 00ff"), b"ff00\n");
+
+    assert_eq!(shell.json("verify a.store")["whole"], true);
+    let stats = shell.json("stats a.store");
+    assert_eq!((&stats["items"], stats["buffered"].as_u64() > Some(0)), (&Value::from(500), true));
+    // Three keys are new, and three are gone.
+    let exported = shell.done("export a.store --format jsonl");
+    assert_eq!(exported.iter().filter(|&&byte| byte == b'\n').count(), 500);
+
+    // Rows are added to it, and it is not replaced by mistake.
+    shell.write("more.csv", "key,value\nnew,newer\nlast,one\n");
+    shell.done("import a.store more.csv");
+    assert_eq!(shell.done("get a.store new last"), b"newer\none\n");
+    assert_eq!(shell.json("stats a.store")["buffered"], 0);
+    assert!(shell.fails("import a.store more.csv --replace", b"").contains("live"));
+
+    // One is made where there is none.
+    shell.done("put b.store a 1");
+    assert_eq!(shell.done("get b.store a"), b"1\n");
+    assert!(shell.fails("delete c.store a", b"").contains("c.store"));
+}
+
+#[test]
+fn damage_to_a_live_store_is_found() {
+    let shell = Shell::new();
+    for key in ["a", "b", "c"] {
+        shell.done(&format!("put a.store {key} value"));
+    }
+    for name in ["a.store.manifest", "a.store.log1", "a.store"] {
+        let whole = shell.read(name);
+        let mut bytes = whole.clone();
+        let middle = if name == "a.store" { 4096 + 12 } else { bytes.len() - 20 };
+        bytes[middle] ^= 1;
+        shell.write(name, bytes);
+        let found = shell.run("verify a.store", b"");
+        assert_eq!(found.status.code(), Some(1), "{name}: {}", text(&found.stdout));
+        shell.write(name, whole);
+    }
+    assert_eq!(shell.run("verify a.store", b"").status.code(), Some(0));
+}

@@ -53,6 +53,41 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// A sync failed: nobody knows what is on the medium. Nothing is written any more; open the store again to go on with what is there.
+    Sync {
+        /// What was to be made safe.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A sync has failed before, see [`Sync`](Self::Sync).
+    Failed {
+        /// What was to be made safe.
+        what: &'static str,
+    },
+    /// Another process, or another part of this one, has the store open to write to it.
+    Locked {
+        /// The process, if it is known.
+        process: Option<u32>,
+    },
+    /// The store was opened to be read only.
+    ReadOnly,
+    /// There is a file of this name.
+    Exists,
+    /// A live store was taken for a sealed one, or its files do not belong together.
+    Live {
+        /// What is so, and what to do.
+        what: &'static str,
+    },
+    /// The store that was opened to be read only was changed by the one who writes to it, so that what was begun cannot be ended.
+    Changed,
+    /// A value, or a batch, is longer than it may be.
+    ValueTooLong {
+        /// The most bytes.
+        expected: usize,
+        /// Its bytes.
+        found: usize,
+    },
     /// A key is longer than keys may be.
     KeyTooLong {
         /// Its bytes.
@@ -94,6 +129,11 @@ impl Error {
             io::ErrorKind::OutOfMemory => Self::OutOfMemory { bytes: 0 },
             _ => Self::Io { what, source },
         }
+    }
+
+    /// Makes an error of a failed sync.
+    pub(crate) fn sync(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Sync { what, source }
     }
 
     /// Whether the store's bytes are not what was written: then a copy or a new build helps, and nothing else.
@@ -145,6 +185,36 @@ impl fmt::Display for Error {
                     f,
                     "the large value at {offset} is damaged, {what}: all others can be read; restore the file from a copy"
                 )
+            }
+            Self::Sync { what, source } => {
+                write!(
+                    f,
+                    "cannot make {what} safe: {source}; nothing is written any more, open the store again"
+                )
+            }
+            Self::Failed { what } => {
+                write!(
+                    f,
+                    "{what} could not be made safe before: nothing is written any more, open the store again"
+                )
+            }
+            Self::Locked { process: Some(process) } => {
+                write!(
+                    f,
+                    "process {process} writes to the store: wait until it is done, or open it to be read only"
+                )
+            }
+            Self::Locked { process: None } => f.write_str(
+                "another process writes to the store: wait until it is done, or open it to be read only",
+            ),
+            Self::ReadOnly => f.write_str("the store was opened to be read only: open it to be written"),
+            Self::Exists => f.write_str("there is a file of this name: open it, or choose another name"),
+            Self::Live { what } => f.write_str(what),
+            Self::Changed => {
+                f.write_str("the store was changed meanwhile by the one who writes to it: begin again")
+            }
+            Self::ValueTooLong { expected, found } => {
+                write!(f, "expected at most {expected} bytes in a value or batch, found {found}: divide it")
             }
             Self::KeyTooLong { found } => {
                 write!(

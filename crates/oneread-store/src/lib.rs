@@ -1,7 +1,8 @@
 //! A key-value store in one file that reads one page for a key it has, and almost none for a key it has not.
 //!
-//! A store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and a small filter
-//! for each page in memory, about a byte a key. A key can be on three pages; the filters say which one to read.
+//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and a small filter
+//! for each page in memory, about a byte a key. A key can be on three pages; the filters say which one to read. A live store is the
+//! same with a log, and changes.
 //!
 //! ```text
 //!  key ──▶ digest ──▶ segment ──▶ three pages ──▶ their filters, in memory ──▶ one page, on the medium ──▶ value
@@ -12,7 +13,8 @@
 //! | --- | --- |
 //! | [`Builder`], [`Options`] | making a store of pairs of bytes, more than fit in memory |
 //! | [`Sealed`] | looking keys up, one or many, and going through all of them |
-//! | [`ReadAt`] | where the bytes are: a file, a map, memory, or a place of yours |
+//! | [`Store`], [`StoreOptions`], [`Batch`] | a store that changes, and loses nothing in a crash |
+//! | [`ReadAt`] | where the bytes of a sealed one are: a file, a map, memory, or a place of yours |
 //! | [`verify()`] | whether a store is as it was written, and what is not |
 //!
 //! # Example
@@ -35,17 +37,22 @@
 //! ```
 //!
 //! # What it is not
-//! There are no range scans: keys lie where their hashes say. There are no changes: a store is built anew.
+//! There are no range scans: keys lie where their hashes say. A sealed store does not change: it is built anew, or becomes a live one. Of a live one, changes that are scattered
+//! write a page each, where log-structured stores write them together.
 
 mod build;
 mod error;
 mod format;
+mod live;
 mod options;
 mod read;
 mod sealed;
 
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
+pub use live::{
+    Batch, Disk, DiskFile, Lock, OpenMode, Store, StoreIter, StoreOptions, StoreStats, Sync, SystemDisk,
+};
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, MapReader, ReadAt};
 pub use sealed::{

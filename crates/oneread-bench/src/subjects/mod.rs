@@ -38,5 +38,6 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(maps::Maps),
         Box::new(summaries::Summaries),
         Box::new(store::Store),
+        Box::new(store::LiveStore),
     ]
 }

@@ -31,11 +31,12 @@ Examples:
   oneread store import people.store people.csv --key id      a store of a table, rows by their column `id`
   oneread store get people.store 4711                        the row of one of them, with one read
   oneread store stats people.store                           how large it is, and what a lookup reads
+  oneread store put people.store 4711 \"Ada, London\"          another value for it
   oneread store export people.store > copy.csv               all of it again
 
-A store is one file. It is built once and then only read: a lookup of a key it has reads one page of 4 KiB, a lookup of
-one it has not reads (almost) none. Keys are bytes, up to 1024 of them; values are bytes, those above 1024 cost a second
-read.")]
+A store is one file. A lookup of a key it has reads one page of 4 KiB, a lookup of one it has not reads (almost) none. Keys
+are bytes, up to 1024 of them; values are bytes, those above 1024 cost a second read. A store that was imported is sealed
+until the first `put` or `delete`; then it is live, and has a log and a manifest beside it, which belong to it.")]
 pub(crate) enum Store {
     /// Makes a store without keys.
     Create(Create),
@@ -45,6 +46,10 @@ pub(crate) enum Store {
     Export(Export),
     /// Prints the values of keys.
     Get(Get),
+    /// Gives a key a value, in a store that then changes.
+    Put(Put),
+    /// Deletes keys.
+    Delete(Delete),
     /// Tells how large a store is, how full, and what a lookup reads.
     Stats(Stats),
     /// Reads a whole store, and tells what is not as it was written.
@@ -103,9 +108,12 @@ A field of JSON that is a string gives its text, any other its JSON. A field NAM
 CSV and TSV are bytes in any encoding that has ASCII's commas, tabs, quotes and line ends, such as UTF-8; JSON Lines are
 UTF-8. Empty lines are skipped. Files that begin as gzip or zstd do are decompressed, whatever their name.
 
+If PATH is a live store (see `oneread store put`), rows are added to it, those of one file after the other; the flags for a new
+store mean nothing then, and what was added before a failure stays.
+
 PATH appears when all is done, or not at all. What does not fit into --memory waits in unnamed files in the same folder.")]
 pub(crate) struct Import {
-    /// The store to make. One that has keys is replaced only by --replace.
+    /// The store to make. One that has keys is replaced only by --replace; to one that changes, the rows are added.
     pub(crate) path: PathBuf,
     /// The files to read, in this order; - is stdin.
     #[arg(required = true, value_name = "FILE")]
@@ -198,6 +206,45 @@ pub(crate) struct Get {
     /// Prints no newline after a value.
     #[arg(long, conflicts_with_all = ["hex", "with_keys"])]
     pub(crate) raw: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread store put people.store 4711 \"Ada, London\"
+  oneread store put photos.store 4711 < photo.jpg            the value is what comes from stdin
+
+The store is made if there is none. A sealed one becomes live: its pages stay where they are. When the command ends, the
+value is safe on the disk. One process at a time can write; others can read meanwhile.")]
+pub(crate) struct Put {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// The key.
+    pub(crate) key: OsString,
+    /// The value; stdin unless given.
+    pub(crate) value: Option<OsString>,
+    /// Key and value are given as hexadecimal digits; not so a value from stdin.
+    #[arg(long)]
+    pub(crate) hex: bool,
+    /// Which hash functions a store has that is made.
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    pub(crate) seed: u64,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+All keys are deleted together: after a crash all are gone, or none. A sealed store becomes live.
+
+Exit codes: 0 all keys were there, 1 one was not, 2 bad use or a failure.")]
+pub(crate) struct Delete {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// The keys.
+    #[arg(required = true, value_name = "KEY")]
+    pub(crate) keys: Vec<OsString>,
+    /// Keys are given as hexadecimal digits.
+    #[arg(long)]
+    pub(crate) hex: bool,
 }
 
 #[derive(clap::Args)]

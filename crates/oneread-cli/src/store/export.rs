@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use indicatif::HumanCount;
 
+use super::any::Any;
 use super::rows::{write_header, write_row};
-use super::{explained, open, opened};
+use super::{explained, opened};
 use crate::Outcome;
 use crate::args::store::Export;
 
@@ -14,7 +15,7 @@ use crate::args::store::Export;
 const BUFFER: usize = 1 << 18;
 
 pub(super) fn run(args: &Export) -> Result<Outcome> {
-    let store = open(&args.path)?;
+    let store = Any::open(&args.path)?;
     let mut out = io::stdout().lock();
     let mut write = |rows: &mut Vec<u8>| {
         out.write_all(rows).and_then(|()| out.flush()).context("cannot write the output")?;
@@ -24,7 +25,7 @@ pub(super) fn run(args: &Export) -> Result<Outcome> {
     let mut rows = Vec::with_capacity(BUFFER);
     write_header(args.format, &mut rows);
     let mut damaged = 0u64;
-    for pair in &store {
+    for pair in store.iter() {
         match pair {
             Ok((key, value)) => write_row(&key, &value, args.format, &mut rows),
             Err(error) if args.skip_damaged && error.is_damage() => damaged += 1,

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::io::{self, Read, StdoutLock, Write};
 
 use anyhow::{Context, Result, anyhow};
-use oneread_store::Sealed;
 
+use super::any::Any;
 use super::rows::write_row;
-use super::{explained, open, opened};
+use super::{explained, opened};
 use crate::Outcome;
 use crate::args::store::{Format, Get};
 use crate::lines::Lines;
@@ -17,9 +17,8 @@ const MOST_KEYS: usize = 1024;
 const MOST_BYTES: u64 = 16 << 20;
 
 pub(super) fn run(args: &Get) -> Result<Outcome> {
-    let store = open(&args.path)?;
-    let stats = store.stats();
-    let mean_value = stats.value_bytes / stats.items.max(1);
+    let store = Any::open(&args.path)?;
+    let mean_value = store.mean_value();
     let mut printing = Printing {
         args,
         together: (MOST_BYTES / mean_value.max(1)).clamp(1, MOST_KEYS as u64) as usize,
@@ -38,7 +37,7 @@ pub(super) fn run(args: &Get) -> Result<Outcome> {
 
 struct Printing<'a> {
     args: &'a Get,
-    store: Sealed,
+    store: Any,
     out: StdoutLock<'a>,
     together: usize,
     absent: bool,
@@ -62,15 +61,7 @@ impl Printing<'_> {
             let first = first + (chunk * self.together) as u64;
             let decoded: Vec<Cow<'_, [u8]>> = (first..)
                 .zip(keys)
-                .map(|(number, key)| {
-                    if self.args.hex {
-                        from_hex(key).map(Cow::Owned).ok_or_else(|| {
-                            anyhow!("key {number} is not hexadecimal: \"{}\"", key.escape_ascii())
-                        })
-                    } else {
-                        Ok(Cow::Borrowed(*key))
-                    }
-                })
+                .map(|(number, key)| decoded(key, self.args.hex, &format!("key {number}")))
                 .collect::<Result<_>>()?;
             let mut printed = Vec::new();
             let mut failure = None;
@@ -107,6 +98,15 @@ impl Printing<'_> {
             out.push(b'\n');
         }
     }
+}
+
+/// The bytes that an argument means: its own, or those of its hexadecimal digits.
+pub(super) fn decoded<'a>(argument: &'a [u8], hex: bool, what: &str) -> Result<Cow<'a, [u8]>> {
+    if !hex {
+        return Ok(Cow::Borrowed(argument));
+    }
+    let bytes = from_hex(argument).map(Cow::Owned);
+    bytes.ok_or_else(|| anyhow!("{what} is not hexadecimal: \"{}\"", argument.escape_ascii()))
 }
 
 fn to_hex(bytes: &[u8]) -> Vec<u8> {

@@ -1,7 +1,9 @@
 //! `oneread store`: pairs in a file, one page read for a key it has and almost none for a key it has not.
 
+mod any;
 mod bench;
 mod create;
+mod delete;
 mod export;
 pub(crate) mod facts;
 mod get;
@@ -9,6 +11,7 @@ pub(crate) mod histogram;
 mod import;
 pub(crate) mod measure;
 mod progress;
+mod put;
 mod rows;
 mod sample;
 mod stats;
@@ -30,6 +33,8 @@ pub(crate) fn run(command: &Store) -> Result<Outcome> {
         Store::Import(args) => import::run(args).map(|()| Outcome::Done),
         Store::Export(args) => export::run(args),
         Store::Get(args) => get::run(args),
+        Store::Put(args) => put::run(args).map(|()| Outcome::Done),
+        Store::Delete(args) => delete::run(args),
         Store::Stats(args) => stats::run(args).map(|()| Outcome::Done),
         Store::Verify(args) => verify::run(args),
         Store::Bench(args) => bench::run(args).map(|()| Outcome::Done),

@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
+use oneread_store::Store;
 use serde::Serialize;
 
+use super::any::Any;
 use super::facts::{self, percent};
 use super::measure::measure;
 use super::sample::Sample;
@@ -47,6 +49,10 @@ struct Report {
 }
 
 pub(super) fn run(args: &Stats) -> Result<()> {
+    if let Any::Live(store) = Any::open(&args.path)? {
+        let report = Live::of(&store);
+        return if args.json { print_json(&report) } else { print(&report.text()) };
+    }
     let store = open(&args.path)?;
     let measured = opened(&args.path, || {
         let Some(lookups) = args.measure else { return Ok((None, None)) };
@@ -122,5 +128,58 @@ impl Report {
         });
         let levels: Vec<_> = [headings].into_iter().chain(levels).collect();
         format!("{}\n\n{}", facts::table(rows), table([Align::Right; 5], &levels))
+    }
+}
+
+/// A store that changes.
+#[derive(Serialize)]
+struct Live {
+    items: u64,
+    /// Changes that are in the log, and not yet on pages and among the items.
+    buffered: u64,
+    segments: u64,
+    pages: u64,
+    disk_bytes: u64,
+    key_bytes: u64,
+    value_bytes: u64,
+    ram_bytes: u64,
+    ram_bytes_per_key: f64,
+    utilisation: f64,
+    checkpoints: u64,
+    seed: u64,
+}
+
+impl Live {
+    fn of(store: &Store) -> Self {
+        let stats = store.stats();
+        Self {
+            items: stats.items,
+            buffered: stats.buffered,
+            segments: stats.segments,
+            pages: stats.pages,
+            disk_bytes: stats.disk_bytes,
+            key_bytes: stats.key_bytes,
+            value_bytes: stats.value_bytes,
+            ram_bytes: stats.ram_bytes,
+            ram_bytes_per_key: stats.ram_bytes_per_key,
+            utilisation: stats.utilisation,
+            checkpoints: stats.checkpoints,
+            seed: store.seed(),
+        }
+    }
+
+    fn text(&self) -> String {
+        facts::table([
+            ("items", HumanCount(self.items).to_string()),
+            ("changes in the log", HumanCount(self.buffered).to_string()),
+            ("files", facts::file(self.disk_bytes, self.key_bytes + self.value_bytes)),
+            ("keys", HumanBytes(self.key_bytes).to_string()),
+            ("values", HumanBytes(self.value_bytes).to_string()),
+            ("memory", format!("{}, {:.2} bytes a key", HumanBytes(self.ram_bytes), self.ram_bytes_per_key)),
+            ("utilisation", format!("{} of {} pages", percent(self.utilisation), HumanCount(self.pages))),
+            ("segments", HumanCount(self.segments).to_string()),
+            ("checkpoints", HumanCount(self.checkpoints).to_string()),
+            ("seed", self.seed.to_string()),
+        ])
     }
 }

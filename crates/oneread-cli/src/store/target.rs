@@ -22,12 +22,15 @@ impl Target {
             match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => bail!("it is a directory: name a file in it"),
                 Ok(metadata) if !metadata.is_file() => bail!("it is not a plain file: name another one"),
+                Ok(_) if fs::exists(manifest(path)).unwrap_or(false) => {
+                    bail!("it is a live store: remove it and the files beside it first, or name another one")
+                }
                 Ok(_) if replace => {}
                 Ok(_) => match Sealed::open(path) {
                     Ok(store) if store.is_empty() => replace = true,
                     Ok(store) => bail!(
-                        "there already is a store of {} keys, and a sealed store cannot be changed: name another one, or \
-                         add --replace",
+                        "there already is a store of {} keys, and an import makes a new one: name another one, or \
+                         add --replace; `oneread store put` changes it",
                         store.len()
                     ),
                     Err(_) => bail!("there already is such a file: name another one, or add --replace"),
@@ -78,4 +81,11 @@ impl Target {
     fn no_files(&self) -> String {
         format!("cannot make a file in {}", self.folder.display())
     }
+}
+
+/// What a live store has beside it.
+fn manifest(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".manifest");
+    name.into()
 }

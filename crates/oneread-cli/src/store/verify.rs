@@ -1,8 +1,10 @@
 //! `oneread store verify`: whether a store is as it was written.
 
+use std::path::Path;
+
 use anyhow::Result;
 use indicatif::HumanCount;
-use oneread_store::{Progress, verify_with_progress};
+use oneread_store::{Error, Progress, Sealed, Store, Verification, verify_with_progress};
 use serde::Serialize;
 
 use super::{explained, opened, progress, reader};
@@ -26,15 +28,11 @@ pub(super) fn run(args: &Verify) -> Result<Outcome> {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
     };
-    let found = opened(&args.path, || verify_with_progress(&reader(&args.path)?, told).map_err(explained))?;
+    let report = opened(&args.path, || match Sealed::open_in(reader(&args.path)?) {
+        Err(Error::Live { .. }) => live(&args.path),
+        _ => Ok(Report::of(&verify_with_progress(&reader(&args.path)?, told).map_err(explained)?)),
+    })?;
     drop(bar);
-    let report = Report {
-        whole: found.is_whole(),
-        pages: found.pages,
-        items: found.items,
-        runs: found.runs,
-        damage: found.damage.iter().map(ToString::to_string).collect(),
-    };
     if args.json {
         print_json(&report)?;
     } else {
@@ -43,7 +41,29 @@ pub(super) fn run(args: &Verify) -> Result<Outcome> {
     Ok(if report.whole { Outcome::Done } else { Outcome::Negative })
 }
 
+/// One that changes, and perhaps does so now.
+fn live(path: &Path) -> Result<Report> {
+    match Store::open_read_only(path).and_then(|store| store.verify()) {
+        Ok(found) => Ok(Report::of(&found)),
+        // What keeps it from being opened is the damage.
+        Err(error) if error.is_damage() => {
+            Ok(Report { whole: false, pages: 0, items: 0, runs: 0, damage: vec![error.to_string()] })
+        }
+        Err(error) => Err(explained(error)),
+    }
+}
+
 impl Report {
+    fn of(found: &Verification) -> Self {
+        Self {
+            whole: found.is_whole(),
+            pages: found.pages,
+            items: found.items,
+            runs: found.runs,
+            damage: found.damage.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     fn text(&self) -> String {
         let (pages, items) = (HumanCount(self.pages), HumanCount(self.items));
         if self.whole {

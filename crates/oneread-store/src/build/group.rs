@@ -13,23 +13,23 @@ const MOST_ALIKE: usize = 2048;
 
 /// A record of the group.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) digest: Digest,
-    pub(super) segment: u32,
+pub(crate) struct Entry {
+    pub(crate) digest: Digest,
+    pub(crate) segment: u32,
     /// Where it begins among the bytes of the group.
-    pub(super) start: usize,
-    pub(super) length: u16,
+    pub(crate) start: usize,
+    pub(crate) length: u16,
 }
 
 /// Records of segments `first..end`, by segments, and in each by digests.
 #[derive(Debug)]
-pub(super) struct Group {
-    pub(super) first: u32,
-    pub(super) end: u32,
-    pub(super) bytes: Vec<u8>,
-    pub(super) entries: Vec<Entry>,
+pub(crate) struct Group {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) entries: Vec<Entry>,
     /// Records that later ones replaced.
-    pub(super) replaced: u64,
+    pub(crate) replaced: u64,
 }
 
 impl Group {

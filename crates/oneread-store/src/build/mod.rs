@@ -7,10 +7,10 @@
 //! ```
 
 mod displace;
-mod group;
+pub(crate) mod group;
 mod partitions;
 mod report;
-mod segment;
+pub(crate) mod segment;
 mod values;
 mod write;
 

@@ -17,9 +17,9 @@ use super::group::{Entry, Group};
 
 /// Which record goes to which page.
 #[derive(Debug)]
-pub(super) struct Placed {
-    pub(super) segment: u32,
-    pub(super) pages: u32,
+pub(crate) struct Placed {
+    pub(crate) segment: u32,
+    pub(crate) pages: u32,
     shape: Shape,
     /// The records, by pages.
     entries: Vec<Entry>,
@@ -29,7 +29,7 @@ pub(super) struct Placed {
 
 impl Placed {
     /// Places the records of a segment. Tries with as many pages as the load asks for, and with more until all find room.
-    pub(super) fn new(segment: u32, entries: &[Entry], load: f64, shape: Shape) -> Result<Self, Error> {
+    pub(crate) fn new(segment: u32, entries: &[Entry], load: f64, shape: Shape) -> Result<Self, Error> {
         let mut order: Vec<u32> = (0..entries.len() as u32).collect();
         // The largest first: small ones fill what is left. They come by digests, so that the result depends on nothing else.
         if entries.windows(2).any(|pair| pair[0].length != pair[1].length) {
@@ -85,7 +85,7 @@ impl Placed {
     }
 
     /// Adds the segment's pages to those of all levels.
-    pub(super) fn count(&self, by_level: &mut [LevelPages; LEVELS]) {
+    pub(crate) fn count(&self, by_level: &mut [LevelPages; LEVELS]) {
         let mut page = 0;
         for (level, pages) in by_level.iter_mut().zip(self.shape.levels(self.pages)) {
             for _ in 0..pages {
@@ -96,7 +96,7 @@ impl Placed {
     }
 
     /// The bytes of the segment's pages and filters.
-    pub(super) fn encode(&self, group: &Group, filter_bytes: [u32; LEVELS], solver: &mut Solver) -> Encoded {
+    pub(crate) fn encode(&self, group: &Group, filter_bytes: [u32; LEVELS], solver: &mut Solver) -> Encoded {
         let sizes = self.shape.levels(self.pages);
         let filters: usize =
             sizes.iter().zip(filter_bytes).map(|(&pages, bytes)| pages as usize * bytes as usize).sum();
@@ -174,7 +174,7 @@ fn usable(entries: &[Entry]) -> u32 {
 const MOST_CRISES: usize = 16;
 
 /// The bytes of a page that a record takes.
-pub(super) fn weight(entry: &Entry) -> u32 {
+pub(crate) fn weight(entry: &Entry) -> u32 {
     u32::from(entry.length) + RECORD_OVERHEAD as u32
 }
 
@@ -212,24 +212,24 @@ fn place(
 
 /// A large value of a segment, and where its reference is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RunAt {
-    pub(super) page: usize,
+pub(crate) struct RunAt {
+    pub(crate) page: usize,
     /// Where in the page the offset of the run is to be written.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// Where the value is now.
-    pub(super) from: u64,
-    pub(super) length: u64,
+    pub(crate) from: u64,
+    pub(crate) length: u64,
 }
 
 /// A segment as it is written. Pages with references to runs are not sealed yet.
 #[derive(Debug)]
-pub(super) struct Encoded {
-    pub(super) pages: Vec<u8>,
-    pub(super) filters: Vec<u8>,
+pub(crate) struct Encoded {
+    pub(crate) pages: Vec<u8>,
+    pub(crate) filters: Vec<u8>,
     /// By pages.
-    pub(super) runs: Vec<RunAt>,
-    pub(super) by_level: [LevelPages; LEVELS],
-    pub(super) levels: [header::Level; LEVELS],
-    pub(super) key_bytes: u64,
-    pub(super) value_bytes: u64,
+    pub(crate) runs: Vec<RunAt>,
+    pub(crate) by_level: [LevelPages; LEVELS],
+    pub(crate) levels: [header::Level; LEVELS],
+    pub(crate) key_bytes: u64,
+    pub(crate) value_bytes: u64,
 }

@@ -40,7 +40,7 @@ struct Ready {
 
 impl Builder {
     /// Writes the whole store.
-    pub(super) fn write(
+    pub(crate) fn write(
         mut self,
         out: &mut (impl Write + Seek),
         mut progress: impl FnMut(Progress),

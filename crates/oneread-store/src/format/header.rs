@@ -9,6 +9,8 @@ use crate::Error;
 const MAGIC: [u8; 8] = *b"\x89onestor";
 /// A store that is not changed once it is built.
 const SEALED: u16 = 1;
+/// One that changes: only the magic, the kind, the seed and a name of the store are in its header.
+const LIVE: u16 = 2;
 /// Digests are those of `Portable`, as in containers.
 const PORTABLE: u16 = 1;
 
@@ -145,6 +147,9 @@ impl Header {
         if checksum(&page[..CHECKSUM]) != long_at(page, CHECKSUM) {
             return Err(damaged("its checksum is wrong"));
         }
+        if short_at(page, KIND) == LIVE {
+            return Err(Error::Live { what: "it is a live store: open it as such, with `Store`" });
+        }
         let fixed = version == VERSION
             && short_at(page, KIND) == SEALED
             && short_at(page, DIGESTER) == PORTABLE
@@ -205,4 +210,27 @@ impl Header {
         }
         Ok(header)
     }
+}
+
+/// The first page of a live store; all else is in its manifest.
+pub(crate) fn live(store: u64, seed: u64) -> [u8; PAGE] {
+    let mut page = [0; PAGE];
+    let mut put = |at: usize, field: &[u8]| page[at..at + field.len()].copy_from_slice(field);
+    put(0, &MAGIC);
+    put(VERSION_AT, &VERSION.to_le_bytes());
+    put(KIND, &LIVE.to_le_bytes());
+    put(DIGESTER, &PORTABLE.to_le_bytes());
+    put(LEVEL_COUNT, &(LEVELS as u16).to_le_bytes());
+    put(SEED, &seed.to_le_bytes());
+    put(PAGE_BYTES, &(PAGE as u32).to_le_bytes());
+    put(ITEMS, &store.to_le_bytes());
+    let sum = checksum(&page[..CHECKSUM]);
+    page[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
+    page
+}
+
+/// The name of the live store that has this first page, if it is one.
+pub(crate) fn live_store(page: &[u8]) -> Option<u64> {
+    let store = long_at(page.get(..PAGE)?, ITEMS);
+    (page == live(store, long_at(page, SEED))).then_some(store)
 }

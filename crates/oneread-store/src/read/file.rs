@@ -7,7 +7,7 @@ use std::path::Path;
 use super::ReadAt;
 
 /// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near their most.
-pub(super) const IN_FLIGHT: usize = 32;
+pub(crate) const IN_FLIGHT: usize = 32;
 
 /// A file that is read at given positions, from any number of threads.
 #[derive(Debug)]

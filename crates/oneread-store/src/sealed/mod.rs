@@ -265,7 +265,7 @@ fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 }
 
 /// The header, if there are as many bytes as it says.
-fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
+pub(crate) fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
     let found = reader.len().map_err(Error::io("read the store's length"))?;
     let mut scratch = Vec::new();
     let length = found.min(PAGE as u64) as usize;
@@ -279,7 +279,7 @@ fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
 }
 
 /// The content of the summary's chunks. Damaged ones are told, and end in an error when all were read.
-fn read_summary(
+pub(crate) fn read_summary(
     reader: &impl ReadAt,
     header: &Header,
     mut damaged: impl FnMut(u64),

@@ -3,6 +3,7 @@
 mod build;
 mod damage;
 mod format;
+mod live;
 mod model;
 mod reads;
 mod sealed;

@@ -28,6 +28,7 @@
 mod cold;
 mod contenders;
 mod disk;
+mod live;
 mod ours;
 mod peers;
 
@@ -41,6 +42,8 @@ use tempfile::TempDir;
 use super::Subject;
 use crate::measure::{Bench, Contestant, Sample, timed_on_processor};
 use contenders::{Contender, Lookups, Pairs, Way};
+
+pub(crate) use live::LiveStore;
 
 pub(crate) struct Store;
 

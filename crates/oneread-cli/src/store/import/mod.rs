@@ -3,6 +3,7 @@
 mod delimited;
 mod input;
 mod jsonl;
+mod live;
 mod zstd;
 
 use std::time::Instant;
@@ -33,6 +34,9 @@ pub(super) fn run(args: &Import) -> Result<()> {
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         bail!("stdin can be read only once: name - once");
     }
+    if let Some(store) = live::open(args)? {
+        return live::run(args, &inputs, store, start);
+    }
     let target = Target::new(&args.path, args.replace)?;
     let options = Options::new()
         .miss_rate(args.rate)
@@ -43,10 +47,9 @@ pub(super) fn run(args: &Import) -> Result<()> {
             args::Duplicates::Last => Duplicates::LastWins,
             args::Duplicates::Error => Duplicates::Refuse,
         });
-    let mut import = Importing { builder: Builder::new(options)?, rows: 0, skipped: 0, first_skipped: None };
-    import.read(&inputs, args)?;
-
-    let Importing { builder, rows, skipped, first_skipped } = import;
+    let mut builder = Builder::new(options)?;
+    let Rows { rows, skipped, first_skipped } =
+        Rows::read(&inputs, args, &mut |key, value| builder.insert(key, value))?;
     let placing = progress::records(builder.len())?;
     let built = target.write(|path| {
         builder.finish_with_progress(path, |progress| placing.set_position(progress.done)).map_err(explained)
@@ -66,25 +69,36 @@ pub(super) fn run(args: &Import) -> Result<()> {
     if args.json { print_json(&report) } else { print(&report.text()) }
 }
 
-struct Importing {
-    builder: Builder,
+/// What was read.
+#[derive(Default)]
+struct Rows {
     /// All that were read, bad ones included.
     rows: u64,
     skipped: u64,
     first_skipped: Option<String>,
 }
 
-impl Importing {
-    fn read(&mut self, inputs: &[Input<'_>], args: &Import) -> Result<()> {
+/// Takes the pairs.
+type Insert<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), Error> + 'a;
+
+impl Rows {
+    fn read(inputs: &[Input<'_>], args: &Import, insert: &mut Insert<'_>) -> Result<Self> {
+        let mut rows = Self::default();
         let progress = progress::bytes(inputs.iter().map(|input| input.bytes).sum())?;
         for input in inputs {
-            self.read_file(input, args, &progress).with_context(|| input.name.clone())?;
+            rows.read_file(input, args, &progress, insert).with_context(|| input.name.clone())?;
         }
         progress.finish_and_clear();
-        Ok(())
+        Ok(rows)
     }
 
-    fn read_file(&mut self, input: &Input<'_>, args: &Import, progress: &ProgressBar) -> Result<()> {
+    fn read_file(
+        &mut self,
+        input: &Input<'_>,
+        args: &Import,
+        progress: &ProgressBar,
+        insert: &mut Insert<'_>,
+    ) -> Result<()> {
         /// Rows between two looks of the bar at their number.
         const STEP: u64 = 1 << 12;
         let reader = input.open(progress)?;
@@ -94,9 +108,11 @@ impl Importing {
                 progress.set_message(HumanCount(self.rows).to_string());
             }
             let inserted = match pair {
-                Ok((key, value)) => match self.builder.insert(key, value) {
+                Ok((key, value)) => match insert(key, value) {
                     Ok(()) => Ok(()),
-                    Err(error @ Error::KeyTooLong { .. }) => Err(error.to_string()),
+                    Err(error @ (Error::KeyTooLong { .. } | Error::ValueTooLong { .. })) => {
+                        Err(error.to_string())
+                    }
                     Err(error) => return Err(error.into()),
                 },
                 Err(why) => Err(why),

@@ -1,0 +1,89 @@
+//! Rows into a store that changes.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use indicatif::HumanCount;
+use oneread_store::{Batch, Error, Sealed, Store, StoreOptions, Sync};
+use serde::Serialize;
+
+use super::input::Input;
+use super::{Rows, explained};
+use crate::args::store::{Duplicates, Import};
+use crate::output::{print, print_json};
+use crate::store::facts;
+use crate::store::opened;
+
+/// Rows that are added together.
+const TOGETHER: usize = 256;
+
+#[derive(Serialize)]
+struct Report {
+    rows: u64,
+    skipped: u64,
+    first_skipped: Option<String>,
+    /// Keys that the store has now.
+    items: u64,
+    disk_bytes: u64,
+    seconds: f64,
+    rows_per_second: f64,
+}
+
+/// The store, if there is one that changes.
+pub(super) fn open(args: &Import) -> Result<Option<Store>> {
+    let live = matches!(Sealed::open(&args.path), Err(Error::Live { .. }));
+    if !live || args.replace {
+        return Ok(None);
+    }
+    if matches!(args.duplicates, Duplicates::Error) {
+        bail!(
+            "{}: --duplicates error is for a store that is made, and there is a live one",
+            args.path.display()
+        );
+    }
+    // What is acknowledged is of no interest before the end.
+    let options = StoreOptions::new().sync(Sync::None);
+    opened(&args.path, || Store::open(&args.path, options).map_err(explained)).map(Some)
+}
+
+pub(super) fn run(args: &Import, inputs: &[Input<'_>], store: Store, start: Instant) -> Result<()> {
+    let mut batch = Batch::new();
+    let rows = Rows::read(inputs, args, &mut |key, value| {
+        batch.put(key, value)?;
+        if batch.len() >= TOGETHER {
+            store.batch(&mut batch)?;
+            batch.clear();
+        }
+        Ok(())
+    })?;
+    let done = || {
+        store.batch(&mut batch)?;
+        store.checkpoint()?;
+        let stats = store.stats();
+        store.close()?;
+        Ok(stats)
+    };
+    let stats = opened(&args.path, || done().map_err(explained))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let report = Report {
+        rows: rows.rows,
+        skipped: rows.skipped,
+        first_skipped: rows.first_skipped,
+        items: stats.items,
+        disk_bytes: stats.disk_bytes,
+        seconds,
+        rows_per_second: rows.rows as f64 / seconds,
+    };
+    if args.json {
+        return print_json(&report);
+    }
+    let mut table = vec![("rows", HumanCount(report.rows).to_string())];
+    if let Some(first) = &report.first_skipped {
+        table.push(("skipped", format!("{}, the first: {first}", HumanCount(report.skipped))));
+    }
+    table.push(("items", HumanCount(report.items).to_string()));
+    table.push(("files", facts::file(report.disk_bytes, stats.key_bytes + stats.value_bytes)));
+    let rate = HumanCount(report.rows_per_second as u64);
+    table.push(("took", format!("{seconds:.1} s, {rate} rows a second")));
+    print(&facts::table(table))
+}

@@ -1,0 +1,36 @@
+//! `oneread store put`: a value for a key, in a store that changes.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use oneread_store::{Store, StoreOptions};
+
+use super::get::decoded;
+use super::{explained, opened};
+use crate::args::store::Put;
+
+pub(super) fn run(args: &Put) -> Result<()> {
+    let value = match &args.value {
+        Some(value) => decoded(value.as_encoded_bytes(), args.hex, "the value")?.into_owned(),
+        None => {
+            let mut value = Vec::new();
+            io::stdin().lock().read_to_end(&mut value).context("cannot read stdin")?;
+            value
+        }
+    };
+    let key = decoded(args.key.as_encoded_bytes(), args.hex, "the key")?;
+    let store = open_to_write(&args.path, Some(args.seed))?;
+    opened(&args.path, || store.put(&key, &value).and_then(|()| store.close()).map_err(explained))
+}
+
+/// Opens a store that changes; a sealed one becomes one, and where there is none it is made if there is a seed for it.
+pub(super) fn open_to_write(path: &Path, seed: Option<u64>) -> Result<Store> {
+    opened(path, || match seed {
+        Some(seed) if fs::symlink_metadata(path).is_err() => {
+            Store::create(path, StoreOptions::new().seed(seed)).map_err(explained)
+        }
+        _ => Store::open(path, StoreOptions::new()).map_err(explained),
+    })
+}

@@ -1,0 +1,102 @@
+//! All pairs of a live store as it was at one moment.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use super::buffer::Buffer;
+use super::shared::{Root, Shared};
+use crate::Error;
+use crate::format::PAGE;
+use crate::format::record::Stored;
+
+/// A key and its value, or why they cannot be read.
+type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
+
+/// All pairs of a live store as it was when this was made, in no order that means anything. Made by [`Store::iter`](super::Store::iter).
+///
+/// While it is there, no page that it may still read is used again: a long one makes the store's file grow.
+pub struct StoreIter<'a> {
+    shared: &'a Shared,
+    root: Arc<Root>,
+    /// The changes of the first buffer, which others go on filling.
+    active: Buffer,
+    /// The first word of the next segment.
+    next: Option<u64>,
+    pairs: VecDeque<Pair>,
+}
+
+impl<'a> StoreIter<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        // The buffer is copied while nobody fills it, and belongs to the root whatever follows.
+        let root = shared.root();
+        let active = root.active.read().clone();
+        Self { shared, root, active, next: Some(0), pairs: VecDeque::new() }
+    }
+
+    /// Reads the next segment.
+    fn fill(&mut self, first: u64) {
+        let found = self.root.directory.find(first);
+        self.next = found.last.checked_add(1);
+        let mut changes: HashMap<&[u8], Option<&[u8]>> = HashMap::new();
+        let frozen = self.root.frozen.as_ref().map(|frozen| frozen.read());
+        for buffer in frozen.as_deref().into_iter().chain([&self.active]) {
+            let range = buffer.range(found.first..=found.last);
+            changes.extend(range.map(|(_, change)| (change.key(), change.value())));
+        }
+        let segment = found.segment;
+        if let Err(error) = segment.check() {
+            self.pairs.push_back(Err(error));
+        }
+        let mut buffer = vec![0; PAGE];
+        for (number, &slot) in (0..).zip(&*segment.slots) {
+            let damaged = |what| Error::Page { page: slot.into(), what };
+            let view = match self.shared.data.page(slot, segment.numbered(number).place, &mut buffer) {
+                Ok(view) => view,
+                Err(error) => {
+                    self.pairs.push_back(Err(error));
+                    continue;
+                }
+            };
+            for (_, record) in view.records() {
+                let pair = record.map_err(damaged).and_then(|record| {
+                    if changes.contains_key(record.key) {
+                        return Ok(None);
+                    }
+                    let value = match record.value {
+                        Stored::Inline(value) => value.to_vec(),
+                        Stored::Run(run) => self.shared.data.run(run)?,
+                    };
+                    Ok(Some((record.key.to_vec(), value)))
+                });
+                self.pairs.extend(pair.transpose());
+            }
+        }
+        let changed = changes.into_iter().filter_map(|(key, value)| Some((key.to_vec(), value?.to_vec())));
+        self.pairs.extend(changed.map(Ok));
+        if self.shared.is_outdated().unwrap_or(true) {
+            self.pairs.clear();
+            self.pairs.push_back(Err(Error::Changed));
+            self.next = None;
+        }
+    }
+}
+
+impl Iterator for StoreIter<'_> {
+    type Item = Pair;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.pairs.is_empty()
+            && let Some(first) = self.next
+        {
+            self.fill(first);
+        }
+        self.pairs.pop_front()
+    }
+}
+
+impl fmt::Debug for StoreIter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreIter").field("next", &self.next).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,322 @@
+//! The log: what was done since the last checkpoint, each batch in one record.
+//!
+//! # Layout
+//! ```text
+//!  0            512
+//!  header, 512 │ record │ record │ …, each from a multiple of 8 on
+//!
+//!  record:  checksum │ mark │ length │ previous │ session │ synced │ changes
+//!           8        │ 4    │ 4      │ 8        │ 8       │ 8      │
+//!  change:  length of the key + 2^15 if it has a value │ length of the value, if it has one │ key │ value
+//!           2                                          │ 4
+//! ```
+//!
+//! # Invariants
+//! 1. A record is read only if its checksum is right (with its position, and the checksum of the log's header), and if it names the checksum of
+//!    the record before as `previous`. So reading ends at the first record that a crash has torn or lost, and nothing that lies behind it
+//!    can come back later: the record that will be written in its place names another `session`, hence has another checksum.
+//! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and loses the next header, what lies in the file of the next log, from before
+//!    another crash, is not taken for it.
+//! 3. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
+//!    although one behind it says that it was safe is damage, and not a crash.
+
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use super::disk::DiskFile;
+use crate::Error;
+use crate::format::{KEY_BYTES, VERSION, long_at, short_at, word_at};
+
+const MAGIC: [u8; 8] = *b"\x89onelog\n";
+/// A sector of its own, so that no record shares it.
+pub(super) const HEADER: usize = 512;
+const VERSION_AT: usize = 8;
+const STORE: usize = 16;
+const NUMBER: usize = 24;
+const HEADER_SESSION: usize = 32;
+const HEADER_SUM: usize = 40;
+
+const MARK: u32 = 0x6472_6f63;
+/// The mark of the record that ends a log: another log follows.
+const END_MARK: u32 = 0x2e64_6e65;
+const LENGTH: usize = 12;
+const PREVIOUS: usize = 16;
+const SESSION: usize = 24;
+const SYNCED: usize = 32;
+const CHANGES: usize = 40;
+const ALIGN: usize = 8;
+
+/// The bit of a key's length that says that a value follows.
+const HAS_VALUE: u16 = 1 << 15;
+
+/// The longest value: a record's length has 32 bits.
+pub(super) const VALUE_BYTES: usize = 1 << 30;
+/// The longest batch.
+pub(super) const BATCH_BYTES: usize = (1 << 31) - 1;
+
+/// The changes of a batch, as they stand in a record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changes {
+    /// A record without its first fields, which are filled in when it is written.
+    record: Vec<u8>,
+    count: usize,
+}
+
+impl Changes {
+    pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
+        if key.len() > KEY_BYTES {
+            return Err(Error::KeyTooLong { found: key.len() });
+        }
+        let bytes = value.map_or(0, <[u8]>::len);
+        if bytes > VALUE_BYTES {
+            return Err(Error::ValueTooLong { expected: VALUE_BYTES, found: bytes });
+        }
+        if self.record.len() + key.len() + bytes + CHANGES + 2 * ALIGN > BATCH_BYTES {
+            return Err(Error::ValueTooLong { expected: BATCH_BYTES, found: self.record.len() + bytes });
+        }
+        if self.record.is_empty() {
+            self.record.resize(CHANGES, 0);
+        }
+        let length = key.len() as u16 | if value.is_some() { HAS_VALUE } else { 0 };
+        self.record.extend_from_slice(&length.to_le_bytes());
+        if let Some(value) = value {
+            self.record.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        }
+        self.record.extend_from_slice(key);
+        self.record.extend_from_slice(value.unwrap_or_default());
+        self.count += 1;
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.record.clear();
+        self.count = 0;
+    }
+
+    /// Each key, with its value if it is not deleted.
+    pub(super) fn each(&self, mut change: impl FnMut(&[u8], Option<&[u8]>)) {
+        let mut rest = self.record.get(CHANGES..).unwrap_or_default();
+        while let Some((key, value, after)) = next_change(rest) {
+            change(key, value);
+            rest = after;
+        }
+    }
+}
+
+/// A key, its value if it is not deleted, and what follows.
+type ChangeAndRest<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
+
+/// The change that the bytes begin with, and the rest.
+fn next_change(bytes: &[u8]) -> Option<ChangeAndRest<'_>> {
+    let (length, mut rest) = bytes.split_at_checked(2)?;
+    let length = short_at(length, 0);
+    let mut value_bytes = None;
+    if length & HAS_VALUE != 0 {
+        let (bytes, after) = rest.split_at_checked(4)?;
+        value_bytes = Some(word_at(bytes, 0) as usize);
+        rest = after;
+    }
+    let key_bytes = usize::from(length & !HAS_VALUE);
+    if key_bytes > KEY_BYTES {
+        return None;
+    }
+    let (key, rest) = rest.split_at_checked(key_bytes)?;
+    let (value, rest) = rest.split_at_checked(value_bytes.unwrap_or(0))?;
+    Some((key, value_bytes.map(|_| value), rest))
+}
+
+/// A log that is written.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) file: Arc<dyn DiskFile>,
+    pub(super) number: u64,
+    seed: u64,
+    session: u64,
+    /// Where the next record goes.
+    pub(super) end: u64,
+    previous: u64,
+}
+
+impl Log {
+    /// Begins a log in a file, over whatever is there; its header is not safe yet.
+    pub(super) fn begin(
+        file: Arc<dyn DiskFile>,
+        store: u64,
+        number: u64,
+        session: u64,
+    ) -> Result<Self, Error> {
+        let header = header(store, number, session);
+        file.write_at(0, &header).map_err(Error::io("write the log"))?;
+        let seed = long_at(&header, HEADER_SUM);
+        Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed })
+    }
+
+    /// The same, whose records are those of another session.
+    pub(super) fn with_session(self, session: u64) -> Self {
+        Self { session, ..self }
+    }
+
+    /// Goes on with a log that was read.
+    pub(super) fn resume(file: Arc<dyn DiskFile>, read: &Read, session: u64) -> Self {
+        let &Read { number, seed, end, previous, .. } = read;
+        Self { file, number, seed, session, end, previous }
+    }
+
+    /// A number that no other opening of the store has, but by a chance of one in 2^64.
+    pub(super) const fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// Appends a batch; it is not safe yet. If this fails, the log is as if nothing had been written.
+    pub(super) fn append(&mut self, changes: &mut Changes, synced: u64) -> Result<(), Error> {
+        self.write(&mut changes.record, MARK, synced)
+    }
+
+    /// Appends the record after which another log begins, whose header has this session.
+    pub(super) fn close(&mut self, next: u64, synced: u64) -> Result<(), Error> {
+        let mut record = vec![0; CHANGES];
+        record.extend_from_slice(&next.to_le_bytes());
+        self.write(&mut record, END_MARK, synced)
+    }
+
+    fn write(&mut self, record: &mut Vec<u8>, mark: u32, synced: u64) -> Result<(), Error> {
+        let length = record.len();
+        let mut put = |at: usize, field: &[u8]| record[at..at + field.len()].copy_from_slice(field);
+        put(8, &mark.to_le_bytes());
+        put(LENGTH, &(length as u32).to_le_bytes());
+        put(PREVIOUS, &self.previous.to_le_bytes());
+        put(SESSION, &self.session.to_le_bytes());
+        put(SYNCED, &synced.to_le_bytes());
+        let sum = record_sum(&record[8..], self.seed, self.end);
+        record[..8].copy_from_slice(&sum.to_le_bytes());
+        record.resize(length.next_multiple_of(ALIGN), 0);
+        let written = self.file.write_at(self.end, record).map_err(Error::io("write the log"));
+        let whole = record.len();
+        record.truncate(length);
+        written?;
+        self.end += whole as u64;
+        self.previous = sum;
+        Ok(())
+    }
+}
+
+/// With the session, so that no record of another log of this number follows it.
+fn header(store: u64, number: u64, session: u64) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..8].copy_from_slice(&MAGIC);
+    header[VERSION_AT..VERSION_AT + 2].copy_from_slice(&VERSION.to_le_bytes());
+    header[STORE..NUMBER].copy_from_slice(&store.to_le_bytes());
+    header[NUMBER..HEADER_SESSION].copy_from_slice(&number.to_le_bytes());
+    header[HEADER_SESSION..HEADER_SUM].copy_from_slice(&session.to_le_bytes());
+    let sum = xxh3_64(&header[..HEADER_SUM]);
+    header[HEADER_SUM..HEADER_SUM + 8].copy_from_slice(&sum.to_le_bytes());
+    header
+}
+
+fn record_sum(bytes: &[u8], seed: u64, at: u64) -> u64 {
+    xxh3_64_with_seed(bytes, seed.wrapping_add(at))
+}
+
+/// What was read of a log.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) number: u64,
+    /// The checksum of its header.
+    seed: u64,
+    /// Behind the last record that could be read.
+    pub(super) end: u64,
+    previous: u64,
+    /// If another log follows, the session in its header.
+    pub(super) next: Option<u64>,
+    /// Records that were safe and cannot be read.
+    pub(super) damaged: bool,
+}
+
+impl Read {
+    /// Of a log that is not there.
+    pub(super) const fn nothing(number: u64) -> Self {
+        Self { number, seed: 0, end: 0, previous: 0, next: None, damaged: true }
+    }
+}
+
+/// Whether these bytes begin as the log of this number does, and of this session if it is known.
+pub(super) fn begins(bytes: &[u8], store: u64, number: u64, session: Option<u64>) -> bool {
+    let expected = |found: &[u8]| header(store, number, session.unwrap_or(long_at(found, HEADER_SESSION)));
+    bytes.get(..HEADER).is_some_and(|found| found == expected(found))
+}
+
+/// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole record, in their order. At least up to `safe` it was on the medium.
+pub(super) fn read(
+    bytes: &[u8],
+    number: u64,
+    safe: u64,
+    mut change: impl FnMut(&[u8], Option<&[u8]>),
+) -> Read {
+    let seed = long_at(bytes, HEADER_SUM);
+    let mut read = Read { number, seed, end: HEADER as u64, previous: seed, next: None, damaged: false };
+    while let Some((record, mark)) = record_at(bytes, read.end, seed) {
+        if long_at(record, PREVIOUS) != read.previous {
+            break;
+        }
+        let mut rest = &record[CHANGES..];
+        if mark == END_MARK {
+            read.next = Some(long_at(rest, 0));
+            read.end += record.len() as u64;
+            break;
+        }
+        while let Some((key, value, after)) = next_change(rest) {
+            change(key, value);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            // Its checksum is right, so it was written so: not by us.
+            read.damaged = true;
+            break;
+        }
+        read.previous = long_at(record, 0);
+        read.end += record.len().next_multiple_of(ALIGN) as u64;
+    }
+    read.damaged |= read.end < safe || (read.next.is_none() && safe_behind(bytes, &read));
+    read
+}
+
+/// A record whose checksum is right, and its mark.
+fn record_at(bytes: &[u8], at: u64, seed: u64) -> Option<(&[u8], u32)> {
+    let rest = bytes.get(usize::try_from(at).ok()?..)?;
+    let mark = word_at(rest.get(..CHANGES)?, 8);
+    let length = word_at(rest, LENGTH) as usize;
+    let record = rest.get(..length).filter(|record| record.len() >= CHANGES)?;
+    let known = mark == MARK || (mark == END_MARK && length == CHANGES + 8);
+    (known && record_sum(&record[8..], seed, at) == long_at(record, 0)).then_some((record, mark))
+}
+
+/// Whether a record behind the end says that what cannot be read was safe.
+fn safe_behind(bytes: &[u8], read: &Read) -> bool {
+    /// Bytes that may look like records are looked at so many times at most: values can be made to look like anything.
+    const PATIENCE: usize = 8;
+    let mut left = PATIENCE * bytes.len();
+    let mut at = read.end as usize;
+    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= CHANGES) {
+        let mark = word_at(rest, 8);
+        if (mark == MARK || mark == END_MARK) && long_at(rest, SYNCED) > read.end {
+            if record_at(bytes, at as u64, read.seed).is_some() {
+                return true;
+            }
+            let Some(after) = left.checked_sub(rest.len().min(word_at(rest, LENGTH) as usize)) else {
+                return false;
+            };
+            left = after;
+        }
+        at += ALIGN;
+    }
+    false
+}

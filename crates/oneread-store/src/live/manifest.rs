@@ -1,0 +1,230 @@
+//! The manifest: a checkpoint. Which segments there are and where each is described, which slots are in use, and from which log on
+//! changes are still to be applied. A new one replaces it as a whole.
+//!
+//! # Layout
+//! ```text
+//!  fields, 160 │ header of the sealed store that it began as, or nothing, 4096 or 0 │ segments, 32 each │ bits of slots │ checksum, 8
+//! ```
+
+use super::log;
+use super::segment::Described;
+use super::slots::{self, Extent, Slots};
+use crate::Error;
+use crate::format::header::Header;
+use crate::format::{PAGE, VERSION, checksum, long_at, short_at, word_at};
+
+const MAGIC: [u8; 8] = *b"\x89oneman\n";
+const VERSION_AT: usize = 8;
+const BASE: usize = 10;
+const SEGMENT_PAGES: usize = 12;
+const STORE: usize = 16;
+const SEED: usize = 24;
+const NUMBER: usize = 32;
+const MISS_RATE: usize = 40;
+const LOG: usize = 48;
+const SAFE_LOG: usize = 56;
+const SAFE_END: usize = 64;
+const ITEMS: usize = 72;
+const KEY_BYTES: usize = 80;
+const VALUE_BYTES: usize = 88;
+const NEXT_ID: usize = 96;
+const SLOTS: usize = 100;
+const SEGMENTS: usize = 104;
+const FIELDS: usize = 160;
+const ENTRY: usize = 32;
+const CHECKSUM: usize = 8;
+
+/// Checkpoints and logs have smaller numbers, however many there are.
+const MOST_NUMBER: u64 = 1 << 62;
+
+/// In place of a slot: described by the summary of the sealed store.
+const IN_BASE: u32 = u32::MAX;
+
+/// What all keys and values come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) items: u64,
+    pub(super) key_bytes: u64,
+    pub(super) value_bytes: u64,
+}
+
+/// A segment as the manifest names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) first: u64,
+    pub(super) id: u32,
+    /// None: by the sealed store, in which it has the number `id`.
+    pub(super) described: Option<Described>,
+}
+
+/// How far a log is known to be on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Safe {
+    pub(super) log: u64,
+    pub(super) end: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Manifest {
+    /// Random; the store's other files have it too.
+    pub(super) store: u64,
+    pub(super) seed: u64,
+    /// Of this checkpoint, from 1.
+    pub(super) number: u64,
+    pub(super) miss_rate: f64,
+    pub(super) segment_pages: u32,
+    /// The first log with changes that pages may lack.
+    pub(super) log: u64,
+    pub(super) safe: Safe,
+    pub(super) totals: Totals,
+    pub(super) next_id: u32,
+    pub(super) base: Option<Box<Header>>,
+    pub(super) segments: Vec<Named>,
+    pub(super) slots: Slots,
+}
+
+impl Manifest {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; FIELDS];
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, &MAGIC);
+        put(VERSION_AT, &VERSION.to_le_bytes());
+        put(BASE, &u16::from(self.base.is_some()).to_le_bytes());
+        let longs = [
+            (STORE, self.store),
+            (SEED, self.seed),
+            (NUMBER, self.number),
+            (MISS_RATE, self.miss_rate.to_bits()),
+            (LOG, self.log),
+            (SAFE_LOG, self.safe.log),
+            (SAFE_END, self.safe.end),
+            (ITEMS, self.totals.items),
+            (KEY_BYTES, self.totals.key_bytes),
+            (VALUE_BYTES, self.totals.value_bytes),
+        ];
+        for (at, field) in longs {
+            put(at, &field.to_le_bytes());
+        }
+        let words = [
+            (SEGMENT_PAGES, self.segment_pages),
+            (NEXT_ID, self.next_id),
+            (SLOTS, self.slots.end()),
+            (SEGMENTS, self.segments.len() as u32),
+        ];
+        for (at, field) in words {
+            put(at, &field.to_le_bytes());
+        }
+        if let Some(base) = &self.base {
+            bytes.extend_from_slice(&base.encode());
+        }
+        for named in &self.segments {
+            let nothing = Described { extent: Extent { slot: IN_BASE, count: 0 }, checksum: 0 };
+            let Described { extent, checksum } = named.described.unwrap_or(nothing);
+            bytes.extend_from_slice(&named.first.to_le_bytes());
+            for word in [named.id, extent.slot, extent.count, 0] {
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+            bytes.extend_from_slice(&checksum.to_le_bytes());
+        }
+        self.slots.words().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        let sum = checksum(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Checks all that the bytes themselves can show.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let damaged = |what| Error::Damaged { part: "manifest", what };
+        if !bytes.starts_with(&MAGIC) || bytes.len() < FIELDS + CHECKSUM {
+            return Err(damaged("it begins with other bytes, or is cut short"));
+        }
+        let version = short_at(bytes, VERSION_AT);
+        if version > VERSION {
+            return Err(Error::Version { expected: VERSION, found: version });
+        }
+        let (bytes, sum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if checksum(bytes) != long_at(sum, 0) {
+            return Err(damaged("its checksum is wrong"));
+        }
+        let (segments, end) = (word_at(bytes, SEGMENTS), word_at(bytes, SLOTS));
+        let base = short_at(bytes, BASE);
+        let lengths = [
+            FIELDS as u64,
+            u64::from(base) * PAGE as u64,
+            u64::from(segments) * ENTRY as u64,
+            u64::from(end).div_ceil(64) * 8,
+        ];
+        if version != VERSION || base > 1 || lengths.iter().sum::<u64>() != bytes.len() as u64 {
+            return Err(damaged("it has another length than its parts"));
+        }
+        if bytes[SEGMENTS + 4..FIELDS].iter().any(|&byte| byte != 0) {
+            return Err(damaged("a reserved field is not 0"));
+        }
+        let (_, rest) = bytes.split_at(FIELDS);
+        let (header, rest) = rest.split_at(lengths[1] as usize);
+        let (entries, bits) = rest.split_at(lengths[2] as usize);
+        let base = match header {
+            [] => None,
+            header => Some(Box::new(Header::decode(header)?)),
+        };
+        let words = bits.chunks_exact(8).map(|word| long_at(word, 0)).collect();
+        let slots = Slots::from_words(words, end).filter(|_| end <= slots::MOST);
+        let slots = slots.ok_or(damaged("slots are in use that there are not"))?;
+        let next_id = word_at(bytes, NEXT_ID);
+        let mut described_slots = 0u64;
+        let mut named: Vec<Named> = Vec::with_capacity(segments as usize);
+        for entry in entries.chunks_exact(ENTRY) {
+            let (id, extent) =
+                (word_at(entry, 8), Extent { slot: word_at(entry, 12), count: word_at(entry, 16) });
+            let described = Described { extent, checksum: long_at(entry, 24) };
+            let in_base = extent.slot == IN_BASE;
+            let one = Named { first: long_at(entry, 0), id, described: (!in_base).then_some(described) };
+            // No slot has two descriptions, so that looking at all of them ends soon.
+            described_slots += u64::from(extent.count);
+            if described_slots > u64::from(end) {
+                return Err(damaged("its segments take more slots than there are"));
+            }
+            let known = if in_base {
+                base.as_ref().is_some_and(|base| id < base.segments) && extent.count == 0
+            } else {
+                extent.count > 0
+                    && extent.count <= end
+                    && extent.slot <= end - extent.count
+                    && slots.is_used(extent)
+            };
+            let after = named.last().map_or(one.first == 0, |last| last.first < one.first);
+            if !known || !after || id >= next_id {
+                return Err(damaged("its segments are not in order, or nowhere"));
+            }
+            named.push(one);
+        }
+        let manifest = Self {
+            store: long_at(bytes, STORE),
+            seed: long_at(bytes, SEED),
+            number: long_at(bytes, NUMBER),
+            miss_rate: f64::from_bits(long_at(bytes, MISS_RATE)),
+            segment_pages: word_at(bytes, SEGMENT_PAGES),
+            log: long_at(bytes, LOG),
+            safe: Safe { log: long_at(bytes, SAFE_LOG), end: long_at(bytes, SAFE_END) },
+            totals: Totals {
+                items: long_at(bytes, ITEMS),
+                key_bytes: long_at(bytes, KEY_BYTES),
+                value_bytes: long_at(bytes, VALUE_BYTES),
+            },
+            next_id,
+            base,
+            segments: named,
+            slots,
+        };
+        let sensible = super::options::sensible(manifest.miss_rate, manifest.segment_pages)
+            && manifest.number < MOST_NUMBER
+            && manifest.log < MOST_NUMBER;
+        if manifest.segments.is_empty() || !sensible || manifest.safe.end < log::HEADER as u64 {
+            return Err(damaged("it has no segments, or settings that cannot be"));
+        }
+        if manifest.base.as_ref().is_some_and(|base| base.seed != manifest.seed) {
+            return Err(damaged("it has another seed than the store it began as"));
+        }
+        Ok(manifest)
+    }
+}

@@ -1,0 +1,420 @@
+//! A store that changes.
+//!
+//! ```text
+//!  put ──▶ log, on the medium ──▶ buffer, in memory ──▶ pages on free slots, a segment at a time ──▶ checkpoint: the manifest
+//!          safe, acknowledged     full? another log                                                  the log is used again
+//!
+//!  get ──▶ buffers ──▶ segment, by a range of words ──▶ filters, in memory ──▶ one page
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `NAME` | pages, large values, descriptions of segments: in *slots* of a page |
+//! | `NAME.manifest` | the last checkpoint |
+//! | `NAME.log0`, `NAME.log1` | changes since, in turn |
+//! | `NAME.lock` | who writes |
+//!
+//! `work.rs` tells why a crash loses nothing, `shared.rs` why a reader beside a writer is never wrong.
+
+mod backup;
+mod buffer;
+mod data;
+mod directory;
+pub(crate) mod disk;
+mod iter;
+mod log;
+mod manifest;
+mod many;
+mod merge;
+mod open;
+mod options;
+mod plan;
+mod rebuild;
+mod segment;
+mod shared;
+mod slots;
+mod stats;
+mod verify;
+mod work;
+mod writer;
+
+pub use disk::{Disk, DiskFile, Lock, OpenMode, SystemDisk};
+pub use iter::StoreIter;
+pub use options::{StoreOptions, Sync};
+pub use stats::StoreStats;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
+
+use crate::sealed::Verification;
+use crate::{Error, Options, Report};
+use log::Changes;
+use open::Access;
+use shared::{Shared, lock};
+
+/// Changes that are made together: all of them, or none.
+///
+/// # Example
+/// ```
+/// use oneread_store::{Batch, Store, StoreOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let store = Store::create(folder.path().join("a.store"), StoreOptions::new())?;
+/// store.put(b"old", b"1")?;
+/// let mut batch = Batch::new();
+/// batch.delete(b"old")?;
+/// batch.put(b"new", b"1")?;
+/// assert!(store.contains(b"old")?);
+/// store.batch(&mut batch)?;
+/// assert!(!store.contains(b"old")? && store.contains(b"new")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    changes: Changes,
+}
+
+impl Batch {
+    /// Without changes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives a key a value. Of several changes of a key the last one counts.
+    ///
+    /// # Errors
+    /// If the key has more than 1024 bytes, the value more than 2^30, or the batch more than 2^31. Then nothing was added.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.changes.push(key, Some(value))
+    }
+
+    /// Deletes a key, if it is there.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn delete(&mut self, key: &[u8]) -> Result<(), Error> {
+        self.changes.push(key, None)
+    }
+
+    /// The number of changes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Takes all changes out.
+    pub fn clear(&mut self) {
+        self.changes.clear();
+    }
+}
+
+/// A store that changes: one page read for a key it has, almost none for a key it has not, and nothing lost in a crash.
+///
+/// Changes go to a log, and are kept in memory until there are many; then they are brought to pages, a segment at a time, by a thread of
+/// the store's own. Pages are hashed to, as in a [sealed](crate::Sealed) store, and a filter for each is in memory. There is no
+/// compaction: a page is written when something on it changes, to a free place of the file, and its old place is free after the
+/// next checkpoint. A segment without room gets a few more pages; one with too many becomes two.
+///
+/// It can be shared among threads as it is. Readers see the last change that was acknowledged before they began, and never wait for the disk work
+/// of those who write; several who write share a sync. One process at a time can write ([`Error::Locked`]); others can
+/// [read](Self::open_read_only).
+///
+/// # Costs
+/// With a rate of 1%, as by default: about 1.01 page reads a hit, .01 a miss. About 1.5 bytes of memory a key of 16 bytes with a value of 100, and
+/// the [buffer](StoreOptions::buffer_bytes). A change is written to the log, and later with its page: what is changed together in one
+/// page is written once. No change waits for more than the work on one segment, or one checkpoint.
+///
+/// # Limits
+/// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes lie apart, take whole pages of 4096 bytes, and cost a second read. There are no range scans.
+/// The file does not get smaller; pages that deletions leave are used again.
+///
+/// # Example
+/// ```
+/// use oneread_store::{Store, StoreOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("capitals.store");
+/// let store = Store::create(&path, StoreOptions::new())?;
+/// store.put(b"Togo", b"Accra")?;
+/// store.put(b"Togo", b"Lome")?;
+/// store.put(b"Peru", b"Lima")?;
+/// store.delete(b"Peru")?;
+/// drop(store);
+///
+/// let store = Store::open(&path, StoreOptions::new())?;
+/// assert_eq!(store.get(b"Peru")?, None);
+/// assert_eq!(store.get(b"Togo")?.as_deref(), Some(&b"Lome"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Store {
+    shared: Arc<Shared>,
+    worker: Option<JoinHandle<()>>,
+    closed: bool,
+}
+
+impl Store {
+    /// Makes a store without keys.
+    ///
+    /// # Errors
+    /// If there is a file of this name, or it cannot be made; if an option is out of its range.
+    pub fn create(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
+        Self::create_on(Arc::new(SystemDisk), path, options)
+    }
+
+    /// The same on another medium.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        Self::started(open::create(disk, path.as_ref(), options)?)
+    }
+
+    /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its pages stay where they are.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it.
+    pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
+        Self::open_on(Arc::new(SystemDisk), path, options)
+    }
+
+    /// The same on another medium.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        Self::started(open::open(disk, path.as_ref(), options, Access::Write)?)
+    }
+
+    /// Opens a live store to be read only, also while another process writes to it.
+    ///
+    /// It shows the store as it was when it was opened; when the one who writes has made a checkpoint, lookups go on with
+    /// the state of that. Each lookup asks the system whether that is so.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for the lock.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_read_only_on(Arc::new(SystemDisk), path, StoreOptions::new())
+    }
+
+    /// The same on another medium. Of the options, only [`lose_damaged_log`](StoreOptions::lose_damaged_log) means something.
+    ///
+    /// # Errors
+    /// As [`open_read_only`](Self::open_read_only).
+    pub fn open_read_only_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        let shared = Arc::new(open::open(disk, path.as_ref(), options, Access::Read)?);
+        Ok(Self { shared, worker: None, closed: true })
+    }
+
+    fn started(shared: Shared) -> Result<Self, Error> {
+        let shared = Arc::new(shared);
+        let mut worker = None;
+        if shared.options.background {
+            let mine = shared.clone();
+            let thread = std::thread::Builder::new().name("oneread-store".to_owned());
+            let started = thread.spawn(move || mine.work_until_stopped());
+            worker = Some(started.map_err(Error::io("start a thread"))?);
+        }
+        Ok(Self { shared, worker, closed: false })
+    }
+
+    /// The seed of its hash functions.
+    pub fn seed(&self) -> u64 {
+        self.shared.seed
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// If a page that may have the key cannot be read, or is damaged.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.get_with(key, <[u8]>::to_vec)
+    }
+
+    /// What a function makes of the value of a key, without a copy of it.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_with<T>(&self, key: &[u8], use_value: impl Fn(&[u8]) -> T) -> Result<Option<T>, Error> {
+        /// Checkpoints are seconds apart.
+        const TRIES: u32 = 20;
+        let mut last = Err(Error::Changed);
+        for _ in 0..TRIES {
+            let found = self.shared.get_with(key, &use_value);
+            if !self.shared.is_outdated()? {
+                return found;
+            }
+            last = found;
+            self.renew()?;
+        }
+        last.and(Err(Error::Changed))
+    }
+
+    /// Goes on with another state of a store that is only read.
+    fn renew(&self) -> Result<(), Error> {
+        let Some(stamp) = &self.shared.stamp else { return Ok(()) };
+        let lose = self.shared.options.lose_damaged_log;
+        let loaded = open::read_beside_a_writer(&*self.shared.disk, &self.shared.paths, lose)?;
+        let (_, root) = open::root_of(loaded.directory, loaded.first, loaded.second);
+        self.shared.replace_root(|_| root);
+        let mut work = lock(&self.shared.work);
+        work.totals = loaded.manifest.totals;
+        work.tools.slots = loaded.manifest.slots;
+        work.checkpoint = loaded.manifest.number;
+        stamp.store(loaded.stamp, Relaxed);
+        Ok(())
+    }
+
+    /// Whether there is a value for a key. Reads its page, for the filters alone cannot tell.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.get_with(key, |_| ())?.is_some())
+    }
+
+    /// The values of many keys, in their order, with many reads under way at the same time. Each is of some moment during the call.
+    ///
+    /// Threads are started for each call, which takes some ten microseconds each: worth it from a few hundred keys on that
+    /// are not cached.
+    pub fn get_many<K: AsRef<[u8]> + std::marker::Sync>(
+        &self,
+        keys: &[K],
+    ) -> Vec<Result<Option<Vec<u8>>, Error>> {
+        many::each(keys, crate::read::file::IN_FLIGHT, |key| self.get(key.as_ref()))
+    }
+
+    /// Gives a key a value; it replaces one that it has.
+    ///
+    /// # Errors
+    /// If the key or the value is too long; if the log cannot be written, or if pages cannot be and the buffer is full: then nothing has changed,
+    /// and it can be tried again when, say, the disk has room. [`Error::Sync`] if a sync fails: then the change may be there or not when the store is opened
+    /// again, and nothing is written any more until it is.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        let mut changes = Changes::default();
+        changes.push(key, Some(value))?;
+        self.shared.commit(&mut changes)
+    }
+
+    /// Deletes a key, if it is there. Reads nothing to find out.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn delete(&self, key: &[u8]) -> Result<(), Error> {
+        let mut changes = Changes::default();
+        changes.push(key, None)?;
+        self.shared.commit(&mut changes)
+    }
+
+    /// Makes all changes of a batch, or none: after a crash too, and for those who read. The batch stays as it is.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn batch(&self, batch: &mut Batch) -> Result<(), Error> {
+        self.shared.commit(&mut batch.changes)
+    }
+
+    /// Makes all changes safe that were acknowledged, however [`Sync`] is set.
+    ///
+    /// # Errors
+    /// If a sync fails, as for [`put`](Self::put).
+    pub fn flush(&self) -> Result<(), Error> {
+        self.shared.flush()
+    }
+
+    /// Brings all changes to pages now, which otherwise happens when there are many. Others who write wait meanwhile. Then opening the store has nothing to read from the
+    /// log.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        self.shared.checkpoint_all()
+    }
+
+    /// All pairs as they are now, in no order that means anything, whatever is changed meanwhile. Copies the buffer first.
+    pub fn iter(&self) -> StoreIter<'_> {
+        StoreIter::new(&self.shared)
+    }
+
+    /// What the store is, and has done since it was opened.
+    pub fn stats(&self) -> StoreStats {
+        self.shared.stats()
+    }
+
+    /// Reads and checks everything: that all checksums are right, that each key is where its hash says and nowhere
+    /// else, that its filter passes it, that large values and all numbers are right, and that no page of the file is used twice.
+    ///
+    /// Damage is no error here; it is what the answer tells. Pages are numbered by their places in the file.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn verify(&self) -> Result<Verification, Error> {
+        self.shared.verify()
+    }
+
+    /// Writes all pairs of this moment to a new file, while others read and write. It is a sealed store, as a [`Builder`](crate::Builder) makes it, and can be opened
+    /// as one or as a live one.
+    ///
+    /// # Errors
+    /// If there is a file of this name, if something cannot be read, or if the medium fails or is full. Nothing is left behind then.
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
+        let options = Options::new().seed(self.seed()).miss_rate(self.shared.options.miss_rate);
+        self.shared.backup(path.as_ref(), options)
+    }
+
+    /// Makes all changes safe, and closes the store. Dropping it does the same, but cannot tell what fails.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn close(mut self) -> Result<(), Error> {
+        self.stop();
+        self.closed = true;
+        self.shared.close()
+    }
+
+    fn stop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            lock(&self.shared.round).stop = true;
+            self.shared.turned.notify_all();
+            // If it has panicked, that was told.
+            _ = worker.join();
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.stop();
+        if !self.closed {
+            // Whoever wants to know calls `close`.
+            _ = self.shared.close();
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.shared.paths.data).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,562 @@
+//! Making a live store, opening one, and beginning one from a sealed store.
+//!
+//! A sealed store begins a live one when it gets a manifest: its segments are named there as the sealed store describes them, and
+//! none of its pages is written or moved. Then its header is marked as that of a live store, so that nobody reads it as sealed while
+//! it changes. If a crash tears that write, the manifest has the header too, and the mark is written again.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
+use std::time::Instant;
+
+use oneread::hash::{Digester, Portable};
+use oneread::plan::store::LevelPages;
+
+use super::buffer::Buffer;
+use super::data::Data;
+use super::directory::{Directory, Entry, sealed_start, word};
+use super::disk::{Disk, DiskFile, OpenMode};
+use super::log::{self, Log};
+use super::manifest::{Manifest, Named, Safe, Totals};
+use super::merge::Tools;
+use super::options::StoreOptions;
+use super::plan::Plans;
+use super::segment::{Described, Segment};
+use super::shared::{Numbered, Paths, Root, Round, Shared, Synced, Tail, Work, Writer};
+use super::slots::{Extent, Slots, slot_at};
+use super::stats::Counters;
+use super::work::summary_slots;
+use crate::format::filter::Solver;
+use crate::format::geometry::{LEVELS, SEGMENT_PAGES};
+use crate::format::header::{self, Header};
+use crate::format::page::{self, Place};
+use crate::format::{PAGE, checksum, long_at, word_at};
+use crate::{Error, ReadAt};
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Write,
+    Read,
+}
+
+/// Makes a store without keys.
+pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) -> Result<Shared, Error> {
+    options.check()?;
+    let paths = Paths::new(path);
+    let lock = take_lock(&*disk, &paths)?;
+    if disk.exists(&paths.manifest()).map_err(Error::io("look for the store"))? {
+        return Err(Error::Exists);
+    }
+    let made = disk.open(&paths.data, OpenMode::CreateNew);
+    let data = match made {
+        // Without a manifest, and marked as live: a crash has left it when it was made.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let file = disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
+            let empty = file.is_empty().map_err(Error::io("read the store's length"))?;
+            if !empty && !matches!(live_header(&*file), Ok(Mark::Live { .. })) {
+                return Err(Error::Exists);
+            }
+            disk.open(&paths.data, OpenMode::Create)
+        }
+        made => made,
+    };
+    let data = data.map_err(Error::io("make the store's file"))?;
+    let (store, seed) = (Portable::random().seed(), options.seed_or_random());
+    data.write_at(0, &header::live(store, seed)).map_err(Error::io("write the store's header"))?;
+
+    // One segment of one page that has no records.
+    let mut by_level = [const { LevelPages::new() }; LEVELS];
+    by_level[0].add(0, 1);
+    let filter_bytes = Plans::new(options.miss_rate).filter_bytes(&by_level)?;
+    let mut filter = vec![0; filter_bytes[0] as usize];
+    Solver::default().write(&[], 0, &mut filter);
+    let mut page = vec![0; PAGE];
+    page::encode(Place { segment: 0, level: 0, index: 0 }, [].into_iter(), &mut page);
+    page::seal(&mut page);
+    data.write_at(slot_at(0), &page).map_err(Error::io("write the store"))?;
+    let segment = Segment::new(0, ([1, 0, 0], filter_bytes), vec![0], filter, 0).encode()?;
+    data.write_at(slot_at(1), &segment).map_err(Error::io("write the store"))?;
+    data.sync().map_err(Error::sync("the store"))?;
+    let extent = Extent { slot: 1, count: (segment.len() / PAGE) as u32 };
+    let mut slots = Slots::empty(extent.slot + extent.count);
+    slots.take(Extent { slot: 0, count: slots.end() });
+    let described = Described { extent, checksum: long_at(&segment, 0) };
+    let manifest = Manifest {
+        store,
+        seed,
+        number: 1,
+        miss_rate: options.miss_rate,
+        segment_pages: options.segment_pages,
+        log: 1,
+        safe: Safe { log: 1, end: log::HEADER as u64 },
+        totals: Totals::default(),
+        next_id: 1,
+        base: None,
+        segments: vec![Named { first: 0, id: 0, described: Some(described) }],
+        slots,
+    };
+    begin(&*disk, &paths, &manifest)?;
+    load(disk, paths, options, Access::Write, lock.into())
+}
+
+/// Writes a store's first log and manifest.
+fn begin(disk: &dyn Disk, paths: &Paths, manifest: &Manifest) -> Result<(), Error> {
+    let file = disk.open(&paths.log(manifest.log), OpenMode::Create).map_err(Error::io("make the log"))?;
+    Log::begin(file.clone(), manifest.store, manifest.log, 0)?;
+    file.sync().map_err(Error::sync("the log"))?;
+    disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
+    let next = paths.next_manifest();
+    let file = disk.open(&next, OpenMode::Create).map_err(Error::io("make the store's manifest"))?;
+    file.write_at(0, &manifest.encode()).map_err(Error::io("write the store's manifest"))?;
+    file.sync().map_err(Error::sync("the store's manifest"))?;
+    disk.rename(&next, &paths.manifest()).map_err(Error::io("give the store's manifest its name"))?;
+    disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))
+}
+
+/// Opens a store; a sealed one becomes live if it is to be written.
+pub(super) fn open(
+    disk: Arc<dyn Disk>,
+    path: &Path,
+    options: StoreOptions,
+    access: Access,
+) -> Result<Shared, Error> {
+    let paths = Paths::new(path);
+    let lock = match access {
+        Access::Write => {
+            // Before the lock, which would make a file beside none.
+            disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
+            Some(take_lock(&*disk, &paths)?)
+        }
+        Access::Read => None,
+    };
+    if !disk.exists(&paths.manifest()).map_err(Error::io("look for the store's manifest"))? {
+        let mode = if access == Access::Write { OpenMode::Write } else { OpenMode::Read };
+        let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
+        match (live_header(&*file)?, access) {
+            (Mark::Live { .. }, _) => {
+                return Err(Error::Live {
+                    what: "it is a live store without its manifest: put back the files that stood beside it",
+                });
+            }
+            (Mark::Torn, _) => return Err(Error::Damaged { part: "header", what: "its checksum is wrong" }),
+            (Mark::Sealed, Access::Read) => {
+                return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" });
+            }
+            (Mark::Sealed, Access::Write) => {
+                let manifest = adopt(&*file, &options)?;
+                begin(&*disk, &paths, &manifest)?;
+            }
+        }
+    }
+    load(disk, paths, options, access, lock)
+}
+
+fn take_lock(disk: &dyn Disk, paths: &Paths) -> Result<Box<dyn super::disk::Lock>, Error> {
+    let lock = disk.lock(&paths.lock()).map_err(Error::io("lock the store"))?;
+    lock.map_err(|process| Error::Locked { process })
+}
+
+/// What the first page says.
+#[derive(Debug, PartialEq, Eq)]
+enum Mark {
+    Sealed,
+    Live {
+        store: u64,
+    },
+    /// Neither: somebody was writing it, or has damaged it.
+    Torn,
+}
+
+fn live_header(file: &dyn DiskFile) -> Result<Mark, Error> {
+    let length = file.len().map_err(Error::io("read the store's length"))?.min(PAGE as u64);
+    let mut page = vec![0; length as usize];
+    file.read_at(0, &mut page).map_err(Error::io("read the store's header"))?;
+    if let Some(store) = header::live_store(&page) {
+        return Ok(Mark::Live { store });
+    }
+    match Header::decode(&page) {
+        Ok(_) => Ok(Mark::Sealed),
+        Err(Error::Damaged { .. } | Error::Length { .. } | Error::Live { .. }) => Ok(Mark::Torn),
+        Err(error) => Err(error),
+    }
+}
+
+/// A disk file as what a sealed store is read from.
+struct Reading<'a>(&'a dyn DiskFile);
+
+impl ReadAt for Reading<'_> {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        scratch.resize(length, 0);
+        self.0.read_at(offset, scratch)?;
+        Ok(scratch)
+    }
+}
+
+/// The first manifest of a store that is sealed.
+fn adopt(file: &dyn DiskFile, options: &StoreOptions) -> Result<Manifest, Error> {
+    options.check()?;
+    let reader = Reading(file);
+    let header = crate::sealed::read_header(&reader)?;
+    // Checked here, so that a damaged summary does not become a live store.
+    base_segments(&reader, &header)?;
+    let bytes = header.store_bytes().unwrap_or(u64::MAX);
+    let end = u32::try_from(bytes.div_ceil(PAGE as u64) - 1).ok().filter(|&end| end <= super::slots::MOST);
+    let end = end.ok_or(Error::TooLarge { pages: bytes / PAGE as u64 })?;
+    let mut slots = Slots::empty(end);
+    slots.take(Extent { slot: 0, count: end });
+    let words = slots.words().to_vec();
+    let named = |id| Named { first: sealed_start(id, header.segments), id, described: None };
+    Ok(Manifest {
+        store: Portable::random().seed(),
+        seed: header.seed,
+        number: 1,
+        miss_rate: options.miss_rate,
+        segment_pages: options.segment_pages,
+        log: 1,
+        safe: Safe { log: 1, end: log::HEADER as u64 },
+        totals: Totals { items: header.items, key_bytes: header.key_bytes, value_bytes: header.value_bytes },
+        next_id: header.segments,
+        segments: (0..header.segments).map(named).collect(),
+        slots: Slots::from_words(words, end).ok_or(Error::TooLarge { pages: end.into() })?,
+        base: Some(Box::new(header)),
+    })
+}
+
+/// The segments of a sealed store, by their numbers.
+fn base_segments(reader: &Reading<'_>, header: &Header) -> Result<Vec<Segment>, Error> {
+    let damaged = |what| Error::Damaged { part: "summary", what };
+    let content = crate::sealed::read_summary(reader, header, |_| {})?;
+    let directory = 4 * header.segments as usize;
+    let (directory, mut filters) =
+        content.split_at_checked(directory).ok_or(damaged("the directory is cut off"))?;
+    let filter_bytes = header.levels.map(|level| level.filter_bytes);
+    let used: u64 = header.levels.iter().fold(0, |sum, level| sum.saturating_add(level.used_bytes));
+    let mut first = 0u64;
+    let mut segments = Vec::new();
+    for (id, entry) in (0..).zip(directory.chunks_exact(4)) {
+        let pages = word_at(entry, 0);
+        let end = first + u64::from(pages);
+        if pages == 0 || pages > SEGMENT_PAGES || end > header.pages {
+            return Err(damaged("a segment has more pages than segments have, or none"));
+        }
+        let levels = header.shape.levels(pages);
+        let bytes: u64 =
+            levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
+        let split = usize::try_from(bytes).ok().and_then(|bytes| filters.split_at_checked(bytes));
+        let (mine, rest) = split.ok_or(damaged("there are not as many filters as pages"))?;
+        filters = rest;
+        // What each segment has of it is not known; they are alike.
+        let used = (u128::from(used) * u128::from(pages) / u128::from(header.pages.max(1))) as u64;
+        let slots = (first as u32..end as u32).collect();
+        segments.push(Segment::new(id, (levels, filter_bytes), slots, mine.to_vec(), used));
+        first = end;
+    }
+    if first != header.pages || !filters.is_empty() {
+        return Err(damaged("the segments have fewer pages than the store"));
+    }
+    Ok(segments)
+}
+
+/// All that a manifest and the logs say.
+pub(super) struct Loaded {
+    pub(super) manifest: Manifest,
+    pub(super) data: Data,
+    pub(super) directory: Directory,
+    pub(super) first: (log::Read, Buffer),
+    /// Of the log after it, if there is one.
+    pub(super) second: Option<(log::Read, Buffer)>,
+    pub(super) stamp: u64,
+}
+
+/// Reads manifest, segments and logs.
+pub(super) fn read(
+    disk: &dyn Disk,
+    paths: &Paths,
+    access: Access,
+    lose_damaged_log: bool,
+) -> Result<Loaded, Error> {
+    let stamp = disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
+    let file =
+        disk.open(&paths.manifest(), OpenMode::Read).map_err(Error::io("open the store's manifest"))?;
+    let manifest = Manifest::decode(&whole(&*file).map_err(Error::io("read the store's manifest"))?)?;
+    let mode = if access == Access::Write { OpenMode::Write } else { OpenMode::Read };
+    let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
+    mark(&*file, &manifest, access)?;
+    let page = PAGE as u64;
+    let (runs_at, shared) = match &manifest.base {
+        None => (page, 0..0),
+        Some(base) => {
+            let end =
+                base.summary_at().ok_or(Error::Damaged { part: "manifest", what: "its store has no end" })?;
+            (base.runs_at(), base.runs_at() / page - 1..end / page - 1)
+        }
+    };
+    let data = Data { file, runs_at, shared };
+    let directory = segments(&data, &manifest)?;
+
+    let digester = Portable::with_seed(manifest.seed);
+    let read_log = |number: u64, session: Option<u64>| -> Result<Option<(log::Read, Buffer)>, Error> {
+        let file = match disk.open(&paths.log(number), OpenMode::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(Error::io("open the log"))?,
+        };
+        let bytes = whole(&*file).map_err(Error::io("read the log"))?;
+        if !log::begins(&bytes, manifest.store, number, session) {
+            return Ok(None);
+        }
+        let mut buffer = Buffer::default();
+        let safe = if manifest.safe.log == number { manifest.safe.end } else { 0 };
+        let read = log::read(&bytes, number, safe, |key, value| {
+            buffer.set(word(digester.digest(key)), key, value);
+        });
+        if read.damaged && !lose_damaged_log {
+            return Err(Error::Damaged { part: "log", what: "changes that were safe cannot be read" });
+        }
+        Ok(Some((read, buffer)))
+    };
+    let damaged = Error::Damaged { part: "log", what: "it is not the one that the manifest names" };
+    let first = match read_log(manifest.log, None)? {
+        Some(first) => first,
+        None if lose_damaged_log => (log::Read::nothing(manifest.log), Buffer::default()),
+        None => return Err(damaged),
+    };
+    let second = match first.0.next {
+        Some(session) => read_log(manifest.log + 1, Some(session))?,
+        None => None,
+    };
+    // Whatever was safe in the second log is behind a first one that is whole.
+    if second.is_none() && manifest.safe.log > manifest.log && !lose_damaged_log {
+        return Err(damaged);
+    }
+    Ok(Loaded { manifest, data, directory, first, second, stamp })
+}
+
+/// The bytes of a file.
+fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.resize(length, 0);
+    file.read_at(0, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Sees to it that the file is that of the manifest, and marked as live.
+fn mark(file: &dyn DiskFile, manifest: &Manifest, access: Access) -> Result<(), Error> {
+    let replaced = Error::Live {
+        what: "another file has the name of this live store: put the right one back, or remove the files beside it",
+    };
+    match live_header(file) {
+        Ok(Mark::Live { store }) if store == manifest.store => return Ok(()),
+        Ok(Mark::Live { .. }) | Err(Error::NotAStore) => return Err(replaced),
+        Ok(Mark::Torn) => {
+            // The rest of the page may still show that it is another file's: then its header was damaged, and that is what to say.
+            if manifest.base.is_none() {
+                return Err(Error::Damaged { part: "header", what: "its checksum is wrong" });
+            }
+        }
+        Ok(Mark::Sealed) => {
+            let mut page = vec![0; PAGE];
+            file.read_at(0, &mut page).map_err(Error::io("read the store's header"))?;
+            let same = manifest.base.as_ref().is_some_and(|base| checksum(&base.encode()) == checksum(&page));
+            if !same {
+                return Err(replaced);
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    if access == Access::Read {
+        return Ok(());
+    }
+    file.write_at(0, &header::live(manifest.store, manifest.seed))
+        .map_err(Error::io("write the store's header"))?;
+    file.sync().map_err(Error::sync("the store"))
+}
+
+/// The directory, with a damaged segment where a description cannot be read.
+fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
+    let in_base = manifest.segments.iter().any(|named| named.described.is_none());
+    // No memory is taken for what the file cannot have.
+    let length = data.file.len().map_err(Error::io("read the store's length"))?;
+    if let Some(base) = manifest.base.as_ref().filter(|_| in_base)
+        && base.store_bytes().is_none_or(|bytes| bytes > length)
+    {
+        return Err(Error::Damaged { part: "summary", what: "the file ends before it" });
+    }
+    let mut base: Vec<Option<Segment>> = match manifest.base.as_ref().filter(|_| in_base) {
+        Some(header) => base_segments(&Reading(&*data.file), header)?.into_iter().map(Some).collect(),
+        None => Vec::new(),
+    };
+    let end = manifest.slots.end();
+    let mut entries: Vec<Entry> = Vec::with_capacity(manifest.segments.len());
+    let mut bytes = Vec::new();
+    for &Named { first, id, described } in &manifest.segments {
+        let segment = match described {
+            None => {
+                let segment = base.get_mut(id as usize).and_then(Option::take);
+                segment.ok_or(Error::Damaged { part: "manifest", what: "it names a segment twice" })?
+            }
+            Some(described) if !described.extent.ends_within(length) => {
+                Segment::damaged(id, described, "the file ends before it")
+            }
+            Some(described) => {
+                bytes.resize(described.extent.count as usize * PAGE, 0);
+                let read = data.file.read_at(slot_at(described.extent.slot), &mut bytes);
+                read.map_err(Error::io("read the store's segments"))?;
+                let decoded = Segment::decode(&bytes, id, described, end);
+                decoded.unwrap_or_else(|what| Segment::damaged(id, described, what))
+            }
+        };
+        entries.push((first, Arc::new(segment)));
+    }
+    Ok(Directory::new(entries))
+}
+
+/// Makes an open store of what is read.
+fn load(
+    disk: Arc<dyn Disk>,
+    paths: Paths,
+    mut options: StoreOptions,
+    access: Access,
+    lock: Option<Box<dyn super::disk::Lock>>,
+) -> Result<Shared, Error> {
+    let loaded = match access {
+        Access::Write => read(&*disk, &paths, access, options.lose_damaged_log)?,
+        Access::Read => read_beside_a_writer(&*disk, &paths, options.lose_damaged_log)?,
+    };
+    let Loaded { manifest, data, directory, first, second, stamp } = loaded;
+    options.miss_rate = manifest.miss_rate;
+    let in_base = manifest.segments.iter().any(|named| named.described.is_none());
+    let summary = manifest.base.as_ref().filter(|_| in_base).and_then(|base| summary_slots(base));
+    let session = Portable::random().seed();
+    let next_session = first.0.next;
+    let (newest, root) = root_of(directory, first, second);
+    let (writer, tail) = match access {
+        Access::Read => (None, Tail { file: data.file.clone(), end: Safe { log: 0, end: 0 }, before: None }),
+        Access::Write => {
+            let number = root.active.log;
+            // A process that was killed may have left to the system what it had done last: the name of the manifest, and the end of
+            // logs. Whatever is built on them comes after they are safe.
+            disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
+            if let Some(frozen) = &root.frozen {
+                let file =
+                    disk.open(&paths.log(frozen.log), OpenMode::Write).map_err(Error::io("open the log"))?;
+                file.sync().map_err(Error::sync("the log"))?;
+            }
+            let log = match newest {
+                Some(read) => {
+                    let file =
+                        disk.open(&paths.log(number), OpenMode::Write).map_err(Error::io("open the log"))?;
+                    if read.damaged {
+                        // What is given up must not be found again.
+                        file.truncate(read.end).map_err(Error::io("cut the log"))?;
+                    }
+                    file.sync().map_err(Error::sync("the log"))?;
+                    Log::resume(file, &read, session)
+                }
+                None => {
+                    // As the end of the log before names it; and emptied, so that nothing follows that was written under that name.
+                    let file =
+                        disk.open(&paths.log(number), OpenMode::Create).map_err(Error::io("open the log"))?;
+                    let log = Log::begin(file, manifest.store, number, next_session.unwrap_or(session))?;
+                    log.file.sync().map_err(Error::sync("the log"))?;
+                    disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))?;
+                    log.with_session(session)
+                }
+            };
+            let tail = Tail::new(&log, None);
+            (Some(Writer { log, last_sync: Instant::now() }), tail)
+        }
+    };
+    let tools = Tools {
+        digester: Portable::with_seed(manifest.seed),
+        segment_pages: manifest.segment_pages,
+        plans: Plans::new(manifest.miss_rate),
+        solver: Solver::default(),
+        slots: manifest.slots,
+        next_id: manifest.next_id,
+    };
+    Ok(Shared {
+        disk,
+        paths,
+        options,
+        store: manifest.store,
+        seed: manifest.seed,
+        digester: Portable::with_seed(manifest.seed),
+        data,
+        root: RwLock::new(Arc::new(root)),
+        writer: Mutex::new(writer),
+        work: Mutex::new(Work {
+            tools,
+            totals: manifest.totals,
+            checkpoint: manifest.number,
+            known_safe: manifest.safe,
+            retired: Vec::new(),
+            held: VecDeque::new(),
+            base: manifest.base,
+            summary,
+            spent: None,
+        }),
+        round: Mutex::new(Round::default()),
+        turned: Condvar::new(),
+        synced: Mutex::new(Synced { safe: tail.end, busy: false, tail }),
+        woken: Condvar::new(),
+        failed: OnceLock::new(),
+        counters: Counters::default(),
+        stamp: (access == Access::Read).then(|| AtomicU64::new(stamp)),
+        _lock: lock,
+    })
+}
+
+/// The root, and what was read of the newest log, if it was there.
+pub(super) fn root_of(
+    directory: Directory,
+    first: (log::Read, Buffer),
+    second: Option<(log::Read, Buffer)>,
+) -> (Option<log::Read>, Root) {
+    let (read, buffer) = first;
+    let number = read.number;
+    let numbered = Numbered::new(number, buffer);
+    if read.next.is_none() {
+        let begun = read.end > 0;
+        return (begun.then_some(read), Root { active: numbered, frozen: None, directory });
+    }
+    let (newest, active) = match second {
+        Some((read, buffer)) => (Some(read), buffer),
+        None => (None, Buffer::default()),
+    };
+    (newest, Root { active: Numbered::new(number + 1, active), frozen: Some(numbered), directory })
+}
+
+/// Reads while somebody may write: again, if a checkpoint came in between.
+pub(super) fn read_beside_a_writer(
+    disk: &dyn Disk,
+    paths: &Paths,
+    lose_damaged_log: bool,
+) -> Result<Loaded, Error> {
+    /// Checkpoints are seconds apart, and reading takes less.
+    const TRIES: u32 = 20;
+    let mut last = Error::Changed;
+    for _ in 0..TRIES {
+        match read(disk, paths, Access::Read, lose_damaged_log) {
+            Ok(loaded) => {
+                let stamp =
+                    disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
+                if loaded.stamp == stamp {
+                    return Ok(loaded);
+                }
+            }
+            // It may be of two checkpoints, or of a log that is being written.
+            Err(error @ Error::Damaged { .. }) => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,144 @@
+//! How a live store is kept.
+
+use oneread::hash::Portable;
+
+use crate::Error;
+
+/// When changes are made safe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// Before a change is acknowledged: whatever [`put`](super::Store::put) and its like have returned is there after a crash.
+    /// Threads that write at the same time share a sync.
+    #[default]
+    Always,
+    /// After so many milliseconds at most, while there is somebody to do it: after a crash, what was acknowledged in the last ones may be lost. What
+    /// is there is all that was done up to some moment, with nothing left out before it.
+    Interval(u64),
+    /// When the store finds it convenient, or at a [`flush`](super::Store::flush): after a crash of the machine, more may be lost, but as with an interval what is
+    /// there is all up to some moment. A crash of the process alone loses nothing.
+    None,
+}
+
+/// How a live store is kept; each option has a default that is good for most.
+///
+/// The seed, the rate and the pages of a segment are for a store that is made, and stay as they are; an open one has those it was made
+/// with.
+///
+/// # Example
+/// ```
+/// use oneread_store::{Store, StoreOptions, Sync};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("a.store");
+/// assert!(Store::create(&path, StoreOptions::new().miss_rate(0.0)).is_err());
+/// let store = Store::create(&path, StoreOptions::new().sync(Sync::Interval(100)))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    pub(super) sync: Sync,
+    pub(super) miss_rate: f64,
+    pub(super) seed: Option<u64>,
+    pub(super) buffer_bytes: usize,
+    pub(super) segment_pages: u32,
+    pub(super) slack_pages: u32,
+    pub(super) background: bool,
+    pub(super) lose_damaged_log: bool,
+}
+
+impl StoreOptions {
+    /// The defaults: every change is safe when it is acknowledged.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            sync: Sync::Always,
+            miss_rate: 0.01,
+            seed: None,
+            buffer_bytes: 16 << 20,
+            segment_pages: 64,
+            slack_pages: 1024,
+            background: true,
+            lose_damaged_log: false,
+        }
+    }
+
+    /// When changes are made safe; [always](Sync::Always) by default.
+    #[must_use]
+    pub fn sync(self, sync: Sync) -> Self {
+        Self { sync, ..self }
+    }
+
+    /// The pages that a lookup of a foreign key reads on average; .01 by default. Each halving costs a bit of memory a key.
+    #[must_use]
+    pub fn miss_rate(self, rate: f64) -> Self {
+        Self { miss_rate: rate, ..self }
+    }
+
+    /// The seed of all hash functions; random by default.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
+    }
+
+    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by default. Twice as many may be in memory,
+    /// and twice as many in the log. The more, the fewer pages are written a change.
+    #[must_use]
+    pub fn buffer_bytes(self, bytes: usize) -> Self {
+        Self { buffer_bytes: bytes, ..self }
+    }
+
+    /// The most pages of a segment, from 2 to 4096; 64 by default. No change waits for more than the work on one segment. With fewer, pages are filled a little
+    /// less.
+    #[must_use]
+    pub fn segment_pages(self, pages: u32) -> Self {
+        Self { segment_pages: pages, ..self }
+    }
+
+    /// How many pages may wait for a checkpoint until they can be used again; 1024 by default, and never fewer than one in sixteen of
+    /// all.
+    #[must_use]
+    pub fn slack_pages(self, pages: u32) -> Self {
+        Self { slack_pages: pages, ..self }
+    }
+
+    /// Whether a thread of its own brings changes to pages, as by default; otherwise those who write do it, a segment at a time.
+    #[must_use]
+    pub fn background(self, background: bool) -> Self {
+        Self { background, ..self }
+    }
+
+    /// Whether a store is to be opened although changes in its log that were safe cannot be read: those before them are
+    /// there; they and all after them are lost, but for some that had come to pages, so that batches may be there in part. By default that is an error.
+    #[must_use]
+    pub fn lose_damaged_log(self, lose: bool) -> Self {
+        Self { lose_damaged_log: lose, ..self }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !RATES.contains(&self.miss_rate) {
+            return Err(Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" });
+        }
+        if !sensible(self.miss_rate, self.segment_pages) {
+            return Err(Error::Option { what: "segment_pages", expected: "a number from 2 to 4096" });
+        }
+        Ok(())
+    }
+
+    pub(super) fn seed_or_random(&self) -> u64 {
+        self.seed.unwrap_or_else(|| Portable::random().seed())
+    }
+}
+
+/// Those that filters can be planned for.
+const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
+
+/// Whether a store can have been made with these.
+pub(super) fn sensible(miss_rate: f64, segment_pages: u32) -> bool {
+    RATES.contains(&miss_rate) && (2..=4096).contains(&segment_pages)
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

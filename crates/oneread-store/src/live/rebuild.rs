@@ -1,0 +1,159 @@
+//! Places all records of a segment anew, on more pages or fewer, or on those of several segments.
+//!
+//! This is how a store grows: a segment without room gets a few more pages, so that it is between [`LOAD`] and full at all times,
+//! rather than half empty after a split. Only when it would have more pages than segments have is its range of words cut into halves.
+
+use std::collections::HashMap;
+
+use oneread::hash::{Digest, Digester};
+use oneread::plan::store::LevelPages;
+
+use super::directory::{Entry, Found, word};
+use super::merge::{Merging, Prepared};
+use super::segment::Segment;
+use crate::Error;
+use crate::build::group::{Entry as Record, Group};
+use crate::build::segment::{Placed, weight};
+use crate::format::PAGE;
+use crate::format::geometry::{LEVELS, Shape};
+use crate::format::page::{self, ROOM};
+use crate::format::record;
+
+/// How full a segment is made. The rest is for records to come: about a tenth more fit, then it is built again.
+const LOAD: f64 = 0.87;
+
+/// A segment that is cut gets so many parts that each has at most this part of the pages that it may have.
+const PART: f64 = 0.85;
+
+impl Merging<'_> {
+    /// The segments that take the place of one, with its changes.
+    pub(super) fn rebuild(
+        &mut self,
+        found: &Found<'_>,
+        changes: &[Prepared<'_>],
+    ) -> Result<Vec<Entry>, Error> {
+        let mut group = self.gather(found, changes)?;
+        let total: u64 = group.entries.iter().map(weight).map(u64::from).sum();
+        let pages = total as f64 / (ROOM as f64 * LOAD);
+        let most = f64::from(self.tools.segment_pages);
+        let mut parts = 1u32;
+        while pages > most && pages / f64::from(parts) > PART * most && parts < 1 << 20 {
+            parts *= 2;
+        }
+        let width = (u128::from(found.last - found.first) + 1) / u128::from(parts);
+        if width == 0 {
+            // Nothing is left to be cut: so many keys have one word that only their maker can mean it.
+            return Err(Error::Crowded { records: group.entries.len() });
+        }
+        let part = |record: &Record| {
+            (u128::from(word(record.digest) - found.first) / width).min(u128::from(parts - 1)) as u32
+        };
+        group.entries.iter_mut().for_each(|record| record.segment = part(record));
+        group.entries.sort_unstable_by_key(|record| (record.segment, record.digest));
+        let mut segments = Vec::new();
+        let mut writes = Vec::new();
+        let mut rest = group.entries.as_slice();
+        for part in 0..parts {
+            let (records, others) = rest.split_at(rest.partition_point(|record| record.segment == part));
+            rest = others;
+            let first = found.first + (u128::from(part) * width) as u64;
+            // The first part keeps the name.
+            let id = if part == 0 { found.segment.id } else { self.next_id()? };
+            let segment = self.place(id, records, &group, &mut writes)?;
+            segments.push((first, self.describe(segment, &mut writes)?));
+        }
+        self.free_segment(found.segment);
+        self.data.write_pages(writes)?;
+        Ok(segments)
+    }
+
+    fn next_id(&mut self) -> Result<u32, Error> {
+        let id = self.tools.next_id;
+        self.tools.next_id = id.checked_add(1).ok_or(Error::TooLarge { pages: u64::from(u32::MAX) })?;
+        Ok(id)
+    }
+
+    /// All records, with the changes.
+    fn gather(&mut self, found: &Found<'_>, changes: &[Prepared<'_>]) -> Result<Group, Error> {
+        let mut by_digest: HashMap<Digest, Vec<&Prepared<'_>>> = HashMap::with_capacity(changes.len());
+        changes.iter().for_each(|change| by_digest.entry(change.digest).or_default().push(change));
+        let segment = found.segment;
+        let mut group = Group { first: 0, end: 0, bytes: Vec::new(), entries: Vec::new(), replaced: 0 };
+        group.bytes.reserve(segment.pages() as usize * PAGE);
+        let mut buffer = vec![0; PAGE];
+        for (number, &slot) in (0..).zip(&*segment.slots) {
+            let view = self.data.page(slot, segment.numbered(number).place, &mut buffer)?;
+            for (_, record) in view.records() {
+                let record = record.map_err(|what| Error::Page { page: slot.into(), what })?;
+                let digest = self.tools.digester.digest(record.key);
+                let start = group.bytes.len();
+                record::encode(record.key, record.value, &mut group.bytes);
+                let changed = by_digest.get(&digest);
+                if changed.is_some_and(|changed| changed.iter().any(|change| change.key == record.key)) {
+                    let old = group.bytes.split_off(start);
+                    self.forget(&old);
+                    continue;
+                }
+                if !(found.first..=found.last).contains(&word(digest)) {
+                    return Err(Error::Page {
+                        page: slot.into(),
+                        what: "it has a key that belongs elsewhere",
+                    });
+                }
+                push(&mut group, digest, start);
+            }
+        }
+        for change in changes {
+            let Some(bytes) = &change.record else { continue };
+            debug_assert_eq!(change.word, word(change.digest));
+            let start = group.bytes.len();
+            group.bytes.extend_from_slice(bytes);
+            push(&mut group, change.digest, start);
+            self.add(bytes);
+        }
+        Ok(group)
+    }
+
+    /// Places records on the pages of a segment, and writes them to new slots.
+    fn place(
+        &mut self,
+        id: u32,
+        records: &[Record],
+        group: &Group,
+        writes: &mut Vec<(u32, Vec<u8>)>,
+    ) -> Result<Segment, Error> {
+        let total: u64 = records.iter().map(weight).map(u64::from).sum();
+        let shape = shape(records.len(), total);
+        let placed = Placed::new(id, records, LOAD, shape)?;
+        let mut by_level = [const { LevelPages::new() }; LEVELS];
+        placed.count(&mut by_level);
+        let filter_bytes = self.tools.plans.filter_bytes(&by_level)?;
+        let mut encoded = placed.encode(group, filter_bytes, &mut self.tools.solver);
+        // References to large values are right as they are.
+        for run in encoded.runs.chunk_by(|a, b| a.page == b.page) {
+            page::seal(&mut encoded.pages[run[0].page * PAGE..][..PAGE]);
+        }
+        let mut slots = Vec::with_capacity(placed.pages as usize);
+        for page in encoded.pages.chunks_exact(PAGE) {
+            let slot = self.take(1)?.slot;
+            slots.push(slot);
+            writes.push((slot, page.to_vec()));
+        }
+        Ok(Segment::new(id, (shape.levels(placed.pages), filter_bytes), slots, encoded.filters, total))
+    }
+}
+
+fn push(group: &mut Group, digest: Digest, start: usize) {
+    let length = (group.bytes.len() - start) as u16;
+    group.entries.push(Record { digest, segment: 0, start, length });
+}
+
+/// How pages are divided among levels: the fewer records a page has, the more pages overflow, and the more room there must be below.
+fn shape(records: usize, total: u64) -> Shape {
+    let a_page = records as u64 * ROOM as u64 / total.max(1);
+    Shape::CANDIDATES[match a_page {
+        16.. => 1,
+        6.. => 2,
+        _ => 3,
+    }]
+}

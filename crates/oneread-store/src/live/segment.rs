@@ -1,0 +1,225 @@
+//! A segment: where its pages are, their filters, and the bytes of both on the medium.
+//!
+//! # Layout
+//! ```text
+//!  checksum │ id │ bytes │ pages of level 0, 1, 2 │ bytes of a filter │ used │ slot of each page │ filters │ zeros up to a page
+//!  8        │ 4  │ 4     │ 4 each                 │ 4 each            │ 8    │ 4 each            │         │
+//! ```
+//!
+//! # Invariants
+//! 1. A segment is never changed. A change makes another version, on other slots where it differs; those who hold the old one
+//!    go on reading it.
+
+use oneread::hash::Digest;
+use oneread::plan::store::MOST_FILTER_BYTES;
+
+use super::slots::Extent;
+use crate::Error;
+use crate::format::filter::{Filter, PADDING, Solver};
+use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES};
+use crate::format::page::Place;
+use crate::format::{PAGE, checksum, long_at, word_at};
+
+const CHECKSUM: usize = 8;
+const ID: usize = 8;
+const BYTES: usize = 12;
+const PAGES: usize = 16;
+const FILTER_BYTES: usize = PAGES + 4 * LEVELS;
+const USED: usize = FILTER_BYTES + 4 * LEVELS;
+const SLOTS: usize = USED + 8;
+
+/// The largest description: a segment of a sealed store, at its largest, with filters of a sensible size.
+const MOST_BYTES: u64 = u32::MAX as u64;
+
+/// Where a segment's description is, and its checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Described {
+    pub(super) extent: Extent,
+    pub(super) checksum: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) id: u32,
+    pub(super) levels: [u32; LEVELS],
+    pub(super) filter_bytes: [u32; LEVELS],
+    /// By page: those of level 0, then of 1, then of 2.
+    pub(super) slots: Box<[u32]>,
+    /// The filters in the same order, and some bytes behind the last.
+    filters: Box<[u8]>,
+    /// About the bytes of all pages that records take: exact, but for segments that a sealed store had.
+    pub(super) used: u64,
+    /// None if the description is that of a sealed store.
+    pub(super) described: Option<Described>,
+    /// What is wrong with it, if it cannot be read. Then it has no pages.
+    pub(super) damage: Option<&'static str>,
+}
+
+/// A page of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageOf {
+    /// Its number in the segment.
+    pub(super) number: u32,
+    pub(super) place: Place,
+}
+
+impl Segment {
+    /// A segment of pages with these slots and filters, which fit the levels.
+    pub(super) fn new(
+        id: u32,
+        (levels, filter_bytes): ([u32; LEVELS], [u32; LEVELS]),
+        slots: Vec<u32>,
+        mut filters: Vec<u8>,
+        used: u64,
+    ) -> Self {
+        filters.resize(filters.len() + PADDING, 0);
+        let (slots, filters) = (slots.into_boxed_slice(), filters.into_boxed_slice());
+        Self { id, levels, filter_bytes, slots, filters, used, described: None, damage: None }
+    }
+
+    /// One whose description cannot be read.
+    pub(super) fn damaged(id: u32, described: Described, what: &'static str) -> Self {
+        let empty = Self::new(id, ([0; LEVELS], [1; LEVELS]), Vec::new(), Vec::new(), 0);
+        Self { described: Some(described), damage: Some(what), ..empty }
+    }
+
+    /// An error, if it cannot be read.
+    #[inline]
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self.damage {
+            None => Ok(()),
+            Some(what) => Err(Error::Damaged { part: "segment", what }),
+        }
+    }
+
+    pub(super) fn pages(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// The bytes that it takes in memory, with its place in the directory.
+    pub(super) fn byte_len(&self) -> u64 {
+        /// Two counters of an `Arc`, a pointer and the start of a range.
+        const ELSEWHERE: usize = 32;
+        (size_of::<Self>() + 4 * self.slots.len() + self.filters.len() + ELSEWHERE) as u64
+    }
+
+    /// The filters without what is behind them.
+    pub(super) fn filters(&self) -> &[u8] {
+        &self.filters[..self.filters.len() - PADDING]
+    }
+
+    /// The page of a key in a level, if the level has pages.
+    #[inline(always)]
+    pub(super) fn page(&self, digest: Digest, level: usize) -> Option<PageOf> {
+        let pages = self.levels[level];
+        if pages == 0 {
+            return None;
+        }
+        let index = geometry::page(digest, level, pages);
+        let above: u32 = self.levels[..level].iter().sum();
+        Some(PageOf { number: above + index, place: Place { segment: self.id, level, index } })
+    }
+
+    /// The page with this number.
+    pub(super) fn numbered(&self, number: u32) -> PageOf {
+        let (mut level, mut index) = (0, number);
+        while level + 1 < LEVELS && index >= self.levels[level] {
+            index -= self.levels[level];
+            level += 1;
+        }
+        PageOf { number, place: Place { segment: self.id, level, index } }
+    }
+
+    /// Whether a page may have a key.
+    #[inline(always)]
+    pub(super) fn passes(&self, page: PageOf, digest: Digest) -> bool {
+        let range = self.filter_range(page);
+        Filter::new(&self.filters[range.start..range.end + PADDING]).passes(digest, page.place.level)
+    }
+
+    fn filter_range(&self, page: PageOf) -> std::ops::Range<usize> {
+        let Place { level, index, .. } = page.place;
+        let above: usize =
+            (0..level).map(|above| self.levels[above] as usize * self.filter_bytes[above] as usize).sum();
+        let bytes = self.filter_bytes[level] as usize;
+        let start = above + index as usize * bytes;
+        start..start + bytes
+    }
+
+    /// The same segment with some pages on other slots, and their filters solved anew.
+    pub(super) fn with_pages<'a>(
+        &self,
+        changed: impl Iterator<Item = (u32, u32, &'a [Digest])>,
+        used: u64,
+        solver: &mut Solver,
+    ) -> Self {
+        let (mut slots, mut filters) = (self.slots.to_vec(), self.filters().to_vec());
+        for (number, slot, digests) in changed {
+            slots[number as usize] = slot;
+            let page = self.numbered(number);
+            solver.write(digests, page.place.level, &mut filters[self.filter_range(page)]);
+        }
+        Self::new(self.id, (self.levels, self.filter_bytes), slots, filters, used)
+    }
+
+    /// The bytes of its description, whole pages.
+    pub(super) fn encode(&self) -> Result<Vec<u8>, Error> {
+        let length = SLOTS + 4 * self.slots.len() + self.filters().len();
+        if length as u64 > MOST_BYTES {
+            return Err(Error::TooLarge { pages: u64::from(self.pages()) });
+        }
+        let mut bytes = Vec::with_capacity(length.next_multiple_of(PAGE));
+        bytes.extend_from_slice(&[0; CHECKSUM]);
+        for field in [&[self.id, length as u32][..], &self.levels, &self.filter_bytes] {
+            field.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        }
+        bytes.extend_from_slice(&self.used.to_le_bytes());
+        self.slots.iter().for_each(|slot| bytes.extend_from_slice(&slot.to_le_bytes()));
+        bytes.extend_from_slice(self.filters());
+        bytes.resize(length.next_multiple_of(PAGE), 0);
+        let sum = checksum(&bytes[CHECKSUM..]);
+        bytes[..CHECKSUM].copy_from_slice(&sum.to_le_bytes());
+        Ok(bytes)
+    }
+
+    /// The segment that these whole pages describe, and that should have this id, this checksum, and pages below `end`.
+    pub(super) fn decode(
+        bytes: &[u8],
+        id: u32,
+        described: Described,
+        end: u32,
+    ) -> Result<Self, &'static str> {
+        if bytes.len() < SLOTS || checksum(&bytes[CHECKSUM..]) != long_at(bytes, 0) {
+            return Err("its checksum is wrong");
+        }
+        if long_at(bytes, 0) != described.checksum || word_at(bytes, ID) != id {
+            return Err("it is another segment, or another version");
+        }
+        let words =
+            |at: usize| -> [u32; LEVELS] { std::array::from_fn(|level| word_at(bytes, at + 4 * level)) };
+        let (levels, filter_bytes) = (words(PAGES), words(FILTER_BYTES));
+        let pages: u64 = levels.iter().map(|&pages| u64::from(pages)).sum();
+        if levels[0] == 0 || pages > u64::from(SEGMENT_PAGES) {
+            return Err("it has more pages than segments have, or none");
+        }
+        if filter_bytes.iter().any(|&bytes| bytes == 0 || bytes > MOST_FILTER_BYTES) {
+            return Err("its filters are larger than filters are, or have no bytes");
+        }
+        let filters: u64 =
+            levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
+        let length = SLOTS as u64 + 4 * pages + filters;
+        if length != u64::from(word_at(bytes, BYTES))
+            || length.next_multiple_of(PAGE as u64) != bytes.len() as u64
+        {
+            return Err("it has another length than its parts");
+        }
+        let (slots, rest) = bytes[SLOTS..].split_at(4 * pages as usize);
+        let (filters, zeros) = rest.split_at(filters as usize);
+        let slots: Vec<u32> = slots.chunks_exact(4).map(|slot| word_at(slot, 0)).collect();
+        if slots.iter().any(|&slot| slot >= end) || zeros.iter().any(|&byte| byte != 0) {
+            return Err("a page of it lies outside of the store");
+        }
+        let segment = Self::new(id, (levels, filter_bytes), slots, filters.to_vec(), long_at(bytes, USED));
+        Ok(Self { described: Some(described), ..segment })
+    }
+}

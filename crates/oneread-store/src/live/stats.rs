@@ -1,0 +1,119 @@
+//! What a live store is, and has done since it was opened.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::shared::{Shared, lock};
+use crate::format::PAGE;
+use crate::sealed::Reads;
+
+/// What a live store is, and has done since it was opened.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StoreStats {
+    /// Keys on pages; those of changes that are not there yet are not counted.
+    pub items: u64,
+    /// Changes that are in the log and in memory, and not yet on pages.
+    pub buffered: u64,
+    /// About the memory that they take.
+    pub buffered_bytes: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Pages of all segments.
+    pub pages: u64,
+    /// The bytes of all keys on pages.
+    pub key_bytes: u64,
+    /// The bytes of all values of these keys.
+    pub value_bytes: u64,
+    /// The bytes of all files.
+    pub disk_bytes: u64,
+    /// The bytes of the file's pages that are in use or wait for a checkpoint to be used again; the others are free.
+    pub used_bytes: u64,
+    /// The bytes of filters and of the places of pages in memory.
+    pub ram_bytes: u64,
+    /// The same for each key.
+    pub ram_bytes_per_key: f64,
+    /// The part of the pages' bytes that records take, with tags and lengths.
+    pub utilisation: f64,
+    /// Checkpoints since the store was made.
+    pub checkpoints: u64,
+    /// What was read since the store was opened; a change that is in memory takes no read.
+    pub reads: Reads,
+}
+
+/// Counts reads, from many threads.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    hit_pages: AtomicU64,
+    miss_pages: AtomicU64,
+    runs: AtomicU64,
+}
+
+impl Counters {
+    #[inline]
+    pub(super) fn count(&self, hit: bool, pages: u64) {
+        let (lookups, read) =
+            if hit { (&self.hits, &self.hit_pages) } else { (&self.misses, &self.miss_pages) };
+        lookups.fetch_add(1, Relaxed);
+        if pages > 0 {
+            read.fetch_add(pages, Relaxed);
+        }
+    }
+
+    pub(super) fn count_run(&self) {
+        self.runs.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn reads(&self) -> Reads {
+        Reads {
+            hits: self.hits.load(Relaxed),
+            misses: self.misses.load(Relaxed),
+            hit_pages: self.hit_pages.load(Relaxed),
+            miss_pages: self.miss_pages.load(Relaxed),
+            runs: self.runs.load(Relaxed),
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn stats(&self) -> StoreStats {
+        let root = self.root();
+        let (mut pages, mut used) = (0, 0u64);
+        for (_, segment) in root.directory.iter() {
+            pages += u64::from(segment.pages());
+            used = used.saturating_add(segment.used);
+        }
+        let (mut buffered, mut buffered_bytes) = (0, 0);
+        for buffer in std::iter::once(&root.active).chain(&root.frozen) {
+            let buffer = buffer.read();
+            buffered += buffer.len() as u64;
+            buffered_bytes += buffer.bytes() as u64;
+        }
+        let files = [self.paths.data.clone(), self.paths.manifest(), self.paths.log(0), self.paths.log(1)];
+        let length = |path: &std::path::PathBuf| {
+            let file = self.disk.open(path, super::disk::OpenMode::Read);
+            file.and_then(|file| file.len()).unwrap_or(0)
+        };
+        let ram = root.directory.byte_len();
+        let work = lock(&self.work);
+        let slots = &work.tools.slots;
+        let ram_bytes = ram + 8 * slots.words().len() as u64;
+        StoreStats {
+            items: work.totals.items,
+            buffered,
+            buffered_bytes,
+            segments: root.directory.len(),
+            pages,
+            key_bytes: work.totals.key_bytes,
+            value_bytes: work.totals.value_bytes,
+            disk_bytes: files.iter().map(length).sum(),
+            used_bytes: slots.used_count() * PAGE as u64,
+            ram_bytes,
+            ram_bytes_per_key: ram_bytes as f64 / work.totals.items.max(1) as f64,
+            utilisation: used as f64 / (pages.max(1) as f64 * PAGE as f64),
+            checkpoints: work.checkpoint,
+            reads: self.counters.reads(),
+        }
+    }
+}

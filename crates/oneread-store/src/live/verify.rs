@@ -1,0 +1,181 @@
+//! Whether a live store is as it was written: everything is read and checked, and all damage is told.
+
+use oneread::hash::{Digest, Digester};
+
+use super::directory::word;
+use super::log;
+use super::segment::{PageOf, Segment};
+use super::shared::{Shared, lock};
+use super::slots::{Extent, Slots};
+use crate::Error;
+use crate::format::PAGE;
+use crate::format::geometry::tag;
+use crate::format::page::View;
+use crate::format::record::{Run, Stored};
+use crate::sealed::{Damage, Verification};
+
+impl Shared {
+    pub(super) fn verify(&self) -> Result<Verification, Error> {
+        let (root, slots, totals, summary) = {
+            // Only who has this lock changes the directory.
+            let work = lock(&self.work);
+            (self.root(), work.tools.slots.clone(), work.totals, work.summary)
+        };
+        let mut checking = Checking {
+            shared: self,
+            found: Verification::default(),
+            seen: Slots::empty(slots.end()),
+            bytes: [0; 2],
+        };
+        checking.slots(summary);
+        for (first, segment) in root.directory.iter() {
+            let last = root.directory.find(*first).last;
+            checking.segment(segment, *first, last)?;
+        }
+        let Checking { mut found, seen, bytes, .. } = checking;
+        // What is used and not seen waits for a checkpoint, is held by somebody, or was shared by large values of a sealed store.
+        let unknown = seen.words().iter().zip(slots.words()).any(|(seen, used)| seen & !used != 0);
+        if unknown || seen.words().len() > slots.words().len() {
+            found.damage.push(Damage::Summary { what: "a slot is in use and is said to be free".to_owned() });
+        }
+        if found.is_whole() {
+            let counts = [
+                ("keys", totals.items, found.items),
+                ("bytes of keys", totals.key_bytes, bytes[0]),
+                ("bytes of values", totals.value_bytes, bytes[1]),
+            ];
+            let wrong = counts.into_iter().filter(|(_, expected, found)| expected != found);
+            let wrong: Vec<_> =
+                wrong.map(|(what, expected, found)| Damage::Count { what, expected, found }).collect();
+            found.damage.extend(wrong);
+        }
+        self.verify_logs(&mut found)?;
+        if self.is_outdated()? {
+            return Err(Error::Changed);
+        }
+        Ok(found)
+    }
+
+    /// Whether the logs can still be read as far as they are safe.
+    fn verify_logs(&self, found: &mut Verification) -> Result<(), Error> {
+        let _writer = lock(&self.writer);
+        let root = self.root();
+        for buffer in root.frozen.iter().chain([&root.active]) {
+            let number = buffer.log;
+            let file = self.disk.open(&self.paths.log(number), super::disk::OpenMode::Read);
+            let file = file.map_err(Error::io("open the log"))?;
+            let length = file.len().map_err(Error::io("read the log"))? as usize;
+            let mut bytes = vec![0; length];
+            file.read_at(0, &mut bytes).map_err(Error::io("read the log"))?;
+            let safe = lock(&self.synced).safe;
+            let safe = if safe.log == number { safe.end } else { 0 };
+            let begins = log::begins(&bytes, self.store, number, None);
+            if !begins || log::read(&bytes, number, safe, |_, _| {}).damaged {
+                found.damage.push(Damage::Summary {
+                    what: "changes in the log that were safe cannot be read".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Checking<'a> {
+    shared: &'a Shared,
+    found: Verification,
+    /// Slots that something was found to use.
+    seen: Slots,
+    /// Of all keys, of all values.
+    bytes: [u64; 2],
+}
+
+impl Checking<'_> {
+    fn slots(&mut self, extents: impl IntoIterator<Item = Extent>) {
+        for extent in extents {
+            let inside = extent.slot.checked_add(extent.count).is_some_and(|end| end <= self.seen.end());
+            if !inside || !self.seen.take(extent) {
+                self.found
+                    .damage
+                    .push(Damage::Summary { what: format!("slot {} is used twice", extent.slot) });
+            }
+        }
+    }
+
+    fn segment(&mut self, segment: &Segment, first: u64, last: u64) -> Result<(), Error> {
+        if let Some(what) = segment.damage {
+            self.found.damage.push(Damage::Summary { what: format!("segment {}: {what}", segment.id) });
+            return Ok(());
+        }
+        self.slots(segment.described.map(|described| described.extent));
+        let mut digests: Vec<(Digest, u32)> = Vec::new();
+        let mut buffer = vec![0; PAGE];
+        for (number, &slot) in (0..).zip(&*segment.slots) {
+            self.slots([Extent::one(slot)]);
+            self.found.pages += 1;
+            let page = segment.numbered(number);
+            let view = match self.shared.data.page(slot, page.place, &mut buffer) {
+                Ok(view) => view.check().map(|()| view),
+                Err(Error::Page { what, .. }) => Err(what),
+                Err(error) => return Err(error),
+            };
+            match view {
+                Err(what) => self.found.damage.push(Damage::Page { page: slot.into(), what }),
+                Ok(view) => self.page(segment, (page, slot), (first, last), view, &mut digests)?,
+            }
+        }
+        digests.sort_unstable();
+        for same in digests.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let what = "it has a key that is there twice";
+            self.found.damage.push(Damage::Page { page: same[1].1.into(), what });
+        }
+        Ok(())
+    }
+
+    fn page(
+        &mut self,
+        segment: &Segment,
+        (page, slot): (PageOf, u32),
+        (first, last): (u64, u64),
+        view: View<'_>,
+        digests: &mut Vec<(Digest, u32)>,
+    ) -> Result<(), Error> {
+        let mut wrong = None;
+        for (found_tag, record) in view.records() {
+            let Ok(record) = record else { continue };
+            let digest = self.shared.digester.digest(record.key);
+            digests.push((digest, slot));
+            let home = segment.page(digest, page.place.level);
+            if !(first..=last).contains(&word(digest)) || home.is_none_or(|home| home.number != page.number) {
+                wrong = Some("it has a key that belongs elsewhere");
+            } else if found_tag != tag(digest) {
+                wrong = Some("it has a key with another tag");
+            } else if !segment.passes(page, digest) {
+                wrong = Some("its filter does not pass a key of it");
+            }
+            self.bytes[0] += record.key.len() as u64;
+            match record.value {
+                Stored::Inline(value) => self.bytes[1] += value.len() as u64,
+                Stored::Run(run) => {
+                    self.bytes[1] = self.bytes[1].saturating_add(run.length);
+                    self.run(run)?;
+                }
+            }
+        }
+        self.found.items += view.len() as u64;
+        self.found.damage.extend(wrong.map(|what| Damage::Page { page: slot.into(), what }));
+        Ok(())
+    }
+
+    fn run(&mut self, run: Run) -> Result<(), Error> {
+        self.found.runs += 1;
+        let data = &self.shared.data;
+        match data.run(run) {
+            Ok(_) => {}
+            Err(Error::Run { offset, what }) => self.found.damage.push(Damage::Run { offset, what }),
+            Err(error) => return Err(error),
+        }
+        // Those of a sealed store may have slots in common, and the first and last of each are not its own.
+        self.slots(data.slots_of(run));
+        Ok(())
+    }
+}

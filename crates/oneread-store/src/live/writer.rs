@@ -1,0 +1,165 @@
+//! Changes: into the log, into the buffer, and safe when they are to be.
+
+use std::time::{Duration, Instant};
+
+use oneread::hash::Digester;
+
+use super::directory::word;
+use super::log::Changes;
+use super::manifest::Safe;
+use super::options::Sync;
+use super::shared::{Shared, Writer, lock};
+use super::work::Left;
+use crate::Error;
+
+/// By how much work on the second buffer is ahead of the filling of the first: so that a checkpoint at its end does not stop
+/// those who write.
+const AHEAD: f64 = 1.25;
+
+impl Shared {
+    /// Makes changes, all or none.
+    pub(super) fn commit(&self, changes: &mut Changes) -> Result<(), Error> {
+        if changes.is_empty() {
+            return self.check();
+        }
+        let mut guard = lock(&self.writer);
+        let writer = guard.as_mut().ok_or(Error::ReadOnly)?;
+        self.check()?;
+        // What may fail comes first, so that a change is either in the log and the buffer, or an error.
+        self.make_room(writer)?;
+        let safe = lock(&self.synced).safe;
+        let known = if safe.log == writer.log.number { safe.end } else { 0 };
+        writer.log.append(changes, known)?;
+        let end = Safe { log: writer.log.number, end: writer.log.end };
+        lock(&self.synced).tail.end = end;
+        let root = self.root();
+        let mut buffer = root.active.write();
+        changes.each(|key, value| buffer.set(word(self.digester.digest(key)), key, value));
+        drop(buffer);
+        drop(root);
+        let due = match self.options.sync {
+            Sync::Always => true,
+            Sync::Interval(milliseconds) => writer.last_sync.elapsed() >= Duration::from_millis(milliseconds),
+            Sync::None => false,
+        };
+        if due {
+            writer.last_sync = Instant::now();
+        }
+        // Others may write while this one waits for the disk; the next sync is then for all of them.
+        drop(guard);
+        if due { self.sync_to(end) } else { Ok(()) }
+    }
+
+    /// Sees to it that the buffer has room, by waiting for, or doing, as much work as the filling of the buffer asks for.
+    fn make_room(&self, writer: &mut Writer) -> Result<(), Error> {
+        loop {
+            let root = self.root();
+            let filled = root.active.read().bytes() as f64 / self.options.buffer_bytes.max(1) as f64;
+            let frozen = root.frozen.is_some();
+            // While it is held, slots are.
+            drop(root);
+            if !frozen {
+                if filled < 1.0 {
+                    return Ok(());
+                }
+                let session = writer.log.session();
+                self.note(self.freeze(&mut writer.log, session))?;
+                continue;
+            }
+            if !self.options.background {
+                let next = lock(&self.round).next;
+                if filled * AHEAD <= part(next) {
+                    return Ok(());
+                }
+                self.step()?;
+                continue;
+            }
+            let mut round = lock(&self.round);
+            if filled * AHEAD <= part(round.next) {
+                return Ok(());
+            }
+            if let Some(error) = round.error.take() {
+                return Err(error);
+            }
+            self.check()?;
+            // It may have ended since the root was looked at.
+            if self.root().frozen.is_some() {
+                drop(self.turned.wait_timeout(round, Duration::from_millis(100)));
+            }
+        }
+    }
+
+    /// Waits until the log is safe up to here, or makes it so.
+    pub(super) fn sync_to(&self, end: Safe) -> Result<(), Error> {
+        let mut synced = lock(&self.synced);
+        loop {
+            if (synced.safe.log, synced.safe.end) >= (end.log, end.end) {
+                return Ok(());
+            }
+            self.check()?;
+            if !synced.busy {
+                break;
+            }
+            synced = self.woken.wait(synced).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        synced.busy = true;
+        let tail = synced.tail.clone();
+        drop(synced);
+        let done = tail.before.iter().chain([&tail.file]).try_for_each(|file| file.sync());
+        let done = self.note(done.map_err(Error::sync("the log")));
+        let mut synced = lock(&self.synced);
+        synced.busy = false;
+        if done.is_ok() {
+            // Others may have gone on meanwhile, even to another log.
+            synced.safe = tail.end;
+            if synced.tail.end.log == tail.end.log {
+                synced.tail.before = None;
+            }
+        }
+        drop(synced);
+        self.woken.notify_all();
+        done
+    }
+
+    /// Makes all that was acknowledged safe.
+    pub(super) fn flush(&self) -> Result<(), Error> {
+        self.check()?;
+        let end = lock(&self.synced).tail.end;
+        self.sync_to(end)
+    }
+
+    /// Brings all changes to pages, and makes a checkpoint.
+    pub(super) fn checkpoint_all(&self) -> Result<(), Error> {
+        let mut guard = lock(&self.writer);
+        let writer = guard.as_mut().ok_or(Error::ReadOnly)?;
+        self.check()?;
+        // At most twice: those of the second buffer, then those of the first.
+        while self.step()? == Left::Some {}
+        if !self.root().active.read().is_empty() {
+            let session = writer.log.session();
+            self.note(self.freeze(&mut writer.log, session))?;
+            while self.step()? == Left::Some {}
+        }
+        Ok(())
+    }
+
+    /// Writes down how far the log is safe, so that damage to it is known as such.
+    pub(super) fn close(&self) -> Result<(), Error> {
+        if lock(&self.writer).is_none() {
+            return Ok(());
+        }
+        self.flush()?;
+        let mut work = lock(&self.work);
+        if work.retired.is_empty() && work.known_safe == lock(&self.synced).safe {
+            return Ok(());
+        }
+        let root = self.root();
+        let log = root.frozen.as_ref().map_or(root.active.log, |frozen| frozen.log);
+        self.note(self.checkpoint(&mut work, &root, log))
+    }
+}
+
+/// The part of all words before this one.
+fn part(next: u128) -> f64 {
+    next as f64 / (1u128 << 64) as f64
+}

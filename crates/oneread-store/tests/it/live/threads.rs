@@ -1,0 +1,149 @@
+//! Readers and writers at the same time, in this process and another.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use oneread_store::{Error, Store, StoreOptions, Sync};
+
+use crate::{below, bytes, random};
+
+fn options() -> StoreOptions {
+    StoreOptions::new().sync(Sync::None).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
+}
+
+/// One thread changes things, others look for keys that are always there.
+fn stress(changes: u64) {
+    const ALWAYS: u64 = 500;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let store = Store::create(&path, options()).unwrap();
+    for key in 0..ALWAYS {
+        store.put(&key.to_le_bytes(), b"0").unwrap();
+    }
+    // Another process would open it so.
+    let outside = Store::open_read_only(&path).unwrap();
+    let done = AtomicBool::new(false);
+    let looked = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for number in 0..3 {
+            let (store, outside, done, looked) = (&store, &outside, &done, &looked);
+            scope.spawn(move || {
+                let mut random = random(number);
+                while !done.load(Relaxed) {
+                    let key = below(&mut random, ALWAYS);
+                    let store = if number == 2 { outside } else { store };
+                    let value = store.get(&key.to_le_bytes()).unwrap();
+                    let value = value.unwrap_or_else(|| panic!("key {key} is always there"));
+                    // A number that only grows; zeros follow it.
+                    assert!(!value.is_empty());
+                    looked.fetch_add(1, Relaxed);
+                    if number == 1 && below(&mut random, 500) == 0 {
+                        let always =
+                            store.iter().map(Result::unwrap).filter(|(key, _)| key.len() == 8).count();
+                        assert_eq!(always as u64, ALWAYS);
+                    }
+                }
+            });
+        }
+        let mut random = random(10);
+        for number in 0..changes {
+            let key = below(&mut random, ALWAYS);
+            let length = 1 + below(&mut random, 200) as usize;
+            store.put(&key.to_le_bytes(), &bytes(&mut random, length)).unwrap();
+            // Others come and go, so that segments split, shrink and pull records home.
+            for other in 0..3 {
+                let key = format!("another {}", below(&mut random, 3000));
+                if other == 0 || number / 2000 % 2 == 1 {
+                    store.delete(key.as_bytes()).unwrap();
+                } else {
+                    let length = below(&mut random, 200) as usize;
+                    store.put(key.as_bytes(), &bytes(&mut random, length)).unwrap();
+                }
+            }
+        }
+        done.store(true, Relaxed);
+    });
+    assert!(looked.load(Relaxed) > changes / 10);
+    let found = store.verify().unwrap();
+    assert!(found.is_whole(), "{:?}", found.damage);
+}
+
+#[test]
+fn a_key_that_is_always_there_is_never_reported_absent() {
+    stress(10_000);
+}
+
+#[test]
+#[ignore = "takes half a minute"]
+fn a_key_that_is_always_there_is_never_reported_absent_for_long() {
+    stress(400_000);
+}
+
+#[test]
+fn only_one_can_write_and_others_can_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    assert!(matches!(Store::open(&path, options()), Err(Error::Io { .. })));
+    assert!(!folder.path().join("a.store.lock").exists());
+    let store = Store::create(&path, options()).unwrap();
+    store.put(b"key", b"1").unwrap();
+    match Store::open(&path, options()) {
+        Err(Error::Locked { process }) => assert_eq!(process, Some(std::process::id())),
+        other => panic!("{other:?}"),
+    }
+    let reader = Store::open_read_only(&path).unwrap();
+    assert!(matches!(reader.put(b"key", b"2"), Err(Error::ReadOnly)));
+    assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"1"[..]));
+    // It goes on with the next checkpoint.
+    store.put(b"key", b"2").unwrap();
+    assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"1"[..]));
+    store.checkpoint().unwrap();
+    assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"2"[..]));
+    assert!(reader.verify().unwrap().is_whole());
+    drop(store);
+    Store::open(&path, options()).unwrap().put(b"key", b"3").unwrap();
+}
+
+#[test]
+fn those_who_write_at_the_same_time_share_syncs_and_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let store = Store::create(&path, options().sync(Sync::Always)).unwrap();
+    thread::scope(|scope| {
+        for writer in 0..4u32 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..200u32 {
+                    let key = [writer.to_le_bytes(), number.to_le_bytes()].concat();
+                    store.put(&key, &[7; 100]).unwrap();
+                    assert!(store.contains(&key).unwrap());
+                }
+            });
+        }
+    });
+    drop(store);
+    let store = Store::open(&path, options()).unwrap();
+    assert_eq!(store.iter().map(Result::unwrap).count(), 800);
+}
+
+#[test]
+fn a_snapshot_does_not_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path().join("a.store"), options()).unwrap();
+    for key in 0..2000u32 {
+        store.put(&key.to_le_bytes(), &[1; 50]).unwrap();
+    }
+    let mut snapshot = store.iter();
+    let first = snapshot.next().unwrap().unwrap();
+    for _ in 0..5 {
+        for key in 0..2000u32 {
+            store.put(&key.to_le_bytes(), &[2; 60]).unwrap();
+            store.put(&(key + 10_000).to_le_bytes(), &[3; 60]).unwrap();
+        }
+        store.checkpoint().unwrap();
+    }
+    let rest: Vec<_> = snapshot.map(Result::unwrap).collect();
+    assert_eq!(rest.len(), 1999);
+    assert!(rest.iter().chain([&first]).all(|(_, value)| *value == [1; 50]));
+    assert_eq!(store.iter().count(), 4000);
+}
