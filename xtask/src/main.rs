@@ -5,6 +5,7 @@ mod fuzz;
 mod loom;
 mod miri;
 mod redis;
+mod report;
 mod shell;
 mod test;
 

@@ -28,9 +28,9 @@ pub(crate) fn run(args: &args::Reproduce) -> Result<Outcome> {
         );
     }
 
-    let kept = folder.as_ref().map_or(0, |folder| {
-        folder.kept_of(&experiments) + folder.kept_of_questions(&questions)
-    });
+    let kept = folder
+        .as_ref()
+        .map_or(0, |folder| folder.kept_of(&experiments) + folder.kept_of_questions(&questions));
     let all = experiments.len() + questions.len();
     if args.full && kept < all {
         eprintln!("note: {}", estimate(&args.papers));
@@ -85,7 +85,9 @@ fn estimate(papers: &[Paper]) -> String {
         ..90.0 => format!("{minutes:.0} minutes"),
         _ => format!("{:.1} hours", minutes / 60.0),
     };
-    format!("a full run of this takes about {time} with {cores} cores, by estimate; with --out it can be interrupted")
+    format!(
+        "a full run of this takes about {time} with {cores} cores, by estimate; with --out it can be interrupted"
+    )
 }
 
 /// A claim that nobody has looked at.
@@ -157,6 +159,7 @@ fn text(results: &Results) -> String {
         let rows: Vec<_> = [headings.clone()].into_iter().chain(rows).collect();
         format!("{paper}: {}\n\n{}\n\n", paper.title(), table(aligns, &rows))
     });
-    let answers = answers.iter().map(|Answered { question, answer, .. }| format!("{question}\n  {answer}\n\n"));
+    let answers =
+        answers.iter().map(|Answered { question, answer, .. }| format!("{question}\n  {answer}\n\n"));
     tables.collect::<String>() + &answers.collect::<String>() + &report::summary(claims) + "."
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use crate::Paper;
 use crate::experiment::{Context, Error, Run};
 use crate::picture::Picture;
-use crate::Paper;
 
 type Look = dyn Fn(&Context) -> Result<Answer, Error> + Send + Sync;
 
@@ -82,6 +82,9 @@ impl Question {
 
 impl fmt::Debug for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Question").field("id", &self.id).field("question", &self.question).finish_non_exhaustive()
+        f.debug_struct("Question")
+            .field("id", &self.id)
+            .field("question", &self.question)
+            .finish_non_exhaustive()
     }
 }

@@ -156,10 +156,20 @@ impl Picture {
         text
     }
 
-    /// The rows of the same table for people: the place, then a cell for each series.
+    /// The rows of the same table for people: the place, then a cell for each series. If series have hardly a place in common, a row for each point.
     #[must_use]
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let place = if self.has_rows() { &self.up.label } else { &self.across.label };
+        if !self.has_rows() && self.is_scattered() {
+            let headings = vec!["series".to_owned(), place.clone(), self.up.label.clone()];
+            let row =
+                |series: &Series, point: &Point| vec![series.name.clone(), number(point.x), shown(point)];
+            let rows = self
+                .series
+                .iter()
+                .flat_map(|series| series.points.iter().map(move |point| row(series, point)));
+            return (headings, rows.collect());
+        }
         let titled = |series: &Series| match series.name.as_str() {
             "" => series.source.name().to_owned(),
             name if self.series.iter().all(|other| other.source == series.source) => name.to_owned(),
@@ -174,21 +184,37 @@ impl Picture {
             let name = self.up.names.get(place as usize).filter(|_| self.has_rows());
             let cells = self.series.iter().map(|series| {
                 let point = series.points.iter().find(|point| point.x == place);
-                point.map_or_else(String::new, |point| match point.error {
-                    error if error > 0.0 => with_error(point.y, error),
-                    _ => number(point.y),
-                })
+                point.map_or_else(String::new, shown)
             });
             std::iter::once(name.cloned().unwrap_or_else(|| number(place))).chain(cells).collect()
         };
         (headings, places.iter().map(row).collect())
     }
+
+    /// Whether half of a table with a column a series would be empty.
+    fn is_scattered(&self) -> bool {
+        let mut places: Vec<f64> =
+            self.series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
+        let points = places.len();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        2 * points < places.len() * self.series.len()
+    }
+}
+
+/// A point's number, with its error.
+fn shown(point: &Point) -> String {
+    if point.error > 0.0 { with_error(point.y, point.error) } else { number(point.y) }
 }
 
 /// A cell of a CSV file: in quotes if it has to be.
 #[must_use]
 pub fn csv_cell(text: &str) -> String {
-    if text.contains(['"', ',', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    if text.contains(['"', ',', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -221,10 +247,7 @@ mod tests {
     #[test]
     fn a_table_has_a_row_a_place() {
         let (headings, rows) = example().table();
-        assert_eq!(
-            headings,
-            ["load, items a bucket", "d, e, printed", "d, e, measured", "d, e, calculated"]
-        );
+        assert_eq!(headings, ["load, items a bucket", "d, e, printed", "d, e, measured", "d, e, calculated"]);
         assert_eq!(rows[0], ["1", "0.00100000", "0.00150 ± 0.00010", "0.00100000"]);
         assert_eq!(rows[1], ["2", "", "", "0.0100000"]);
     }

@@ -84,7 +84,11 @@ impl Along {
 /// 1, 2 or 5 times a power of ten, at least as large.
 fn round_step(least: f64) -> f64 {
     let unit = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * unit).find(|step| *step >= least * 0.999).unwrap_or(least)
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|times| times * unit)
+        .find(|step| *step >= least * 0.999)
+        .unwrap_or(least)
 }
 
 /// The powers of ten that are written out.
@@ -97,7 +101,7 @@ fn plain(first: f64, power: i32) -> String {
         let text = format!("{number:.5}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
-        format!("{first}·{}", power_of_ten(power))
+        if first == 1.0 { power_of_ten(power) } else { format!("{first}·{}", power_of_ten(power)) }
     }
 }
 
@@ -131,7 +135,10 @@ mod tests {
         assert_eq!(texts(Scale::Linear, &[0.0, 10.0]), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(texts(Scale::Linear, &[0.2, 0.9]), ["0.2", "0.4", "0.6", "0.8"]);
         assert_eq!(texts(Scale::Log, &[1e-4, 1.0]), ["10⁻⁴", "0.001", "0.01", "0.1", "1"]);
-        assert_eq!(texts(Scale::Log, &[1e-30, 1.0]), ["10⁻³⁰", "10⁻²⁵", "10⁻²⁰", "10⁻¹⁵", "10⁻¹⁰", "10⁻⁵", "1"]);
+        assert_eq!(
+            texts(Scale::Log, &[1e-30, 1.0]),
+            ["10⁻³⁰", "10⁻²⁵", "10⁻²⁰", "10⁻¹⁵", "10⁻¹⁰", "10⁻⁵", "1"]
+        );
         assert_eq!(texts(Scale::Log, &[1.0, 10.0]), ["1", "2", "5", "10"]);
     }
 

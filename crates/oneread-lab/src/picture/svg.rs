@@ -113,10 +113,15 @@ fn legend(picture: &Picture, names: &[&str]) -> (String, f64) {
         let colour = if names.len() > 1 { "" } else { "c0 " };
         let at = (6.0, -4.0);
         let words = match source {
-            Source::Measured if has_errors(picture) => format!("measured ± {STANDARD_ERRORS} standard errors"),
+            Source::Measured if has_errors(picture) => {
+                format!("measured ± {STANDARD_ERRORS} standard errors")
+            }
             source => source.name().to_owned(),
         };
         let mark = match source {
+            Source::Calculated if picture.has_rows() => {
+                format!("<path class=\"{colour}error\" d=\"M6 -11v14\"/>")
+            }
             Source::Calculated => format!("<path class=\"{colour}calculated\" d=\"M-4 -4H14\"/>"),
             source => mark(source, colour, at),
         };
@@ -144,7 +149,9 @@ fn mark(source: Source, colour: &str, (x, y): (f64, f64)) -> String {
         Source::Printed => {
             format!("<path class=\"{colour}printed\" d=\"M{:.1} {:.1}l6 6l-6 6l-6 -6z\"/>", x, y - 6.0)
         }
-        Source::Measured => format!("<circle class=\"{colour}measured\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"/>"),
+        Source::Measured => {
+            format!("<circle class=\"{colour}measured\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"/>")
+        }
         Source::Calculated => String::new(),
     }
 }
@@ -206,7 +213,8 @@ fn in_plane(picture: &Picture, names: &[&str], width: f64, height: f64) -> Strin
     );
     let at = |point: &Point| Some((across.place(point.x)?, height - up.place(point.y)?));
     for series in &picture.series {
-        let colour = format!("c{} ", names.iter().position(|name| *name == series.name).unwrap_or(0) % COLOURS);
+        let colour =
+            format!("c{} ", names.iter().position(|name| *name == series.name).unwrap_or(0) % COLOURS);
         let path: Vec<String> =
             series.points.iter().filter_map(at).map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
         let class = if series.source == Source::Calculated { "calculated" } else { "between" };

@@ -26,6 +26,7 @@ a { color: var(--c0) }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .6rem; margin: 1rem 0 }
 .tile { border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .8rem }
 .tile b { display: block; font-size: 1.9rem; line-height: 1.2 }
+.figure { white-space: nowrap }
 .holds b, td .holds { color: var(--c2) } .misprint b, td .misprint { color: var(--c1) }
 .undecided b, td .undecided { color: var(--c4) } .fails b, td .fails { color: #d22 }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; margin: .6rem 0 }
@@ -111,8 +112,6 @@ fn front(results: &Results) -> String {
         html += "<h2 id=\"failed\">What failed</h2>";
         html += &listed(claims, Verdict::Fails, "");
     }
-    html += "<h2 id=\"undecided\">What could not be told</h2>";
-    html += &listed(claims, Verdict::Undecided, "Nothing was left undecided.");
     if !answers.is_empty() {
         html += "<h2 id=\"unknown\">What the papers could not know</h2><ul>";
         for answered in answers {
@@ -125,6 +124,8 @@ fn front(results: &Results) -> String {
         }
         html += "</ul>";
     }
+    html += "<h2 id=\"undecided\">What could not be told</h2>";
+    html += &listed(claims, Verdict::Undecided, "Nothing was left undecided.");
     html
 }
 
@@ -136,10 +137,12 @@ fn by_verdict(claims: &[Claim]) -> String {
     }
     html += "</tr></thead><tbody>";
     for (paper, claims) in by_paper(claims) {
-        html += &format!("<tr><td><a href=\"#{paper}\">{paper}</a></td><td class=\"n\">{}</td>", claims.len());
+        html +=
+            &format!("<tr><td><a href=\"#{paper}\">{paper}</a></td><td class=\"n\">{}</td>", claims.len());
         for verdict in Verdict::ALL {
             let count = claims.iter().filter(|claim| claim.verdict == verdict).count();
-            let shown = if count == 0 { String::new() } else { format!("<span class=\"{verdict}\">{count}</span>") };
+            let shown =
+                if count == 0 { String::new() } else { format!("<span class=\"{verdict}\">{count}</span>") };
             html += &format!("<td class=\"n\">{shown}</td>");
         }
         html += "</tr>";
@@ -155,16 +158,28 @@ fn listed(claims: &[Claim], verdict: Verdict, none: &str) -> String {
     }
     let sentence = |claim: &&Claim| {
         let Claim { paper, claim: words, printed, note, .. } = claim;
-        let note = if note.is_empty() { String::new() } else { format!(" <span class=\"soft\">{}</span>", escaped(note)) };
+        let note = if note.is_empty() {
+            String::new()
+        } else {
+            format!(" <span class=\"soft\">{}</span>", escaped(note))
+        };
         format!(
-            "<li>{}: {}. Printed: <b>{}</b>; found: <b>{}</b>.{note}</li>",
+            "<li>{}: {}. Printed: {}; found: {}.{note}</li>",
             paper,
             escaped(words),
-            escaped(printed),
-            escaped(&found(claim)),
+            bold(printed),
+            bold(&found(claim)),
         )
     };
     format!("<ul>{}</ul>", claims.iter().map(sentence).collect::<String>())
+}
+
+/// A figure, which is not broken if it is short.
+fn bold(figure: &str) -> String {
+    /// Characters that fit into half a line of a phone.
+    const SHORT: usize = 16;
+    let class = if figure.chars().count() <= SHORT { " class=\"figure\"" } else { "" };
+    format!("<b{class}>{}</b>", escaped(figure))
 }
 
 fn section(paper: Paper, claims: &[&Claim]) -> String {
@@ -175,7 +190,11 @@ fn section(paper: Paper, claims: &[&Claim]) -> String {
         summary(claims.iter().copied())
     );
     html += &format!("<div class=\"pictures\">{}</div>\n", pictures.iter().map(figure).collect::<String>());
-    html += &format!("<details><summary>All {} claims of this paper</summary>{}</details>\n", claims.len(), table(claims));
+    html += &format!(
+        "<details><summary>All {} claims of this paper</summary>{}</details>\n",
+        claims.len(),
+        table(claims)
+    );
     html
 }
 
@@ -313,7 +332,7 @@ mod tests {
         let page = page(&Results::new(run, claims, vec![answered]));
         for part in [
             "<div class=\"tile holds\"><b>1</b>",
-            "a &lt; b. Printed: <b>1</b>; found: <b>2</b>. <span class=\"soft\">so &amp; so</span>",
+            "a &lt; b. Printed: <b class=\"figure\">1</b>; found: <b class=\"figure\">2</b>. <span class=\"soft\">so &amp; so</span>",
             "<a href=\"#moves-why\">Why?</a> Because.",
             "<figcaption>what to see</figcaption>",
             "id=\"moves-why\"",

@@ -111,8 +111,7 @@ fn counted(claims: &[Claim]) -> String {
     let mut text = row(["paper".to_owned(), "claims".to_owned()].into_iter().chain(names).collect());
     text += &row(vec!["---".to_owned(); 2 + Verdict::ALL.len()]);
     for (paper, claims) in by_paper(claims) {
-        let count =
-            |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count().to_string();
+        let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count().to_string();
         let counts = Verdict::ALL.map(count);
         text += &row([paper.to_string(), claims.len().to_string()].into_iter().chain(counts).collect());
     }
@@ -169,7 +168,8 @@ mod tests {
     #[test]
     fn the_report_has_a_line_a_claim_and_counts_them() {
         let run = Run { seed: 1, effort: Effort::Quick };
-        let report = markdown(&Results::new(run, vec![claim(Verdict::Holds), claim(Verdict::Misprint)], Vec::new()));
+        let report =
+            markdown(&Results::new(run, vec![claim(Verdict::Holds), claim(Verdict::Misprint)], Vec::new()));
         assert!(report.contains("2 claims: 1 holds, 1 misprint"), "{report}");
         let cells =
             "Pr(\\|S\\| > 1) is small | 1.01e-12 | 1.00702e-12 | (1.000 ± 0.023)e-12 |  | `summaries/a` |";

@@ -43,7 +43,8 @@ pub(super) fn of_semisorting() -> Vec<Experiment> {
             "The 16 values of the counter track the load up to 6, and the 0-count of loads 4 and 5 (II-B): the states there are",
             Printed::at_most("16"),
             |_| {
-                let states = (0..=6u32).map(|load| if matches!(load, 4 | 5) { load + 1 } else { 1 }).sum::<u32>();
+                let states =
+                    (0..=6u32).map(|load| if matches!(load, 4 | 5) { load + 1 } else { 1 }).sum::<u32>();
                 Ok(Finding::calculated(states.into()))
             },
         ),
@@ -115,7 +116,8 @@ fn rates(context: &Context, layout: DLeftLayout) -> Result<(Measured, u64), Erro
         .each(context.effort(12, 200), |seed| {
             let digester = Ideal::with_seed(seed);
             let mut filter = DLeftFilter::with_digester(layout, digester)?;
-            let refused = (0..items).filter(|item| filter.insert_again(digester.digest(item)).is_err()).count();
+            let refused =
+                (0..items).filter(|item| filter.insert_again(digester.digest(item)).is_err()).count();
             Ok((filter.false_positive_rate(), refused as u64))
         })
         .into_iter()
@@ -145,7 +147,11 @@ fn subtables(count: u32, words: &str, agreeing: std::ops::RangeInclusive<f64>, r
             let relative = (measured.standard_error / measured.value)
                 .hypot(measured_three.standard_error / measured_three.value);
             let ratio = planned? / of_three?;
-            let note = if refused == 0 { String::new() } else { format!("{refused} items found no room in 12 filters") };
+            let note = if refused == 0 {
+                String::new()
+            } else {
+                format!("{refused} items found no room in 12 filters")
+            };
             // The limit for many buckets is off by some thousandths in filters of this size.
             Ok(Finding::calculated(ratio)
                 .off_by(0.005 * ratio)
@@ -195,7 +201,9 @@ pub(super) fn counting_space() -> Experiment {
         |_| {
             let bloom = counting::for_rate(ITEMS, RATE, 4)?.bits() as f64 / ITEMS as f64;
             let remainder = (1..64)
-                .find(|&bits| dleft::fixed_remainders(CHOICES as u32, LOAD, bits).is_ok_and(|rate| rate <= RATE))
+                .find(|&bits| {
+                    dleft::fixed_remainders(CHOICES as u32, LOAD, bits).is_ok_and(|rate| rate <= RATE)
+                })
                 .ok_or("no remainder is long enough")?;
             let dleft = (f64::from(remainder) + COUNTER) * CELLS / LOAD;
             let note = format!("{} bits a key against {}", number(dleft), number(bloom));

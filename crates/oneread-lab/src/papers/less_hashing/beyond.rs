@@ -58,11 +58,17 @@ fn count_min() -> Experiment {
         Printed::statement("reduce the number of hash functions required", 0.0..=1.05),
         |context| {
             let trial = |seed: u64| -> Result<(f64, f64), Error> {
-                let mut two = CountMinSketch::with_digester(CountMinLayout::new(WIDTH, DEPTH)?, Ideal::with_seed(seed))?;
+                let mut two = CountMinSketch::with_digester(
+                    CountMinLayout::new(WIDTH, DEPTH)?,
+                    Ideal::with_seed(seed),
+                )?;
                 let mut rows = Vec::new();
                 for row in 1..=u64::from(DEPTH) {
                     let layout = CountMinLayout::new(WIDTH, 1)?;
-                    rows.push(CountMinSketch::with_digester(layout, Ideal::with_seed(seed.wrapping_add(row)))?);
+                    rows.push(CountMinSketch::with_digester(
+                        layout,
+                        Ideal::with_seed(seed.wrapping_add(row)),
+                    )?);
                 }
                 for key in 0..KEYS {
                     two.add(&key, 1);
@@ -113,7 +119,8 @@ fn sizes(kind: &'static str, bands: [u64; 3]) -> Experiment {
             let left = exact.windows(2).map(|pair| pair[1] / pair[0]).fold(0.0, f64::max);
             // The middle one on real filters.
             let (band, queries) = (bands[1], 2000);
-            let layout = BloomLayout::new(band * u64::from(hashes), hashes)?.with_scheme(SchemeName::Partitioned)?;
+            let layout =
+                BloomLayout::new(band * u64::from(hashes), hashes)?.with_scheme(SchemeName::Partitioned)?;
             let rates = context.trials(context.effort(400, 10_000), |seed| {
                 rate_of(layout, items(band), ABSENT, queries, seed)
             });
@@ -158,13 +165,15 @@ fn concentration(scheme: SchemeName, name: &str, title: &'static str) -> Experim
             return Ok(Finding::measured(ratio(many, few)).note(note));
 
             fn spread(context: &Context, scheme: SchemeName, items: u64) -> Result<Measured, Error> {
-                let layout = BloomLayout::new(BITS_PER_KEY * items, hashes(BITS_PER_KEY))?.with_scheme(scheme)?;
+                let layout =
+                    BloomLayout::new(BITS_PER_KEY * items, hashes(BITS_PER_KEY))?.with_scheme(scheme)?;
                 let halves = context.each(context.effort(2000, 40_000), |seed| {
                     let mut filter =
                         BloomFilter::with_digester(layout, Ideal::with_seed(seed)).expect("a small filter");
                     (0..items).for_each(|key| _ = filter.insert(&key));
                     let half = |from: u64| {
-                        (from..from + QUERIES).filter(|key| filter.contains(key)).count() as f64 / QUERIES as f64
+                        (from..from + QUERIES).filter(|key| filter.contains(key)).count() as f64
+                            / QUERIES as f64
                     };
                     (half(ABSENT), half(ABSENT + QUERIES))
                 });
@@ -173,7 +182,8 @@ fn concentration(scheme: SchemeName, name: &str, title: &'static str) -> Experim
                 let variance = Measured::mean(&products);
                 let deviation = variance.value.max(0.0).sqrt() / mean;
                 // d√v = dv/(2√v).
-                let standard_error = variance.standard_error / (2.0 * variance.value.max(f64::MIN_POSITIVE).sqrt()) / mean;
+                let standard_error =
+                    variance.standard_error / (2.0 * variance.value.max(f64::MIN_POSITIVE).sqrt()) / mean;
                 Ok(Measured { value: deviation, standard_error })
             }
         },

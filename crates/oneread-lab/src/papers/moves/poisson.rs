@@ -61,7 +61,9 @@ fn distribution(counts: &[u64], mean: f64, items: u64) -> Picture {
             Series::calculated("Poisson of the same mean", poisson),
             Series::measured("stash", counts.iter().enumerate().map(share)),
         ],
-        caption: "The dots follow the dashed line: a stash that is Poisson can be planned for from its mean alone.".to_owned(),
+        caption:
+            "The dots follow the dashed line: a stash that is Poisson can be planned for from its mean alone."
+                .to_owned(),
     }
 }
 

@@ -113,7 +113,9 @@ impl Table {
         self.cells[cell] = None;
         // What is deleted has no item until the next one comes.
         self.items[slot].0 = u64::MAX;
-        let Some((hinted, item)) = self.hints[cell].take().filter(|_| self.moves_on_deletions) else { return };
+        let Some((hinted, item)) = self.hints[cell].take().filter(|_| self.moves_on_deletions) else {
+            return;
+        };
         let (present, choice) = self.items[hinted];
         let earlier = (0..choice).find(|&earlier| self.cell(item, earlier) == cell);
         if let (true, Some(earlier)) = (present == item, earlier) {

@@ -20,14 +20,14 @@ pub(in super::super) fn questions() -> Vec<Question> {
             Paper::Moves,
             "open/hints",
             "Which hint should a cell keep: the newest, the deepest, or that of the next level?",
-            "III: \"there are several possible policies\"; one is simulated",
+            "III: replacing any hint \"performed best of our proposed schemes\"; how the deepest was kept is not told",
             hints,
         ),
         Question::new(
             Paper::Moves,
             "open/cuckoo",
             "Do moves on deletions help cuckoo hashing too?",
-            "V: moves on deletions \"may prove useful for cuckoo hashing\" as well",
+            "V: \"it is interesting to consider whether moves on deletions could improve practical performance significantly\"",
             cuckoo,
         ),
     ]
@@ -52,17 +52,20 @@ fn hints(context: &Context) -> Result<Answer, Error> {
         stashes.push(Measured { value: stash.mean, standard_error: stash.standard_error });
     }
     let text = format!(
-        "The deepest: {:.2} items are in the stash on average, against {:.2} by the paper's rule and {:.2} by hints of the next level alone.",
+        "The deepest, if it is looked up before it is kept: {:.2} items are in the stash on average, against {:.2} by the paper's rule and {:.2} by hints of the next level alone.",
         stashes[1].value, stashes[0].value, stashes[2].value
     );
-    let point = |(row, of): (usize, &Measured)| Point { x: row as f64, y: of.value, error: of.standard_error };
+    let point =
+        |(row, of): (usize, &Measured)| Point { x: row as f64, y: of.value, error: of.standard_error };
     let picture = Picture {
         id: "open-hints".to_owned(),
         title: format!("The average stash of {ITEMS} items in four levels, by the hint that a cell keeps"),
         across: Axis::linear("items in the stash, average"),
         up: Axis::rows("hint", RULES.map(|(_, name)| name.to_owned()).into()),
         series: vec![Series::new("", Source::Measured, stashes.iter().enumerate().map(point).collect())],
-        caption: "One move a deletion and Second Chance. An item from deep below makes room where it is dearest.".to_owned(),
+        caption:
+            "One move a deletion and Second Chance. An item from deep below makes room where it is dearest."
+                .to_owned(),
     };
     Ok(Answer { text, picture })
 }
@@ -85,11 +88,25 @@ fn cuckoo(context: &Context) -> Result<Answer, Error> {
     let by_load = |policy: usize, quantity: usize| {
         LOADS.into_iter().zip(measured.iter().map(move |row| row[policy][quantity]))
     };
-    let (none, with) = (&measured[2][0], &measured[2][1]);
+    let fewer = |row: usize, quantity: usize| {
+        let [none, with] = &measured[row];
+        format!(
+            "{:.2} to {:.2} ({:.0}% fewer)",
+            none[quantity].value,
+            with[quantity].value,
+            100.0 * (1.0 - with[quantity].value / none[quantity].value)
+        )
+    };
+    let (low, high) = (0, LOADS.len() - 1);
     let text = format!(
-        "Lookups, yes; insertions, hardly. With four choices and 90% of the cells in use, one move a deletion (the item that last found the cell taken comes back to it) \
-         lowers the cells that a successful search looks at from {:.2} to {:.2}, and the moves of an insertion from {:.2} to {:.2}.",
-        none[1].value, with[1].value, none[0].value, with[0].value
+        "Somewhat. With four choices, one move a deletion (the item that last found the cell taken comes back to it) changes the cells that a successful search looks at \
+         from {} at a load of {}, and from {} at {}; and the moves of an insertion from {} and from {}.",
+        fewer(low, 1),
+        LOADS[low],
+        fewer(high, 1),
+        LOADS[high],
+        fewer(low, 0),
+        fewer(high, 0),
     );
     let picture = Picture {
         id: "open-cuckoo".to_owned(),
@@ -102,7 +119,8 @@ fn cuckoo(context: &Context) -> Result<Answer, Error> {
             Series::measured("moves of an insertion, no moves on deletions", by_load(0, 0)),
             Series::measured("moves of an insertion, one move", by_load(1, 0)),
         ],
-        caption: "Items that come back to an earlier choice are found sooner; how long an insertion takes is decided by the load alone.".to_owned(),
+        caption: "Items that come back to an earlier choice are found sooner, if there is room to come back to. Near full, searches gain little, and insertions a \
+                  part of their moves.".to_owned(),
     };
     Ok(Answer { text, picture })
 }

@@ -7,7 +7,6 @@ use super::super::filled::Filled;
 use super::super::{ITEMS_10K, table_10k};
 use super::{means, new};
 use crate::Question;
-use crate::digits::number;
 use crate::experiment::Error;
 use crate::finding::Measured;
 use crate::picture::{Axis, Picture, Series};
@@ -38,16 +37,20 @@ pub(super) fn question() -> Question {
                     second.push((f64::from(slots), below(2)));
                 }
             }
-            let of = |at: usize| SLOTS.map(f64::from).into_iter().zip(measured.iter().map(move |row| row[at]));
+            // What was in no table is not shown as measured.
+            let of = |at: usize| {
+                let all = SLOTS.map(f64::from).into_iter().zip(measured.iter().map(move |row| row[at]));
+                all.filter(|(_, measured)| measured.value > 0.0)
+            };
             let text = format!(
-                "Much. In the same 60,000 cells for 10k items, {} items are below the first level with one slot, {} with two and {} with four; below the second, {}, \
-                 {} and {}. A bucket is still one read if it fits into a line of memory, so that fewer levels are enough, and a summary has less to say.",
-                number(measured[0][0].value.round()),
-                number(measured[1][0].value.round()),
-                number((10.0 * measured[2][0].value).round() / 10.0),
-                number((10.0 * measured[0][1].value).round() / 10.0),
-                number((100.0 * measured[1][1].value).round() / 100.0),
-                number((100.0 * measured[2][1].value).round() / 100.0),
+                "Much. In the same 60,000 cells for 10k items, {:.0} items are below the first level with one slot, {:.0} with two and {:.0} with four; below the second, {:.1} with \
+                 one slot and {:.1} with two, and with four hardly ever any. As long as a bucket is one read, fewer levels are enough, and a summary has less \
+                 to say.",
+                measured[0][0].value,
+                measured[1][0].value,
+                measured[2][0].value,
+                measured[0][1].value,
+                measured[1][1].value,
             );
             let mut series = vec![
                 Series::measured("below the first level", of(0)),

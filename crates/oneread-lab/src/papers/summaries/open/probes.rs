@@ -17,7 +17,6 @@ use super::super::summary::FILTERS_10K;
 use super::super::{ITEMS_10K, table_10k};
 use super::{means, new};
 use crate::Question;
-use crate::digits::number;
 use crate::experiment::Error;
 use crate::picture::{Axis, Picture, Series};
 use crate::question::Answer;
@@ -33,7 +32,7 @@ pub(super) fn question() -> Question {
     new(
         "probes",
         "Do two, three or four hash functions suffice for the filters of a multiple-filter summary?",
-        "VIII-B: double hashing saves hashing in Bloom filters; whether it does here is left open",
+        "VIII-B: double hashing \"is not effective in our setting\", with triple and quadruple hashing it \"appears to improve\"; such small probabilities made it \"impossible to prove\" by experiments",
         |context| {
             let tables = context.effort(4, 100);
             let layout = table_10k()?;
@@ -44,7 +43,8 @@ pub(super) fn question() -> Question {
                     for level in 1..FILTERS_10K.len() {
                         let (bits, hashes) = FILTERS_10K[level];
                         let deeper = filled.levels[level..].iter().flatten();
-                        let filter = Filter::new(AnyScheme::new(scheme, Domain::SUMMARY, hashes, bits)?, deeper, bits);
+                        let filter =
+                            Filter::new(AnyScheme::new(scheme, Domain::SUMMARY, hashes, bits)?, deeper, bits);
                         let above = filled.levels[level - 1].len() as f64;
                         failures[4 * at + level - 1] = above * filter.fails(hashes, words);
                     }
@@ -61,16 +61,19 @@ pub(super) fn question() -> Question {
             let mut series: Vec<Series> = (0..4)
                 .map(|filter| {
                     let of_words = |at: usize| ((at + 2) as f64, failures[4 * at + filter]);
-                    Series::measured(format!("B{}", filter + 1), (0..3).map(of_words))
+                    // A filter that no table had anything in tells nothing.
+                    let seen = (0..3).map(of_words).filter(|(_, failures)| failures.value > 0.0);
+                    Series::measured(format!("B{}", filter + 1), seen)
                 })
+                .filter(|series| !series.points.is_empty())
                 .collect();
             series.push(Series::calculated("all, independent", [(2.0, independent), (4.0, independent)]));
             let total = |at: usize| failures[4 * at..4 * at + 4].iter().map(|of| of.value).sum::<f64>();
             let text = format!(
                 "No. With independent functions a table of 10k items is expected to have {} failures; with double hashing {}, with triple hashing at least \
-                 {} and with quadruple hashing at least {}. Nearly all come from steps of a small order, which visit few places of a small filter: not \
-                 the number of functions is too small, but the filters are.",
-                number(independent),
+                 {} and with quadruple hashing at least {}. Nearly all come from steps of a small order, such as 0, which visit few places: in filters this small \
+                 such steps are not rare enough.",
+                two_digits(independent),
                 two_digits(total(0)),
                 two_digits(total(1)),
                 two_digits(total(2)),
@@ -81,8 +84,8 @@ pub(super) fn question() -> Question {
                 across: Axis::linear("words of a digest that make all locations"),
                 up: Axis::log("expected failures a table"),
                 series,
-                caption: "Each word more makes failures a few thousand times rarer, but even four leave the line of independent functions far below. The small \
-                          filters B2 and B3 are the worst, as they have the fewest places."
+                caption: "Each word more makes failures a thousand times rarer or more, but even with four the line of independent functions is far below. The small \
+                          filters B2 and B3 are the worst: they have the fewest places."
                     .to_owned(),
             };
             Ok(Answer { text, picture })
@@ -91,7 +94,7 @@ pub(super) fn question() -> Question {
 }
 
 fn two_digits(value: f64) -> String {
-    format!("{value:.1e}")
+    if value > 0.01 { format!("{value:.2}") } else { format!("{value:.1e}") }
 }
 
 /// A filter's bits, twice in a row, so that any shift is a part of them; and the offsets of its items.
@@ -127,7 +130,9 @@ impl Filter {
         // All steps, or those of a subgroup: multiples of bits/order.
         let order = (1..=self.bits)
             .rev()
-            .find(|order| self.bits % order == 0 && (words == 2 || order.pow(steps) <= MOST_COMBINATIONS))
+            .find(|order| {
+                self.bits.is_multiple_of(*order) && (words == 2 || order.pow(steps) <= MOST_COMBINATIONS)
+            })
             .unwrap_or(1);
         let unit = self.bits / order;
         let mut hits = 0.0;
@@ -152,7 +157,7 @@ impl Filter {
         offsets.dedup();
         let words = self.bits.div_ceil(64) as usize;
         let mut common = vec![u64::MAX; words];
-        if self.bits % 64 != 0 {
+        if !self.bits.is_multiple_of(64) {
             common[words - 1] = (1 << (self.bits % 64)) - 1;
         }
         for offset in offsets {
@@ -196,15 +201,18 @@ mod tests {
     fn offsets_are_those_of_the_library() {
         for (scheme, words) in SCHEMES {
             let scheme = AnyScheme::new(scheme, Domain::SUMMARY, 9, 1000).unwrap();
-            let digest = Ideal::with_seed(3).digest(&words.into());
+            let digest = Ideal::with_seed(3).digest(&u64::from(words));
             let mut found = Vec::new();
             scheme.for_each(digest, |location| found.push(location));
             // The steps are differences of the locations.
-            let difference = |of: &[u64]| -> Vec<u64> { of.windows(2).map(|w| (w[1] + 1000 - w[0]) % 1000).collect() };
+            let difference =
+                |of: &[u64]| -> Vec<u64> { of.windows(2).map(|w| (w[1] + 1000 - w[0]) % 1000).collect() };
             let (first, second) = (difference(&found), difference(&difference(&found)));
             let third = difference(&second);
-            let steps = [first[0], if words > 2 { second[0] } else { 0 }, if words > 3 { third[0] } else { 0 }];
-            let expected: Vec<u64> = offsets(steps, 9, 1000).iter().map(|at| (at + found[0]) % 1000).collect();
+            let steps =
+                [first[0], if words > 2 { second[0] } else { 0 }, if words > 3 { third[0] } else { 0 }];
+            let expected: Vec<u64> =
+                offsets(steps, 9, 1000).iter().map(|at| (at + found[0]) % 1000).collect();
             assert_eq!(found, expected);
         }
     }

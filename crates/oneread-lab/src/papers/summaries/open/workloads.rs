@@ -13,7 +13,6 @@ use super::super::summary::FILTERS_10K;
 use super::super::table_10k;
 use super::{means, new};
 use crate::Question;
-use crate::digits::number;
 use crate::experiment::Error;
 use crate::papers::random::Random;
 use crate::picture::{Axis, Picture, Point, Series, Source};
@@ -39,7 +38,7 @@ const ORDERS: [(Order, &str); 5] = [
     (Order::FirstLevel, "items of the first level"),
     (Order::Fifo, "the oldest (FIFO)"),
     (Order::Lifo, "the newest (LIFO)"),
-    (Order::Skewed, "mostly new ones (age as a power law)"),
+    (Order::Skewed, "nine of ten among the newest tenth"),
 ];
 
 pub(super) fn question() -> Question {
@@ -67,15 +66,13 @@ pub(super) fn question() -> Question {
                 rows.iter().map(|row| row[2].value).reduce(pick).unwrap_or(0.0)
             });
             let filters = MultipleFiltersLayout::new(FILTERS_10K)?;
-            let growth = CountingFiltersLayout::usual(filters.clone()).byte_len() as f64 / filters.byte_len() as f64;
+            let growth =
+                CountingFiltersLayout::usual(filters.clone()).byte_len() as f64 / filters.byte_len() as f64;
             let text = format!(
-                "Lazy deletion, unless no item may ever move. It moves {least:.3} to {most:.3} items a deletion, depending on the workload, and keeps about \
-                 the {} items below the first level that a fresh table has; counters move nothing and take {growth:.1} times the bytes, and leave {} \
-                 there under uniform deletions, {} if the first level is what is deleted from and {} under FIFO.",
-                number(fresh.round()),
-                number(rows[0][1].value.round()),
-                number(rows[1][1].value.round()),
-                number(rows[2][1].value.round()),
+                "Lazy deletion, unless no item may ever move. It moves {least:.2} to {most:.2} items a deletion, depending on the workload, and after {ROUNDS} rounds {:.0} items are below \
+                 the first level under uniform deletions, as in a fresh table ({fresh:.0}), and {:.0} if the first level is what is deleted from. Counters move nothing, \
+                 take {growth:.1} times the bytes of the filters, and leave {:.0} and {:.0} there; only under LIFO are the two the same.",
+                rows[0][0].value, rows[1][0].value, rows[0][1].value, rows[1][1].value,
             );
             let picture = Picture {
                 id: "open-deletions".to_owned(),
@@ -101,7 +98,11 @@ fn compared(order: Order, seed: u64) -> Result<[f64; 3], Error> {
     let layout = table_10k()?;
     let digester = Ideal::with_seed(seed);
     // The summary has no part in where items are; a small one is made anew sooner.
-    let summary = SingleFilterSummary::with_digester(SingleFilterLayout::new(1000, 1)?, layout.level_count(), digester)?;
+    let summary = SingleFilterSummary::with_digester(
+        SingleFilterLayout::new(1000, 1)?,
+        layout.level_count(),
+        digester,
+    )?;
     let table = MultilevelTable::with_digester(layout.clone(), digester)?;
     let mut lazy = LazilyDeleting::new(table, summary, Rebuild::when_asked())?;
     // Where a summary of counters is joined to it, the table is this one.
@@ -134,7 +135,8 @@ fn compared(order: Order, seed: u64) -> Result<[f64; 3], Error> {
     }
     let below = |level: Option<usize>| level.is_some_and(|level| level > 0);
     let of_lazy = alive[0].iter().filter(|item| below(lazy.location(item).map(|at| at.level))).count();
-    let of_counted = alive[1].iter().filter(|item| below(counted.locate(*item).location.map(|at| at.level))).count();
+    let of_counted =
+        alive[1].iter().filter(|item| below(counted.locate(*item).location.map(|at| at.level))).count();
     Ok([of_lazy as f64, of_counted as f64, moved as f64 / (ROUNDS * DELETED) as f64])
 }
 
@@ -163,10 +165,9 @@ fn chosen(
         Order::Fifo => 0,
         Order::Lifo => alive.len() - 1,
         Order::Skewed => {
-            // Ages with Pr(age > t) = 1/t, up to all of them.
-            let uniform = (draw().word() >> 11) as f64 / (1u64 << 53) as f64;
-            let age = (1.0 / (1.0 - uniform)).min(count as f64);
-            alive.len() - age as usize
+            let newest = count / 10;
+            let is_new = draw().below(0, 10) > 0;
+            if is_new { (count - newest) as usize + draw().below(0, newest) } else { draw().below(0, count) }
         }
     };
     alive.remove(at)
