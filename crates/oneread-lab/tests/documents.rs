@@ -150,7 +150,7 @@ fn what_is_undecided_is_told_in_the_document_of_papers() {
         .split("\n## ")
         .next()
         .expect("one");
-    let told: Vec<&str> = quoted(section).collect();
+    let told: Vec<&str> = quoted(section).filter(|name| name.contains('/')).collect();
     let results = results();
     for claim in results.claims.iter().filter(|claim| claim.verdict == Verdict::Undecided) {
         assert!(told.iter().any(|name| claim.id.starts_with(name)), "{} is undecided and not told", claim.id);

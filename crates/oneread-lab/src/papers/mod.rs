@@ -33,16 +33,16 @@ pub(crate) fn questions_of(paper: Paper) -> Vec<Question> {
     }
 }
 
-/// About how many minutes a full run of a paper takes on one core: what a quick run takes, times how many more trials
-/// a full one makes.
+/// About how many minutes a full run of a paper takes on one core: a rough estimate, of what a quick run takes (all papers: four minutes and a half on one core) and how
+/// many more trials a full one makes, from 10 to 250 times as many.
 #[must_use]
 pub const fn full_core_minutes(paper: Paper) -> f64 {
     match paper {
-        Paper::Summaries => 60.0,
-        Paper::DLeft => 60.0,
-        Paper::LessHashing => 60.0,
-        Paper::Moves => 60.0,
-        Paper::Lecture => 60.0,
+        Paper::Summaries => 90.0,
+        Paper::DLeft => 25.0,
+        Paper::LessHashing => 15.0,
+        Paper::Moves => 100.0,
+        Paper::Lecture => 20.0,
     }
 }
 

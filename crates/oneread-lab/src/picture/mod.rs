@@ -248,7 +248,7 @@ mod tests {
     fn a_table_has_a_row_a_place() {
         let (headings, rows) = example().table();
         assert_eq!(headings, ["load, items a bucket", "d, e, printed", "d, e, measured", "d, e, calculated"]);
-        assert_eq!(rows[0], ["1", "0.00100000", "0.00150 ± 0.00010", "0.00100000"]);
+        assert_eq!(rows[0], ["1", "0.00100000", "0.00150 ± 1.0e-4", "0.00100000"]);
         assert_eq!(rows[1], ["2", "", "", "0.0100000"]);
     }
 }

@@ -8,6 +8,8 @@ pub(super) struct Along {
     low: f64,
     high: f64,
     length: f64,
+    /// Whether there are only whole numbers, so that what is between them means nothing.
+    is_whole: bool,
 }
 
 /// Marks on an axis are at most this many.
@@ -20,14 +22,16 @@ impl Along {
     /// An axis that has room for all the numbers.
     pub(super) fn new(scale: Scale, numbers: impl Iterator<Item = f64>, length: f64) -> Self {
         let is_shown = |number: &f64| number.is_finite() && (scale == Scale::Linear || *number > 0.0);
+        let mut is_whole = true;
         let (low, high) = numbers
             .filter(is_shown)
+            .inspect(|number| is_whole &= number.fract() == 0.0)
             .map(|number| Self::linear(scale, number))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(at), high.max(at)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
         // A single number stands in the middle of something.
         let room = if high - low < 1e-9 * high.abs().max(1.0) { 0.5 } else { MARGIN * (high - low) };
-        Self { scale, low: low - room, high: high + room, length }
+        Self { scale, low: low - room, high: high + room, length, is_whole }
     }
 
     fn linear(scale: Scale, number: f64) -> f64 {
@@ -47,14 +51,10 @@ impl Along {
     pub(super) fn marks(&self) -> Vec<(f64, String)> {
         let (low, high) = (self.low, self.high);
         let numbers: Vec<(f64, String)> = match self.scale {
-            Scale::Linear => {
-                let step = round_step((high - low) / (MOST_MARKS - 1) as f64);
-                let decimals = (-step.log10().floor()).max(0.0) as usize;
-                let first = (low / step).ceil() as i64;
-                let last = (high / step).floor() as i64;
-                (first..=last)
-                    .map(|at| (at as f64 * step, format!("{:.decimals$}", at as f64 * step)))
-                    .collect()
+            Scale::Linear => equal_steps(low, high, self.is_whole),
+            // A factor of three or less: equal steps are not far from equal factors.
+            Scale::Log if high - low < 0.5 && high.abs() < 5.0 => {
+                equal_steps(10f64.powf(low), 10f64.powf(high), false)
             }
             Scale::Log => {
                 let decades = (high - low).max(1e-9);
@@ -79,6 +79,15 @@ impl Along {
         };
         numbers.into_iter().filter_map(|(number, text)| Some((self.place(number)?, text))).collect()
     }
+}
+
+/// Multiples of a round number between two.
+fn equal_steps(low: f64, high: f64, is_whole: bool) -> Vec<(f64, String)> {
+    let step = round_step((high - low) / (MOST_MARKS - 1) as f64);
+    let step = if is_whole { step.max(1.0) } else { step };
+    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    (first..=last).map(|at| (at as f64 * step, format!("{:.decimals$}", at as f64 * step))).collect()
 }
 
 /// 1, 2 or 5 times a power of ten, at least as large.
@@ -133,13 +142,15 @@ mod tests {
     #[test]
     fn marks_are_round_numbers() {
         assert_eq!(texts(Scale::Linear, &[0.0, 10.0]), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(texts(Scale::Linear, &[2.0, 3.0, 4.0]), ["2", "3", "4"]);
         assert_eq!(texts(Scale::Linear, &[0.2, 0.9]), ["0.2", "0.4", "0.6", "0.8"]);
-        assert_eq!(texts(Scale::Log, &[1e-4, 1.0]), ["10⁻⁴", "0.001", "0.01", "0.1", "1"]);
+        assert_eq!(texts(Scale::Log, &[1e-4, 1.0]), ["10⁻⁴", "10⁻³", "0.01", "0.1", "1"]);
         assert_eq!(
             texts(Scale::Log, &[1e-30, 1.0]),
             ["10⁻³⁰", "10⁻²⁵", "10⁻²⁰", "10⁻¹⁵", "10⁻¹⁰", "10⁻⁵", "1"]
         );
         assert_eq!(texts(Scale::Log, &[1.0, 10.0]), ["1", "2", "5", "10"]);
+        assert_eq!(texts(Scale::Log, &[0.02, 0.03]), ["0.020", "0.022", "0.024", "0.026", "0.028", "0.030"]);
     }
 
     #[test]

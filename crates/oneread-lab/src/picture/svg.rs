@@ -16,6 +16,8 @@ const ROW: f64 = 36.0;
 /// For the numbers and the words under the lower axis.
 const BELOW: f64 = 44.0;
 const LEGEND_LINE: f64 = 20.0;
+/// Between measurements of the same place.
+const BESIDE: f64 = 4.0;
 /// How wide a letter is taken to be.
 const LETTER: f64 = 6.7;
 /// The colours there are; more names begin again.
@@ -211,8 +213,19 @@ fn in_plane(picture: &Picture, names: &[&str], width: f64, height: f64) -> Strin
         height / 2.0,
         escaped(&picture.up.label)
     );
-    let at = |point: &Point| Some((across.place(point.x)?, height - up.place(point.y)?));
+    let measured: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| picture.series.iter().any(|s| s.name == *name && s.source == Source::Measured))
+        .collect();
     for series in &picture.series {
+        // Many measurements of the same places stand side by side, so that their bars do not hide each other.
+        let beside = measured.iter().position(|name| *name == series.name);
+        let aside = match beside.filter(|_| measured.len() > 2 && series.source == Source::Measured) {
+            Some(place) => BESIDE * (place as f64 - (measured.len() - 1) as f64 / 2.0),
+            None => 0.0,
+        };
+        let at = |point: &Point| Some((across.place(point.x)? + aside, height - up.place(point.y)?));
         let colour =
             format!("c{} ", names.iter().position(|name| *name == series.name).unwrap_or(0) % COLOURS);
         let path: Vec<String> =

@@ -31,18 +31,20 @@ a { color: var(--c0) }
 .undecided b, td .undecided { color: var(--c4) } .fails b, td .fails { color: #d22 }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; margin: .6rem 0 }
 th { text-align: left; font-weight: 600; color: var(--soft) }
-th, td { padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere }
+th, td { padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word }
 td.n, th.n { font-variant-numeric: tabular-nums }
 code { font-size: .85em; overflow-wrap: anywhere; color: var(--soft) }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.6rem; margin: 1rem 0 }
-figure { margin: 0 } figure svg { width: 100%; height: auto; max-width: 36rem; display: block }
+figure { margin: 0; min-width: 0 } figure svg { width: 100%; height: auto; max-width: 36rem; display: block }
 figcaption { font-size: .92rem; color: var(--soft); max-width: 36rem }
 .question { border-top: 1px solid var(--line); padding: 1.2rem 0 } .question:first-of-type { border-top: 0 }
 .question > div { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem 2rem }
+.scroll { overflow-x: auto; min-width: 0 }
 details { margin: 1rem 0 } summary { cursor: pointer; color: var(--c0) }
 ul { padding-left: 1.2rem } li { margin: .35rem 0; max-width: 50rem }
 @media (max-width: 44rem) {
   body { font-size: 15px }
+  table { font-size: .85rem } th, td { padding-right: .45rem }
   table.claims thead, table.points thead { display: none }
   table.claims tr, table.points tr { display: block; border: 1px solid var(--line); border-radius: .5rem; padding: .4rem .7rem; margin: .6rem 0 }
   table.claims td, table.points td { display: block; border: 0; padding: .1rem 0 }
@@ -131,7 +133,8 @@ fn front(results: &Results) -> String {
 
 /// Papers by verdicts, counted.
 fn by_verdict(claims: &[Claim]) -> String {
-    let mut html = "<table><thead><tr><th>paper</th><th class=\"n\">claims</th>".to_owned();
+    let mut html =
+        "<div class=\"scroll\"><table><thead><tr><th>paper</th><th class=\"n\">claims</th>".to_owned();
     for verdict in Verdict::ALL {
         html += &format!("<th class=\"n\">{verdict}</th>");
     }
@@ -147,7 +150,7 @@ fn by_verdict(claims: &[Claim]) -> String {
         }
         html += "</tr>";
     }
-    html + "</tbody></table>\n"
+    html + "</tbody></table></div>\n"
 }
 
 /// The claims of a verdict, a sentence each.
@@ -240,7 +243,7 @@ fn table(claims: &[&Claim]) -> String {
 fn question(answered: &Answered) -> String {
     let Answered { paper, id, question, source, answer, picture } = answered;
     let shown = picture.as_ref().map_or_else(String::new, |picture| {
-        format!("<div>{}<div>{}</div></div>", figure(picture), points(picture))
+        format!("<div>{}<div class=\"scroll\">{}</div></div>", figure(picture), points(picture))
     });
     format!(
         "<div class=\"question\" id=\"{}\"><h3>{}</h3><p class=\"soft\">{paper}, {}</p><p>{}</p>{shown}</div>\n",
