@@ -221,7 +221,8 @@ fn in_plane(picture: &Picture, names: &[&str], width: f64, height: f64) -> Strin
     for series in &picture.series {
         // Many measurements of the same places stand side by side, so that their bars do not hide each other.
         let beside = measured.iter().position(|name| *name == series.name);
-        let aside = match beside.filter(|_| measured.len() > 2 && series.source == Source::Measured) {
+        let is_beside = measured.len() > 2 && series.source == Source::Measured && !picture.is_scattered();
+        let aside = match beside.filter(|_| is_beside) {
             Some(place) => BESIDE * (place as f64 - (measured.len() - 1) as f64 / 2.0),
             None => 0.0,
         };
