@@ -45,6 +45,7 @@ ul { padding-left: 1.2rem } li { margin: .35rem 0; max-width: 50rem }
 @media (max-width: 44rem) {
   body { font-size: 15px }
   table { font-size: .85rem } th, td { padding-right: .45rem }
+  .verdicts { font-size: .8rem } .verdicts th { font-weight: 500 } .verdicts th, .verdicts td { padding-right: .3rem }
   table.claims thead, table.points thead { display: none }
   table.claims tr, table.points tr { display: block; border: 1px solid var(--line); border-radius: .5rem; padding: .4rem .7rem; margin: .6rem 0 }
   table.claims td, table.points td { display: block; border: 0; padding: .1rem 0 }
@@ -134,7 +135,7 @@ fn front(results: &Results) -> String {
 /// Papers by verdicts, counted.
 fn by_verdict(claims: &[Claim]) -> String {
     let mut html =
-        "<div class=\"scroll\"><table><thead><tr><th>paper</th><th class=\"n\">claims</th>".to_owned();
+        "<div class=\"scroll\"><table class=\"verdicts\"><thead><tr><th>paper</th><th class=\"n\">claims</th>".to_owned();
     for verdict in Verdict::ALL {
         html += &format!("<th class=\"n\">{verdict}</th>");
     }
