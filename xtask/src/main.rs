@@ -6,6 +6,7 @@ mod loom;
 mod miri;
 mod readme;
 mod redis;
+mod report;
 mod shell;
 mod test;
 

@@ -39,6 +39,7 @@ pub(crate) fn run() -> Result<()> {
     // Doc tests belong to `cargo test` too. Ignored tests are the long ones, not the broken ones.
     let mut tests = cargo(["test", "--workspace", "--all-features"]);
     step("tests", clients.tell(&mut tests).args(["--", "--include-ignored"]))?;
+    crate::report::run()?;
     crate::loom::run()?;
     eprintln!("\n── all passed");
     Ok(())

@@ -4,8 +4,8 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use oneread_lab::digits::number;
 use oneread_lab::experiment::{Effort, Run};
-use oneread_lab::results::{self, Claim, Folder, Results, report};
-use oneread_lab::{Experiment, Paper, Verdict, papers};
+use oneread_lab::results::{self, Answered, Claim, Folder, Results, report};
+use oneread_lab::{Experiment, Paper, Question, Verdict, papers, questions};
 use serde::Serialize;
 
 use crate::Outcome;
@@ -13,9 +13,9 @@ use crate::args;
 use crate::output::{Align, print, print_json, table};
 
 pub(crate) fn run(args: &args::Reproduce) -> Result<Outcome> {
-    let experiments = selected(&args.papers);
+    let (experiments, questions) = selected(&args.papers);
     if args.list {
-        list(&experiments, args.json)?;
+        list(&experiments, &questions, args.json)?;
         return Ok(Outcome::Done);
     }
     let effort = if args.full { Effort::Full } else { Effort::Quick };
@@ -28,35 +28,66 @@ pub(crate) fn run(args: &args::Reproduce) -> Result<Outcome> {
         );
     }
 
-    let kept = folder.as_ref().map_or(0, |folder| folder.kept_of(&experiments));
-    let progress = ProgressBar::new(experiments.len() as u64).with_position(kept as u64);
+    let kept = folder
+        .as_ref()
+        .map_or(0, |folder| folder.kept_of(&experiments) + folder.kept_of_questions(&questions));
+    let all = experiments.len() + questions.len();
+    if args.full && kept < all {
+        eprintln!("note: {}", estimate(&args.papers));
+    }
+    let progress = ProgressBar::new(all as u64).with_position(kept as u64);
     progress.set_style(ProgressStyle::with_template("{bar:40} {pos} of {len} claims in {elapsed} {msg}")?);
     // Drawn at once: the first claim may take a while.
     progress.tick();
-    let done = |claim: &Claim| {
-        progress.set_message(claim.id.clone());
+    let done = |id: &str| {
+        progress.set_message(id.to_owned());
         progress.inc(1);
     };
-    let claims = match &mut folder {
-        Some(folder) => folder.run(&experiments, done),
-        None => Ok(results::run(&experiments, run, done)),
+    let (judged, answered) = (|claim: &Claim| done(&claim.id), |answered: &Answered| done(&answered.id));
+    let results = match &mut folder {
+        Some(folder) => folder.run(&experiments, judged).and_then(|claims| {
+            let answers = folder.answer(&questions, answered)?;
+            Ok(Results::new(run, claims, answers))
+        }),
+        None => {
+            let claims = results::run(&experiments, run, judged);
+            Ok(Results::new(run, claims, results::answer(&questions, run, answered)))
+        }
     };
     progress.finish_and_clear();
 
-    let claims = claims?;
-    let outcome = if results::none_fails(&claims) { Outcome::Done } else { Outcome::Negative };
+    let results = results?;
+    let outcome = if results.none_fails() { Outcome::Done } else { Outcome::Negative };
     if args.json {
-        print_json(&Results::new(run, claims))?;
+        print_json(&results)?;
     } else {
-        print(&text(&claims))?;
+        print(&text(&results))?;
     }
     Ok(outcome)
 }
 
-/// The experiments of some papers, of all if none is named, in the order of reports.
-fn selected(papers: &[Paper]) -> Vec<Experiment> {
-    let wanted = |paper: &Paper| papers.is_empty() || papers.contains(paper);
-    Paper::ALL.into_iter().filter(wanted).flat_map(papers::of).collect()
+/// The papers that are named, all if none is, in the order of reports.
+fn wanted(papers: &[Paper]) -> impl Iterator<Item = Paper> {
+    Paper::ALL.into_iter().filter(|paper| papers.is_empty() || papers.contains(paper))
+}
+
+/// The experiments and questions of some papers.
+fn selected(papers: &[Paper]) -> (Vec<Experiment>, Vec<Question>) {
+    (wanted(papers).flat_map(papers::of).collect(), wanted(papers).flat_map(questions::of).collect())
+}
+
+/// How long a full run takes about, said before it begins.
+fn estimate(papers: &[Paper]) -> String {
+    let minutes: f64 = wanted(papers).map(papers::full_core_minutes).sum();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let minutes = minutes / cores as f64;
+    let time = match minutes {
+        ..90.0 => format!("{minutes:.0} minutes"),
+        _ => format!("{:.1} hours", minutes / 60.0),
+    };
+    format!(
+        "a full run of this takes about {time} with {cores} cores, by estimate; with --out it can be interrupted"
+    )
 }
 
 /// A claim that nobody has looked at.
@@ -68,7 +99,16 @@ struct Listed<'a> {
     printed: &'a str,
 }
 
-fn list(experiments: &[Experiment], json: bool) -> Result<()> {
+/// A question that nobody has looked at.
+#[derive(Serialize)]
+struct Asked<'a> {
+    paper: Paper,
+    id: &'a str,
+    question: &'a str,
+    source: &'a str,
+}
+
+fn list(experiments: &[Experiment], questions: &[Question], json: bool) -> Result<()> {
     let listed: Vec<_> = experiments
         .iter()
         .map(|experiment| Listed {
@@ -78,17 +118,28 @@ fn list(experiments: &[Experiment], json: bool) -> Result<()> {
             printed: experiment.printed().text(),
         })
         .collect();
+    let asked: Vec<_> = questions
+        .iter()
+        .map(|question| Asked {
+            paper: question.paper(),
+            id: question.id(),
+            question: question.question(),
+            source: question.source(),
+        })
+        .collect();
     if json {
-        return print_json(&serde_json::json!({ "claims": listed }));
+        return print_json(&serde_json::json!({ "claims": listed, "questions": asked }));
     }
     let headings = ["id", "printed", "claim"].map(str::to_owned);
     let rows = listed.iter().map(|claim| [claim.id, claim.printed, claim.claim].map(str::to_owned));
-    let rows: Vec<_> = [headings].into_iter().chain(rows).collect();
+    let asked = asked.iter().map(|asked| [asked.id, "?", asked.question].map(str::to_owned));
+    let rows: Vec<_> = [headings].into_iter().chain(rows).chain(asked).collect();
     print(&table([Align::Left; 3], &rows))
 }
 
-/// A table for each paper, a line for each claim, and how many had which verdict.
-fn text(claims: &[Claim]) -> String {
+/// A table for each paper, a line for each claim, and how many had which verdict; then what was asked and answered.
+fn text(results: &Results) -> String {
+    let Results { claims, answers, .. } = results;
     let headings = ["verdict", "claim", "printed", "calculated", "measured", ""].map(str::to_owned);
     let aligns = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
     let tables = report::by_paper(claims).map(|(paper, claims)| {
@@ -108,5 +159,7 @@ fn text(claims: &[Claim]) -> String {
         let rows: Vec<_> = [headings.clone()].into_iter().chain(rows).collect();
         format!("{paper}: {}\n\n{}\n\n", paper.title(), table(aligns, &rows))
     });
-    tables.collect::<String>() + &report::summary(claims) + "."
+    let answers =
+        answers.iter().map(|Answered { question, answer, .. }| format!("{question}\n  {answer}\n\n"));
+    tables.collect::<String>() + &answers.collect::<String>() + &report::summary(claims) + "."
 }

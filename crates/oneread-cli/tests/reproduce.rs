@@ -81,7 +81,14 @@ fn a_list_has_the_claims_and_no_verdicts() {
     assert!(claims(&all).len() > claims(&lecture).len());
     assert!(claims(&all).iter().all(|claim| claim["id"].is_string() && claim.get("verdict").is_none()));
     let text = reproduce(&["--list"]).stdout;
-    assert_eq!(String::from_utf8(text).unwrap().lines().count(), 1 + claims(&all).len());
+    let questions = all["questions"].as_array().expect("questions");
+    assert!(
+        questions
+            .iter()
+            .all(|question| question["question"].as_str().is_some_and(|text| text.ends_with('?')))
+    );
+    let lines = String::from_utf8(text).unwrap().lines().count();
+    assert_eq!(lines, 1 + claims(&all).len() + questions.len());
 }
 
 #[test]
@@ -130,6 +137,13 @@ fn a_folder_keeps_what_was_found() {
     assert_eq!(results(folder).unwrap(), first);
     let report = fs::read_to_string(folder.join("report.md")).unwrap();
     assert!(report.contains("## lecture") && report.contains("`lecture/6.4/stuck-counter`"), "{report}");
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("lecture/6.4/stuck-counter"), "{page}");
+    let table = fs::read_to_string(folder.join("claims.csv")).unwrap();
+    assert!(table.lines().count() > claims(&first).len(), "{table}");
+    for file in ["lecture-constants.svg", "lecture-constants.csv"] {
+        assert!(folder.join("pictures").join(file).exists(), "{file}");
+    }
 
     let kept = mark(folder, |claims| claims[1..].to_vec());
     let second = document(&reproduce(&["lecture", "--json", "--out", path]));

@@ -77,7 +77,7 @@ impl Experiment {
     /// # Errors
     /// What went wrong on the way.
     pub fn find(&self, run: Run) -> Result<Finding, Error> {
-        (self.look)(&Context { seed: seed_of(&self.id, run.seed), effort: run.effort })
+        (self.look)(&Context::of(&self.id, run))
     }
 }
 
@@ -109,9 +109,9 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effort {
-    /// All experiments in two minutes or less, on two cores.
+    /// All experiments in five minutes or less, on two cores.
     Quick,
-    /// Some minutes for each paper, for smaller standard errors.
+    /// As many trials as the papers made, for smaller standard errors: hours.
     Full,
 }
 
@@ -132,6 +132,11 @@ pub struct Context {
 }
 
 impl Context {
+    /// For the experiment or question of an id.
+    pub(crate) fn of(id: &str, run: Run) -> Self {
+        Self { seed: seed_of(id, run.seed), effort: run.effort }
+    }
+
     /// One of two values, by the effort.
     #[must_use]
     pub fn effort<T>(&self, quick: T, full: T) -> T {

@@ -1,5 +1,7 @@
 //! What an experiment found: numbers calculated and measured, not yet judged.
 
+use crate::picture::Picture;
+
 /// A mean of independent trials, or a count of all cases there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
@@ -56,6 +58,8 @@ pub struct Finding {
     pub measured: Option<Measured>,
     /// What a reader should know.
     pub note: String,
+    /// More numbers than one, where the paper has a figure.
+    pub picture: Option<Picture>,
 }
 
 impl Finding {
@@ -110,6 +114,13 @@ impl Finding {
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
+        self
+    }
+
+    /// And more numbers than one.
+    #[must_use]
+    pub fn picture(mut self, picture: Picture) -> Self {
+        self.picture = Some(picture);
         self
     }
 }

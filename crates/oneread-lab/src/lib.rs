@@ -10,9 +10,12 @@
 //! | [`printed`] | printed figures, and which values they stand for |
 //! | [`finding`] | what an experiment found, and means of measurements |
 //! | [`verdict`] | the rule |
+//! | [`question`] | what the papers leave open, and what answers it |
+//! | [`picture`] | numbers with axes, and how they are drawn |
 //! | [`digits`] | numbers for people |
 //! | [`results`] | judged claims, run in parallel, kept in a folder, written as a report |
 //! | [`papers`] | the experiments, by paper |
+//! | [`questions`] | the open questions, by paper |
 //!
 //! No number is written here but the printed ones and the parameters of the experiments.
 //!
@@ -32,7 +35,10 @@ pub mod experiment;
 pub mod finding;
 mod paper;
 pub mod papers;
+pub mod picture;
 pub mod printed;
+pub mod question;
+pub mod questions;
 pub mod results;
 pub mod verdict;
 
@@ -40,4 +46,5 @@ pub use experiment::Experiment;
 pub use finding::Finding;
 pub use paper::{Paper, UnknownPaper};
 pub use printed::Printed;
+pub use question::Question;
 pub use verdict::Verdict;

@@ -8,9 +8,10 @@ use oneread_lab::Paper;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  oneread reproduce                        everything, in a minute or two
+  oneread reproduce                        everything, in some minutes
   oneread reproduce lecture less-hashing   two of the papers
-  oneread reproduce --full --out results   with smaller errors, kept in a folder; interrupted, it goes on there
+  oneread reproduce --out results          kept in a folder, with a page to read: report.html
+  oneread reproduce --full --out results   with the papers' numbers of trials; interrupted, it goes on there
 
 A claim holds, or is a misprint (and two methods agree on what is right), or is undecided, or fails: our own
 numbers contradict each other.
@@ -20,14 +21,14 @@ pub(crate) struct Reproduce {
     /// The papers, all unless told.
     #[arg(value_name = "PAPER", value_parser = paper())]
     pub(crate) papers: Vec<Paper>,
-    /// Measures for some minutes a paper, for smaller standard errors.
+    /// Measures for hours, with as many trials as the papers made, for smaller standard errors; says first for how long.
     #[arg(long)]
     pub(crate) full: bool,
     /// Prints the claims without judging them.
     #[arg(long, conflicts_with_all = ["full", "out", "seed"])]
     pub(crate) list: bool,
-    /// Keeps results.json and report.md in a folder, and does not repeat what is there already of this version,
-    /// seed and effort.
+    /// Keeps results in a folder: report.html and report.md to read, results.json, tables and pictures; and does not
+    /// repeat what is there already of this version, seed and effort.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Which random numbers to measure with.

@@ -9,7 +9,7 @@ mod moves;
 mod random;
 mod summaries;
 
-use crate::{Experiment, Paper};
+use crate::{Experiment, Paper, Question};
 
 /// The experiments of a paper, in the order of its sections.
 #[must_use]
@@ -20,6 +20,29 @@ pub fn of(paper: Paper) -> Vec<Experiment> {
         Paper::LessHashing => less_hashing::experiments(),
         Paper::Moves => moves::experiments(),
         Paper::Lecture => lecture::experiments(),
+    }
+}
+
+/// The questions that a paper leaves open, in the order of its sections.
+pub(crate) fn questions_of(paper: Paper) -> Vec<Question> {
+    match paper {
+        Paper::Summaries => summaries::questions(),
+        Paper::DLeft => dleft::questions(),
+        Paper::Moves => moves::questions(),
+        Paper::LessHashing | Paper::Lecture => Vec::new(),
+    }
+}
+
+/// About how many minutes a full run of a paper takes on one core: a rough estimate, of what a quick run takes (all papers: four minutes and a half on one core) and how
+/// many more trials a full one makes, from 10 to 250 times as many.
+#[must_use]
+pub const fn full_core_minutes(paper: Paper) -> f64 {
+    match paper {
+        Paper::Summaries => 90.0,
+        Paper::DLeft => 25.0,
+        Paper::LessHashing => 15.0,
+        Paper::Moves => 100.0,
+        Paper::Lecture => 20.0,
     }
 }
 

@@ -1,4 +1,5 @@
-//! Results in a folder: `results.json` for programs, which a later run goes on from, and `report.md` for people.
+//! Results in a folder: `results.json` for programs, which a later run goes on from; `report.html` and `report.md` for people;
+//! tables and pictures for whoever wants to go on with the numbers.
 
 use std::fmt;
 use std::fs;
@@ -6,12 +7,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::{Claim, Results, report, run_some};
+use super::{Answered, Claim, Results, answer_some, csv, html, pictures, report, run_some};
 use crate::experiment::Run;
-use crate::{Experiment, Verdict, papers};
+use crate::picture::svg;
+use crate::{Experiment, Question, Verdict, papers, questions};
 
 const RESULTS: &str = "results.json";
 const REPORT: &str = "report.md";
+const PAGE: &str = "report.html";
+const CLAIMS: &str = "claims.csv";
+/// Below the folder, an SVG file and a CSV file for each picture.
+const PICTURES: &str = "pictures";
 
 /// A folder of results. A run that was interrupted goes on where it was, and one of other papers adds to it.
 #[derive(Debug)]
@@ -22,6 +28,8 @@ pub struct Folder {
     is_begun_anew: bool,
     /// The ids of all experiments, in the order of reports.
     order: Vec<String>,
+    /// The ids of all questions, in the same order.
+    questions: Vec<String>,
 }
 
 impl Folder {
@@ -33,7 +41,7 @@ impl Folder {
         let path = path.into();
         fs::create_dir_all(&path).map_err(|error| FolderError::new(&path, error))?;
         let file = path.join(RESULTS);
-        let fresh = Results::new(run, Vec::new());
+        let fresh = Results::new(run, Vec::new(), Vec::new());
         let found: Option<Results> = match fs::read(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(FolderError::new(&file, error)),
@@ -45,7 +53,8 @@ impl Folder {
         let is_begun_anew = found.as_ref().is_some_and(|found| !is_same(found));
         let results = found.filter(is_same).unwrap_or(fresh);
         let order = papers::all().iter().map(|experiment| experiment.id().to_owned()).collect();
-        Ok(Self { path, results, is_begun_anew, order })
+        let questions = questions::all().iter().map(|question| question.id().to_owned()).collect();
+        Ok(Self { path, results, is_begun_anew, order, questions })
     }
 
     /// Whether results of another version, seed or effort are there, which the next run replaces.
@@ -96,11 +105,71 @@ impl Folder {
         });
         let (_, outcome) = state.into_inner().expect("no panic under the lock");
         outcome?;
-        self.save(RESULTS, &self.json())?;
-        self.save(REPORT, &report::markdown(&self.results))?;
+        self.save_all()?;
         let of =
             |experiment: &Experiment| self.results.claims.iter().find(|claim| claim.id == experiment.id());
         Ok(experiments.iter().filter_map(of).cloned().collect())
+    }
+
+    /// The answer that is kept for a question.
+    fn kept_answer(&self, question: &Question) -> Option<&Answered> {
+        let same = |answered: &&Answered| {
+            answered.id == question.id()
+                && answered.question == question.question()
+                && answered.source == question.source()
+                && answered.picture.is_some()
+        };
+        self.results.answers.iter().find(same)
+    }
+
+    /// How many of the questions are kept, and will not be asked.
+    #[must_use]
+    pub fn kept_of_questions(&self, questions: &[Question]) -> usize {
+        questions.iter().filter(|question| self.kept_answer(question).is_some()).count()
+    }
+
+    /// Answers the questions that are not kept, as [`run`](Self::run) judges claims.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn answer(
+        &mut self,
+        questions: &[Question],
+        done: impl Fn(&Answered) + Sync,
+    ) -> Result<Vec<Answered>, FolderError> {
+        let missing = questions.iter().filter(|question| self.kept_answer(question).is_none()).collect();
+        let run = self.results.run;
+        let state = Mutex::new((&mut *self, Ok(())));
+        answer_some(missing, run, |answered| {
+            let mut state = state.lock().expect("no panic under the lock");
+            let (folder, outcome) = &mut *state;
+            folder.insert_answer(answered.clone());
+            if outcome.is_ok() {
+                *outcome = folder.save(RESULTS, &folder.json());
+            }
+            done(answered);
+        });
+        let (_, outcome) = state.into_inner().expect("no panic under the lock");
+        outcome?;
+        self.save_all()?;
+        let of = |question: &Question| self.results.answers.iter().find(|answer| answer.id == question.id());
+        Ok(questions.iter().filter_map(of).cloned().collect())
+    }
+
+    /// Everything in the folder, for programs and for people.
+    fn save_all(&self) -> Result<(), FolderError> {
+        self.save(RESULTS, &self.json())?;
+        self.save(REPORT, &report::markdown(&self.results))?;
+        self.save(PAGE, &html::page(&self.results))?;
+        self.save(CLAIMS, &csv::claims(&self.results.claims))?;
+        let pictures = pictures::all(&self.results);
+        let below = self.path.join(PICTURES);
+        fs::create_dir_all(&below).map_err(|error| FolderError::new(&below, error))?;
+        for picture in pictures {
+            self.save(&format!("{PICTURES}/{}.svg", picture.id), &svg::file(&picture))?;
+            self.save(&format!("{PICTURES}/{}.csv", picture.id), &picture.csv())?;
+        }
+        Ok(())
     }
 
     /// Puts a claim in the place that its experiment has among all.
@@ -109,6 +178,13 @@ impl Folder {
         claims.retain(|other| other.id != claim.id);
         claims.push(claim);
         claims.sort_by_key(|claim| self.order.iter().position(|id| *id == claim.id));
+    }
+
+    fn insert_answer(&mut self, answered: Answered) {
+        let answers = &mut self.results.answers;
+        answers.retain(|other| other.id != answered.id);
+        answers.push(answered);
+        answers.sort_by_key(|answered| self.questions.iter().position(|id| *id == answered.id));
     }
 
     fn json(&self) -> String {

@@ -1,6 +1,9 @@
-//! Judged claims: made by running experiments in parallel, kept in a [`Folder`], written as a [report].
+//! Judged claims and answered questions: made by running experiments in parallel, kept in a [`Folder`], written as a [report].
 
+mod csv;
 mod folder;
+pub mod html;
+pub mod pictures;
 pub mod report;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,8 +12,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Run;
+use crate::picture::Picture;
 use crate::verdict::judge;
-use crate::{Experiment, Finding, Paper, Verdict};
+use crate::{Experiment, Finding, Paper, Question, Verdict};
 
 pub use folder::{Folder, FolderError};
 
@@ -35,6 +39,26 @@ pub struct Claim {
     pub verdict: Verdict,
     /// What a reader should know; why it failed, if it did without a number.
     pub note: String,
+    /// More numbers than one, where the paper has a figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Picture>,
+}
+
+/// A question that a paper leaves open, and the answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Who leaves it open.
+    pub paper: Paper,
+    /// The experiment that looked.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// Where it is left open, and how.
+    pub source: String,
+    /// The answer; why there is none, if there is no picture.
+    pub answer: String,
+    /// The numbers.
+    pub picture: Option<Picture>,
 }
 
 /// Claims, and the run that judged them: what is printed as JSON, and kept in a folder.
@@ -47,13 +71,22 @@ pub struct Results {
     pub run: Run,
     /// In the order of the experiments.
     pub claims: Vec<Claim>,
+    /// In the order of the questions.
+    #[serde(default)]
+    pub answers: Vec<Answered>,
 }
 
 impl Results {
-    /// Claims of this version.
+    /// Claims and answers of this version.
     #[must_use]
-    pub fn new(run: Run, claims: Vec<Claim>) -> Self {
-        Self { version: env!("CARGO_PKG_VERSION").to_owned(), run, claims }
+    pub fn new(run: Run, claims: Vec<Claim>, answers: Vec<Answered>) -> Self {
+        Self { version: env!("CARGO_PKG_VERSION").to_owned(), run, claims, answers }
+    }
+
+    /// Whether no claim fails and every question is answered: what the command's exit code says.
+    #[must_use]
+    pub fn none_fails(&self) -> bool {
+        none_fails(&self.claims) && self.answers.iter().all(|answered| answered.picture.is_some())
     }
 }
 
@@ -65,7 +98,32 @@ pub fn run(experiments: &[Experiment], run: Run, done: impl Fn(&Claim) + Sync) -
     run_some(experiments.iter().collect(), run, done)
 }
 
-/// Whether no claim fails: what the command's exit code says.
+/// Answers questions, as [`run`] judges claims. A question whose experiment returns an error or panics has no picture.
+pub fn answer(questions: &[Question], run: Run, done: impl Fn(&Answered) + Sync) -> Vec<Answered> {
+    answer_some(questions.iter().collect(), run, done)
+}
+
+fn answer_some(questions: Vec<&Question>, run: Run, done: impl Fn(&Answered) + Sync) -> Vec<Answered> {
+    let answered = questions.into_par_iter().with_max_len(1).map(|question| {
+        let (answer, picture) = match caught(|| question.find(run)) {
+            Ok(answer) => (answer.text, Some(answer.picture)),
+            Err(reason) => (reason, None),
+        };
+        let answered = Answered {
+            paper: question.paper(),
+            id: question.id().to_owned(),
+            question: question.question().to_owned(),
+            source: question.source().to_owned(),
+            answer,
+            picture,
+        };
+        done(&answered);
+        answered
+    });
+    answered.collect()
+}
+
+/// Whether no claim fails.
 #[must_use]
 pub fn none_fails(claims: &[Claim]) -> bool {
     claims.iter().all(|claim| claim.verdict != Verdict::Fails)
@@ -82,20 +140,12 @@ fn run_some(experiments: Vec<&Experiment>, run: Run, done: impl Fn(&Claim) + Syn
 }
 
 fn judged(experiment: &Experiment, run: Run) -> Claim {
-    let found = catch_unwind(AssertUnwindSafe(|| experiment.find(run)));
-    let (finding, verdict) = match found {
-        Ok(Ok(finding)) => {
+    let (finding, verdict) = match caught(|| experiment.find(run)) {
+        Ok(finding) => {
             let verdict = judge(experiment.printed(), &finding);
             (with_witness(finding, verdict), verdict)
         }
-        Ok(Err(error)) => (Finding::default().note(error.to_string()), Verdict::Fails),
-        Err(panic) => {
-            // What `panic!` throws: a literal, or a formatted text.
-            let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let message = literal.or_else(|| panic.downcast_ref::<String>().cloned());
-            let message = message.unwrap_or_else(|| "no message".to_owned());
-            (Finding::default().note(format!("panicked: {message}")), Verdict::Fails)
-        }
+        Err(reason) => (Finding::default().note(reason), Verdict::Fails),
     };
     Claim {
         paper: experiment.paper(),
@@ -107,6 +157,20 @@ fn judged(experiment: &Experiment, run: Run) -> Claim {
         standard_error: finding.measured.map(|measured| measured.standard_error),
         verdict,
         note: finding.note,
+        picture: finding.picture,
+    }
+}
+
+/// What an experiment found, or why it did not: what it says, or what it panicked with.
+fn caught<T>(look: impl FnOnce() -> Result<T, crate::experiment::Error>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(look)) {
+        Ok(found) => found.map_err(|error| error.to_string()),
+        Err(panic) => {
+            // What `panic!` throws: a literal, or a formatted text.
+            let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let message = literal.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(format!("panicked: {}", message.unwrap_or_else(|| "no message".to_owned())))
+        }
     }
 }
 
@@ -200,7 +264,7 @@ mod tests {
         let printed = Printed::number("1");
         let experiments =
             [Experiment::new(Paper::DLeft, "a", "b", printed, |_| Ok(Finding::calculated(1.0)))];
-        let results = Results::new(RUN, run(&experiments, RUN, |_| ()));
+        let results = Results::new(RUN, run(&experiments, RUN, |_| ()), Vec::new());
         let expected = serde_json::json!({
             "version": env!("CARGO_PKG_VERSION"),
             "seed": 1,
@@ -216,6 +280,7 @@ mod tests {
                 "verdict": "holds",
                 "note": "",
             }],
+            "answers": [],
         });
         assert_eq!(serde_json::to_value(&results).unwrap(), expected);
     }

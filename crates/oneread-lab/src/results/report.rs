@@ -1,8 +1,9 @@
-//! Results for people: what is not as printed, then a table for each paper.
+//! Results for people: what is not as printed, what the papers could not know, then a table for each paper.
 
-use super::{Claim, Results};
+use super::{Answered, Claim, Results, pictures};
 use crate::digits::{number, with_error};
 use crate::experiment::Run;
+use crate::picture::Picture;
 use crate::{Paper, Verdict};
 
 /// What was measured and how exactly, or nothing.
@@ -40,29 +41,90 @@ pub fn by_paper(claims: &[Claim]) -> impl Iterator<Item = (Paper, Vec<&Claim>)> 
     })
 }
 
-/// The report: what is not as printed, then a table for each paper.
+/// "one paper", "5 papers".
+#[must_use]
+pub fn told(count: usize, one: &str, more: &str) -> String {
+    if count == 1 { format!("one {one}") } else { format!("{count} {more}") }
+}
+
+/// What was calculated, else what was measured, with what there is of both.
+#[must_use]
+pub fn found(claim: &Claim) -> String {
+    match (claim.calculated.map(number), measured(claim)) {
+        (Some(calculated), measured) if measured.is_empty() => calculated,
+        (Some(calculated), measured) => format!("{calculated} (measured {measured})"),
+        (None, measured) => measured,
+    }
+}
+
+/// The report: what is not as printed, what the papers could not know, then pictures and a table for each paper. Pictures are
+/// taken from a folder beside it.
 #[must_use]
 pub fn markdown(results: &Results) -> String {
-    let Results { version, run: Run { seed, effort }, claims } = results;
+    let Results { version, run: Run { seed, effort }, claims, answers } = results;
     let mut text = format!(
         "# The papers' claims, judged by oneread {version}\n\n{}. Effort: {effort}, seed {seed}.\n\n\
          - A claim **holds** if what was calculated agrees with the printed figure, within the rounding of its digits.\n\
          - It is a **misprint** if a second, independent method agrees that it does not.\n\
          - It is **undecided** if no second method can tell, or if the text leaves open what was done.\n\
          - It **fails** if our own numbers contradict each other.\n\n\
-         ± is one standard error; \"all cases\" were counted where no chance is involved.\n",
+         ± is one standard error; \"all cases\" were counted where no chance is involved.\n\n",
         summary(claims),
     );
+    text += &counted(claims);
     let not_as_printed: Vec<_> = claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     if !not_as_printed.is_empty() {
         text += "\n## Not as printed\n\n";
         text += &table(&not_as_printed);
     }
+    if !answers.is_empty() {
+        text += "\n## What the papers could not know\n\n";
+        for Answered { paper, id, question, source, answer, .. } in answers {
+            text += &format!("- **{question}** ({paper}, {source}) {answer} `{id}`\n");
+        }
+    }
     for (paper, claims) in by_paper(claims) {
         let summary = summary(claims.iter().copied());
-        text += &format!("\n## {paper}\n{}\n\n{summary}.\n\n{}", paper.title(), table(&claims));
+        text += &format!("\n## {paper}\n{}\n\n{summary}.\n\n", paper.title());
+        text += &pictures::of_paper(paper, &claims).iter().map(picture).collect::<String>();
+        text += &table(&claims);
+    }
+    if !answers.is_empty() {
+        text += "\n## Open questions, answered\n";
+        for Answered { paper, question, source, answer, picture: shown, .. } in answers {
+            text += &format!("\n### {question}\n{paper}, {source}\n\n{answer}\n\n");
+            if let Some(shown) = shown {
+                text += &picture(shown);
+                let (headings, rows) = shown.table();
+                text += &row(headings.clone());
+                text += &row(vec!["---".to_owned(); headings.len()]);
+                text += &rows.into_iter().map(row).collect::<String>();
+            }
+        }
     }
     text
+}
+
+/// Papers by verdicts.
+fn counted(claims: &[Claim]) -> String {
+    let names = Verdict::ALL.map(|verdict| verdict.to_string());
+    let mut text = row(["paper".to_owned(), "claims".to_owned()].into_iter().chain(names).collect());
+    text += &row(vec!["---".to_owned(); 2 + Verdict::ALL.len()]);
+    for (paper, claims) in by_paper(claims) {
+        let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count().to_string();
+        let counts = Verdict::ALL.map(count);
+        text += &row([paper.to_string(), claims.len().to_string()].into_iter().chain(counts).collect());
+    }
+    text
+}
+
+fn picture(picture: &Picture) -> String {
+    format!("![{}](pictures/{}.svg)\n\n{}\n\n", picture.title, picture.id, picture.caption)
+}
+
+fn row(cells: Vec<String>) -> String {
+    let cells: Vec<_> = cells.into_iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 fn table(claims: &[&Claim]) -> String {
@@ -78,7 +140,7 @@ fn table(claims: &[&Claim]) -> String {
             claim.note.clone(),
             format!("`{}`", claim.id),
         ];
-        text += &format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        text += &row(cells.into());
     }
     text
 }
@@ -99,13 +161,15 @@ mod tests {
             standard_error: Some(2.345e-14),
             verdict,
             note: String::new(),
+            picture: None,
         }
     }
 
     #[test]
     fn the_report_has_a_line_a_claim_and_counts_them() {
         let run = Run { seed: 1, effort: Effort::Quick };
-        let report = markdown(&Results::new(run, vec![claim(Verdict::Holds), claim(Verdict::Misprint)]));
+        let report =
+            markdown(&Results::new(run, vec![claim(Verdict::Holds), claim(Verdict::Misprint)], Vec::new()));
         assert!(report.contains("2 claims: 1 holds, 1 misprint"), "{report}");
         let cells =
             "Pr(\\|S\\| > 1) is small | 1.01e-12 | 1.00702e-12 | (1.000 ± 0.023)e-12 |  | `summaries/a` |";

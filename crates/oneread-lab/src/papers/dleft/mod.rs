@@ -7,7 +7,9 @@ mod counting;
 mod filters;
 mod fluid;
 mod groups;
+mod open;
 mod simulation;
+mod words;
 
 use oneread::filter::PlacedFilter;
 use oneread::hash::{Digester, Ideal};
@@ -39,10 +41,13 @@ const LOAD_128: f64 = 6.4;
 /// How far the paper's rates of 128-bit buckets are judged: their fourth digit is not right, the first three are.
 const THREE_DIGITS: f64 = 1e-3;
 
+pub(super) use open::questions;
+
 pub(super) fn experiments() -> Vec<Experiment> {
     let mut experiments = loads("i", &TABLE_I, LOAD_64);
     experiments.push(overflow());
     experiments.push(bloom_exponent());
+    experiments.extend(words::of_fixed_sizes());
     experiments.extend([
         rate(
             "64-bit-plain",
@@ -66,6 +71,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
     ]);
     experiments.extend(loads("ii", &TABLE_II, LOAD_128));
     experiments.push(caption_of_table_ii());
+    experiments.extend(words::of_semisorting());
+    experiments.extend(words::of_groups());
     experiments.extend([
         rate(
             "128-bit-semisorted",
@@ -103,6 +110,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         counting::fixed_remainders(),
         counting::dynamic_remainders(),
         counting::two_sizes(),
+        words::counting_space(),
     ]);
     experiments
 }

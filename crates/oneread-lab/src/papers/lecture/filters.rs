@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-use oneread::filter::BloomFilter;
+use oneread::filter::{BloomFilter, CountingBloomFilter};
 use oneread::hash::Ideal;
 use oneread::layout::{BloomLayout, CountingLayout};
 use oneread::plan::{bloom, counting};
@@ -41,9 +41,13 @@ pub(super) fn experiments() -> Vec<Experiment> {
         ),
         error_of_bands(),
         best_fill(),
+        fill_of_a_filter(),
         constant_of_memory(),
+        error_of_best_filter(),
         stuck_counter(),
         any_stuck_counter(),
+        stuck_counters(2),
+        stuck_counters(3),
     ]
 }
 
@@ -149,6 +153,81 @@ fn any_stuck_counter() -> Experiment {
             let exact = counting::any_stuck_bound(layout, items);
             let bound = counting::stuck_bound(layout, items) * layout.counters() as f64;
             Ok(Finding::calculated(bound).note(format!("a bound; by the exact tail {exact:.3e}")))
+        },
+    )
+}
+
+/// A filter as large as the planner says, filled.
+fn fill_of_a_filter() -> Experiment {
+    const RATE: f64 = 1.0 / 1024.0;
+    const FEWER_ITEMS: u64 = 10_000;
+    new(
+        "6.4/half-of-the-bits",
+        "In the best filter half of the bits are set (6.4, optimizing parameters): of a real one for 10^4 items and ε = 2^−10, within a hundredth",
+        Printed::statement("p = 1/2", 0.49..=0.51),
+        |context| {
+            let layout = bloom::for_rate(FEWER_ITEMS, RATE)?;
+            let measured = context.trials(context.effort(40, 1000), |seed| {
+                let mut filter =
+                    BloomFilter::with_digester(layout, Ideal::with_seed(seed)).expect("a small filter");
+                (0..FEWER_ITEMS).for_each(|key| _ = filter.insert(&key));
+                filter.ones() as f64 / layout.bits() as f64
+            });
+            let expected = bloom::expected_fill(layout, FEWER_ITEMS);
+            // Of a filter whose locations are independent; the default's are nearly.
+            Ok(Finding::calculated(expected).off_by(1e-3).and_measured(measured))
+        },
+    )
+}
+
+/// What a filter of n·log(1/ε)·1.44 bits errs.
+fn error_of_best_filter() -> Experiment {
+    const RATE: f64 = 1.0 / 256.0;
+    const FEWER_ITEMS: u64 = 10_000;
+    const QUERIES: u64 = 100_000;
+    new(
+        "6.4/error-of-best-filter",
+        "A filter of n·log(1/ε)·1.44 bits has false positives with probability ε (6.4, optimizing parameters): of a real one for 10^4 items and ε = 2^−8 with \
+         1.4427 bits for each, over ε, within 5%",
+        Printed::statement("ε", 0.95..=1.05),
+        |context| {
+            let bits = (FEWER_ITEMS as f64 * 8.0 / LN_2).round() as u64;
+            let layout = bloom::for_bits(bits, FEWER_ITEMS)?;
+            let measured = context.trials(context.effort(60, 2000), |seed| {
+                let mut filter =
+                    BloomFilter::with_digester(layout, Ideal::with_seed(seed)).expect("a small filter");
+                (0..FEWER_ITEMS).for_each(|key| _ = filter.insert(&key));
+                let found = (ABSENT..ABSENT + QUERIES).filter(|key| filter.contains(key)).count();
+                found as f64 / QUERIES as f64 / RATE
+            });
+            Ok(Finding::measured(measured).note(format!("{} hash functions", layout.hashes())))
+        },
+    )
+}
+
+/// Counters so narrow that some are stuck in every filter.
+fn stuck_counters(bits: u32) -> Experiment {
+    const COUNTERS: u64 = 100_000;
+    let items = (COUNTERS as f64 * LN_2).round() as u64;
+    let most = f64::from((1u32 << bits) - 1);
+    let bound = (std::f64::consts::E * LN_2 / most).powf(most);
+    new(
+        format!("6.4/stuck-counters-{bits}-bits"),
+        format!(
+            "A counter is stuck at b with probability at most (e ln 2/b)^b (6.4, counting filters): b = {most}, so narrow that stuck ones can be \
+             counted in real filters"
+        ),
+        Printed::statement("(e ln 2/b)^b", 0.0..=bound),
+        move |context| {
+            let layout = CountingLayout::new(COUNTERS, 1, bits)?;
+            let measured = context.trials(context.effort(50, 1000), |seed| {
+                let mut filter = CountingBloomFilter::with_digester(layout, Ideal::with_seed(seed))
+                    .expect("a small filter");
+                (0..items).for_each(|key| _ = filter.insert(&key));
+                filter.stuck() as f64 / COUNTERS as f64
+            });
+            let exact = counting::stuck_probability(layout, items);
+            Ok(Finding::calculated(exact).and_measured(measured).note(format!("the bound is {bound:.4}")))
         },
     )
 }

@@ -9,6 +9,7 @@
 //! - "no longer particularly useful" is more than twice p;
 //! - "while the other schemes are": they err at most two thirds as often as the partition scheme.
 
+mod beyond;
 mod exact;
 
 use oneread::filter::BloomFilter;
@@ -53,6 +54,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         }
     }
     experiments.push(bands_are_not_better());
+    experiments.extend(beyond::experiments());
     experiments
 }
 

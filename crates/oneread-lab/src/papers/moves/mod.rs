@@ -2,6 +2,7 @@
 
 mod maximum;
 mod odds;
+mod open;
 mod poisson;
 mod table_i;
 mod table_ii;
@@ -17,6 +18,8 @@ const TRIALS: f64 = 10_000.0;
 /// A trial of Table I has so many steps, each a deletion and an insertion. The text has lost the exponent; this is the power of
 /// two whose stashes fit best.
 const STEPS: u64 = 1 << 18;
+
+pub(super) use open::questions;
 
 pub(super) fn experiments() -> Vec<Experiment> {
     let mut experiments = table_i::experiments();

@@ -6,6 +6,7 @@ use oneread::table::simulate::Simulation;
 use super::table_i::simulate;
 use super::{STEPS, halving, new};
 use crate::finding::Measured;
+use crate::picture::{Axis, Picture, Series};
 use crate::{Experiment, Finding, Printed};
 
 /// Sizes that fewer trials are expected to have are taken together: the usual condition of the χ² test.
@@ -36,9 +37,34 @@ pub(super) fn figure() -> Experiment {
                 report.trials(),
                 end.mean
             );
-            Ok(Finding::measured(Measured::exhaustive(upper_tail(chi_square, degrees))).note(note))
+            let picture = distribution(report.end_stash_counts(), end.mean, items);
+            let finding = Finding::measured(Measured::exhaustive(upper_tail(chi_square, degrees)));
+            Ok(finding.note(note).picture(picture))
         },
     )
+}
+
+/// The figure: how many trials ended with a stash of each size, beside the Poisson distribution of the same mean.
+fn distribution(counts: &[u64], mean: f64, items: u64) -> Picture {
+    let trials = counts.iter().sum::<u64>() as f64;
+    let share = |(size, &count): (usize, &u64)| {
+        let value = count as f64 / trials;
+        (size as f64, Measured { value, standard_error: (value * (1.0 - value) / trials).sqrt() })
+    };
+    let poisson = (0..counts.len() as u32).map(|size| (size.into(), ln_probability(mean, size).exp()));
+    Picture {
+        id: "moves-figure-1".to_owned(),
+        title: format!("Stashes at the end of {trials} trials of {items} items (figure 1)"),
+        across: Axis::linear("items in the stash"),
+        up: Axis::linear("share of trials"),
+        series: vec![
+            Series::calculated("Poisson of the same mean", poisson),
+            Series::measured("stash", counts.iter().enumerate().map(share)),
+        ],
+        caption:
+            "The dots follow the dashed line: a stash that is Poisson can be planned for from its mean alone."
+                .to_owned(),
+    }
 }
 
 /// ln Pr(k) of a Poisson variable.

@@ -6,6 +6,7 @@ mod deletions;
 mod direct;
 mod filled;
 mod lazily;
+mod open;
 mod real;
 mod simulation;
 mod summary;
@@ -15,6 +16,8 @@ use oneread::layout::{LayoutError, MultilevelLayout};
 
 use crate::experiment::{Context, Error};
 use crate::{Experiment, Finding, Paper, Printed};
+
+pub(super) use open::questions;
 
 pub(super) fn experiments() -> Vec<Experiment> {
     let mut experiments = tables::experiments();
