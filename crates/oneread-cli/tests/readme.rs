@@ -78,7 +78,7 @@ fn store_row() -> [String; 3] {
     [
         "pairs on disk, one page read a hit, a hundredth a miss".into(),
         "[`oneread_store`](crates/oneread-store/src/lib.rs), or `oneread store`".into(),
-        format!("{ram:.1} bytes of memory a key; built once, then only read"),
+        format!("{ram:.1} bytes of memory a key"),
     ]
 }
 
