@@ -17,11 +17,13 @@ mod format;
 mod growing;
 mod rebalance;
 mod saved;
+mod shared;
 mod statistics;
 
 pub use growing::{GrowingDLeftCounting, GrowingDLeftCountingFilter, GrowingDLeftCountingView};
 pub use statistics::DLeftCountingStatistics;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -45,7 +47,7 @@ pub struct DLeftCounting<D, S> {
     layout: DLeftCountingLayout,
     digester: D,
     chooser: Chooser,
-    format: Format,
+    format: Arc<Format>,
     len: u64,
     words: S,
     /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and word, an insertion into three
@@ -381,7 +383,7 @@ impl<D> DLeftCountingFilter<D> {
 
 impl<D, S: Words> DLeftCounting<D, S> {
     fn over_words(layout: DLeftCountingLayout, digester: D, len: u64, words: S) -> Result<Self, OutOfMemory> {
-        let (chooser, format) = (Chooser::new(layout), Format::new(layout)?);
+        let (chooser, format) = (Chooser::new(layout), shared::format_of(layout)?);
         Ok(Self {
             layout,
             digester,

@@ -1,0 +1,61 @@
+//! The tables of a format, made once for all filters alive that have the same.
+//!
+//! They take 80 KiB, whatever the size of the filter: many small filters, or the layers of a growing one, would take far more for them than for
+//! their buckets.
+
+use alloc::sync::Arc;
+
+use super::format::Format;
+use crate::bits::OutOfMemory;
+use crate::layout::DLeftCountingLayout;
+
+/// The format of a layout, that of another filter if there is one.
+#[cfg(feature = "std")]
+pub(super) fn format_of(layout: DLeftCountingLayout) -> Result<Arc<Format>, OutOfMemory> {
+    use alloc::sync::Weak;
+    use alloc::vec::Vec;
+    use std::sync::{Mutex, PoisonError};
+
+    use crate::layout::{Remainders, Repeats};
+
+    /// All that a format depends on.
+    type Policies = (Remainders, Repeats, u32, u32);
+    /// No more than there are policies: some dozens.
+    static MADE: Mutex<Vec<(Policies, Weak<Format>)>> = Mutex::new(Vec::new());
+
+    let policies = (layout.remainders(), layout.repeats(), layout.capacity(), layout.counter_bits());
+    // What a panic elsewhere left is whole: an entry is pushed or not.
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let same =
+        |(of, format): &(Policies, Weak<Format>)| (*of == policies).then(|| format.upgrade()).flatten();
+    if let Some(format) = made.iter().find_map(same) {
+        return Ok(format);
+    }
+    let format = Arc::new(Format::new(layout)?);
+    made.retain(|(_, format)| format.strong_count() > 0);
+    made.push((policies, Arc::downgrade(&format)));
+    Ok(format)
+}
+
+/// Without the standard library there are no locks, and each filter has its own.
+#[cfg(not(feature = "std"))]
+pub(super) fn format_of(layout: DLeftCountingLayout) -> Result<Arc<Format>, OutOfMemory> {
+    Ok(Arc::new(Format::new(layout)?))
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_of_one_format_share_it_and_others_do_not() {
+        let layout = DLeftCountingLayout::new(3, 40).unwrap();
+        let [first, second] =
+            [40, 77].map(|buckets| format_of(DLeftCountingLayout::new(3, buckets).unwrap()).unwrap());
+        assert!(Arc::ptr_eq(&first, &second));
+        let other = format_of(layout.with_capacity(12).unwrap()).unwrap();
+        assert!(!Arc::ptr_eq(&first, &other));
+        let other = format_of(layout.with_counter_bits(1).unwrap()).unwrap();
+        assert!(!Arc::ptr_eq(&first, &other));
+    }
+}
