@@ -123,7 +123,11 @@ fn filter_rows() -> Vec<[String; 3]> {
 }
 
 fn lines(lines: f64) -> String {
-    if lines == 1.0 { "1 cache line".to_owned() } else { format!("{lines:.0} cache lines") }
+    match lines {
+        1.0 => "1 cache line".to_owned(),
+        ..2.0 => format!("{lines:.1} cache lines"),
+        _ => format!("{lines:.0} cache lines"),
+    }
 }
 
 const fn may_be_full(layout: filter::Layout) -> bool {
