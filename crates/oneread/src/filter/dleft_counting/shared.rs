@@ -53,9 +53,11 @@ mod tests {
         let [first, second] =
             [40, 77].map(|buckets| format_of(DLeftCountingLayout::new(3, buckets).unwrap()).unwrap());
         assert!(Arc::ptr_eq(&first, &second));
-        let other = format_of(layout.with_capacity(12).unwrap()).unwrap();
-        assert!(!Arc::ptr_eq(&first, &other));
-        let other = format_of(layout.with_counter_bits(1).unwrap()).unwrap();
-        assert!(!Arc::ptr_eq(&first, &other));
+        for other in [
+            layout.with_capacity(layout.capacity() - 1).unwrap(),
+            layout.with_counter_bits(layout.counter_bits() + 1).unwrap(),
+        ] {
+            assert!(!Arc::ptr_eq(&first, &format_of(other).unwrap()), "{other:?}");
+        }
     }
 }
