@@ -31,6 +31,8 @@ enum Chore {
     Miri(miri::Args),
     /// Tries every order in which two threads can meet in a tiny d-left filter.
     Loom,
+    /// Makes the page of the papers' claims and looks at it in a browser.
+    Report,
     /// Writes the README's table of structures anew, from what the solvers say.
     Readme,
     /// Feeds hostile input to a fuzz target, or to all of them in turn.
@@ -44,6 +46,7 @@ fn main() -> Result<()> {
         Chore::Bench(args) => bench::run(args),
         Chore::Miri(args) => miri::run(args),
         Chore::Loom => loom::run(),
+        Chore::Report => report::run(),
         Chore::Readme => readme::run(),
         Chore::Fuzz(args) => fuzz::run(args),
     }
