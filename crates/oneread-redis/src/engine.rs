@@ -130,6 +130,19 @@ impl Context {
         flags as u32 & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
     }
 
+    /// Whether a client of this server asks. What comes from a master or from the append-only file was accepted before, under whatever
+    /// limits then held: refusing it would lose it here alone.
+    pub(crate) fn is_of_client(&self) -> bool {
+        // SAFETY: see the top.
+        let flags = unsafe { server!(RedisModule_GetContextFlags(self.0)) };
+        flags as u32 & (raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) == 0
+    }
+
+    /// The most bytes that a value may take.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        if self.is_of_client() { crate::settings::MAX_BYTES.get() } else { u64::MAX }
+    }
+
     pub(crate) fn error(&self, words: &str) {
         let words = c_string(words);
         // SAFETY: see the top; the words live until the call returns.

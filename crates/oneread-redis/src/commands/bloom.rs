@@ -56,15 +56,15 @@ pub(super) fn reserve(context: &Context, arguments: Args<'_>) -> Outcome {
     if key.slot::<BloomValue>()?.is_some() {
         return Err("ERR item exists".into());
     }
-    create(&mut key, &options)?;
+    create(context, &mut key, &options)?;
     replicate_insertion(context, name, Some(&options), std::iter::empty());
     context.notify("bf.reserve", name);
     context.ok();
     Ok(())
 }
 
-fn create(key: &mut Key<'_>, options: &BloomOptions) -> Outcome {
-    check_size(options.byte_len()?)?;
+fn create(context: &Context, key: &mut Key<'_>, options: &BloomOptions) -> Outcome {
+    check_size(context, options.byte_len()?)?;
     key.set(Slot::Ready(BloomValue::new(options)?));
     Ok(())
 }
@@ -145,13 +145,14 @@ fn insert_all<'a>(
     let mut made = None;
     if key.value::<BloomValue>()?.is_none() {
         let options = options.ok_or(NOT_FOUND)?;
-        create(&mut key, &options)?;
+        create(context, &mut key, &options)?;
         made = Some(options);
     }
     let filter = key.value_mut::<BloomValue>()?.ok_or(NOT_FOUND)?;
+    let most_bytes = context.most_bytes();
     let mut answers = Vec::with_capacity(items.len());
     for item in items.clone() {
-        let answer = filter.add(item.bytes());
+        let answer = filter.add(item.bytes(), most_bytes);
         let stops = answer.is_err();
         answers.push(answer);
         if stops {

@@ -1,7 +1,6 @@
 //! `SCANDUMP` and `LOADCHUNK`, which are the same for every kind of value.
 
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
-use crate::settings::MAX_BYTES;
 use crate::types::Kept;
 use crate::values::{Dump, Loading, Slot};
 
@@ -29,7 +28,7 @@ pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, wrong:
     let number = number(arguments.at(2)?, wrong)?;
     let mut key = Key::open(context, name, Open::ToWrite);
     match (key.slot_mut::<V>()?, number) {
-        (None, 1) => key.set(Slot::<V>::Loading(Loading::begin(chunk, MAX_BYTES.get())?)),
+        (None, 1) => key.set(Slot::<V>::Loading(Loading::begin(chunk, context.most_bytes())?)),
         (None, _) => return Err("ERR not found".into()),
         (Some(_), 1) => return Err("ERR item exists".into()),
         (Some(Slot::Ready(_)), _) => return Err("ERR received bad data: the value is complete".into()),
@@ -48,7 +47,7 @@ pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, wrong:
         },
     }
     context.replicate_as_it_came();
-    context.notify("loadchunk", name);
+    context.notify(V::LOADS, name);
     context.ok();
     Ok(())
 }

@@ -57,7 +57,7 @@ pub(super) fn reserve(context: &Context, arguments: Args<'_>) -> Outcome {
     if key.slot::<CuckooValue>()?.is_some() {
         return Err("ERR item exists".into());
     }
-    create(&mut key, &options)?;
+    create(context, &mut key, &options)?;
     replicate_creation(context, name, &options);
     context.notify("cf.reserve", name);
     context.ok();
@@ -76,8 +76,8 @@ fn own_option(options: &mut CuckooOptions, word: Arg<'_>, words: &mut Options<'_
     Ok(())
 }
 
-fn create(key: &mut Key<'_>, options: &CuckooOptions) -> Outcome {
-    check_size(options.byte_len()?)?;
+fn create(context: &Context, key: &mut Key<'_>, options: &CuckooOptions) -> Outcome {
+    check_size(context, options.byte_len()?)?;
     key.set(Slot::Ready(CuckooValue::new(options)?));
     Ok(())
 }
@@ -163,23 +163,23 @@ fn insert_all<'a>(
     let mut key = Key::open(context, name, Open::ToWrite);
     if key.value::<CuckooValue>()?.is_none() {
         let options = options.ok_or(NOT_FOUND)?;
-        create(&mut key, &options)?;
+        create(context, &mut key, &options)?;
         replicate_creation(context, name, &options);
     }
     let filter = key.value_mut::<CuckooValue>()?.ok_or(NOT_FOUND)?;
-    if filter.layers() as u64 >= CF_MAX_EXPANSIONS.get() {
+    if context.is_of_client() && filter.layers() as u64 >= CF_MAX_EXPANSIONS.get() {
         return Err("Maximum expansions reached".into());
     }
     if how.array {
         context.array(items.len());
     }
-    let mut changed = false;
+    let (mut changed, most_bytes) = (false, context.most_bytes());
     for item in items {
         if how.new && filter.contains(item.bytes()) {
             reply(context, 0, how);
             continue;
         }
-        match filter.add(item.bytes()) {
+        match filter.add(item.bytes(), most_bytes) {
             Ok(()) => {
                 changed = true;
                 reply(context, 1, how);

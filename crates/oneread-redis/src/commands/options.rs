@@ -1,6 +1,6 @@
 //! Options of commands: words, each with a value or without.
 
-use crate::engine::{Arg, Args, Failure};
+use crate::engine::{Arg, Args, Context, Failure};
 
 /// Goes through the arguments behind a position.
 pub(super) struct Options<'a> {
@@ -49,8 +49,8 @@ pub(super) const MOST_ITEMS: i64 = 1 << 40;
 pub(super) const MOST_EXPANSION: i64 = 32_768;
 
 /// An error if something would take more bytes than allowed, before any of them is allocated.
-pub(super) fn check_size(bytes: u64) -> Result<(), Failure> {
-    let most = crate::settings::MAX_BYTES.get();
+pub(super) fn check_size(context: &Context, bytes: u64) -> Result<(), Failure> {
+    let most = context.most_bytes();
     if bytes <= most {
         return Ok(());
     }

@@ -54,7 +54,7 @@ fn create(
         return Err("CMS: key already exists".into());
     }
     let (width, depth) = dimensions()?;
-    check_size(SketchValue::byte_len_of(width, depth).map_err(|_| "CMS: invalid init arguments")?)?;
+    check_size(context, SketchValue::byte_len_of(width, depth).map_err(|_| "CMS: invalid init arguments")?)?;
     key.set(Slot::Ready(SketchValue::new(width, depth, seed)?));
     let numbers = [width.to_string(), depth.to_string(), seed.to_string()];
     let mut told = vec![name.bytes()];

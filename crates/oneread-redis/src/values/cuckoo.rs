@@ -78,10 +78,10 @@ impl CuckooValue {
         Ok(Self { expansion, bucket_size, max_iterations, deleted: 0, rate, body })
     }
 
-    /// Adds an item once more.
-    pub(crate) fn add(&mut self, item: &[u8]) -> Result<(), AddError> {
+    /// Adds an item once more, growing to so many bytes at most.
+    pub(crate) fn add(&mut self, item: &[u8], most_bytes: u64) -> Result<(), AddError> {
         match &mut self.body {
-            Body::Growing(filter) => match filter.insert(item) {
+            Body::Growing(filter) => match filter.insert_within(item, most_bytes) {
                 Ok(_) => Ok(()),
                 Err(error) => Err(AddError::Refused(error.into())),
             },

@@ -13,7 +13,7 @@ use core::fmt;
 use super::batch::in_batches;
 use super::bloom::{decode_layout as decode_bloom, encode_layout as encode_bloom};
 use super::{Bloom, BuildError, MergeError, layers};
-use crate::bits::{LittleEndian, Words};
+use crate::bits::{LittleEndian, OutOfMemory, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::{GrowingLayout, LayoutError};
@@ -132,23 +132,38 @@ impl<D> GrowingFilter<D> {
         self.insert_digest(self.digester.digest(key))
     }
 
+    /// The same as [`insert`](Self::insert) in a filter that may take so many bytes at most.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert), or if a new layer is needed and would be too large; nothing is changed then.
+    pub fn insert_within<Q: ?Sized>(&mut self, key: &Q, most_bytes: u64) -> Result<bool, BuildError>
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest_within(self.digester.digest(key), most_bytes)
+    }
+
     /// Inserts the key of a digest; says whether it may have been there before.
     ///
     /// # Errors
     /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
     /// changed then.
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, BuildError> {
+        self.insert_digest_within(digest, u64::MAX)
+    }
+
+    fn insert_digest_within(&mut self, digest: Digest, most_bytes: u64) -> Result<bool, BuildError> {
         if self.contains_digest(digest) {
             return Ok(true);
         }
-        self.make_room()?;
+        self.make_room(most_bytes)?;
         let layer = self.layers.last_mut().expect("there is a first layer");
         layer.bloom.insert_digest(digest);
         layer.items += 1;
         Ok(false)
     }
 
-    fn make_room(&mut self) -> Result<(), BuildError> {
+    fn make_room(&mut self, most_bytes: u64) -> Result<(), BuildError> {
         let last = self.layers.last().expect("there is a first layer");
         if last.items >= last.capacity {
             if self.layers.len() >= MOST_LAYERS {
@@ -156,6 +171,8 @@ impl<D> GrowingFilter<D> {
                 return Err(LayoutError::TooLarge { what: "layers", expected, found }.into());
             }
             let number = last.number + 1;
+            let bytes = plan::growing::layer(self.layout, u32::from(number))?.bits().div_ceil(8);
+            check_bytes(self.byte_len() as u64, bytes, most_bytes)?;
             self.layers.push(new_layer(self.layout, number)?);
         }
         Ok(())
@@ -231,6 +248,11 @@ impl<D> GrowingFilter<D> {
         self.layers = Vec::from([new_layer(self.layout, 0)?]);
         Ok(())
     }
+}
+
+/// An error if a layer would make a filter too large.
+pub(super) fn check_bytes(present: u64, more: u64, most: u64) -> Result<(), OutOfMemory> {
+    if present.saturating_add(more) > most { Err(OutOfMemory { bytes: more }) } else { Ok(()) }
 }
 
 fn new_layer(layout: GrowingLayout, number: u16) -> Result<Layer<Vec<u64>>, BuildError> {

@@ -23,6 +23,7 @@ use super::{DLeftCounting, word_count};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
 use crate::filter::batch::in_batches;
+use crate::filter::growing::check_bytes;
 use crate::filter::{BuildError, NotPresent, layers};
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Repeats};
@@ -151,12 +152,27 @@ impl<D> GrowingDLeftCountingFilter<D> {
         self.insert_digest(self.digester.digest(key))
     }
 
+    /// The same as [`insert`](Self::insert) in a filter that may take so many bytes at most.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert), or if a new layer is needed and would be too large; nothing is changed then.
+    pub fn insert_within<Q: ?Sized>(&mut self, key: &Q, most_bytes: u64) -> Result<bool, BuildError>
+    where
+        D: Digester<Q>,
+    {
+        self.insert_digest_within(self.digester.digest(key), most_bytes)
+    }
+
     /// Inserts the key of a digest; says whether it may have been there before.
     ///
     /// # Errors
     /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
     /// changed then.
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, BuildError> {
+        self.insert_digest_within(digest, u64::MAX)
+    }
+
+    fn insert_digest_within(&mut self, digest: Digest, most_bytes: u64) -> Result<bool, BuildError> {
         // An equal cell counts the key, or is stuck: no cell is added.
         for layer in &mut self.layers {
             if layer.filter.contains_digest(digest) && layer.filter.place(digest) == Ok(Outcome::Counted) {
@@ -165,7 +181,7 @@ impl<D> GrowingDLeftCountingFilter<D> {
         }
         let newest = self.layers.last_mut().expect("there is a first layer");
         if !newest.add(digest) {
-            self.grow()?;
+            self.grow(most_bytes)?;
             let newest = self.layers.last_mut().expect("there is a first layer");
             if !newest.add(digest) {
                 // A new layer has room for a key.
@@ -175,9 +191,12 @@ impl<D> GrowingDLeftCountingFilter<D> {
         Ok(false)
     }
 
-    fn grow(&mut self) -> Result<(), BuildError> {
+    fn grow(&mut self, most_bytes: u64) -> Result<(), BuildError> {
         let newest = self.layers.last().expect("there is a first layer");
-        let layer = new_layer(self.layout, newest.number + 1)?;
+        let number = newest.number + 1;
+        let bytes = plan::dleft_counting::layer(self.layout, u32::from(number))?.0.byte_len();
+        check_bytes(self.byte_len() as u64, bytes, most_bytes)?;
+        let layer = new_layer(self.layout, number)?;
         if newest.cells == 0 {
             self.layers.pop();
         }

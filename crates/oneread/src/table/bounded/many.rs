@@ -10,7 +10,7 @@ use crate::hash::Digester;
 impl<K, V, D> BoundedMap<K, V, D> {
     /// Looks many keys up; `answer` gets the values in the order of the keys.
     ///
-    /// The tags of a batch are all asked for before any is looked at, and then the items whose tags match: in a large map about half the time of one lookup after the other.
+    /// The tags of a batch are all asked for before any is looked at, and then the items whose tags match, so that the waits for memory overlap in a large map.
     ///
     /// # Example
     /// ```

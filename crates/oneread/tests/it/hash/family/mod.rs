@@ -162,7 +162,10 @@ impl TryRng for Script<'_> {
         Ok(first)
     }
 
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
-        unimplemented!("families draw words")
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes.chunks_mut(8).try_for_each(|chunk| {
+            chunk.copy_from_slice(&self.try_next_u64()?.to_le_bytes()[..chunk.len()]);
+            Ok(())
+        })
     }
 }
