@@ -8,7 +8,7 @@ use valkey_module::raw;
 
 use crate::engine::{Context, c_string, server};
 use crate::settings;
-use crate::values::{BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, Value, Window, length_of};
+use crate::values::{BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, Value, length_of, strings};
 
 /// The version of what we write; other ones are refused.
 const ENCODING: c_int = 1;
@@ -147,14 +147,10 @@ unsafe extern "C" fn save<V: Kept>(io: *mut raw::RedisModuleIO, value: *mut c_vo
     // SAFETY: see `slot`; the bytes live until each call returns.
     unsafe {
         let slot = slot::<V>(value);
-        let total = length_of(slot);
-        server!(RedisModule_SaveUnsigned(io, total));
-        let mut start = 0;
-        while start < total {
-            let bytes = Window::of(slot, start, Dump::LONGEST);
-            server!(RedisModule_SaveStringBuffer(io, bytes.as_ptr().cast(), bytes.len()));
-            start += bytes.len() as u64;
-        }
+        server!(RedisModule_SaveUnsigned(io, length_of(slot)));
+        strings(slot, Dump::LONGEST, |string| {
+            server!(RedisModule_SaveStringBuffer(io, string.as_ptr().cast(), string.len()));
+        });
     }
 }
 

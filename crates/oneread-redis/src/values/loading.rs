@@ -6,7 +6,7 @@
 
 use std::io::Read;
 
-use super::stream::{Window, length_of, read_fields, write_fields};
+use super::stream::{length_of, read_fields, window, write_fields};
 use super::{Refused, Value};
 
 /// Says that a first chunk is one, and of which version: "oneread1" as a number.
@@ -24,11 +24,10 @@ impl Dump {
 
     /// The chunk after the one with this number (0 for the first), and its own number; none at the end.
     pub(crate) fn next<V: Value>(value: &V, number: u64) -> Option<(u64, Vec<u8>)> {
-        let total = length_of(value);
         let Some(start) = number.checked_sub(1) else {
-            return Some((1, first_chunk(total)));
+            return Some((1, first_chunk(length_of(value))));
         };
-        let bytes = Window::of(value, start, Self::LONGEST);
+        let (bytes, total) = window(value, start, Self::LONGEST);
         (start < total).then(|| (number + bytes.len() as u64, bytes))
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use bloom::{AddError, BloomOptions, BloomValue};
 pub(crate) use cuckoo::{CuckooOptions, CuckooValue};
 pub(crate) use loading::{Dump, Loading};
 pub(crate) use sketch::SketchValue;
-pub(crate) use stream::{Window, length_of};
+pub(crate) use stream::{length_of, strings};
 
 /// Why a value cannot be made, changed or read.
 #[derive(Clone, Debug, PartialEq, Eq)]

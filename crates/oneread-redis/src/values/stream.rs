@@ -34,20 +34,40 @@ pub(super) fn read_fields<const N: usize>(expected: u64, reader: &mut dyn Read) 
 }
 
 /// The part of a value's bytes that starts somewhere and is not longer than something.
-pub(crate) struct Window {
+struct Window {
     start: u64,
     longest: usize,
     passed: u64,
     bytes: Vec<u8>,
 }
 
-impl Window {
-    pub(crate) fn of<V: Value>(value: &V, start: u64, longest: usize) -> Vec<u8> {
-        let mut window = Self { start, longest, passed: 0, bytes: Vec::new() };
-        value.encode(&mut |piece| window.see(piece));
-        window.bytes
-    }
+/// A value's bytes from `start` on, at most `longest`; and how many it has in all.
+pub(super) fn window<V: Value>(value: &V, start: u64, longest: usize) -> (Vec<u8>, u64) {
+    let mut window = Window { start, longest, passed: 0, bytes: Vec::new() };
+    value.encode(&mut |piece| window.see(piece));
+    (window.bytes, window.passed)
+}
 
+/// All of a value's bytes, in strings of `length`, the last one shorter.
+pub(crate) fn strings<V: Value>(value: &V, length: usize, mut take: impl FnMut(&[u8])) {
+    let mut string = Vec::new();
+    value.encode(&mut |mut piece| {
+        while !piece.is_empty() {
+            let (head, tail) = piece.split_at(piece.len().min(length - string.len()));
+            string.extend_from_slice(head);
+            piece = tail;
+            if string.len() == length {
+                take(&string);
+                string.clear();
+            }
+        }
+    });
+    if !string.is_empty() {
+        take(&string);
+    }
+}
+
+impl Window {
     fn see(&mut self, piece: &[u8]) {
         let skipped = self.start.saturating_sub(self.passed).min(piece.len() as u64) as usize;
         let taken = (piece.len() - skipped).min(self.longest - self.bytes.len());

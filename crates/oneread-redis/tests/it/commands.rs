@@ -386,3 +386,37 @@ fn a_server_that_has_the_commands_already_is_told_of_the_prefix() {
     let server = Server::start_with_module(Engine::Redis, &["--loadmodule", &taken], &["PREFIX", "ours"]);
     server.connect().expect("OURS.BF.ADD b x", 1);
 }
+
+#[test]
+fn a_filter_that_would_grow_beyond_the_limit_says_so_and_keeps_what_it_has() {
+    // The second layer of each would have three billion items.
+    let server = Server::start_with_module(Engine::Redis, &[], &["max-bytes", "1000000"]);
+    let mut client = server.connect();
+    for (make, add, exists) in [
+        ("BF.RESERVE b 0.01 1000 EXPANSION 32768", "BF.ADD b", "BF.EXISTS b"),
+        ("CF.RESERVE c 1000 EXPANSION 32768", "CF.ADD c", "CF.EXISTS c"),
+    ] {
+        client.expect(make, "OK".to_owned());
+        let refused = (0..5000).find(|item| client.ask::<i64>(&format!("{add} {item}")).is_err());
+        let refused = refused.expect("the limit");
+        assert!(refused >= 900, "{refused} items of 1000 planned");
+        client.expect_error(&format!("{add} {refused}"), "no memory for");
+        (0..refused).for_each(|item| client.expect(&format!("{exists} {item}"), 1));
+    }
+    client.expect("PING", "PONG".to_owned());
+}
+
+#[test]
+fn keys_of_two_slots_are_not_for_one_command() {
+    let server = Server::start(Engine::Redis, &["--cluster-enabled", "yes"]);
+    let mut client = server.connect();
+    client.expect("CLUSTER ADDSLOTSRANGE 0 16383", "OK".to_owned());
+    super::persistence::wait_for("the cluster", || {
+        client.ask::<String>("CLUSTER INFO").is_ok_and(|info| info.contains("cluster_state:ok"))
+    });
+    client.expect("BF.ADD {a}1 x", 1);
+    client.expect("BF.ADD {a}2 y", 1);
+    client.expect_error("ONEREAD.MERGE {b}1 {a}1", "same slot");
+    client.expect_error("CMS.MERGE {b}1 1 {a}1", "same slot");
+    client.expect("ONEREAD.MERGE {a}1 {a}2", "OK".to_owned());
+}

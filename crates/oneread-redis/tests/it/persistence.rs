@@ -107,7 +107,21 @@ fn replicas_hold_the_same_bytes_whatever_their_own_settings() {
         let replica = Server::start_with_module(
             engine,
             &["--replicaof", &master_address],
-            &["seed", "9", "bf-error-rate", "0.3", "bf-initial-size", "7", "cf-initial-size", "55"],
+            &[
+                ["seed", "9", "bf-error-rate", "0.3", "bf-initial-size", "7", "cf-initial-size", "55"],
+                // Limits are for clients: what the master took is taken.
+                [
+                    "max-bytes",
+                    "1024",
+                    "cf-max-expansions",
+                    "1",
+                    "cf-error-rate",
+                    "0.4",
+                    "cf-bucket-size",
+                    "9",
+                ],
+            ]
+            .concat(),
         );
         let (mut from, mut to) = (master.connect(), replica.connect());
         wait_for("the replica", || {
