@@ -307,3 +307,20 @@ fn debug_tells_rate_items_and_layers() {
         format!("Growing {{ rate: 0.01, items: 2, layers: 1, bytes: {bytes}, .. }}")
     );
 }
+
+#[test]
+fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
+    let mut filter = GrowingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 3).unwrap();
+    // Room for the first layer and no second one, which is larger.
+    let most = 2 * filter.byte_len() as u64;
+    let refused = (0..1000u64).find(|key| filter.insert_within(key, most).is_err()).expect("the limit");
+    assert!(refused >= 80 && filter.layers() == 1, "{refused} keys of 100 planned");
+    let before = filter.clone();
+    assert!(filter.insert_within(&refused, most).is_err());
+    assert_eq!(filter, before);
+    assert!((0..refused).all(|key| filter.contains(&key)));
+    // A key that is there needs no room, and more room lets it grow.
+    assert!(filter.insert_within(&0u64, most).unwrap());
+    filter.insert_within(&refused, 10 * most).unwrap();
+    assert!(filter.contains(&refused) && filter.layers() == 2);
+}

@@ -281,3 +281,21 @@ fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
     // Four, by the documentation.
     assert_eq!(filter.count(&1u64), 4);
 }
+
+#[test]
+fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
+    let mut filter =
+        GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 3).unwrap();
+    // Room for the first layer and no second one, which is larger.
+    let most = 2 * filter.byte_len() as u64;
+    let refused = (0..1000u64).find(|key| filter.insert_within(key, most).is_err()).expect("the limit");
+    assert!(refused >= 80 && filter.layers() == 1, "{refused} keys of 100 planned");
+    let before = filter.clone();
+    assert!(filter.insert_within(&refused, most).is_err());
+    assert_eq!(filter, before);
+    assert!((0..refused).all(|key| filter.contains(&key)));
+    // A key that is there needs no room, and more room lets it grow.
+    assert!(filter.insert_within(&0u64, most).unwrap());
+    filter.insert_within(&refused, 10 * most).unwrap();
+    assert!(filter.contains(&refused) && filter.layers() == 2);
+}

@@ -17,6 +17,7 @@ mod simulate;
 #[cfg(not(miri))]
 mod study;
 mod surface;
+mod tracked;
 mod view;
 mod weighted;
 

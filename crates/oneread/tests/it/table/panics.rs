@@ -1,71 +1,12 @@
 //! Keys and values that panic: nothing is lost, nothing is dropped twice, and the table goes on working.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use oneread::hash::{Digest, Digester, Portable};
 use oneread::table::MultilevelTable;
 
+use super::tracked::{Digests, Ledger, Tracked};
 use super::{halving, policies};
-
-/// How many tracked things are alive, and when something of theirs panics next.
-#[derive(Default)]
-struct Ledger {
-    alive: Cell<i64>,
-    /// The calls until the panic; 0 for never.
-    fuse: Cell<u32>,
-}
-
-impl Ledger {
-    fn call(&self) {
-        if self.fuse.get() > 0 {
-            self.fuse.set(self.fuse.get() - 1);
-            assert!(self.fuse.get() > 0, "the fuse");
-        }
-    }
-}
-
-/// A number whose comparisons, digests and drops may panic.
-struct Tracked {
-    number: u64,
-    panics_on_drop: bool,
-    ledger: Rc<Ledger>,
-}
-
-impl Tracked {
-    fn new(number: u64, ledger: &Rc<Ledger>) -> Self {
-        ledger.alive.set(ledger.alive.get() + 1);
-        Self { number, panics_on_drop: false, ledger: Rc::clone(ledger) }
-    }
-}
-
-impl Drop for Tracked {
-    fn drop(&mut self) {
-        self.ledger.alive.set(self.ledger.alive.get() - 1);
-        if self.panics_on_drop {
-            self.ledger.call();
-        }
-    }
-}
-
-impl PartialEq for Tracked {
-    fn eq(&self, other: &Self) -> bool {
-        self.ledger.call();
-        self.number == other.number
-    }
-}
-
-impl Eq for Tracked {}
-
-struct Digests;
-
-impl Digester<Tracked> for Digests {
-    fn digest(&self, key: &Tracked) -> Digest {
-        key.ledger.call();
-        Portable::with_seed(1).digest(&key.number)
-    }
-}
 
 type Table = MultilevelTable<Tracked, Tracked, Digests>;
 
