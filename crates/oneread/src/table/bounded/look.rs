@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use core::borrow::Borrow;
 
 use super::group::{SLOTS, Tag};
-use super::slots::GROUPS;
+use super::slots::{GROUPS, Seen};
 use super::{BoundedMap, route};
 use crate::hash::Digester;
 
@@ -101,9 +101,25 @@ impl<K, V, D> BoundedMap<K, V, D> {
     where
         K: Borrow<Q>,
     {
-        let (home, tag) = (self.slots.see_home(word), Tag::of(word));
+        let (mut home, tag) = (self.slots.see_home(word), Tag::of(word));
+        home.look_for(tag);
+        self.find_from(&home, tag, key, note)
+    }
+
+    /// The same from a home that was looked at for the tag.
+    #[inline(always)]
+    pub(super) fn find_from<'a, Q: ?Sized + Eq>(
+        &'a self,
+        home: &Seen<'a, K, V>,
+        tag: Tag,
+        key: &Q,
+        note: &mut impl Note,
+    ) -> Option<(usize, &'a (K, V))>
+    where
+        K: Borrow<Q>,
+    {
         note.group(home.at());
-        let found = home.find(tag, |place, (k, _)| {
+        let found = home.find(|place, (k, _)| {
             note.item(place);
             k.borrow() == key
         });

@@ -38,11 +38,13 @@ pub(super) struct Slots<K, V> {
     homes: usize,
 }
 
-/// A group that was looked up, with its items.
+/// A group, with its items, and the slots that were found in it.
 pub(super) struct Seen<'a, K, V> {
     at: usize,
     group: &'a Group,
     block: &'a Block<K, V>,
+    /// Slots of the group that are in use.
+    found: Set,
 }
 
 impl<K, V> Slots<K, V> {
@@ -109,10 +111,17 @@ impl<K, V> Slots<K, V> {
     pub(super) fn see_home(&self, word: u64) -> Seen<'_, K, V> {
         let at = self.home(word);
         // SAFETY: `reduce` gives a number below `homes`, which is not 0, and there are at least as many groups and blocks.
-        unsafe { Seen { at, group: self.groups().get_unchecked(at), block: self.blocks.get_unchecked(at) } }
+        let (group, block) = unsafe { (self.groups().get_unchecked(at), self.blocks.get_unchecked(at)) };
+        Seen { at, group, block, found: Set::EMPTY }
     }
 
-    /// The same to be changed.
+    /// A group.
+    #[inline]
+    pub(super) fn see(&self, at: usize) -> Seen<'_, K, V> {
+        Seen { at, group: &self.groups()[at], block: &self.blocks[at], found: Set::EMPTY }
+    }
+
+    /// The home of a word, to be changed.
     #[inline(always)]
     pub(super) fn see_home_mut(&mut self, word: u64) -> SeenMut<'_, K, V> {
         let at = self.home(word);
@@ -218,20 +227,6 @@ impl<K, V> Slots<K, V> {
         self.groups()[groups].iter().map(|group| group.in_use().len() as usize).sum()
     }
 
-    /// Asks for a group's tags to be brought near.
-    #[inline(always)]
-    pub(super) fn prefetch_group(&self, at: usize) {
-        prefetch(&self.lines, at / GROUPS);
-    }
-
-    /// Asks for the item at a place to be brought near.
-    #[inline(always)]
-    pub(super) fn prefetch_item(&self, place: usize) {
-        if let Some(block) = self.blocks.get(place / SLOTS) {
-            prefetch(&block.0, place % SLOTS);
-        }
-    }
-
     /// All items, in the order of their places.
     pub(super) fn iter(&self) -> Iter<'_, K, V> {
         Iter { slots: self, at: 0, left: self.groups()[0].in_use() }
@@ -285,24 +280,46 @@ impl<'a, K, V> Seen<'a, K, V> {
         self.group
     }
 
-    /// The first place whose tag is this and whose item is the one looked for, with the item.
+    /// Finds the slots with a tag.
+    #[inline(always)]
+    pub(super) fn look_for(&mut self, tag: Tag) {
+        self.found = self.group.matching(tag);
+    }
+
+    /// The first place that was found whose item is the one looked for, with the item.
     ///
     /// Why unchecked: a slot of a set is one of the sixteen, which the compiler does not see.
     #[inline(always)]
     pub(super) fn find(
         &self,
-        tag: Tag,
         mut is_it: impl FnMut(usize, &'a (K, V)) -> bool,
     ) -> Option<(usize, &'a (K, V))> {
-        for slot in self.group.matching(tag) {
+        for slot in self.found {
             let place = self.at * SLOTS + slot;
-            // SAFETY: a tag is not 0, so that a slot with it is in use and holds an item.
+            // SAFETY: the slot was found for its tag, which is not 0, so that it is in use and holds an item; nobody can have
+            // taken it since, as the group is borrowed.
             let item = unsafe { self.block.0.get_unchecked(slot).assume_init_ref() };
             if is_it(place, item) {
                 return Some((place, item));
             }
         }
         None
+    }
+
+    /// Asks for the tags to be brought near.
+    #[inline(always)]
+    pub(super) fn prefetch_group(&self) {
+        prefetch(slice::from_ref(self.group), 0);
+    }
+
+    /// Asks for the first item that was found to be brought near; tells whether there is one.
+    #[inline(always)]
+    pub(super) fn prefetch_found(&self) -> bool {
+        let first = self.found.first();
+        if let Some(slot) = first {
+            prefetch(&self.block.0, slot);
+        }
+        first.is_some()
     }
 }
 

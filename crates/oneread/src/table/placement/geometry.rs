@@ -185,6 +185,18 @@ impl Geometry {
         self.bucket(level, reduce(word, self.levels[level].buckets))
     }
 
+    /// The places of a digest in some levels, where buckets have one slot and hashing is not restricted. Levels that there are not
+    /// are passed over.
+    #[inline(always)]
+    pub(super) fn single_places(&self, digest: Digest, levels: Range<usize>) -> impl Iterator<Item = usize> {
+        let words = self.first_word.wrapping_add(levels.start as u32);
+        let extents = self.levels.iter().skip(levels.start).take(levels.len());
+        extents.enumerate().map(move |(at, extent)| {
+            let word = digest.word(Domain::TABLE, words.wrapping_add(at as u32));
+            extent.start + reduce(word, extent.buckets) as usize
+        })
+    }
+
     /// The children of a bucket under restricted hashing.
     pub(super) fn fanout(&self) -> u32 {
         self.restriction.map_or(1, |restriction| restriction.fanout)

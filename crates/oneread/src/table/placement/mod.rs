@@ -278,7 +278,10 @@ impl Placement {
         } else {
             self.find_in_buckets(digest, &mut is_it)
         };
-        (found.or_else(|| self.stashed().find(|&place| is_it(place))), read)
+        if found.is_some() || self.stash_load() == 0 {
+            return (found, read);
+        }
+        (self.stashed().find(|&place| is_it(place)), read)
     }
 
     fn find_in_buckets(&self, digest: Digest, mut is_it: impl FnMut(usize) -> bool) -> (Option<usize>, u32) {
@@ -298,33 +301,46 @@ impl Placement {
         (None, read)
     }
 
-    /// Most items are in level 0. Who is not is deeper or absent: then the bits of several levels are read together, with no branch
-    /// between them, so that one does not wait for the other.
+    /// Most items are in level 0, and most others in level 1. Who is in neither is deeper or absent.
     #[inline(always)]
     fn find_in_single_slots(
         &self,
         digest: Digest,
         mut is_it: impl FnMut(usize) -> bool,
     ) -> (Option<usize>, u32) {
-        const TOGETHER: usize = 8;
-        let first = self.geometry.first(digest).start;
+        const ONE_BY_ONE: usize = 2;
         let mut read = 0;
-        if self.occupancy.get(first) {
-            read = 1;
-            if is_it(first) {
-                return (Some(first), read);
+        for place in self.geometry.single_places(digest, 0..ONE_BY_ONE) {
+            if self.occupancy.get(place) {
+                read += 1;
+                if is_it(place) {
+                    return (Some(place), read);
+                }
             }
         }
-        let levels = self.geometry.level_count();
-        for start in (1..levels).step_by(TOGETHER) {
+        self.find_deeper(digest, ONE_BY_ONE, read, is_it)
+    }
+
+    /// The bits of several levels are read together, with no branch between them, so that one does not wait for the other.
+    #[inline(always)]
+    fn find_deeper(
+        &self,
+        digest: Digest,
+        from: usize,
+        mut read: u32,
+        mut is_it: impl FnMut(usize) -> bool,
+    ) -> (Option<usize>, u32) {
+        const TOGETHER: usize = 8;
+        for start in (from..self.geometry.level_count()).step_by(TOGETHER) {
             let mut places = [0; TOGETHER];
             let mut in_use = 0u32;
-            for (at, place) in places[..TOGETHER.min(levels - start)].iter_mut().enumerate() {
-                *place = self.geometry.choice(digest, start + at).start;
-                in_use |= u32::from(self.occupancy.get(*place)) << at;
+            let deeper = self.geometry.single_places(digest, start..start + TOGETHER);
+            for (at, (place, found)) in places.iter_mut().zip(deeper).enumerate() {
+                *place = found;
+                in_use |= u32::from(self.occupancy.get(found)) << at;
             }
             while in_use != 0 {
-                let place = places[in_use.trailing_zeros() as usize];
+                let place = places[in_use.trailing_zeros() as usize % TOGETHER];
                 in_use &= in_use - 1;
                 read += 1;
                 if is_it(place) {
