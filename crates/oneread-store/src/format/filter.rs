@@ -60,8 +60,10 @@ const FIRST_PLANE: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 struct Form {
     bits: u32,
-    /// 0 if there are none: then every key passes.
+    /// 0 if there are none: then every key passes, or none.
     unknowns: u32,
+    /// The unknowns that have a byte of the first plane: all, or none.
+    bytes: u32,
 }
 
 /// The forms of filters of one size, by the lowest five bits of the first byte.
@@ -82,7 +84,7 @@ impl Form {
         } else {
             unknowns_of(bytes, bits)
         };
-        Self { bits, unknowns }
+        Self { bits, unknowns, bytes: if bits < FIRST_PLANE { 0 } else { unknowns } }
     }
 }
 
@@ -115,13 +117,17 @@ impl<'a> Filter<'a> {
     #[inline(always)]
     fn passes_as(self, form: Form, digest: Digest, level: usize, result: u32) -> bool {
         let (head, planes) = (self.memory[0], &self.memory[1..]);
-        if form.bits < FIRST_PLANE || form.bits == u32::from(EMPTY) {
+        if form.bytes == 0 {
             return self.passes_slowly(form, digest, level, result);
         }
+        let plane = &planes[..form.bytes as usize];
         // No branch on a single unknown: what a foreign key meets here, no processor can predict.
         let mut difference = result as u8;
-        for unknown in row(digest, level, u32::from(head >> 5), form.unknowns) {
-            difference ^= planes[unknown as usize];
+        for unknown in row(digest, level, u32::from(head >> 5), form.bytes) {
+            // SAFETY: a digit is less than its base, which is the length of the plane.
+            //
+            // Why unchecked: MEASURED
+            difference ^= unsafe { *plane.get_unchecked(unknown as usize) };
         }
         difference == 0 && (form.bits == FIRST_PLANE || self.passes_slowly(form, digest, level, result))
     }

@@ -162,14 +162,22 @@ impl Summary {
             at
         });
         let result = filter::result(digest);
-        let mut passing = 0;
-        for (level, at) in filters.into_iter().enumerate() {
-            if segment.levels[level] > 0 {
-                let filter = Filter::new(&self.filters[at..][..self.filter_bytes[level] + PADDING]);
-                passing |= u32::from(filter.passes_with(&self.forms[level], digest, level, result)) << level;
-            }
-        }
+        // Not a loop: with the level a constant, there is less to do while memory is waited for.
+        const { assert!(LEVELS == 3) };
+        let passing = self.passes::<0>(&segment, filters[0], digest, result)
+            | self.passes::<1>(&segment, filters[1], digest, result) << 1
+            | self.passes::<2>(&segment, filters[2], digest, result) << 2;
         Candidates { digest, number, segment, indices, passing }
+    }
+
+    /// Whether the filter at a place in memory, of a page in a level of a segment, passes a key: 1 or 0.
+    #[inline(always)]
+    fn passes<const LEVEL: usize>(&self, segment: &Segment, at: usize, digest: Digest, result: u32) -> u32 {
+        if segment.levels[LEVEL] == 0 {
+            return 0;
+        }
+        let filter = Filter::new(&self.filters[at..][..self.filter_bytes[LEVEL] + PADDING]);
+        filter.passes_with(&self.forms[LEVEL], digest, LEVEL, result).into()
     }
 
     /// The segment of a page, which is below the number of pages.
