@@ -27,6 +27,7 @@ mod multilevel;
 pub mod placement;
 pub mod simulate;
 pub mod study;
+mod surface;
 
 pub use crate::layout::BuildError;
 pub use bounded::{BoundedMap, BoundedSet};

@@ -7,128 +7,26 @@ use core::slice;
 
 use super::MultilevelTable;
 use crate::table::placement::Placement;
+use crate::table::surface::{map_items, map_parts};
 
-/// An iterator over a slice of places that knows how many items are left.
-macro_rules! items {
-    ($(#[$doc:meta])* $name:ident<$($life:lifetime)?> over $inner:ty, $item:ty, |$entry:ident| $take:expr) => {
-        $(#[$doc])*
-        pub struct $name<$($life,)? K, V> {
-            entries: $inner,
-            left: usize,
-        }
-
-        impl<$($life,)? K, V> Iterator for $name<$($life,)? K, V> {
-            type Item = $item;
-
-            fn next(&mut self) -> Option<$item> {
-                if self.left == 0 {
-                    return None;
-                }
-                let item = self.entries.by_ref().find_map(|$entry| $take);
-                self.left -= usize::from(item.is_some());
-                item
-            }
-
-            fn size_hint(&self) -> (usize, Option<usize>) {
-                (self.left, Some(self.left))
-            }
-        }
-
-        impl<$($life,)? K, V> ExactSizeIterator for $name<$($life,)? K, V> {}
-        impl<$($life,)? K, V> FusedIterator for $name<$($life,)? K, V> {}
-
-        impl<$($life,)? K, V> fmt::Debug for $name<$($life,)? K, V> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("left", &self.left).finish_non_exhaustive()
-            }
-        }
-    };
-}
-
-items! {
+map_items! {
     /// The items of a table.
     Iter<'a> over slice::Iter<'a, Option<(K, V)>>, (&'a K, &'a V),
     |entry| entry.as_ref().map(|(key, value)| (key, value))
 }
 
-items! {
+map_items! {
     /// The items of a table, with values to be changed.
     IterMut<'a> over slice::IterMut<'a, Option<(K, V)>>, (&'a K, &'a mut V),
     |entry| entry.as_mut().map(|(key, value)| (&*key, value))
 }
 
-items! {
+map_items! {
     /// The items of a table that is given up.
     IntoIter<> over vec::IntoIter<Option<(K, V)>>, (K, V), |entry| entry
 }
 
-impl<K, V> Clone for Iter<'_, K, V> {
-    fn clone(&self) -> Self {
-        Self { entries: self.entries.clone(), left: self.left }
-    }
-}
-
-/// An iterator over one part of the items.
-macro_rules! parts {
-    ($(#[$doc:meta])* $name:ident<$($life:lifetime)?> of $items:ident, $item:ty, $part:tt) => {
-        $(#[$doc])*
-        pub struct $name<$($life,)? K, V>($items<$($life,)? K, V>);
-
-        impl<$($life,)? K, V> Iterator for $name<$($life,)? K, V> {
-            type Item = $item;
-
-            fn next(&mut self) -> Option<$item> {
-                self.0.next().map(|item| item.$part)
-            }
-
-            fn size_hint(&self) -> (usize, Option<usize>) {
-                self.0.size_hint()
-            }
-        }
-
-        impl<$($life,)? K, V> ExactSizeIterator for $name<$($life,)? K, V> {}
-        impl<$($life,)? K, V> FusedIterator for $name<$($life,)? K, V> {}
-
-        impl<$($life,)? K, V> fmt::Debug for $name<$($life,)? K, V> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("left", &self.0.left).finish_non_exhaustive()
-            }
-        }
-    };
-}
-
-parts! {
-    /// The keys of a table.
-    Keys<'a> of Iter, &'a K, 0
-}
-parts! {
-    /// The values of a table.
-    Values<'a> of Iter, &'a V, 1
-}
-parts! {
-    /// The values of a table, to be changed.
-    ValuesMut<'a> of IterMut, &'a mut V, 1
-}
-parts! {
-    /// The keys of a table that is given up.
-    IntoKeys<> of IntoIter, K, 0
-}
-parts! {
-    /// The values of a table that is given up.
-    IntoValues<> of IntoIter, V, 1
-}
-
-impl<K, V> Clone for Keys<'_, K, V> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<K, V> Clone for Values<'_, K, V> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
+map_parts!(MultilevelTable);
 
 /// The items of a table, which leave it one by one; those not asked for leave it in the end.
 ///
@@ -192,42 +90,13 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     /// The items.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
-        Iter { entries: self.entries.iter(), left: self.len() }
+        Iter { items: self.entries.iter(), left: self.len() }
     }
 
     /// The items, with values to be changed.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         let left = self.len();
-        IterMut { entries: self.entries.iter_mut(), left }
-    }
-
-    /// The keys.
-    #[must_use]
-    pub fn keys(&self) -> Keys<'_, K, V> {
-        Keys(self.iter())
-    }
-
-    /// The values.
-    #[must_use]
-    pub fn values(&self) -> Values<'_, K, V> {
-        Values(self.iter())
-    }
-
-    /// The values, to be changed.
-    pub fn values_mut(&mut self) -> ValuesMut<'_, K, V> {
-        ValuesMut(self.iter_mut())
-    }
-
-    /// The keys of a table that is given up.
-    #[must_use]
-    pub fn into_keys(self) -> IntoKeys<K, V> {
-        IntoKeys(self.into_iter())
-    }
-
-    /// The values of a table that is given up.
-    #[must_use]
-    pub fn into_values(self) -> IntoValues<K, V> {
-        IntoValues(self.into_iter())
+        IterMut { items: self.entries.iter_mut(), left }
     }
 
     /// Empties the table, and gives its items.
@@ -242,24 +111,6 @@ impl<K, V, D> IntoIterator for MultilevelTable<K, V, D> {
 
     fn into_iter(self) -> IntoIter<K, V> {
         let left = self.len();
-        IntoIter { entries: self.entries.into_iter(), left }
-    }
-}
-
-impl<'a, K, V, D> IntoIterator for &'a MultilevelTable<K, V, D> {
-    type Item = (&'a K, &'a V);
-    type IntoIter = Iter<'a, K, V>;
-
-    fn into_iter(self) -> Iter<'a, K, V> {
-        self.iter()
-    }
-}
-
-impl<'a, K, V, D> IntoIterator for &'a mut MultilevelTable<K, V, D> {
-    type Item = (&'a K, &'a mut V);
-    type IntoIter = IterMut<'a, K, V>;
-
-    fn into_iter(self) -> IterMut<'a, K, V> {
-        self.iter_mut()
+        IntoIter { items: self.entries.into_iter(), left }
     }
 }
