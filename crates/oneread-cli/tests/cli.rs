@@ -27,7 +27,7 @@ fn demo_builds_a_store_that_reads_as_planned() {
     // seeds, and the seeds are fixed.
     assert!(number("planned_reads_per_miss") <= 0.01, "{report}");
     assert!((number("reads_per_miss") - number("planned_reads_per_miss")).abs() < 0.001, "{report}");
-    // A plan by the half of the records: segments differ by some records in tens of thousands.
+    // The calculation is for many pages of records of one size, as here; a segment is one of few.
     for (planned, measured) in [
         ("planned_ram_bytes_per_key", "ram_bytes_per_key"),
         ("planned_utilisation", "utilisation"),

@@ -9,6 +9,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressFinish, ProgressStyle};
 use oneread::hash::reduce;
+use oneread::plan::solve;
+use oneread::plan::solve::store::{Planned, Targets};
 use oneread_store::{Builder, Options, Report as Built, Sealed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -23,9 +25,6 @@ use records::Records;
 
 /// The pages that a miss may read.
 const RATE: f64 = 0.01;
-
-/// A small store of so many records is built in memory first, to plan the large one by: some segments, in a moment.
-const PILOT: u64 = 100_000;
 
 /// The most keys looked up that are there, and as many that are not; of a small store, each some times.
 const MOST_LOOKUPS: u64 = 500_000;
@@ -42,10 +41,8 @@ pub(crate) fn run(args: &args::Demo) -> Result<()> {
 
     let progress = ProgressBar::new(2 * args.keys).with_finish(ProgressFinish::AndClear);
     progress.set_style(ProgressStyle::with_template("{bar:40} {percent}% {msg}, {eta} left")?);
-    progress.set_message("planning");
     progress.tick();
-    let plan = pilot(args, &records)?;
-    progress.reset_eta();
+    let plan = plan(args)?;
 
     let start = Instant::now();
     let options = options(args).temporary_folder(target.folder());
@@ -109,13 +106,16 @@ fn fill(options: Options, keys: u64, records: &Records, progress: &ProgressBar) 
     Ok(builder)
 }
 
-/// What a store of the first records is like: a store of more of them is the same, but for the number of its segments.
-fn pilot(args: &args::Demo, records: &Records) -> Result<Built> {
-    // Long values say nothing more, and would fill the memory.
-    const MOST_BYTES: u64 = 64 << 20;
-    let few = (MOST_BYTES / (u64::from(args.value_bytes) + 1)).clamp(1, PILOT);
-    let builder = fill(options(args), args.keys.min(few), records, &ProgressBar::hidden())?;
-    Ok(builder.finish_in_memory()?.1)
+/// What the store will be like, by calculation.
+fn plan(args: &args::Demo) -> Result<Planned> {
+    let targets = Targets {
+        items: args.keys,
+        key_bytes: Records::KEY_BYTES as u64,
+        value_bytes: args.value_bytes.into(),
+        reads_per_miss: RATE,
+        ram_bytes: None,
+    };
+    Ok(solve::store(&targets)?.best)
 }
 
 struct Lookups {
@@ -147,7 +147,7 @@ impl Lookups {
 
 struct Shown<'a> {
     args: &'a args::Demo,
-    plan: Built,
+    plan: Planned,
     built: Built,
     store: Sealed,
     path: PathBuf,
@@ -161,7 +161,6 @@ struct Report {
     keys: u64,
     value_bytes: u32,
     seed: u64,
-    pilot_records: u64,
     planned_reads_per_hit: f64,
     reads_per_hit: Option<f64>,
     planned_reads_per_miss: f64,
@@ -170,7 +169,7 @@ struct Report {
     ram_bytes_per_key: f64,
     planned_utilisation: f64,
     utilisation: f64,
-    planned_disk_bytes: f64,
+    planned_disk_bytes: u64,
     disk_bytes: u64,
     raw_bytes: u64,
     build_seconds: f64,
@@ -183,8 +182,8 @@ struct Report {
 }
 
 impl Shown<'_> {
-    fn planned_disk_bytes(&self) -> f64 {
-        self.plan.disk_bytes as f64 / self.plan.items.max(1) as f64 * self.args.keys as f64
+    fn planned_ram_bytes_per_key(&self) -> f64 {
+        self.plan.ram_bytes as f64 / self.args.keys as f64
     }
 
     fn report(&self) -> Report {
@@ -193,16 +192,15 @@ impl Shown<'_> {
             keys: self.args.keys,
             value_bytes: self.args.value_bytes,
             seed: self.args.seed,
-            pilot_records: self.plan.items,
-            planned_reads_per_hit: self.built.reads_per_hit,
+            planned_reads_per_hit: self.plan.plan.reads_per_hit(),
             reads_per_hit: self.lookups.hits.reads_per_hit(),
-            planned_reads_per_miss: self.built.reads_per_miss,
+            planned_reads_per_miss: self.plan.plan.reads_per_miss(),
             reads_per_miss: self.lookups.misses.reads_per_miss(),
-            planned_ram_bytes_per_key: self.plan.ram_bytes_per_key,
+            planned_ram_bytes_per_key: self.planned_ram_bytes_per_key(),
             ram_bytes_per_key: stats.ram_bytes_per_key,
             planned_utilisation: self.plan.utilisation,
             utilisation: stats.utilisation,
-            planned_disk_bytes: self.planned_disk_bytes(),
+            planned_disk_bytes: self.plan.disk_bytes,
             disk_bytes: stats.disk_bytes,
             raw_bytes: self.built.raw_bytes,
             build_seconds: self.build_seconds,
@@ -224,23 +222,23 @@ impl Shown<'_> {
             row("", "planned".to_owned(), "measured".to_owned()),
             row(
                 "page reads a hit",
-                reads(self.built.reads_per_hit),
+                reads(self.plan.plan.reads_per_hit()),
                 measured(self.lookups.hits.reads_per_hit()),
             ),
             row(
                 "page reads a miss",
-                reads(self.built.reads_per_miss),
+                reads(self.plan.plan.reads_per_miss()),
                 measured(self.lookups.misses.reads_per_miss()),
             ),
             row(
                 "bytes of memory a key",
-                format!("{:.3}", self.plan.ram_bytes_per_key),
+                format!("{:.3}", self.planned_ram_bytes_per_key()),
                 format!("{:.3}", stats.ram_bytes_per_key),
             ),
             row("utilisation of pages", percent(self.plan.utilisation), percent(stats.utilisation)),
             row(
                 "bytes on disk",
-                HumanBytes(self.planned_disk_bytes() as u64).to_string(),
+                HumanBytes(self.plan.disk_bytes).to_string(),
                 HumanBytes(stats.disk_bytes).to_string(),
             ),
         ];
@@ -261,7 +259,7 @@ impl Shown<'_> {
             "{} records with keys of {} bytes and values of {}, built in {:.1} s ({} a second),\n\
              safely on the disk and opened in {:.1} ms; then {} lookups of keys that are there, and as many of others.\n\n\
              {}\n\n\
-             Reads are planned by the filters that the store was given, memory and disk by a store of the first {} records.\n\n\
+             Everything was planned before the store was built: `oneread plan solve store` does the same for yours.\n\n\
              {}\n\n{}\n\n{end}",
             HumanCount(self.args.keys),
             Records::KEY_BYTES,
@@ -271,7 +269,6 @@ impl Shown<'_> {
             self.open_seconds * 1e3,
             HumanCount(self.lookups.hits.lookups),
             table([Align::Left, Align::Right, Align::Right], &rows),
-            HumanCount(self.plan.items),
             measure::times(&columns),
             measure::bars(&columns),
         )

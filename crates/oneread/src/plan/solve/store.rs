@@ -79,6 +79,8 @@ pub struct Planned {
     pub ram_bytes: u64,
     /// The bytes of the file.
     pub disk_bytes: u64,
+    /// The part of the pages' bytes that records take, with their tags and lengths.
+    pub utilisation: f64,
     /// The part of the records that find no room until others are moved.
     pub without_room: f64,
 }
@@ -86,7 +88,7 @@ pub struct Planned {
 /// The store for so many records of a size: the least memory with which a miss reads no more than allowed.
 ///
 /// # What is exact
-/// The filters are the smallest by [`StorePlan::for_rate`], for pages whose loads are the limit for many pages. A
+/// The filters are those of [`StorePlan::for_rate_in_bytes`], as a builder makes them, for pages whose loads are the limit for many pages. A
 /// store of sixty thousand records had as many pages as said here to .2%, with records of 20 to 920 bytes.
 ///
 /// # What is smallest
@@ -104,7 +106,7 @@ pub struct Planned {
 ///     Targets { items: 1_000_000, key_bytes: 16, value_bytes: 100, reads_per_miss: 0.01, ram_bytes: None };
 /// let best = solve::store(&targets)?.best;
 /// assert_eq!(best.page_records, 34);
-/// assert!(best.ram_bytes < 1_060_000 && best.disk_bytes < 126_000_000);
+/// assert!(best.ram_bytes < 1_090_000 && best.disk_bytes < 126_000_000);
 /// // Half a byte of memory a key is too little for that, and enough for a read in some ten misses.
 /// assert!(solve::store(&Targets { ram_bytes: Some(500_000), ..targets }).is_err());
 /// let fewer = Targets { ram_bytes: Some(500_000), reads_per_miss: 0.2, ..targets };
@@ -179,7 +181,7 @@ fn planned(targets: &Targets, ratio: f64) -> Result<Planned, Unsolved> {
             }
         }
     }
-    let plan = StorePlan::for_rate(&levels, targets.reads_per_miss * KEPT_BACK)?;
+    let plan = StorePlan::for_rate_in_bytes(&levels, targets.reads_per_miss * KEPT_BACK)?;
     let filters: u64 = levels
         .iter()
         .zip(plan.filter_bytes())
@@ -201,6 +203,7 @@ fn planned(targets: &Targets, ratio: f64) -> Result<Planned, Unsolved> {
         plan,
         ram_bytes,
         disk_bytes: disk_bytes as u64,
+        utilisation: items * record_bytes as f64 / (pages * PAGE_BYTES as f64),
         without_room,
     })
 }
