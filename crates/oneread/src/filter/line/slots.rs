@@ -171,7 +171,7 @@ fn exact_starts<const R: u32, V: Vector>(vector: V, line: &Line) -> u64 {
 
 /// Whether all slots are in use.
 #[inline(always)]
-fn is_full<const R: u32, V: Vector>(vector: V, line: &Line) -> bool {
+pub(super) fn is_full<const R: u32, V: Vector>(vector: V, line: &Line) -> bool {
     starts::<R, V>(vector, line).count_ones() == occupied(line).count_ones() + 1
 }
 

@@ -38,6 +38,9 @@ const BREADTH: usize = 20;
 /// Of these, how many are tried again to find room by a further move.
 const NARROW: usize = 4;
 
+/// Lines that are asked for before the first of them is looked at.
+const PREFETCHED: usize = 6;
+
 /// Moves that make room for one insertion, at most.
 const DEPTH: usize = 3;
 
@@ -145,8 +148,15 @@ impl Table<Vec<Line>> {
             // There for good.
             stays = false;
         } else if !has_room {
-            if let Some(way) = self.way_out::<R, V>(vector, place) {
-                self.go::<R, V>(vector, &way);
+            // Mostly one move does it; then no lists are made.
+            let need = Need { line, newcomer: fingerprint, is_guest: false };
+            if let (Some(first), _) = self.room_next_door::<R, V, false>(vector, need, &[line]) {
+                self.go::<R, V>(vector, first);
+                stays = !first.is_new;
+            } else if let Some(way) = vector.apart::<R, _>(WayOut { table: self, place }) {
+                for &step in way.moves.iter().rev().flatten() {
+                    self.go::<R, V>(vector, step);
+                }
                 stays = way.moves[0].is_some_and(|first| !first.is_new);
             } else if self.stash.add(self.places.number(place), self.layout.stash()) {
                 slots::set_threshold(&mut self.lines[line], STASHED);
@@ -172,7 +182,8 @@ impl Table<Vec<Line>> {
         let mut depth = 0;
         let mut need = Need { line: place.line, newcomer: place.fingerprint, is_guest: false };
         loop {
-            (way.moves[depth], lists[depth]) = self.room_next_door::<R, V>(vector, need, &passed[..=depth]);
+            (way.moves[depth], lists[depth]) =
+                self.room_next_door::<R, V, true>(vector, need, &passed[..=depth]);
             if way.moves[depth].is_some() {
                 return Some(way);
             }
@@ -197,9 +208,9 @@ impl Table<Vec<Line>> {
     }
 
     /// A resident of a line that can leave at once, so that a newcomer has room; the lowest quotients first, the newcomer itself among
-    /// them, if it is at home here. Beside it, some that could leave if their other line had room.
+    /// them, if it is at home here. Beside it, if `LISTS`, some that could leave if their other line had room.
     #[inline(always)]
-    fn room_next_door<const R: u32, V: Vector>(
+    fn room_next_door<const R: u32, V: Vector, const LISTS: bool>(
         &self,
         vector: V,
         need: Need,
@@ -209,7 +220,7 @@ impl Table<Vec<Line>> {
         let line = &self.lines[from];
         let runs = slots::runs_below::<R, V>(vector, line, MOVABLE);
         // The first few are mostly enough, and waited for together.
-        for (quotient, _) in runs.take(NARROW) {
+        for (quotient, _) in runs.take(PREFETCHED) {
             self.lines.prefetch_line(self.places.other(from, quotient));
         }
         let marks = slots::marks::<R, V>(vector, line);
@@ -227,6 +238,11 @@ impl Table<Vec<Line>> {
                     newcomer
                 } else {
                     let residents = run & !marks;
+                    // Most other lines are full, and told so by two words.
+                    let other = &self.lines[self.places.other(from, quotient)];
+                    if !LISTS && (residents == 0 || slots::is_full::<R, V>(vector, other)) {
+                        continue;
+                    }
                     let remainder = slots::remainder::<R>(line, residents.trailing_zeros() & 63);
                     let fingerprint = Fingerprint { quotient, remainder };
                     // Of many in a run, some may be there for good.
@@ -249,7 +265,7 @@ impl Table<Vec<Line>> {
                 if slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
                     return (candidate, list);
                 }
-                if listed < NARROW {
+                if LISTS && listed < NARROW {
                     list[listed] = candidate;
                     listed += 1;
                 }
@@ -271,16 +287,15 @@ impl Table<Vec<Line>> {
     }
 
     #[inline(always)]
-    fn go<const R: u32, V: Vector>(&mut self, vector: V, way: &Way) {
-        for &Move { from, to, fingerprint, is_new } in way.moves.iter().rev().flatten() {
-            slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
-            let line = &mut self.lines[from];
-            if !is_new {
-                let residents = slots::residents::<R, V>(vector, line, fingerprint);
-                slots::take::<R, V>(vector, line, fingerprint.quotient, residents.trailing_zeros());
-            }
-            slots::set_threshold(line, slots::threshold(line).max(next_even(fingerprint.quotient)));
+    fn go<const R: u32, V: Vector>(&mut self, vector: V, step: Move) {
+        let Move { from, to, fingerprint, is_new } = step;
+        slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
+        let line = &mut self.lines[from];
+        if !is_new {
+            let residents = slots::residents::<R, V>(vector, line, fingerprint);
+            slots::take::<R, V>(vector, line, fingerprint.quotient, residents.trailing_zeros());
         }
+        slots::set_threshold(line, slots::threshold(line).max(next_even(fingerprint.quotient)));
     }
 
     /// Removes the fingerprint of a word; says whether it was there.
@@ -430,6 +445,21 @@ impl Work for InsertWithCare<'_> {
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
         self.table.insert_with_care::<R, V>(vector, self.table.places.of(self.word))
+    }
+}
+
+/// A search for room further than next door.
+struct WayOut<'a> {
+    table: &'a Table<Vec<Line>>,
+    place: Place,
+}
+
+impl Work for WayOut<'_> {
+    type Output = Option<Way>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Option<Way> {
+        self.table.way_out::<R, V>(vector, self.place)
     }
 }
 
