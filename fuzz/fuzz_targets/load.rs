@@ -11,13 +11,13 @@ use oneread::bytes::{Kind, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, PlacedFilter,
-    PlacedView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, LineFilter, LineView,
+    PlacedFilter, PlacedView,
 };
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingCellsLayout, CountingFiltersLayout,
-    CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, ListLayout,
+    CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LineLayout, ListLayout,
     MultilevelLayout, MultipleFiltersLayout, PageLayout, Remainders, SingleFilterLayout,
 };
 use oneread::summary::{
@@ -49,7 +49,7 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     files
 });
 
-/// Files of d-left filters of every kind, and of fingerprints that were placed.
+/// Files of d-left filters of every kind, of fingerprints that were placed, and of lines of them.
 fn d_left() -> Vec<Vec<u8>> {
     let small = DLeftLayout::uneven(&[8, 4, 4], BucketBits::Bits64).unwrap();
     let large = DLeftLayout::new(3, 4, BucketBits::Bits128).unwrap();
@@ -72,6 +72,11 @@ fn d_left() -> Vec<Vec<u8>> {
     let digests = (0..40u64).map(|key| Portable::with_seed(1).digest(&key));
     let placed = PlacedFilter::from_digests(digests, 11, Portable::with_seed(1)).unwrap();
     files.extend([growing.to_bytes(), placed.to_bytes()]);
+    files.extend(LineLayout::REMAINDER_BITS.map(|bits| {
+        let mut filter = LineFilter::with_seed(LineLayout::new(bits, 2).unwrap(), 1).unwrap();
+        (0..70u64).for_each(|key| _ = filter.insert(&key));
+        filter.to_bytes()
+    }));
     files
 }
 
@@ -251,6 +256,12 @@ fn load(bytes: &[u8]) {
     );
     loads!(PlacedFilter, PlacedView, contains, Placed, |filter: &mut PlacedFilter| {
         assert!(filter.false_positive_rate() <= 1.0 && filter.len() <= filter.cells());
+    });
+    loads!(LineFilter, LineView, contains, Line, |filter: &mut LineFilter| {
+        _ = filter.union(&filter.clone());
+        (0..20u64).for_each(|key| assert!(filter.insert(&key).is_err() || filter.contains(&key)));
+        (0..40u64).for_each(|key| _ = filter.remove(&key));
+        assert!(filter.false_positive_rate() <= 1.0);
     });
     load_summary::<MultiFilterSummary>(bytes, Some(views!(MultiFilterView, levels_of)));
     load_summary::<SingleFilterSummary>(bytes, Some(views!(SingleFilterView, levels_of)));

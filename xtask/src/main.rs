@@ -1,6 +1,7 @@
 //! Every chore of the project, with its own set-up: `cargo xtask --help`.
 
 mod bench;
+mod frontier;
 mod fuzz;
 mod loom;
 mod miri;
@@ -27,6 +28,8 @@ enum Chore {
     Test,
     /// Measures oneread beside its peers and prints a table a subject.
     Bench(bench::Args),
+    /// Measures all filters and draws what bits a key buy, in accuracy and in speed: on an idle machine.
+    Frontier(frontier::Args),
     /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change; or all.
     Miri(miri::Args),
     /// Tries every order in which two threads can meet in a tiny d-left filter.
@@ -44,6 +47,7 @@ fn main() -> Result<()> {
     match Args::parse().chore {
         Chore::Test => test::run(),
         Chore::Bench(args) => bench::run(args),
+        Chore::Frontier(args) => frontier::run(args),
         Chore::Miri(args) => miri::run(args),
         Chore::Loom => loom::run(),
         Chore::Report => report::run(),

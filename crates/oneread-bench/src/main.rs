@@ -5,6 +5,7 @@
 mod machine;
 mod measure;
 mod memory;
+mod pictures;
 mod report;
 mod subjects;
 mod workload;
@@ -31,6 +32,9 @@ struct Args {
     /// Where the tables are written, as Markdown and as JSON.
     #[arg(long, value_name = "DIR", default_value = "target/bench")]
     out: PathBuf,
+    /// Measures nothing: draws the pictures of what `frontier` measured into this folder.
+    #[arg(long, value_name = "DIR")]
+    draw: Option<PathBuf>,
     /// Of `store`, the one that changes.
     #[arg(long)]
     live: bool,
@@ -43,6 +47,9 @@ fn main() -> Result<()> {
     let mut args = Args::parse();
     if args.live {
         args.subjects.iter_mut().filter(|name| *name == "store").for_each(|name| name.push_str("-live"));
+    }
+    if let Some(folder) = args.draw {
+        return pictures::draw(&args.out, &folder);
     }
     let all = subjects::all();
     if args.list {

@@ -2,6 +2,7 @@
 
 mod dleft;
 mod filters;
+mod frontier;
 mod hash;
 mod line;
 mod maps;
@@ -33,6 +34,7 @@ pub(crate) fn all() -> Vec<Box<dyn Subject>> {
         Box::new(filters::Filters),
         Box::new(dleft::DLeft),
         Box::new(line::Line),
+        Box::new(frontier::Frontier),
         Box::new(plan::Plan),
         Box::new(tables::Tables),
         Box::new(maps::Maps),

@@ -20,8 +20,10 @@ const LEGEND_LINE: f64 = 20.0;
 const BESIDE: f64 = 4.0;
 /// How wide a letter is taken to be.
 const LETTER: f64 = 6.7;
-/// The colours there are; more names begin again.
+/// The colours of most pictures.
 const COLOURS: usize = 6;
+/// The colours of pictures with more names; yet more begin again.
+const MANY_COLOURS: usize = 12;
 
 /// The style sheet of pictures, for a page or for a file.
 pub const STYLE: &str = "\
@@ -41,6 +43,21 @@ svg.picture .error { stroke: currentColor; stroke-width: 1.4; fill: none }
 svg.picture .calculated { stroke: currentColor; stroke-width: 1.6; fill: none; stroke-dasharray: 5 3 }
 svg.picture .between { stroke: currentColor; stroke-width: 1; fill: none; opacity: .55 }
 ";
+
+/// Colours for pictures of many names, which bring them themselves.
+const MORE_STYLE: &str = "\
+:root { --c6: #b3123f; --c7: #2b8f9e; --c8: #6b4c2a; --c9: #5a6b00; --c10: #d14d9a; --c11: #3c3f9e }
+@media (prefers-color-scheme: dark) {
+  :root { --c6: #ff7b9c; --c7: #6ad3e0; --c8: #d0a97c; --c9: #b7cc4e; --c10: #ff9ad1; --c11: #9da1ff }
+}
+svg.picture .c6 { color: var(--c6) } svg.picture .c7 { color: var(--c7) } svg.picture .c8 { color: var(--c8) }
+svg.picture .c9 { color: var(--c9) } svg.picture .c10 { color: var(--c10) } svg.picture .c11 { color: var(--c11) }
+";
+
+/// The colour of a name, by its number among all names.
+fn colour(number: usize, names: &[&str]) -> usize {
+    number % if names.len() > COLOURS { MANY_COLOURS } else { COLOURS }
+}
 
 /// The picture as a file of its own.
 #[must_use]
@@ -72,9 +89,10 @@ fn drawn(picture: &Picture, style: &str) -> String {
     let top = legend_height + 10.0;
     let total = top + height + BELOW;
     let title = escaped(&picture.title);
+    let more = if names.len() > COLOURS { format!("<style>{MORE_STYLE}</style>") } else { String::new() };
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture\" viewBox=\"0 0 {WIDTH} {total:.0}\" role=\"img\">\
-         <title>{title}</title>{style}{legend}<g transform=\"translate({left} {top:.1})\">"
+         <title>{title}</title>{style}{more}{legend}<g transform=\"translate({left} {top:.1})\">"
     );
     svg += &if picture.has_rows() {
         in_rows(picture, &names, width, height)
@@ -106,7 +124,7 @@ fn legend(picture: &Picture, names: &[&str]) -> (String, f64) {
         for (colour, name) in names.iter().enumerate() {
             let mark = format!(
                 "<rect class=\"c{} measured\" x=\"1\" y=\"-9\" width=\"10\" height=\"10\" rx=\"2\"/>",
-                colour % COLOURS
+                self::colour(colour, names)
             );
             entries.push((mark, escaped(name)));
         }
@@ -228,7 +246,7 @@ fn in_plane(picture: &Picture, names: &[&str], width: f64, height: f64) -> Strin
         };
         let at = |point: &Point| Some((across.place(point.x)? + aside, height - up.place(point.y)?));
         let colour =
-            format!("c{} ", names.iter().position(|name| *name == series.name).unwrap_or(0) % COLOURS);
+            format!("c{} ", colour(names.iter().position(|name| *name == series.name).unwrap_or(0), names));
         let path: Vec<String> =
             series.points.iter().filter_map(at).map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
         let class = if series.source == Source::Calculated { "calculated" } else { "between" };
@@ -261,8 +279,10 @@ fn in_rows(picture: &Picture, names: &[&str], width: f64, height: f64) -> String
     // What is measured is drawn last, and so on top.
     for source in [Source::Calculated, Source::Printed, Source::Measured] {
         for series in picture.series.iter().filter(|series| series.source == source) {
-            let colour =
-                format!("c{} ", names.iter().position(|name| *name == series.name).unwrap_or(0) % COLOURS);
+            let colour = format!(
+                "c{} ",
+                colour(names.iter().position(|name| *name == series.name).unwrap_or(0), names)
+            );
             for point in &series.points {
                 let Some(x) = across.place(point.y) else { continue };
                 let y = ROW * (point.x + 1.0) - 8.0;

@@ -5,15 +5,15 @@ use super::{LayoutError, MOST_PLACES};
 
 /// A filter of cache lines, each a bucket of fingerprints.
 ///
-/// A fingerprint is a line, a *quotient* of 55 and a *remainder* of 8, 9, 10, 12 or 16 bits. A line of 512 bits has
+/// A fingerprint is a line, a *quotient* of 52 and a *remainder* of 8, 9, 10, 12 or 16 bits. A line of 512 bits has
 ///
 /// | remainder bits | slots | marks of guests | bits a key at 97% | rate at 97% |
 /// | --- | --- | --- | --- | --- |
-/// | 8 | 48 | 19 | 11.00 | 3.3e-3 |
-/// | 9 | 43 | 21 | 12.28 | 1.5e-3 |
-/// | 10 | 39 | 22 | 13.53 | 6.7e-4 |
-/// | 12 | 33 | 22 | 16.00 | 1.4e-4 |
-/// | 16 | 25 | 26 | 21.11 | 6.7e-6 |
+/// | 8 | 48 | 24 | 11.00 | 3.5e-3 |
+/// | 9 | 44 | 16 | 12.00 | 1.6e-3 |
+/// | 10 | 40 | 16 | 13.20 | 7.3e-4 |
+/// | 12 | 33 | 27 | 16.00 | 1.5e-4 |
+/// | 16 | 26 | 14 | 20.30 | 7.4e-6 |
 ///
 /// [`plan::line`](crate::plan::line) computes its odds, and finds the smallest one for a rate.
 ///
@@ -23,7 +23,7 @@ use super::{LayoutError, MOST_PLACES};
 ///
 /// assert!(LineLayout::new(11, 1000).is_err());
 /// let layout = LineLayout::new(10, 1000)?;
-/// assert_eq!((layout.slots(), layout.capacity(), layout.byte_len()), (39, 39_000, 64_000));
+/// assert_eq!((layout.slots(), layout.capacity(), layout.byte_len()), (40, 40_000, 64_000));
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,10 +37,13 @@ impl LineLayout {
     pub const REMAINDER_BITS: [u32; 5] = [8, 9, 10, 12, 16];
 
     /// The quotients of a line.
-    pub const QUOTIENTS: u32 = 55;
+    pub const QUOTIENTS: u32 = 52;
 
     /// Fingerprints of quotients below it can leave their home.
-    pub const MOST_LEAVING: u32 = 30;
+    pub const MOST_LEAVING: u32 = 28;
+
+    /// The bits of a line's threshold, which counts quotients in twos: up to [`MOST_LEAVING`](Self::MOST_LEAVING), and one value more for the stash.
+    pub(crate) const THRESHOLD_BITS: u32 = 4;
 
     /// The bits of a line.
     pub const LINE_BITS: u64 = 512;
@@ -94,16 +97,19 @@ impl LineLayout {
     pub(crate) const fn slots_of(remainder_bits: u32) -> u32 {
         match remainder_bits {
             8 => 48,
-            9 => 43,
-            10 => 39,
+            9 => 44,
+            10 => 40,
             12 => 33,
-            _ => 25,
+            _ => 26,
         }
     }
 
-    /// What the slots leave of 512 bits: each takes a bit beside its remainder, and 61 are for quotients, threshold and end.
+    /// What the slots leave of 512 bits: each takes a bit beside its remainder, and 56 are for quotients and threshold.
     pub(crate) const fn marks_of(remainder_bits: u32) -> u32 {
-        Self::LINE_BITS as u32 - 61 - Self::slots_of(remainder_bits) * (remainder_bits + 1)
+        Self::LINE_BITS as u32
+            - Self::QUOTIENTS
+            - Self::THRESHOLD_BITS
+            - Self::slots_of(remainder_bits) * (remainder_bits + 1)
     }
 
     /// The slots of all lines.
@@ -121,8 +127,8 @@ impl LineLayout {
     /// The most fingerprints that the stash takes.
     #[must_use]
     pub const fn stash(&self) -> u64 {
-        // A thousandth of the keys or so, in 8 bytes each: half a percent of the memory, if ever it is full.
-        8 + self.lines / 32
+        // Under churn at the nominal load, lines have up to one entry in seventy; a small filter's lines differ more. Eight bytes each, but only those in use.
+        32 + self.lines / 16
     }
 
     /// The bits of all lines.

@@ -375,13 +375,13 @@ class GrowingFilter:
 class LineFilter:
     """Fingerprints in the order of their quotients, a line of 512 bits at a time."""
 
-    QUOTIENTS, MOVABLE, STASHED = 55, 30, 31
-    SLOTS_AND_MARKS = {8: (48, 19), 9: (43, 21), 10: (39, 22), 12: (33, 22), 16: (25, 26)}
+    QUOTIENTS, MOVABLE, STASHED = 52, 28, 30
+    SLOTS_AND_MARKS = {8: (48, 24), 9: (44, 16), 10: (40, 16), 12: (33, 27), 16: (26, 14)}
 
     def __init__(self, layout, payload):
         self.bits, self.lines, _, stashed = layout
         check(self.bits in self.SLOTS_AND_MARKS and 1 <= self.lines <= 2**37, "impossible lines or remainders")
-        check(stashed <= 8 + self.lines // 32, "an impossible stash")
+        check(stashed <= 32 + self.lines // 16, "an impossible stash")
         check(len(payload) == 64 * self.lines + 8 * stashed, "the payload has another length than the layout says")
         self.slots, self.marks = self.SLOTS_AND_MARKS[self.bits]
         self.payload = payload
@@ -413,16 +413,18 @@ class LineFilter:
 
         k, f, r = self.slots, self.marks, self.bits
         quotients = [q for q in range(self.QUOTIENTS) if bits >> q & 1]
-        starts = field(60 + f, k + 1)
+        starts = field(56 + f, k)
         check(bool(starts) == bool(quotients), "a line with quotients and no slots, or slots and no quotients")
         starts = starts or 1
+        if quotients and bin(starts).count("1") == len(quotients):
+            starts |= 1 << k
         used = starts.bit_length() - 1
         check(starts & 1 and bin(starts).count("1") == len(quotients) + 1, "other starts than quotients")
-        check(field(60, f) >> used == 0, "a mark beyond the last slot")
+        check(field(56, f) >> used == 0, "a mark beyond the last slot")
         remainders = [0] * k
         for plane in range(r % 8):
             for slot in range(k):
-                remainders[slot] |= field(61 + f + k + plane * k + slot, 1) << 8 + plane
+                remainders[slot] |= field(56 + f + k + plane * k + slot, 1) << 8 + plane
         for row in range(r // 8):
             for slot in range(k):
                 remainders[slot] |= field(512 - 8 * k * (row + 1) + 8 * slot, 8) << 8 * row
@@ -430,8 +432,8 @@ class LineFilter:
         held, run = [], -1
         for slot in range(used):
             run += starts >> slot & 1
-            held.append((quotients[run], remainders[slot], bool(field(60, f) >> slot & 1)))
-        return field(55, 5), held
+            held.append((quotients[run], remainders[slot], bool(field(56, f) >> slot & 1)))
+        return 2 * field(52, 4), held
 
     def answer(self, digest):
         number = word(digest, LINE, 0) * (self.lines * self.QUOTIENTS << self.bits) >> 64

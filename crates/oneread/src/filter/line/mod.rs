@@ -30,15 +30,15 @@ use crate::layout::{LayoutError, LineLayout};
 use crate::plan;
 
 pub use fingerprints::Fingerprints;
-use places::{Place, Places, Stash};
+use places::{Places, Stash};
 #[cfg(feature = "std")]
 pub use sharded::ShardedLineFilter;
 use simd::Simd;
 use table::Table;
-use work::{Contains, ContainsAll, Insert, InsertAll, LinesRead, Remove, RemoveAll};
+use work::{Contains, ContainsAll, Insert, InsertAll, InsertAt, LinesRead, Remove, RemoveAll};
 
 /// The threshold of a line of which fingerprints are in the stash.
-const STASHED: u32 = 31;
+const STASHED: u32 = LineLayout::MOST_LEAVING + 2;
 
 /// A line filter over lines of storage `S`; use its named forms, [`LineFilter`] and [`LineView`].
 #[derive(Clone)]
@@ -50,8 +50,8 @@ pub struct Lined<D, S> {
 
 /// A filter from which keys can be removed, and which reads one cache line a lookup, a second one now and then.
 ///
-/// A key has a line of 64 bytes, its *home*, a *quotient* of 55 and a remainder of 10 bits, say. The remainders of a line are in the order of
-/// their quotients, and two rows of bits tell which quotient each belongs to: so a fingerprint of 15.8 bits takes little more than 10. When
+/// A key has a line of 64 bytes, its *home*, a *quotient* of 52 and a remainder of 10 bits, say. The remainders of a line are in the order of
+/// their quotients, and two rows of bits tell which quotient each belongs to: so a fingerprint of 15.7 bits takes little more than 10. When
 /// a home is full, one of its fingerprints of lowest quotient becomes a *guest* in another line, which its quotient alone names; a threshold
 /// in the home says up to which quotient some have left. Of absent keys' lookups, five in six read one line at a load of 97%, also after long use:
 /// a removal looks whether a guest can come home, and lowers the threshold.
@@ -150,12 +150,14 @@ impl<D> LineFilter<D> {
     /// [`Full`] if there is no room for it; nothing is changed then.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
-        self.insert_at(self.table.places.of(digest))
+        let word = Places::word(digest);
+        self.simd.run(self.table.layout.remainder_bits(), Insert { table: &mut self.table, word })
     }
 
-    #[inline(always)]
-    fn insert_at(&mut self, place: Place) -> Result<bool, Full> {
-        self.simd.run(self.table.layout.remainder_bits(), Insert { table: &mut self.table, place })
+    fn insert_number(&mut self, number: u64) -> Result<(), Full> {
+        let place = self.table.places.at(number);
+        self.simd.run(self.table.layout.remainder_bits(), InsertAt { table: &mut self.table, place })?;
+        Ok(())
     }
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
@@ -169,12 +171,12 @@ impl<D> LineFilter<D> {
     where
         D: Digester<Q>,
     {
-        let (places, bits) = (self.table.places, self.table.layout.remainder_bits());
-        let keys = keys.into_iter().map(|key| places.of(self.digester.digest(key)));
-        let (mut result, ask) = (Ok(()), !is_cached(self.table.layout));
-        in_batches_of(keys, Place::default(), |places| {
+        let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
+        let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+        let mut result = Ok(());
+        in_batches_of(words, 0, |words| {
             if result.is_ok() {
-                result = self.simd.run(bits, InsertAll { table: &mut self.table, places, ask });
+                result = self.simd.run(bits, InsertAll { table: &mut self.table, words, ask });
             }
         });
         result
@@ -198,9 +200,9 @@ impl<D> LineFilter<D> {
     /// If the key is certainly not there; nothing is changed then.
     #[inline]
     pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        let place = self.table.places.of(digest);
+        let word = Places::word(digest);
         let found =
-            self.simd.run(self.table.layout.remainder_bits(), Remove { table: &mut self.table, place });
+            self.simd.run(self.table.layout.remainder_bits(), Remove { table: &mut self.table, word });
         if found { Ok(()) } else { Err(NotPresent) }
     }
 
@@ -215,11 +217,11 @@ impl<D> LineFilter<D> {
     where
         D: Digester<Q>,
     {
-        let (places, bits) = (self.table.places, self.table.layout.remainder_bits());
-        let keys = keys.into_iter().map(|key| places.of(self.digester.digest(key)));
-        let (mut found, ask) = (true, !is_cached(self.table.layout));
-        in_batches_of(keys, Place::default(), |places| {
-            found = found && self.simd.run(bits, RemoveAll { table: &mut self.table, places, ask });
+        let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
+        let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+        let mut found = true;
+        in_batches_of(words, 0, |words| {
+            found = found && self.simd.run(bits, RemoveAll { table: &mut self.table, words, ask });
         });
         if found { Ok(()) } else { Err(NotPresent) }
     }
@@ -240,7 +242,7 @@ impl<D> LineFilter<D> {
         }
         let mut joined = self.clone();
         for number in other.fingerprints() {
-            joined.insert_at(joined.table.places.at(number)).map_err(|Full| MergeError::Full)?;
+            joined.insert_number(number).map_err(|Full| MergeError::Full)?;
         }
         // Keys of fingerprints that stick have none of their own.
         joined.table.len = self.table.len.saturating_add(other.table.len);
@@ -263,7 +265,7 @@ impl<D> LineFilter<D> {
         let full =
             LayoutError::TooLarge { what: "items", expected: layout.capacity(), found: self.table.len };
         for number in self.fingerprints() {
-            grown.insert_at(grown.table.places.at(number)).map_err(|Full| full)?;
+            grown.insert_number(number).map_err(|Full| full)?;
         }
         // Keys of fingerprints that stick have none of their own.
         grown.table.len = self.table.len;
@@ -340,8 +342,8 @@ impl<D, S: Lines> Lined<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let place = self.table.places.of(digest);
-        self.simd.run(self.table.layout.remainder_bits(), Contains { table: &self.table, place })
+        let word = Places::word(digest);
+        self.simd.run(self.table.layout.remainder_bits(), Contains { table: &self.table, word })
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -354,9 +356,9 @@ impl<D, S: Lines> Lined<D, S> {
         D: Digester<Q>,
     {
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
-        let keys = keys.into_iter().map(|key| self.table.places.of(self.digester.digest(key)));
-        in_batches_of(keys, Place::default(), |places| {
-            self.simd.run(bits, ContainsAll { table: &self.table, places, ask, answer: &mut answer });
+        let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
+        in_batches_of(words, 0, |words| {
+            self.simd.run(bits, ContainsAll { table: &self.table, words, ask, answer: &mut answer });
         });
     }
 

@@ -36,12 +36,18 @@ impl Places {
         }
     }
 
-    /// The number of a digest's fingerprint, ⌊word · fingerprints / 2^64⌋, taken apart: line, quotient, remainder.
+    /// The word of a digest that its place follows from.
+    #[inline(always)]
+    pub(super) fn word(digest: Digest) -> u64 {
+        digest.word(Domain::LINE, 0)
+    }
+
+    /// The number of a word's fingerprint, ⌊word · fingerprints / 2^64⌋, taken apart: line, quotient, remainder.
     ///
     /// Each step multiplies what the one before has left, so that no bit is used twice.
     #[inline(always)]
-    pub(super) fn of(&self, digest: Digest) -> Place {
-        let line = u128::from(digest.word(Domain::LINE, 0)) * u128::from(self.lines);
+    pub(super) fn of(&self, word: u64) -> Place {
+        let line = u128::from(word) * u128::from(self.lines);
         let quotient = u128::from(line as u64) * u128::from(LineLayout::QUOTIENTS);
         let remainder = quotient as u64 >> (u64::BITS - self.remainder_bits);
         Place {

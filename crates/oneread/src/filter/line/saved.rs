@@ -32,7 +32,7 @@ impl<S: Lines> Work for Check<'_, S> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+    fn run<const R: u32, V: Vector>(self, _: V) -> bool {
         let Table { layout, places, lines, stash, .. } = self.table;
         let threshold = |at: usize| lines.read_line(at, slots::threshold);
         let line_is_valid = |at: usize| {
@@ -41,8 +41,7 @@ impl<S: Lines> Work for Check<'_, S> {
                     && slots::all::<R>(line).filter(|&(_, is_guest)| is_guest).all(|(guest, _)| {
                         guest.quotient < MOVABLE && {
                             let home = places.other(at, guest.quotient);
-                            let copies = slots::guests::<R, V>(vector, line, guest).count_ones();
-                            home != at && threshold(home) > guest.quotient && copies == 1
+                            home != at && threshold(home) > guest.quotient
                         }
                     })
             })

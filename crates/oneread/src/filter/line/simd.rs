@@ -31,6 +31,9 @@ pub(super) trait Vector: Copy {
     /// The one with `n` ones below it, alone; 0 if there is none.
     fn nth(self, word: u64, n: u32) -> u64;
 
+    /// Eight bytes of a line as a number, from byte `at` on, which is at most 56.
+    fn window(self, line: &Line, at: u32) -> u64;
+
     /// Bit i is 1 if byte i has this value.
     fn equal(self, line: &Line, byte: u8) -> u64;
 
@@ -40,10 +43,18 @@ pub(super) trait Vector: Copy {
     /// Moves the bytes above `at` and below `end` one back; the last becomes 0.
     fn close(self, line: &mut Line, at: u32, end: u32);
 
-    /// Does what is seldom to be done, in a function of its own for the same instructions.
+    /// Does something in a function for these instructions.
     ///
-    /// A plain function would be compiled without them, and call one for each.
-    fn apart<const R: u32, W: Work>(self, work: W) -> W::Output;
+    /// A plain function would be compiled without them, and call one for each; so would a closure that is not inlined.
+    fn within<const R: u32, W: Work>(self, work: W) -> W::Output;
+
+    /// The same in a function of its own, from within another: for what is done now and then.
+    ///
+    /// By way of a plain function: compilers were seen to inline those for certain instructions into each other, whatever they were told.
+    #[inline(never)]
+    fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
+        self.within::<R, W>(work)
+    }
 }
 
 impl Simd {
@@ -67,15 +78,18 @@ impl Simd {
     }
 
     /// Does the work with the widest instructions there are, for remainders of so many bits.
+    ///
+    /// A function for each length: one for all would save the registers that the longest needs, a sixth of a lookup's instructions. Work of two words or
+    /// less is handed over in registers.
     #[inline(always)]
     pub(super) fn run<W: Work>(self, remainder_bits: u32, work: W) -> W::Output {
         match self.0 {
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             // SAFETY: `detect` found the features on this machine; nothing else makes this value.
-            Width::Avx512 => unsafe { x86::run_avx512(remainder_bits, work) },
+            Width::Avx512 => run_with(remainder_bits, unsafe { x86::Avx512::new() }, work),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             // SAFETY: as above.
-            Width::Avx2 => unsafe { x86::run_avx2(remainder_bits, work) },
+            Width::Avx2 => run_with(remainder_bits, unsafe { x86::Avx2::new() }, work),
             Width::Portable => run_with(remainder_bits, Portable, work),
         }
     }
@@ -85,11 +99,11 @@ impl Simd {
 #[inline(always)]
 fn run_with<W: Work, V: Vector>(remainder_bits: u32, vector: V, work: W) -> W::Output {
     match remainder_bits {
-        8 => work.run::<8, V>(vector),
-        9 => work.run::<9, V>(vector),
-        10 => work.run::<10, V>(vector),
-        12 => work.run::<12, V>(vector),
-        _ => work.run::<16, V>(vector),
+        8 => vector.within::<8, W>(work),
+        9 => vector.within::<9, W>(work),
+        10 => vector.within::<10, W>(work),
+        12 => vector.within::<12, W>(work),
+        _ => vector.within::<16, W>(work),
     }
 }
 
@@ -121,6 +135,12 @@ impl Vector for Portable {
             rest &= rest - 1;
         }
         rest & rest.wrapping_neg()
+    }
+
+    #[inline(always)]
+    fn window(self, line: &Line, at: u32) -> u64 {
+        let (word, shift) = ((at / 8) as usize, 8 * (at % 8));
+        if shift == 0 { line.0[word] } else { line.0[word] >> shift | line.0[word + 1] << (64 - shift) }
     }
 
     #[inline(always)]
@@ -165,7 +185,7 @@ impl Vector for Portable {
     }
 
     #[inline(never)]
-    fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
+    fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
         work.run::<R, Self>(self)
     }
 }
@@ -182,7 +202,7 @@ fn bytes_from(at: u32, first: u32) -> u64 {
 mod x86 {
     use core::arch::x86_64::*;
 
-    use super::{Vector, Work, run_with};
+    use super::{Vector, Work};
     use crate::bits::Line;
 
     /// AMD's processors before the third Zen take `pdep` apart into hundreds of steps.
@@ -195,45 +215,34 @@ mod x86 {
         is_amd && family < 0x19
     }
 
-    /// # Safety
-    /// The machine must have the features.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
-    pub(super) fn run_avx512<W: Work>(remainder_bits: u32, work: W) -> W::Output {
-        run_with(remainder_bits, Avx512, work)
-    }
-
-    /// # Safety
-    /// The machine must have the features.
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    pub(super) fn run_avx2<W: Work>(remainder_bits: u32, work: W) -> W::Output {
-        run_with(remainder_bits, Avx2, work)
-    }
-
-    /// # Safety
-    /// The machine must have the features.
-    #[inline(never)]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
-    fn apart_avx512<const R: u32, W: Work>(work: W) -> W::Output {
-        work.run::<R, Avx512>(Avx512)
-    }
-
-    /// # Safety
-    /// The machine must have the features.
-    #[inline(never)]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    fn apart_avx2<const R: u32, W: Work>(work: W) -> W::Output {
-        work.run::<R, Avx2>(Avx2)
-    }
-
-    /// Made only by `run_avx512` and for it, so that it proves the machine to have AVX-512.
+    /// Proves the machine to have AVX-512 and what comes with it.
     #[derive(Clone, Copy)]
-    pub(super) struct Avx512;
+    pub(super) struct Avx512(());
+
+    impl Avx512 {
+        /// # Safety
+        /// The machine must have the features that `within_avx512` has.
+        #[inline(always)]
+        pub(super) unsafe fn new() -> Self {
+            Self(())
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn within_avx512<const R: u32, W: Work>(vector: Avx512, work: W) -> W::Output {
+        work.run::<R, Avx512>(vector)
+    }
 
     impl Vector for Avx512 {
         #[inline(always)]
         fn nth(self, word: u64, n: u32) -> u64 {
             // SAFETY: `self` proves the feature.
             unsafe { nth(word, n) }
+        }
+
+        #[inline(always)]
+        fn window(self, line: &Line, at: u32) -> u64 {
+            window(line, at)
         }
 
         #[inline(always)]
@@ -255,21 +264,40 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
+        fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
             // SAFETY: `self` proves the features.
-            unsafe { apart_avx512::<R, W>(work) }
+            unsafe { within_avx512::<R, W>(self, work) }
         }
     }
 
-    /// Made only by `run_avx2` and for it, so that it proves the machine to have AVX2.
+    /// Proves the machine to have AVX2 and what comes with it.
     #[derive(Clone, Copy)]
-    pub(super) struct Avx2;
+    pub(super) struct Avx2(());
+
+    impl Avx2 {
+        /// # Safety
+        /// The machine must have the features that `within_avx2` has.
+        #[inline(always)]
+        pub(super) unsafe fn new() -> Self {
+            Self(())
+        }
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn within_avx2<const R: u32, W: Work>(vector: Avx2, work: W) -> W::Output {
+        work.run::<R, Avx2>(vector)
+    }
 
     impl Vector for Avx2 {
         #[inline(always)]
         fn nth(self, word: u64, n: u32) -> u64 {
             // SAFETY: `self` proves the feature.
             unsafe { nth(word, n) }
+        }
+
+        #[inline(always)]
+        fn window(self, line: &Line, at: u32) -> u64 {
+            window(line, at)
         }
 
         #[inline(always)]
@@ -280,18 +308,20 @@ mod x86 {
 
         #[inline(always)]
         fn open(self, line: &mut Line, at: u32, end: u32, byte: u8) {
-            super::Portable.open(line, at, end, byte);
+            // SAFETY: `self` proves the feature.
+            unsafe { open_avx2(line, at, end, byte) }
         }
 
         #[inline(always)]
         fn close(self, line: &mut Line, at: u32, end: u32) {
-            super::Portable.close(line, at, end);
+            // SAFETY: `self` proves the feature.
+            unsafe { close_avx2(line, at, end) }
         }
 
         #[inline(always)]
-        fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
+        fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
             // SAFETY: `self` proves the features.
-            unsafe { apart_avx2::<R, W>(work) }
+            unsafe { within_avx2::<R, W>(self, work) }
         }
     }
 
@@ -300,6 +330,14 @@ mod x86 {
     fn nth(word: u64, n: u32) -> u64 {
         // More ones than a word has are asked for by nobody: a line has no more runs than bits.
         _pdep_u64(1 << (n & 63), word)
+    }
+
+    /// One load where two words would have to be joined, which takes six steps on some processors.
+    #[inline(always)]
+    fn window(line: &Line, at: u32) -> u64 {
+        assert!(at <= 56, "eight bytes of a line from byte {at} on");
+        // SAFETY: the bytes up to at + 7 are the line's.
+        unsafe { line.0.as_ptr().byte_add(at as usize).read_unaligned() }
     }
 
     #[inline]
@@ -338,15 +376,97 @@ mod x86 {
         unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
     }
 
+    /// The two halves of a line.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn halves(line: &Line) -> (__m256i, __m256i) {
+        let bytes: *const __m256i = line.0.as_ptr().cast();
+        // SAFETY: a line is two vectors of 32 bytes, aligned to 64.
+        unsafe { (_mm256_load_si256(bytes), _mm256_load_si256(bytes.add(1))) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn write_halves(line: &mut Line, (first, second): (__m256i, __m256i)) {
+        let bytes: *mut __m256i = line.0.as_mut_ptr().cast();
+        // SAFETY: as above, and this one is borrowed mutably.
+        unsafe {
+            _mm256_store_si256(bytes, first);
+            _mm256_store_si256(bytes.add(1), second);
+        }
+    }
+
+    /// The numbers of the bytes of a half.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn numbers(first: i8) -> __m256i {
+        const FROM_0: [i8; 32] = {
+            let mut numbers = [0; 32];
+            let mut at = 0;
+            while at < 32 {
+                numbers[at] = at as i8;
+                at += 1;
+            }
+            numbers
+        };
+        // SAFETY: 32 bytes.
+        let numbers = unsafe { _mm256_loadu_si256(FROM_0.as_ptr().cast()) };
+        _mm256_add_epi8(numbers, _mm256_set1_epi8(first))
+    }
+
     #[inline]
     #[target_feature(enable = "avx2")]
     fn equal_avx2(line: &Line, byte: u8) -> u64 {
-        let words: *const __m256i = line.0.as_ptr().cast();
-        // SAFETY: a line is two vectors of 32 bytes, aligned to 64.
-        let (first, second) = unsafe { (_mm256_load_si256(words), _mm256_load_si256(words.add(1))) };
+        let (first, second) = halves(line);
         let byte = _mm256_set1_epi8(byte as i8);
         let equal = |bytes| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, byte)) as u32;
         u64::from(equal(first)) | u64::from(equal(second)) << 32
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn open_avx2(line: &mut Line, at: u32, end: u32, byte: u8) {
+        let (first, second) = halves(line);
+        // Each byte's neighbour below; the first has none and never needs one, as bytes move after the header.
+        let between = _mm256_permute2x128_si256(first, first, 0x08);
+        let below_first = _mm256_alignr_epi8(first, between, 15);
+        let between = _mm256_permute2x128_si256(first, second, 0x21);
+        let below_second = _mm256_alignr_epi8(second, between, 15);
+        let (byte, before, here, after) = (
+            _mm256_set1_epi8(byte as i8),
+            _mm256_set1_epi8(at as i8 - 1),
+            _mm256_set1_epi8(at as i8),
+            _mm256_set1_epi8(end as i8),
+        );
+        let opened = |half, below, numbers| {
+            let moves =
+                _mm256_and_si256(_mm256_cmpgt_epi8(numbers, before), _mm256_cmpgt_epi8(after, numbers));
+            let moved = _mm256_blendv_epi8(half, below, moves);
+            _mm256_blendv_epi8(moved, byte, _mm256_cmpeq_epi8(numbers, here))
+        };
+        let first = opened(first, below_first, numbers(0));
+        write_halves(line, (first, opened(second, below_second, numbers(32))));
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn close_avx2(line: &mut Line, at: u32, end: u32) {
+        let (first, second) = halves(line);
+        // Each byte's neighbour above; the last one's is 0.
+        let between = _mm256_permute2x128_si256(first, second, 0x21);
+        let above_first = _mm256_alignr_epi8(between, first, 1);
+        let between = _mm256_permute2x128_si256(second, second, 0x81);
+        let above_second = _mm256_alignr_epi8(between, second, 1);
+        let (before, last, after) =
+            (_mm256_set1_epi8(at as i8 - 1), _mm256_set1_epi8(end as i8 - 1), _mm256_set1_epi8(end as i8));
+        let closed = |half, above, numbers| {
+            let moves =
+                _mm256_and_si256(_mm256_cmpgt_epi8(numbers, before), _mm256_cmpgt_epi8(after, numbers));
+            let moved = _mm256_blendv_epi8(half, above, moves);
+            _mm256_andnot_si256(_mm256_cmpeq_epi8(numbers, last), moved)
+        };
+        let first = closed(first, above_first, numbers(0));
+        write_halves(line, (first, closed(second, above_second, numbers(32))));
     }
 }
 
@@ -375,7 +495,7 @@ mod tests {
     }
 
     impl Work for Check {
-        type Output = (u64, u64, Line, Line);
+        type Output = (u64, u64, u64, Line, Line);
 
         #[inline(always)]
         fn run<const R: u32, V: Vector>(self, vector: V) -> Self::Output {
@@ -386,6 +506,7 @@ mod tests {
             let word = self.line.0[0] | 1 << 63;
             (
                 vector.nth(word, self.at % word.count_ones()),
+                vector.window(&self.line, self.at.min(56)),
                 vector.equal(&self.line, self.byte),
                 opened,
                 closed,
@@ -413,8 +534,10 @@ mod tests {
                 let closed = [&bytes[..here], &bytes[here + 1..end], &[0], &bytes[end..]].concat();
                 let word = line.0[0] | 1 << 63;
                 let nth = (0..64).filter(|bit| word >> bit & 1 == 1).nth((at % word.count_ones()) as usize);
+                let from = (at as usize).min(56);
+                let window = u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap());
                 let equal = (0..64).filter(|&at| bytes[at] == byte).fold(0, |all, at| all | 1 << at);
-                let expected = (1 << nth.unwrap(), equal, line_of(&opened), line_of(&closed));
+                let expected = (1 << nth.unwrap(), window, equal, line_of(&opened), line_of(&closed));
                 for simd in available() {
                     assert_eq!(simd.run(bits, Check { line, at, byte }), expected, "{simd:?}, key {key}");
                 }

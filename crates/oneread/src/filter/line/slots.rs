@@ -3,20 +3,21 @@
 //! # Layout
 //! A line is a number of 512 bits; bit 0 is the lowest bit of its first word. With remainders of R bits it has K slots and F marks:
 //! ```text
-//!  0      55   60     60+F        61+F+K                          512−8K
+//!  0      52   56     56+F         56+F+K                          512−8K
 //!  ├ occ ──┼ t ──┼ marks ──┼ starts ──┼ plane of bit 8, of bit 9, … ──┼ low bytes of remainders ┤
 //! ```
 //! - `occ`: bit q is 1 if a fingerprint of quotient q is here;
-//! - `t`: the threshold, see the module above;
+//! - `t`: half of the threshold, see the module above;
 //! - `marks`: bit s is 1 if slot s holds a guest; slots from F on hold residents alone;
-//! - `starts`: K + 1 bits: bit s is 1 if slot s begins a *run*, the fingerprints of one quotient; and if s is the number of slots in use;
+//! - `starts`: K bits: bit s is 1 if slot s begins a *run*, the fingerprints of one quotient; and if s is the number of slots in use;
 //! - a plane has one bit of each remainder; 16 bits are two rows of bytes instead, the higher bytes first.
 //!
 //! # Invariants
-//! 1. The slots in use are the first ones, in the order of their quotients. `starts` has one bit more than `occ`.
+//! 1. The slots in use are the first ones, in the order of their quotients. `starts` has one bit more than `occ`, but as many if all slots
+//!    are in use: the end would be bit K. An empty line has none.
 //! 2. What belongs to no slot in use is 0.
 
-use super::simd::Vector;
+use super::simd::{Portable, Vector};
 use crate::bits::Line;
 use crate::layout::LineLayout;
 
@@ -29,7 +30,7 @@ pub(super) struct Fingerprint {
 
 const OCCUPIED: u64 = (1 << LineLayout::QUOTIENTS) - 1;
 const THRESHOLD_AT: u32 = LineLayout::QUOTIENTS;
-const MARKS_AT: u32 = 60;
+const MARKS_AT: u32 = LineLayout::QUOTIENTS + LineLayout::THRESHOLD_BITS;
 
 /// The lowest `count` bits.
 #[inline(always)]
@@ -46,32 +47,68 @@ impl<const R: u32> At<R> {
     const STARTS: u32 = MARKS_AT + Self::MARKS;
     const ROWS: u32 = R / 8;
     const PLANES: u32 = R % 8;
+    const FIRST_PLANE: u32 = Self::STARTS + Self::SLOTS;
     /// The byte where the low bytes begin.
     const LOW: u32 = Line::BYTES as u32 - Self::SLOTS;
-    /// The byte where the high bytes begin, if there are any.
+    /// The byte where the high bytes begin, if there are any; what is before them is the *header*.
     const HIGH: u32 = Line::BYTES as u32 - Self::ROWS * Self::SLOTS;
-    const FIRST_PLANE: u32 = 8 * Self::HIGH - Self::PLANES * Self::SLOTS;
-    const FITS: () = assert!(Self::FIRST_PLANE == Self::STARTS + Self::SLOTS + 1 && Self::FIRST_PLANE <= 128);
-}
+    const FITS: () = assert!(Self::plane(Self::PLANES) == 8 * Self::HIGH && Self::HIGH <= 32);
 
-/// A field of up to 64 bits; constants, so that what is left is a shift or two.
-#[inline(always)]
-fn field(line: &Line, at: u32, width: u32) -> u64 {
-    let (word, shift) = ((at / 64) as usize, at % 64);
-    let mut value = line.0[word] >> shift;
-    if shift + width > 64 {
-        value |= line.0[word + 1] << (64 - shift);
+    const fn plane(number: u32) -> u32 {
+        Self::FIRST_PLANE + number * Self::SLOTS
     }
-    value & low(width)
 }
 
+/// A field of up to 57 bits; its position is a constant, so that what is left is a load, a shift and a mask.
 #[inline(always)]
-fn set_field(line: &mut Line, at: u32, width: u32, value: u64) {
-    let (word, shift) = ((at / 64) as usize, at % 64);
-    line.0[word] = line.0[word] & !(low(width) << shift) | value << shift;
-    if shift + width > 64 {
-        let rest = 64 - shift;
-        line.0[word + 1] = line.0[word + 1] & !(low(width) >> rest) | value >> rest;
+fn field<V: Vector>(vector: V, line: &Line, at: u32, width: u32) -> u64 {
+    vector.window(line, at / 8) >> (at % 8) & low(width)
+}
+
+/// The bits before the low and high bytes, taken apart.
+struct Header {
+    /// Which quotients are there, and the threshold.
+    occupied: u64,
+    marks: u64,
+    starts: u64,
+    planes: [u64; 8],
+}
+
+impl Header {
+    #[inline(always)]
+    fn of<const R: u32, V: Vector>(vector: V, line: &Line) -> Self {
+        let mut planes = [0; 8];
+        for plane in 0..At::<R>::PLANES {
+            planes[plane as usize] = field(vector, line, At::<R>::plane(plane), At::<R>::SLOTS);
+        }
+        Self {
+            occupied: line.0[0] & low(MARKS_AT),
+            marks: marks::<R, V>(vector, line),
+            starts: exact_starts::<R, V>(vector, line),
+            planes,
+        }
+    }
+
+    /// Writes whole words: parts of them would be waited for by whoever reads the line next.
+    #[inline(always)]
+    fn write<const R: u32>(&self, line: &mut Line) {
+        const { At::<R>::FITS };
+        let mut words = [self.occupied, 0, 0, 0, 0];
+        let mut put = |at: u32, value: u64| {
+            let (word, shift) = ((at / 64) as usize, at % 64);
+            words[word] |= value << shift;
+            // In two steps, as a shift by 64 is none.
+            words[word + 1] |= value >> 1 >> (63 - shift);
+        };
+        put(MARKS_AT, self.marks);
+        put(At::<R>::STARTS, self.starts & low(At::<R>::SLOTS));
+        for plane in 0..At::<R>::PLANES {
+            put(At::<R>::plane(plane), self.planes[plane as usize]);
+        }
+        for (at, (word, new)) in line.0.iter_mut().zip(words).enumerate() {
+            let bits = low((8 * At::<R>::HIGH).saturating_sub(64 * at as u32));
+            *word = *word & !bits | new & bits;
+        }
     }
 }
 
@@ -92,42 +129,64 @@ fn occupied(line: &Line) -> u64 {
     line.0[0] & OCCUPIED
 }
 
-/// The quotients below it may have left.
+/// The number of lower quotients that are there, and 1 if this one is.
+#[inline(always)]
+fn rank(line: &Line, quotient: u32) -> (u32, u32) {
+    // What is above the quotient falls out at the top.
+    let up_to = line.0[0] << (63 - (quotient & 63));
+    let here = (up_to >> 63) as u32;
+    (up_to.count_ones() - here, here)
+}
+
+/// The quotients below it may have left: an even number.
 #[inline(always)]
 pub(super) fn threshold(line: &Line) -> u32 {
-    (line.0[0] >> THRESHOLD_AT) as u32 & 31
+    2 * ((line.0[0] >> THRESHOLD_AT) as u32 & low(LineLayout::THRESHOLD_BITS) as u32)
 }
 
 #[inline(always)]
 pub(super) fn set_threshold(line: &mut Line, threshold: u32) {
-    set_field(line, THRESHOLD_AT, 5, u64::from(threshold));
+    let bits = low(LineLayout::THRESHOLD_BITS) << THRESHOLD_AT;
+    line.0[0] = line.0[0] & !bits | u64::from(threshold / 2) << THRESHOLD_AT;
 }
 
 /// The slots with guests.
 #[inline(always)]
-pub(super) fn marks<const R: u32>(line: &Line) -> u64 {
-    const { At::<R>::FITS };
-    field(line, MARKS_AT, At::<R>::MARKS)
+pub(super) fn marks<const R: u32, V: Vector>(vector: V, line: &Line) -> u64 {
+    field(vector, line, MARKS_AT, At::<R>::MARKS)
 }
 
+/// The starts of runs, and the end; in a line that is not full, bit K is one more.
 #[inline(always)]
-fn starts<const R: u32>(line: &Line) -> u64 {
+fn starts<const R: u32, V: Vector>(vector: V, line: &Line) -> u64 {
     // An empty line, all zeros, has its end at slot 0.
-    field(line, At::<R>::STARTS, At::<R>::SLOTS + 1).max(1)
+    field(vector, line, At::<R>::STARTS, At::<R>::SLOTS).max(1) | 1 << At::<R>::SLOTS
+}
+
+/// The starts of runs, and the end.
+#[inline(always)]
+fn exact_starts<const R: u32, V: Vector>(vector: V, line: &Line) -> u64 {
+    starts::<R, V>(vector, line) & !(u64::from(!is_full::<R, V>(vector, line)) << At::<R>::SLOTS)
+}
+
+/// Whether all slots are in use.
+#[inline(always)]
+pub(super) fn is_full<const R: u32, V: Vector>(vector: V, line: &Line) -> bool {
+    starts::<R, V>(vector, line).count_ones() == occupied(line).count_ones() + 1
 }
 
 /// The number of slots in use.
 #[inline(always)]
-pub(super) fn count<const R: u32>(line: &Line) -> u32 {
-    starts::<R>(line).ilog2()
+fn count<const R: u32>(line: &Line) -> u32 {
+    exact_starts::<R, _>(Portable, line).ilog2()
 }
 
 /// The slots of a quotient's fingerprints.
 #[inline(always)]
 pub(super) fn run<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32) -> u64 {
-    let (occupied, starts) = (occupied(line), starts::<R>(line));
-    let before = (occupied & low(quotient)).count_ones();
-    let here = (occupied >> quotient & 1) as u32;
+    // What is above the end does not matter here, nor that an empty line has none.
+    let starts = vector.window(line, At::<R>::STARTS / 8) >> (At::<R>::STARTS % 8) | 1 << At::<R>::SLOTS;
+    let (before, here) = rank(line, quotient);
     // Wrapping, for lines of damaged bytes in a view.
     vector.nth(starts, before + here).wrapping_sub(vector.nth(starts, before))
 }
@@ -135,47 +194,48 @@ pub(super) fn run<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32
 /// The slots with a remainder, among them some that are not in use.
 #[inline(always)]
 fn equal<const R: u32, V: Vector>(vector: V, line: &Line, remainder: u32) -> u64 {
-    let mut slots = vector.equal(line, remainder as u8) >> At::<R>::LOW;
+    let mut slots = u64::MAX;
+    for plane in 0..At::<R>::PLANES {
+        let bits = field(vector, line, At::<R>::plane(plane), At::<R>::SLOTS);
+        slots &= if remainder >> (8 + plane) & 1 == 1 { bits } else { !bits };
+    }
+    // The whole line last: compilers would take the words from it, and these are sooner there by themselves.
+    slots &= vector.equal(line, remainder as u8) >> At::<R>::LOW;
     if At::<R>::ROWS == 2 {
         slots &= vector.equal(line, (remainder >> 8) as u8) >> At::<R>::HIGH;
-    }
-    for plane in 0..At::<R>::PLANES {
-        let bits = field(line, At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS, At::<R>::SLOTS);
-        let wanted = u64::from(remainder >> (8 + plane) & 1);
-        slots &= bits ^ wanted.wrapping_sub(1);
     }
     slots
 }
 
 /// The slots that have a fingerprint, of residents and guests.
 #[inline(always)]
-pub(super) fn find<const R: u32, V: Vector>(vector: V, line: &Line, fingerprint: Fingerprint) -> u64 {
-    equal::<R, V>(vector, line, fingerprint.remainder) & run::<R, V>(vector, line, fingerprint.quotient)
+fn find<const R: u32, V: Vector>(vector: V, line: &Line, fingerprint: Fingerprint) -> u64 {
+    run::<R, V>(vector, line, fingerprint.quotient) & equal::<R, V>(vector, line, fingerprint.remainder)
 }
 
 /// The slots of residents with a fingerprint.
 #[inline(always)]
 pub(super) fn residents<const R: u32, V: Vector>(vector: V, line: &Line, fingerprint: Fingerprint) -> u64 {
-    find::<R, V>(vector, line, fingerprint) & !marks::<R>(line)
+    !marks::<R, V>(vector, line) & find::<R, V>(vector, line, fingerprint)
 }
 
-/// The slots of guests with a fingerprint.
+/// The slots of guests with a fingerprint: one at most.
 #[inline(always)]
 pub(super) fn guests<const R: u32, V: Vector>(vector: V, line: &Line, fingerprint: Fingerprint) -> u64 {
-    find::<R, V>(vector, line, fingerprint) & marks::<R>(line)
+    marks::<R, V>(vector, line) & find::<R, V>(vector, line, fingerprint)
 }
 
 /// The remainder in a slot.
 #[inline(always)]
 pub(super) fn remainder<const R: u32>(line: &Line, slot: u32) -> u32 {
-    let byte = |at: u32| (line.0[(at / 8) as usize] >> (8 * (at % 8))) as u8;
+    let byte = |at: u32| (line.0[(at / 8 & 7) as usize] >> (8 * (at % 8))) as u8;
+    let bit = |at: u32| (line.0[(at / 64 & 7) as usize] >> (at % 64)) as u32 & 1;
     let mut remainder = u32::from(byte(At::<R>::LOW + slot));
     if At::<R>::ROWS == 2 {
         remainder |= u32::from(byte(At::<R>::HIGH + slot)) << 8;
     }
     for plane in 0..At::<R>::PLANES {
-        let bit = field(line, At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS + slot, 1);
-        remainder |= (bit as u32) << (8 + plane);
+        remainder |= bit(At::<R>::plane(plane) + slot) << (8 + plane);
     }
     remainder
 }
@@ -183,21 +243,22 @@ pub(super) fn remainder<const R: u32>(line: &Line, slot: u32) -> u32 {
 /// The slot where a new fingerprint of a quotient goes, alone in a word: after those of its quotient.
 #[inline(always)]
 fn end_of_run<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32) -> u64 {
-    vector.nth(starts::<R>(line), (occupied(line) & low(quotient + 1)).count_ones())
+    let (before, here) = rank(line, quotient);
+    vector.nth(starts::<R, V>(vector, line), before + here)
 }
 
 /// Whether a guest is in the last slot that has a mark, so that it cannot be pushed further.
 #[inline(always)]
-pub(super) fn is_crowded<const R: u32>(line: &Line) -> bool {
-    marks::<R>(line) >> (At::<R>::MARKS - 1) == 1
+pub(super) fn is_crowded<const R: u32, V: Vector>(vector: V, line: &Line) -> bool {
+    marks::<R, V>(vector, line) >> (At::<R>::MARKS - 1) == 1
 }
 
 /// Whether there is room for a resident: a slot, and no guest that would be pushed from the last slot with a mark.
 #[inline(always)]
 pub(super) fn has_room<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32) -> bool {
-    let pushes =
-        || is_crowded::<R>(line) && end_of_run::<R, V>(vector, line, quotient) <= 1 << (At::<R>::MARKS - 1);
-    count::<R>(line) < At::<R>::SLOTS && !pushes()
+    !is_full::<R, V>(vector, line)
+        && (!is_crowded::<R, V>(vector, line)
+            || end_of_run::<R, V>(vector, line, quotient) >= 1 << At::<R>::MARKS)
 }
 
 /// Whether there is room for a guest, and not the same one already.
@@ -207,8 +268,9 @@ pub(super) fn has_room_for_guest<const R: u32, V: Vector>(
     line: &Line,
     fingerprint: Fingerprint,
 ) -> bool {
-    has_room::<R, V>(vector, line, fingerprint.quotient)
-        && end_of_run::<R, V>(vector, line, fingerprint.quotient) <= 1 << (At::<R>::MARKS - 1)
+    !is_full::<R, V>(vector, line)
+        && !is_crowded::<R, V>(vector, line)
+        && end_of_run::<R, V>(vector, line, fingerprint.quotient) < 1 << At::<R>::MARKS
         && guests::<R, V>(vector, line, fingerprint) == 0
 }
 
@@ -221,91 +283,85 @@ pub(super) fn add<const R: u32, V: Vector>(
     is_guest: bool,
 ) {
     let Fingerprint { quotient, remainder } = fingerprint;
-    let slot = end_of_run::<R, V>(vector, line, quotient);
+    let mut header = Header::of::<R, V>(vector, line);
+    let (before, here) = rank(line, quotient);
+    let slot = vector.nth(header.starts, before + here);
     let below = slot - 1;
-    let is_first = occupied(line) >> quotient & 1 == 0;
     let one_if = |condition: bool| if condition { slot } else { 0 };
 
-    let starts = opened(starts::<R>(line), below) | one_if(is_first);
-    let marks = opened(marks::<R>(line), below) & low(At::<R>::MARKS) | one_if(is_guest);
-    let mut planes = [0; 8];
+    header.occupied |= 1 << quotient;
+    header.starts = opened(header.starts, below) | one_if(here == 0);
+    header.marks = opened(header.marks, below) & low(At::<R>::MARKS) | one_if(is_guest);
     for plane in 0..At::<R>::PLANES {
-        let bits = field(line, At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS, At::<R>::SLOTS);
-        planes[plane as usize] = opened(bits, below) | one_if(remainder >> (8 + plane) & 1 == 1);
+        let bits = &mut header.planes[plane as usize];
+        *bits = opened(*bits, below) | one_if(remainder >> (8 + plane) & 1 == 1);
     }
     let at = slot.trailing_zeros();
     vector.open(line, At::<R>::LOW + at, Line::BYTES as u32, remainder as u8);
     if At::<R>::ROWS == 2 {
         vector.open(line, At::<R>::HIGH + at, At::<R>::LOW, (remainder >> 8) as u8);
     }
-    line.0[0] |= 1 << quotient;
-    set_header::<R>(line, starts, marks, &planes);
+    header.write::<R>(line);
 }
 
 /// Takes the fingerprint out of a slot, which must be one of its quotient's.
 #[inline(always)]
 pub(super) fn take<const R: u32, V: Vector>(vector: V, line: &mut Line, quotient: u32, slot: u32) {
-    let run = run::<R, V>(vector, line, quotient);
-    let first = run & run.wrapping_neg();
-    let is_last = run == first;
+    let mut header = Header::of::<R, V>(vector, line);
+    let (before, _) = rank(line, quotient);
+    let first = vector.nth(header.starts, before);
+    let is_last = header.starts & first << 1 != 0;
     let below = low(slot);
+
+    header.occupied &= !(u64::from(is_last) << quotient);
     // Of a run of several, a bit goes that is not its start: the one after it.
-    let starts = closed(starts::<R>(line), if is_last { first - 1 } else { 2 * first - 1 });
-    let marks = closed(marks::<R>(line), below);
-    let mut planes = [0; 8];
+    header.starts = closed(header.starts, if is_last { first - 1 } else { 2 * first - 1 });
+    // An empty line is all zeros, but for its threshold.
+    header.starts &= u64::from(header.starts != 1).wrapping_neg();
+    header.marks = closed(header.marks, below);
     for plane in 0..At::<R>::PLANES {
-        let bits = field(line, At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS, At::<R>::SLOTS);
-        planes[plane as usize] = closed(bits, below);
+        let bits = &mut header.planes[plane as usize];
+        *bits = closed(*bits, below);
     }
     vector.close(line, At::<R>::LOW + slot, Line::BYTES as u32);
     if At::<R>::ROWS == 2 {
         vector.close(line, At::<R>::HIGH + slot, At::<R>::LOW);
     }
-    line.0[0] &= !(u64::from(is_last) << quotient);
-    // An empty line is all zeros, but for its threshold.
-    set_header::<R>(line, if starts == 1 { 0 } else { starts }, marks, &planes);
+    header.write::<R>(line);
+}
+
+/// The runs of a line below a quotient, the lowest first: each with its quotient and its slots.
+#[derive(Clone, Copy)]
+pub(super) struct Runs {
+    quotients: u64,
+    starts: u64,
 }
 
 #[inline(always)]
-fn set_header<const R: u32>(line: &mut Line, starts: u64, marks: u64, planes: &[u64; 8]) {
-    set_field(line, MARKS_AT, At::<R>::MARKS, marks);
-    set_field(line, At::<R>::STARTS, At::<R>::SLOTS + 1, starts);
-    for plane in 0..At::<R>::PLANES {
-        let at = At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS;
-        set_field(line, at, At::<R>::SLOTS, planes[plane as usize]);
-    }
+pub(super) fn runs_below<const R: u32, V: Vector>(vector: V, line: &Line, end: u32) -> Runs {
+    Runs { quotients: occupied(line) & low(end), starts: starts::<R, V>(vector, line) }
 }
 
-/// The lowest of the quotients of a line, up to `most` of them below `end`.
-#[inline(always)]
-pub(super) fn lowest(line: &Line, end: u32, most: usize, mut each: impl FnMut(u32)) {
-    let mut quotients = occupied(line) & low(end);
-    for _ in 0..most {
-        if quotients != 0 {
-            each(quotients.trailing_zeros());
-            quotients &= quotients - 1;
+impl Iterator for Runs {
+    type Item = (u32, u64);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(u32, u64)> {
+        if self.quotients == 0 {
+            return None;
         }
-    }
-}
-
-/// The runs of quotients below `end`, the lowest first: each with its quotient and its slots.
-#[inline(always)]
-pub(super) fn runs_below<const R: u32>(line: &Line, end: u32, mut each: impl FnMut(u32, u64) -> bool) {
-    let (mut quotients, mut starts) = (occupied(line) & low(end), starts::<R>(line));
-    while quotients != 0 {
-        let rest = starts & (starts - 1);
-        let slots = (rest & rest.wrapping_neg()).wrapping_sub(starts & starts.wrapping_neg());
-        if !each(quotients.trailing_zeros(), slots) {
-            return;
-        }
-        (quotients, starts) = (quotients & (quotients - 1), rest);
+        let rest = self.starts & (self.starts - 1);
+        let slots = (rest & rest.wrapping_neg()) - (self.starts & self.starts.wrapping_neg());
+        let quotient = self.quotients.trailing_zeros();
+        (self.quotients, self.starts) = (self.quotients & (self.quotients - 1), rest);
+        Some((quotient, slots))
     }
 }
 
 /// The fingerprints of a line in the order of their slots, and whether they are guests.
 pub(super) fn all<const R: u32>(line: &Line) -> impl Iterator<Item = (Fingerprint, bool)> + use<R> {
     let line = *line;
-    let (starts, marks) = (starts::<R>(&line), marks::<R>(&line));
+    let (starts, marks) = (starts::<R, _>(Portable, &line), marks::<R, _>(Portable, &line));
     let mut left = occupied(&line);
     let mut quotient = 0;
     // A line that this library did not write may have more runs than quotients; then quotients repeat.
@@ -320,24 +376,18 @@ pub(super) fn all<const R: u32>(line: &Line) -> impl Iterator<Item = (Fingerprin
 
 /// Whether a line is one that changes make: see the invariants.
 pub(super) fn is_valid<const R: u32>(line: &Line) -> bool {
-    let (starts, used) = (starts::<R>(line), count::<R>(line));
-    let written = field(line, At::<R>::STARTS, At::<R>::SLOTS + 1);
+    let (starts, used) = (exact_starts::<R, _>(Portable, line), count::<R>(line));
+    let written = field(Portable, line, At::<R>::STARTS, At::<R>::SLOTS);
     // Every run begins somewhere, the first at the first slot; the end is one start more. An empty line has no end written.
     let runs = occupied(line).count_ones();
     let counts = starts.count_ones() == runs + 1 && starts & 1 == 1 && (runs == 0) == (written == 0);
-    let unused = |at: u32, width: u32| {
-        let used = used.min(width);
-        width == used || field(line, at + used, width - used) == 0
-    };
+    let plane = |number| field(Portable, line, At::<R>::plane(number), At::<R>::SLOTS);
+    let byte = |at: u32| line.0[(at / 8) as usize] >> (8 * (at % 8)) & 255;
     counts
-        && unused(MARKS_AT, At::<R>::MARKS)
-        && (0..At::<R>::PLANES)
-            .all(|plane| unused(At::<R>::FIRST_PLANE + plane * At::<R>::SLOTS, At::<R>::SLOTS))
+        && marks::<R, _>(Portable, line) >> used == 0
+        && (0..At::<R>::PLANES).all(|number| plane(number) >> used == 0)
         && (0..At::<R>::ROWS).all(|row| {
             let first = At::<R>::HIGH + row * At::<R>::SLOTS;
-            (used..At::<R>::SLOTS).all(|slot| {
-                let at = first + slot;
-                line.0[(at / 8) as usize] >> (8 * (at % 8)) & 255 == 0
-            })
+            (used..At::<R>::SLOTS).all(|slot| byte(first + slot) == 0)
         })
 }

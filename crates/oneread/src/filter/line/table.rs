@@ -10,8 +10,8 @@
 //!   three lines deep). A copy of y goes and one comes. Lookups of y see it, since the threshold of its home now is above its quotient.
 //! - *Insert, no way out*: an entry in the stash. The threshold of its home becomes `STASHED`, which sends lookups there.
 //! - *Remove*: a copy of x goes, and only one: a resident, else the guest, else an entry. If there is none, the key was never inserted.
-//! - *Pull home*: the guest of quotient t − 1 in the other line becomes a resident of the line with threshold t: its copies are as many.
-//! - *Lower the threshold* from t to t − 1: if the other line of quotient t − 1 has no guest of it, no copy is there. From `STASHED`: if the
+//! - *Pull home*: the guest of quotient t − 1 or t − 2 in the other line becomes a resident of the line with threshold t: its copies are as many.
+//! - *Lower the threshold* from t to t − 2: if the other lines of the quotients t − 1 and t − 2 have no guest of them, no copy is there. From `STASHED`: if the
 //!   stash has no number of this line.
 //! - *Sticks*: an insertion that finds four residents x adds none, and a removal that finds four takes none. None of the four ever leaves: they are
 //!   passed over when a line needs room. So there are four for good, and a key of fingerprint x is found for good.
@@ -37,6 +37,9 @@ const BREADTH: usize = 20;
 
 /// Of these, how many are tried again to find room by a further move.
 const NARROW: usize = 4;
+
+/// Lines that are asked for before the first of them is looked at.
+const PREFETCHED: usize = 6;
 
 /// Moves that make room for one insertion, at most.
 const DEPTH: usize = 3;
@@ -75,13 +78,14 @@ struct Need {
 
 impl<S: Lines> Table<S> {
     #[inline(always)]
-    pub(super) fn contains<const R: u32, V: Vector>(&self, vector: V, place: Place) -> bool {
-        let Place { line, fingerprint } = place;
+    pub(super) fn contains<const R: u32, V: Vector>(&self, vector: V, word: u64) -> bool {
+        let Place { line, fingerprint } = self.places.of(word);
         let (found, threshold) = self.lines.read_line(line, |line| {
             (slots::residents::<R, V>(vector, line, fingerprint) != 0, slots::threshold(line))
         });
         found
-            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, V>(vector, place, threshold)
+            || leaves(threshold, fingerprint.quotient)
+                && vector.apart::<R, _>(ContainsElsewhere { table: self, word })
     }
 
     /// Whether a fingerprint is in its other line, or in the stash.
@@ -96,6 +100,12 @@ impl<S: Lines> Table<S> {
     }
 }
 
+/// The least threshold for a line that a fingerprint has left.
+#[inline(always)]
+fn next_even(quotient: u32) -> u32 {
+    2 * (quotient / 2) + 2
+}
+
 /// Whether fingerprints of a quotient may have left a line with this threshold.
 #[inline(always)]
 pub(super) fn leaves(threshold: u32, quotient: u32) -> bool {
@@ -104,20 +114,61 @@ pub(super) fn leaves(threshold: u32, quotient: u32) -> bool {
 }
 
 impl Table<Vec<Line>> {
-    /// Inserts a fingerprint; says whether it may have been there before.
+    /// Inserts the fingerprint of a word; says whether it may have been there before.
     #[inline(always)]
-    pub(super) fn insert<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> Result<bool, Full> {
-        let Place { line, fingerprint } = place;
+    pub(super) fn insert<const R: u32, V: Vector>(&mut self, vector: V, word: u64) -> Result<bool, Full> {
+        let Place { line, fingerprint } = self.places.of(word);
         let home = &mut self.lines[line];
-        let residents = slots::residents::<R, V>(vector, home, fingerprint);
-        let threshold = slots::threshold(home);
-        let has_room = slots::has_room::<R, V>(vector, home, fingerprint.quotient);
-        if has_room && residents == 0 && !leaves(threshold, fingerprint.quotient) {
+        let is_new = slots::residents::<R, V>(vector, home, fingerprint) == 0
+            && !leaves(slots::threshold(home), fingerprint.quotient);
+        if is_new && slots::has_room::<R, V>(vector, home, fingerprint.quotient) {
             slots::add::<R, V>(vector, home, fingerprint, false);
             self.len = self.len.saturating_add(1);
             return Ok(false);
         }
-        vector.apart::<R, _>(InsertWithCare { table: self, place, residents, has_room })
+        vector.apart::<R, _>(InsertWithCare { table: self, word })
+    }
+
+    /// Inserts a fingerprint; says whether it may have been there before.
+    #[inline(always)]
+    pub(super) fn insert_with_care<const R: u32, V: Vector>(
+        &mut self,
+        vector: V,
+        place: Place,
+    ) -> Result<bool, Full> {
+        let Place { line, fingerprint } = place;
+        let home = &self.lines[line];
+        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        let threshold = slots::threshold(home);
+        let has_room = slots::has_room::<R, V>(vector, home, fingerprint.quotient);
+        let before = residents != 0
+            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, V>(vector, place, threshold);
+        let mut stays = has_room;
+        if residents.count_ones() >= LineLayout::STICKS_AT {
+            // There for good.
+            stays = false;
+        } else if !has_room {
+            // Mostly one move does it; then no lists are made.
+            let need = Need { line, newcomer: fingerprint, is_guest: false };
+            if let (Some(first), _) = self.room_next_door::<R, V, false>(vector, need, &[line]) {
+                self.go::<R, V>(vector, first);
+                stays = !first.is_new;
+            } else if let Some(way) = vector.apart::<R, _>(WayOut { table: self, place }) {
+                for &step in way.moves.iter().rev().flatten() {
+                    self.go::<R, V>(vector, step);
+                }
+                stays = way.moves[0].is_some_and(|first| !first.is_new);
+            } else if self.stash.add(self.places.number(place), self.layout.stash()) {
+                slots::set_threshold(&mut self.lines[line], STASHED);
+            } else {
+                return Err(Full);
+            }
+        }
+        if stays {
+            slots::add::<R, V>(vector, &mut self.lines[line], fingerprint, false);
+        }
+        self.len = self.len.saturating_add(1);
+        Ok(before)
     }
 
     /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line once, so that no move undoes what another
@@ -131,7 +182,8 @@ impl Table<Vec<Line>> {
         let mut depth = 0;
         let mut need = Need { line: place.line, newcomer: place.fingerprint, is_guest: false };
         loop {
-            (way.moves[depth], lists[depth]) = self.room_next_door::<R, V>(vector, need, &passed[..=depth]);
+            (way.moves[depth], lists[depth]) =
+                self.room_next_door::<R, V, true>(vector, need, &passed[..=depth]);
             if way.moves[depth].is_some() {
                 return Some(way);
             }
@@ -156,9 +208,9 @@ impl Table<Vec<Line>> {
     }
 
     /// A resident of a line that can leave at once, so that a newcomer has room; the lowest quotients first, the newcomer itself among
-    /// them, if it is at home here. Beside it, some that could leave if their other line had room.
+    /// them, if it is at home here. Beside it, if `LISTS`, some that could leave if their other line had room.
     #[inline(always)]
-    fn room_next_door<const R: u32, V: Vector>(
+    fn room_next_door<const R: u32, V: Vector, const LISTS: bool>(
         &self,
         vector: V,
         need: Need,
@@ -166,86 +218,100 @@ impl Table<Vec<Line>> {
     ) -> (Option<Move>, [Option<Move>; NARROW]) {
         let Need { line: from, newcomer, is_guest } = need;
         let line = &self.lines[from];
+        let runs = slots::runs_below::<R, V>(vector, line, MOVABLE);
         // The first few are mostly enough, and waited for together.
-        slots::lowest(line, MOVABLE, NARROW, |quotient| {
+        for (quotient, _) in runs.take(PREFETCHED) {
             self.lines.prefetch_line(self.places.other(from, quotient));
-        });
-        let marks = slots::marks::<R>(line);
+        }
+        let marks = slots::marks::<R, V>(vector, line);
         let mut list = [None; NARROW];
         let (mut listed, mut tried) = (0, 0);
-        let mut found = None;
         let mut is_newcomers_turn = !is_guest && newcomer.quotient < MOVABLE;
-        let mut try_one = |fingerprint: Fingerprint, is_new: bool| {
-            let to = self.places.other(from, fingerprint.quotient);
-            if passed.contains(&to) {
-                return false;
-            }
-            let candidate = Move { from, to, fingerprint, is_new };
-            if slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
-                found = Some(candidate);
-                return true;
-            }
-            if listed < NARROW {
-                list[listed] = Some(candidate);
-                listed += 1;
-            }
-            false
-        };
-        let mut is_found = false;
-        slots::runs_below::<R>(line, MOVABLE, |quotient, run| {
-            if is_newcomers_turn && newcomer.quotient <= quotient {
-                is_newcomers_turn = false;
-                if try_one(newcomer, true) {
-                    return false;
+        // Loops and no closures: these would be compiled without the instructions.
+        for (quotient, run) in runs {
+            for is_new in [true, false] {
+                let fingerprint = if is_new {
+                    if !is_newcomers_turn || newcomer.quotient > quotient {
+                        continue;
+                    }
+                    is_newcomers_turn = false;
+                    newcomer
+                } else {
+                    let residents = run & !marks;
+                    // Most other lines are full, and told so by two words.
+                    let other = &self.lines[self.places.other(from, quotient)];
+                    if !LISTS && (residents == 0 || slots::is_full::<R, V>(vector, other)) {
+                        continue;
+                    }
+                    let remainder = slots::remainder::<R>(line, residents.trailing_zeros() & 63);
+                    let fingerprint = Fingerprint { quotient, remainder };
+                    // Of many in a run, some may be there for good.
+                    let suits = residents != 0
+                        && (residents.count_ones() < LineLayout::STICKS_AT
+                            || slots::residents::<R, V>(vector, line, fingerprint).count_ones()
+                                < LineLayout::STICKS_AT)
+                        && room_without::<R, V>(vector, line, fingerprint, newcomer, is_guest);
+                    if !suits {
+                        continue;
+                    }
+                    tried += 1;
+                    fingerprint
+                };
+                let to = self.places.other(from, fingerprint.quotient);
+                if passed.contains(&to) {
+                    continue;
+                }
+                let candidate = Some(Move { from, to, fingerprint, is_new });
+                if slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
+                    return (candidate, list);
+                }
+                if LISTS && listed < NARROW {
+                    list[listed] = candidate;
+                    listed += 1;
                 }
             }
-            let residents = run & !marks;
-            let remainder = slots::remainder::<R>(line, residents.trailing_zeros() & 63);
-            let fingerprint = Fingerprint { quotient, remainder };
-            // Of many in a run, some may be there for good.
-            let suits = residents != 0
-                && (residents.count_ones() < LineLayout::STICKS_AT
-                    || slots::residents::<R, V>(vector, line, fingerprint).count_ones()
-                        < LineLayout::STICKS_AT)
-                && room_without::<R, V>(vector, line, fingerprint, newcomer, is_guest);
-            tried += usize::from(suits);
-            is_found = suits && try_one(fingerprint, false);
-            !is_found && tried < BREADTH
-        });
-        // If it comes after all of them, and none could leave.
-        if is_newcomers_turn && !is_found {
-            try_one(newcomer, true);
-        }
-        (found, list)
-    }
-
-    #[inline(always)]
-    fn go<const R: u32, V: Vector>(&mut self, vector: V, way: &Way) {
-        for &Move { from, to, fingerprint, is_new } in way.moves.iter().rev().flatten() {
-            slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
-            let line = &mut self.lines[from];
-            if !is_new {
-                let residents = slots::residents::<R, V>(vector, line, fingerprint);
-                slots::take::<R, V>(vector, line, fingerprint.quotient, residents.trailing_zeros());
+            if tried >= BREADTH {
+                break;
             }
-            slots::set_threshold(line, slots::threshold(line).max(fingerprint.quotient + 1));
         }
+        // If it comes after all of them, and none could leave.
+        if is_newcomers_turn {
+            let to = self.places.other(from, newcomer.quotient);
+            let is_free =
+                !passed.contains(&to) && slots::has_room_for_guest::<R, V>(vector, &self.lines[to], newcomer);
+            if is_free {
+                return (Some(Move { from, to, fingerprint: newcomer, is_new: true }), list);
+            }
+        }
+        (None, list)
     }
 
-    /// Removes a fingerprint; says whether it was there.
     #[inline(always)]
-    pub(super) fn remove<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
-        let Place { line, fingerprint } = place;
+    fn go<const R: u32, V: Vector>(&mut self, vector: V, step: Move) {
+        let Move { from, to, fingerprint, is_new } = step;
+        slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
+        let line = &mut self.lines[from];
+        if !is_new {
+            let residents = slots::residents::<R, V>(vector, line, fingerprint);
+            slots::take::<R, V>(vector, line, fingerprint.quotient, residents.trailing_zeros());
+        }
+        slots::set_threshold(line, slots::threshold(line).max(next_even(fingerprint.quotient)));
+    }
+
+    /// Removes the fingerprint of a word; says whether it was there.
+    #[inline(always)]
+    pub(super) fn remove<const R: u32, V: Vector>(&mut self, vector: V, word: u64) -> bool {
+        let Place { line, fingerprint } = self.places.of(word);
         let home = &mut self.lines[line];
         let residents = slots::residents::<R, V>(vector, home, fingerprint);
         if residents == 0 {
-            return vector.apart::<R, _>(RemoveElsewhere { table: self, place });
+            return vector.apart::<R, _>(RemoveElsewhere { table: self, word });
         }
         self.len = self.len.saturating_sub(1);
         if residents.count_ones() < LineLayout::STICKS_AT {
             slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
             if slots::threshold(home) > 0 {
-                self.pull_home::<R, V>(vector, line);
+                vector.apart::<R, _>(PullHome { table: self, line });
             }
         }
         true
@@ -293,14 +359,12 @@ impl Table<Vec<Line>> {
                 }
                 continue;
             }
-            let quotient = threshold - 1;
-            let from = self.places.other(at, quotient);
-            let other = &self.lines[from];
-            let guests = slots::run::<R, V>(vector, other, quotient) & slots::marks::<R>(other);
-            if guests == 0 || from == at {
-                slots::set_threshold(&mut self.lines[at], quotient);
+            let Some((quotient, from)) = self.highest_guest::<R, V>(vector, at, threshold) else {
+                slots::set_threshold(&mut self.lines[at], threshold - 2);
                 continue;
-            }
+            };
+            let other = &self.lines[from];
+            let guests = slots::run::<R, V>(vector, other, quotient) & slots::marks::<R, V>(vector, other);
             let slot = guests.trailing_zeros();
             let remainder = slots::remainder::<R>(other, slot);
             if !slots::has_room::<R, V>(vector, &self.lines[at], quotient) {
@@ -310,6 +374,25 @@ impl Table<Vec<Line>> {
             slots::add::<R, V>(vector, &mut self.lines[at], Fingerprint { quotient, remainder }, false);
             at = from;
         }
+    }
+
+    /// Which of the two highest quotients below a line's threshold has a guest, and where.
+    #[inline(always)]
+    fn highest_guest<const R: u32, V: Vector>(
+        &self,
+        vector: V,
+        line: usize,
+        threshold: u32,
+    ) -> Option<(u32, usize)> {
+        for quotient in [threshold - 1, threshold - 2] {
+            let from = self.places.other(line, quotient);
+            let other = &self.lines[from];
+            let guests = slots::run::<R, V>(vector, other, quotient) & slots::marks::<R, V>(vector, other);
+            if guests != 0 && from != line {
+                return Some((quotient, from));
+            }
+        }
+        None
     }
 
     /// Brings a stashed fingerprint home, or lowers the threshold if there is none; says whether it could.
@@ -330,12 +413,30 @@ impl Table<Vec<Line>> {
     }
 }
 
+/// A lookup of a fingerprint that is no resident of its home and may have left it.
+///
+/// This and the following are what is done now and then. A function of its own keeps its registers away from what is always done; it is handed the
+/// word and finds the place again, as two words go in registers.
+struct ContainsElsewhere<'a, S> {
+    table: &'a Table<S>,
+    word: u64,
+}
+
+impl<S: Lines> Work for ContainsElsewhere<'_, S> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+        let place = self.table.places.of(self.word);
+        let threshold = self.table.lines.read_line(place.line, slots::threshold);
+        self.table.is_elsewhere::<R, V>(vector, place, threshold)
+    }
+}
+
 /// An insertion that is not plainly one into a line with room, of a fingerprint that is not there.
 struct InsertWithCare<'a> {
     table: &'a mut Table<Vec<Line>>,
-    place: Place,
-    residents: u64,
-    has_room: bool,
+    word: u64,
 }
 
 impl Work for InsertWithCare<'_> {
@@ -343,38 +444,29 @@ impl Work for InsertWithCare<'_> {
 
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
-        let Self { table, place, residents, has_room } = self;
-        let Place { line, fingerprint } = place;
-        let threshold = slots::threshold(&table.lines[line]);
-        let before = residents != 0
-            || leaves(threshold, fingerprint.quotient)
-                && table.is_elsewhere::<R, V>(vector, place, threshold);
-        let mut stays = has_room;
-        if residents.count_ones() >= LineLayout::STICKS_AT {
-            // There for good.
-            stays = false;
-        } else if !has_room {
-            if let Some(way) = table.way_out::<R, V>(vector, place) {
-                table.go::<R, V>(vector, &way);
-                stays = way.moves[0].is_some_and(|first| !first.is_new);
-            } else if table.stash.add(table.places.number(place), table.layout.stash()) {
-                slots::set_threshold(&mut table.lines[line], STASHED);
-            } else {
-                return Err(Full);
-            }
-        }
-        if stays {
-            slots::add::<R, V>(vector, &mut table.lines[line], fingerprint, false);
-        }
-        table.len = table.len.saturating_add(1);
-        Ok(before)
+        self.table.insert_with_care::<R, V>(vector, self.table.places.of(self.word))
+    }
+}
+
+/// A search for room further than next door.
+struct WayOut<'a> {
+    table: &'a Table<Vec<Line>>,
+    place: Place,
+}
+
+impl Work for WayOut<'_> {
+    type Output = Option<Way>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Option<Way> {
+        self.table.way_out::<R, V>(vector, self.place)
     }
 }
 
 /// A removal of a fingerprint that is no resident of its home.
 struct RemoveElsewhere<'a> {
     table: &'a mut Table<Vec<Line>>,
-    place: Place,
+    word: u64,
 }
 
 impl Work for RemoveElsewhere<'_> {
@@ -382,7 +474,22 @@ impl Work for RemoveElsewhere<'_> {
 
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.remove_elsewhere::<R, V>(vector, self.place)
+        self.table.remove_elsewhere::<R, V>(vector, self.table.places.of(self.word))
+    }
+}
+
+/// The way home of guests, after a removal.
+struct PullHome<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    line: usize,
+}
+
+impl Work for PullHome<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) {
+        self.table.pull_home::<R, V>(vector, self.line);
     }
 }
 
@@ -395,7 +502,7 @@ fn room_without<const R: u32, V: Vector>(
     newcomer: Fingerprint,
     is_guest: bool,
 ) -> bool {
-    if !is_guest && !slots::is_crowded::<R>(line) {
+    if !is_guest && !slots::is_crowded::<R, V>(vector, line) {
         return true;
     }
     let mut line = *line;

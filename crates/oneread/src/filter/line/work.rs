@@ -12,7 +12,7 @@ use crate::layout::LineLayout;
 
 pub(super) struct Contains<'a, S> {
     pub(super) table: &'a Table<S>,
-    pub(super) place: Place,
+    pub(super) word: u64,
 }
 
 impl<S: Lines> Work for Contains<'_, S> {
@@ -20,14 +20,14 @@ impl<S: Lines> Work for Contains<'_, S> {
 
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.contains::<R, V>(vector, self.place)
+        self.table.contains::<R, V>(vector, self.word)
     }
 }
 
-/// Looks at all places, and tells `answer` about each; asks for their lines beforehand, if told to.
+/// Looks all words up, and tells `answer` about each; asks for their lines beforehand, if told to.
 pub(super) struct ContainsAll<'a, S, A> {
     pub(super) table: &'a Table<S>,
-    pub(super) places: &'a [Place],
+    pub(super) words: &'a [u64],
     pub(super) ask: bool,
     pub(super) answer: A,
 }
@@ -38,17 +38,19 @@ impl<S: Lines, A: FnMut(bool)> Work for ContainsAll<'_, S, A> {
     #[inline(always)]
     fn run<const R: u32, V: Vector>(mut self, vector: V) {
         if self.ask {
-            self.places.iter().for_each(|place| self.table.lines.prefetch_line(place.line));
+            self.words
+                .iter()
+                .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
         }
-        for &place in self.places {
-            (self.answer)(self.table.contains::<R, V>(vector, place));
+        for &word in self.words {
+            (self.answer)(self.table.contains::<R, V>(vector, word));
         }
     }
 }
 
 pub(super) struct Insert<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
-    pub(super) place: Place,
+    pub(super) word: u64,
 }
 
 impl Work for Insert<'_> {
@@ -56,13 +58,28 @@ impl Work for Insert<'_> {
 
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
-        self.table.insert::<R, V>(vector, self.place)
+        self.table.insert::<R, V>(vector, self.word)
+    }
+}
+
+/// An insertion of a fingerprint by its place, without a word.
+pub(super) struct InsertAt<'a> {
+    pub(super) table: &'a mut Table<Vec<Line>>,
+    pub(super) place: Place,
+}
+
+impl Work for InsertAt<'_> {
+    type Output = Result<bool, Full>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
+        self.table.insert_with_care::<R, V>(vector, self.place)
     }
 }
 
 pub(super) struct InsertAll<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
-    pub(super) places: &'a [Place],
+    pub(super) words: &'a [u64],
     pub(super) ask: bool,
 }
 
@@ -72,10 +89,12 @@ impl Work for InsertAll<'_> {
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> Result<(), Full> {
         if self.ask {
-            self.places.iter().for_each(|place| self.table.lines.prefetch_line(place.line));
+            self.words
+                .iter()
+                .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
         }
-        for &place in self.places {
-            self.table.insert::<R, V>(vector, place)?;
+        for &word in self.words {
+            self.table.insert::<R, V>(vector, word)?;
         }
         Ok(())
     }
@@ -83,7 +102,7 @@ impl Work for InsertAll<'_> {
 
 pub(super) struct Remove<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
-    pub(super) place: Place,
+    pub(super) word: u64,
 }
 
 impl Work for Remove<'_> {
@@ -91,13 +110,13 @@ impl Work for Remove<'_> {
 
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.remove::<R, V>(vector, self.place)
+        self.table.remove::<R, V>(vector, self.word)
     }
 }
 
 pub(super) struct RemoveAll<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
-    pub(super) places: &'a [Place],
+    pub(super) words: &'a [u64],
     pub(super) ask: bool,
 }
 
@@ -107,11 +126,13 @@ impl Work for RemoveAll<'_> {
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
         if self.ask {
-            self.places.iter().for_each(|place| self.table.lines.prefetch_line(place.line));
+            self.words
+                .iter()
+                .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
         }
         // A plain loop: a closure would be compiled without the instructions.
-        for &place in self.places {
-            if !self.table.remove::<R, V>(vector, place) {
+        for &word in self.words {
+            if !self.table.remove::<R, V>(vector, word) {
                 return false;
             }
         }

@@ -300,12 +300,12 @@ fn python_finds_the_same_keys_in_line_filters() {
     let (numbers, strings) = inserted();
     for bits in LineLayout::REMAINDER_BITS {
         // Nearly all slots: some have left their homes.
-        let lines = KEYS * 100 / 98 / u64::from(LineLayout::new(bits, 1).unwrap().slots());
+        let lines = (KEYS * 100 / 97).div_ceil(u64::from(LineLayout::new(bits, 1).unwrap().slots()));
         let layout = LineLayout::new(bits, lines).unwrap();
         let mut filter = LineFilter::with_seed(layout, SEED).unwrap();
         filter.insert_many(&numbers).unwrap();
         filter.insert_many(strings.iter().map(String::as_str)).unwrap();
-        assert!(filter.lines_read() > 1.1);
+        assert!(filter.lines_read() > 1.05);
         compare(
             &format!("python_line_{bits}"),
             &filter.to_bytes(),
