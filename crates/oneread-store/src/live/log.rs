@@ -97,6 +97,11 @@ impl Changes {
         self.count == 0
     }
 
+    /// The bytes of the record.
+    pub(super) fn byte_len(&self) -> usize {
+        self.record.len()
+    }
+
     pub(super) fn clear(&mut self) {
         self.record.clear();
         self.count = 0;

@@ -491,6 +491,8 @@ fn load(
         seed: manifest.seed,
         digester: Portable::with_seed(manifest.seed),
         data,
+        segment_pages: manifest.segment_pages,
+        used_slots: AtomicU64::new(tools.slots.used_count()),
         root: RwLock::new(Arc::new(root)),
         writer: Mutex::new(writer),
         work: Mutex::new(Work {

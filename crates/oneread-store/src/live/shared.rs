@@ -195,6 +195,9 @@ pub(super) struct Shared {
     pub(super) seed: u64,
     pub(super) digester: Portable,
     pub(super) data: Data,
+    pub(super) segment_pages: u32,
+    /// Of the file, after the last step.
+    pub(super) used_slots: AtomicU64,
     pub(super) root: RwLock<Arc<Root>>,
     /// None if it is only read.
     pub(super) writer: Mutex<Option<Writer>>,

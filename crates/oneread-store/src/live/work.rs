@@ -27,6 +27,7 @@
 //!
 //! A sync that fails leaves unknown what is on the medium. Then nothing is written any more: the next to open the store reads what is there.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,7 @@ impl Shared {
         let mut work = lock(&self.work);
         work.spent = None;
         let done = self.note(self.step_with(&mut work));
+        self.used_slots.store(work.tools.slots.used_count(), Relaxed);
         let mut round = lock(&self.round);
         let left = match done {
             Ok((next, left)) => {

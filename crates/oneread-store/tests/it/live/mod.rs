@@ -9,6 +9,7 @@ mod hostile;
 mod kill;
 mod model;
 mod threads;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::path::Path;
