@@ -27,7 +27,6 @@
 //!
 //! A sync that fails leaves unknown what is on the medium. Then nothing is written any more: the next to open the store reads what is there.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,7 +60,7 @@ impl Shared {
         let mut work = lock(&self.work);
         work.spent = None;
         let done = self.note(self.step_with(&mut work));
-        self.used_slots.store(work.tools.slots.used_count(), Relaxed);
+        *lock(&self.progress) = work.progress();
         let mut round = lock(&self.round);
         let left = match done {
             Ok((next, left)) => {
@@ -210,7 +209,7 @@ impl Shared {
             }
             opened => opened.map_err(failed)?,
         };
-        Log::begin(file, self.store, number, session)
+        Ok(Log::begin(file, self.store, number, session)?.for_buffer(self.options.buffer_bytes))
     }
 
     /// Lets the buffer of the last round go when nobody else has it: that takes time, which those who read and write should not pay with.

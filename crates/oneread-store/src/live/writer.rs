@@ -1,6 +1,5 @@
 //! Changes: into the log, into the buffer, and safe when they are to be.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use oneread::hash::Digester;
@@ -45,7 +44,7 @@ impl Shared {
         let writer = guard.as_mut().ok_or(Error::ReadOnly)?;
         self.check()?;
         // What may fail comes first, so that a change is either in the log and the buffer, or an error.
-        self.make_room(writer, changes.byte_len())?;
+        self.make_room(writer, changes)?;
         let safe = lock(&self.synced).safe;
         let known = if safe.log == writer.log.number { safe.end } else { 0 };
         writer.log.append(changes, known)?;
@@ -69,17 +68,22 @@ impl Shared {
         if due { self.sync_to(end) } else { Ok(()) }
     }
 
-    /// How full the first buffer is, or its log: keys that change again and again fill the log alone.
-    fn filled(&self, root: &Root, log: &Log) -> f64 {
-        let part = self.used_slots.load(Relaxed).saturating_mul(PAGE as u64) / BUFFER_PART;
-        let most = (self.options.buffer_bytes as u64).min(part.max(LEAST_BUFFER)).max(1);
-        (root.active.read().bytes() as u64).max(log.end.saturating_sub(HEADER as u64)) as f64 / most as f64
+    /// The bytes of a full buffer, or of a full log.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        let part = lock(&self.progress).used_slots.saturating_mul(PAGE as u64) / BUFFER_PART;
+        (self.options.buffer_bytes as u64).min(part.max(LEAST_BUFFER)).max(1)
     }
 
-    /// Sees to it that the buffer has room for changes of so many bytes, by waiting for, or doing, as much work as the filling of the buffer
-    /// asks for: that on one segment at most, or on as many as a large batch has the bytes of.
-    fn make_room(&self, writer: &mut Writer, bytes: usize) -> Result<(), Error> {
-        let mut left = 1 + bytes / (PAGE * self.segment_pages as usize);
+    /// How full the first buffer is, or its log: keys that change again and again fill the log alone.
+    fn filled(&self, root: &Root, log: &Log) -> f64 {
+        let bytes = (root.active.read().bytes() as u64).max(log.end.saturating_sub(HEADER as u64));
+        bytes as f64 / self.buffer_bytes() as f64
+    }
+
+    /// Sees to it that the buffer has room, by waiting for, or doing, as much work as the filling of the buffer asks for: that on one segment at most for each
+    /// change, or for each segment's worth of a large one.
+    fn make_room(&self, writer: &mut Writer, changes: &Changes) -> Result<(), Error> {
+        let mut left = changes.len().max(changes.byte_len() / (PAGE * self.segment_pages as usize));
         if !self.options.background {
             left *= STEPS;
         }

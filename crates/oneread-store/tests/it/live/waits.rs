@@ -120,8 +120,8 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
         assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&19_999u32.to_le_bytes()[..]));
         for name in ["a.store.log0", "a.store.log1"] {
             let log = std::fs::metadata(folder.path().join(name)).unwrap().len();
-            // Half as much again as a buffer, then its end and a change.
-            assert!(log <= BUFFER * 3 / 2 + 1024, "{name} has {log} bytes");
+            // Half as much again as a buffer; its header, its end and a change; and a sixteenth of a buffer ahead.
+            assert!(log <= BUFFER * 3 / 2 + 1024 + BUFFER / 16, "{name} has {log} bytes");
         }
     }
 }
