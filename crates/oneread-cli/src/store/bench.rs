@@ -48,6 +48,8 @@ struct Run {
 /// What there is to tell of a store beside its lookups.
 struct Facts {
     items: u64,
+    /// Changes in the log, which are not among the items.
+    buffered: u64,
     pages: u64,
     ram_bytes_per_key: f64,
     /// Reads a hit and a miss.
@@ -59,6 +61,7 @@ impl Facts {
         let stats = store.stats();
         Self {
             items: stats.items,
+            buffered: 0,
             pages: stats.pages,
             ram_bytes_per_key: stats.ram_bytes_per_key,
             planned: Some((stats.planned_reads_per_hit, stats.planned_reads_per_miss)),
@@ -69,6 +72,7 @@ impl Facts {
         let stats = store.stats();
         Self {
             items: stats.items,
+            buffered: stats.buffered,
             pages: stats.pages,
             ram_bytes_per_key: stats.ram_bytes_per_key,
             planned: None,
@@ -162,9 +166,14 @@ fn text(
     let names: Vec<String> = measured.iter().map(|(_, (what, cache))| format!("{what}, {cache}")).collect();
     let columns: Vec<(&str, &Measured)> =
         names.iter().map(String::as_str).zip(measured.iter().map(|(measured, _)| *measured)).collect();
+    let buffered = match facts.buffered {
+        0 => String::new(),
+        1 => ", 1 change in the log".to_owned(),
+        buffered => format!(", {} changes in the log", indicatif::HumanCount(buffered)),
+    };
     let (threads, plural) = (args.threads, if args.threads == 1 { "" } else { "s" });
     format!(
-        "{} keys, {threads} thread{plural}, {}\n\n\
+        "{} keys{buffered}, {threads} thread{plural}, {}\n\n\
          reads a hit   {}\n\
          reads a miss  {}\n\n\
          {}\n\n{}",

@@ -93,41 +93,40 @@ impl Run {
         Ok(bytes as f64 / ((self.next - self.gone) * PAIR) as f64)
     }
 
-    /// Puts new keys, one at a time; or most of them in batches, as the store asks.
+    /// Puts new keys, one at a time; or most of them in large batches, as the store asks.
     pub(super) fn grow(&mut self, bench: &Bench, count: u64) -> Result<(Sample, Facts)> {
-        /// Single puts, or batches, come in blocks of so many keys.
-        const BLOCK: u64 = 500;
-        /// Blocks of batches between which a store is tidied.
-        const BLOCKS: u64 = 8;
-        let one_in = count.div_ceil(self.store.most_single_puts().min(count));
-        self.say(bench, &format!("grows to {count} pairs; one in {one_in} comes in a put of its own"));
+        /// Single puts alternate so often with a batch that has the other keys.
+        const PARTS: u64 = 20;
+        /// Single puts after which a store is tidied.
+        const BLOCK: usize = 500;
+        let single = self.store.most_single_puts().min(count);
+        self.say(bench, &format!("grows to {count} pairs, {single} of them by puts of their own"));
         let (mut times, mut waits) = (Vec::new(), Vec::new());
         let (started, mut tidying) = (Instant::now(), 0f64);
-        for block in 0..count.div_ceil(BLOCK) {
-            let numbers = block * BLOCK..count.min((block + 1) * BLOCK);
-            if block % one_in == 0 {
-                for number in numbers {
+        for part in 0..PARTS {
+            let (first, end) = (count * part / PARTS, count * (part + 1) / PARTS);
+            let numbers: Vec<_> = (first..end).collect();
+            let (alone, together) = numbers.split_at((single / PARTS).min(end - first) as usize);
+            for block in alone.chunks(BLOCK) {
+                for &number in block {
                     let change = [put(number)];
                     let (start, wall) = (processor_time(), Instant::now());
                     self.store.write(&change, false)?;
                     times.push((processor_time() - start).as_secs_f64());
                     waits.push(wall.elapsed().as_secs_f64());
                 }
-            } else {
-                let changes: Vec<_> = numbers.map(put).collect();
-                for batch in changes.chunks(BATCH) {
-                    self.store.write(batch, false)?;
-                }
-            }
-            // After single puts its time is one that a put would take, if nobody but puts did it.
-            if block % one_in == 0 || block % BLOCKS == 0 {
                 let start = processor_time();
                 self.store.tidy()?;
                 tidying = tidying.max((processor_time() - start).as_secs_f64());
             }
-            if (block + 1) % (count / BLOCK / 4).max(1) == 0 {
+            if !together.is_empty() {
+                let changes: Vec<_> = together.iter().map(|&number| put(number)).collect();
+                self.store.write(&changes, false)?;
+                self.store.tidy()?;
+            }
+            if part % 5 == 4 {
                 let seconds = started.elapsed().as_secs_f64();
-                self.say(bench, &format!("has {} pairs after {seconds:.0} s", (block + 1) * BLOCK));
+                self.say(bench, &format!("has {end} pairs after {seconds:.0} s"));
             }
         }
         self.next = count;
@@ -154,6 +153,9 @@ impl Run {
 
     /// Updates, deletions and new keys, a third each.
     pub(super) fn churn(&mut self, bench: &Bench, count: u64) -> Result<(Sample, Facts)> {
+        /// Batches after which a store is tidied.
+        const BLOCK: u64 = 512;
+        let count = self.store.most_changes().min(count);
         self.say(bench, &format!("{count} updates, deletions and new keys, in batches of {BATCH}"));
         // Which are updated is a matter of chance, the same for all.
         let chances = random_words(count as usize, 11);
@@ -179,12 +181,13 @@ impl Run {
             let start = processor_time();
             self.store.write(&batch, false)?;
             elapsed += processor_time() - start;
-            if block % 64 == 63 {
+            if block % BLOCK == BLOCK - 1 {
                 self.store.tidy()?;
             }
         }
         self.store.settle()?;
         let mut facts = Written::now(self.folder.path()).since(&before, SETTLED, count * PAIR);
+        facts.push(("changes", count as f64));
         facts.push(("disk over raw", self.disk_over_raw()?));
         if let Some(bytes) = self.store.ram_bytes() {
             facts.push(("RAM bytes a key", bytes as f64 / (self.next - self.gone) as f64));

@@ -23,8 +23,13 @@ pub(super) trait Changing {
 
     fn has(&self, key: &Key) -> Result<bool>;
 
-    /// How many of its puts are single ones at most while it grows; the others come in batches.
+    /// How many of its puts are single ones at most while it grows; the others come in large batches.
     fn most_single_puts(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// How many changes there are at most when it churns.
+    fn most_changes(&self) -> u64 {
         u64::MAX
     }
 
@@ -44,6 +49,9 @@ pub(super) trait Changing {
 /// A put in a transaction of its own takes B-trees long, and five million of them an hour. So many, evenly spread over the growth, show how long one
 /// takes; the slowest of all can only be slower.
 const SINGLE_PUTS: u64 = 200_000;
+
+/// The same for churn, in which redb writes some gigabytes a minute.
+const CHANGES: u64 = 1_000_000;
 
 /// All of them, ours first, each in a folder of its own.
 pub(super) fn open(number: usize, folder: &Path, raw_bytes: u64) -> Result<Option<Box<dyn Changing>>> {
@@ -151,6 +159,10 @@ impl Changing for Redb {
         SINGLE_PUTS
     }
 
+    fn most_changes(&self) -> u64 {
+        CHANGES
+    }
+
     fn tidy(&mut self) -> Result<()> {
         // Pages that transactions without durability have left are free only after one with it.
         self.database.begin_write()?.commit()?;
@@ -212,6 +224,10 @@ impl Changing for Lmdb {
 
     fn most_single_puts(&self) -> u64 {
         SINGLE_PUTS
+    }
+
+    fn most_changes(&self) -> u64 {
+        CHANGES
     }
 
     fn settle(&mut self) -> Result<()> {
