@@ -29,8 +29,8 @@ const STEPS: usize = 2;
 /// all wait, so that a checkpoint would have to take many seconds.
 const MOST_FILLED: f64 = 1.5;
 
-/// The least size of a buffer, and the part of the store's pages that it has otherwise, unless options ask for less: so that logs, two of
-/// which are as large as a buffer at most, stay small beside a small store.
+/// The least size of a buffer, and the part of the store's pages that it has otherwise, unless options ask for less: so that two logs, each
+/// about as large as a buffer, stay small beside a small store.
 const LEAST_BUFFER: u64 = 1 << 20;
 const BUFFER_PART: u64 = 10;
 

@@ -101,7 +101,7 @@ fn is_read(name: &str, began: Began) {
     let stats = store.stats();
     match began {
         Began::Empty => {
-            assert!(stats.buffered > 0 && stats.segments > 1 && stats.checkpoints > 2, "{stats:?}")
+            assert!(stats.buffered > 0 && stats.segments > 1 && stats.checkpoints > 2, "{stats:?}");
         }
         Began::Sealed => assert!(stats.buffered > 50 && stats.items == 202, "{stats:?}"),
     }

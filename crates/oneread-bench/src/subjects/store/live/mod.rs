@@ -74,7 +74,10 @@ impl Done {
             let Run { store, folder, gone, next } = run;
             drop(store);
             churn.1.extend(ours_alone(&folder, gone..next, bench)?);
-            run = Run { store: stores::reopen_ours(folder.path())?, folder, gone, next };
+            let mut store = stores::reopen_ours(folder.path())?;
+            // What its log has is none of what comes next.
+            store.settle()?;
+            run = Run { store, folder, gone, next };
             for (what, value, most) in [
                 ("disk over raw, grown", fact(&grow.1, "disk over raw"), DISK_OVER_RAW),
                 ("disk over raw, churned", fact(&churn.1, "disk over raw"), DISK_OVER_RAW),
