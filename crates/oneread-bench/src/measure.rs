@@ -155,6 +155,12 @@ impl Bench {
         self.progress.tick();
     }
 
+    /// The same for a terminal or a file: a line that stays, with the time since the start.
+    pub(crate) fn tell(&self, what: &str) {
+        let seconds = self.progress.elapsed().as_secs();
+        self.progress.suspend(|| eprintln!("{:02}:{:02} {what}", seconds / 60, seconds % 60));
+    }
+
     /// Measures all contestants at one workload; `peer` names the one whose rate is 1.
     pub(crate) fn contest(&mut self, workload: &str, peer: &str, contestants: Vec<Contestant<'_>>) {
         self.contest_in(self.effort.rounds, workload, peer, contestants);

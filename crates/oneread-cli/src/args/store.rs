@@ -282,7 +282,8 @@ Examples:
   oneread store bench people.store --cold --threads 32      also with nothing cached, many at a time
 
 First the whole store is read, to draw up to 100,000 of its keys at random; then they are looked up in random order, and so
-are random keys that it has not. A lookup's time includes the copy of its value, and some 30 ns for the clock.
+are random keys that it has not. A lookup's time includes the copy of its value, and some 30 ns for the clock; of a store that
+changes, also the question whether another process has changed it meanwhile.
 
 Cold means that the system was asked to forget the file before (Linux). Whether it did, the bytes tell that came from the
 disk. A page is cold only once: so fewer keys are looked up then, a tenth of the pages at most.")]

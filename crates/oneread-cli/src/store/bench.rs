@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use oneread_store::{ReadAt, Sealed};
+use oneread_store::{ReadAt, Sealed, Store};
 use serde::Serialize;
 
-use super::measure::{self, Measured, measure};
+use super::any::Any;
+use super::measure::{self, Lookups, Measured, measure};
 use super::sample::Sample;
-use super::{explained, open, opened, reader};
+use super::{explained, opened, reader};
 use crate::args::store::Bench;
 use crate::output::{print, print_json};
 
@@ -27,8 +28,9 @@ struct Report {
     reader: &'static str,
     seed: u64,
     ram_bytes_per_key: f64,
-    planned_reads_per_hit: f64,
-    planned_reads_per_miss: f64,
+    /// `None` of a live store, whose segments have plans of their own.
+    planned_reads_per_hit: Option<f64>,
+    planned_reads_per_miss: Option<f64>,
     /// Of all lookups; `None` if there are no keys.
     reads_per_hit: Option<f64>,
     reads_per_miss: Option<f64>,
@@ -43,24 +45,69 @@ struct Run {
     summary: measure::Summary,
 }
 
+/// What there is to tell of a store beside its lookups.
+struct Facts {
+    items: u64,
+    /// Changes in the log, which are not among the items.
+    buffered: u64,
+    pages: u64,
+    ram_bytes_per_key: f64,
+    /// Reads a hit and a miss.
+    planned: Option<(f64, f64)>,
+}
+
+impl Facts {
+    fn of<R: ReadAt>(store: &Sealed<R>) -> Self {
+        let stats = store.stats();
+        Self {
+            items: stats.items,
+            buffered: 0,
+            pages: stats.pages,
+            ram_bytes_per_key: stats.ram_bytes_per_key,
+            planned: Some((stats.planned_reads_per_hit, stats.planned_reads_per_miss)),
+        }
+    }
+
+    fn of_live(store: &Store) -> Self {
+        let stats = store.stats();
+        Self {
+            items: stats.items,
+            buffered: stats.buffered,
+            pages: stats.pages,
+            ram_bytes_per_key: stats.ram_bytes_per_key,
+            planned: None,
+        }
+    }
+}
+
 pub(super) fn run(args: &Bench) -> Result<()> {
     if !args.map {
-        return opened(&args.path, || bench(&open(&args.path)?, args));
+        let store = Any::open(&args.path)?;
+        return opened(&args.path, || match &store {
+            Any::Sealed(store) => bench_sealed(&**store, args),
+            Any::Live(store) => {
+                let sample = Sample::draw_live(store, args.lookups, args.seed)?;
+                bench(store, &Facts::of_live(store), &sample, args)
+            }
+        });
     }
     opened(&args.path, || {
         // Says more of what is wrong than a map can.
         reader(&args.path)?;
-        // SAFETY: a store is never changed in place: building one gives a new file its name, and the map keeps the old one.
-        // Every position is checked against the length of the map, and every page against its checksum.
+        // SAFETY: a sealed store is never changed in place, and a live one is not opened so: building one gives a new file its name, and
+        // the map keeps the old one. Every position is checked against the length of the map, and every page against its checksum.
         // (Whoever truncates the file in place ends this process by a signal.)
         let store = unsafe { Sealed::open_mapped(&args.path) }.map_err(explained)?;
-        bench(&store, args)
+        bench_sealed(&store, args)
     })
 }
 
-fn bench<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
-    // What lookups count before this does not count.
+fn bench_sealed<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
     let sample = Sample::draw(store, args.lookups, args.seed)?;
+    bench(store, &Facts::of(store), &sample, args)
+}
+
+fn bench(store: &impl Lookups, facts: &Facts, sample: &Sample, args: &Bench) -> Result<()> {
     let nothing = |_, _: &[u8]| Ok(());
     let measure_all = |hits: u64, misses: u64, first_foreign: u64| -> Result<[Measured; 2]> {
         let foreign = |number| sample.foreign(first_foreign + number);
@@ -74,9 +121,8 @@ fn bench<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
     let cold = if args.cold {
         forget(&args.path)?;
         // A page that comes again is cached by then. Misses seldom read any.
-        let pages = store.stats().pages;
-        let hits = lookups.min(pages.div_ceil(PAGES_A_COLD_HIT)).min(sample.len());
-        let misses = lookups.min(pages.saturating_mul(COLD_MISSES_A_PAGE).max(1));
+        let hits = lookups.min(facts.pages.div_ceil(PAGES_A_COLD_HIT)).min(sample.len());
+        let misses = lookups.min(facts.pages.saturating_mul(COLD_MISSES_A_PAGE).max(1));
         Some(measure_all(hits, misses, lookups)?)
     } else {
         None
@@ -85,18 +131,18 @@ fn bench<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
     let names = [("hit", "warm"), ("miss", "warm"), ("hit", "cold"), ("miss", "cold")];
     let measured: Vec<_> = warm.iter().chain(cold.iter().flatten()).zip(names).collect();
     if !args.json {
-        return print(&text(store, args, &measured));
+        return print(&text(store, facts, args, &measured));
     }
-    let (stats, reads) = (store.stats(), store.reads());
+    let reads = store.reads();
     print_json(&Report {
-        items: stats.items,
-        pages: stats.pages,
+        items: facts.items,
+        pages: facts.pages,
         threads: args.threads,
         reader: if args.map { "mapped" } else { "positioned" },
         seed: args.seed,
-        ram_bytes_per_key: stats.ram_bytes_per_key,
-        planned_reads_per_hit: stats.planned_reads_per_hit,
-        planned_reads_per_miss: stats.planned_reads_per_miss,
+        ram_bytes_per_key: facts.ram_bytes_per_key,
+        planned_reads_per_hit: facts.planned.map(|(hit, _)| hit),
+        planned_reads_per_miss: facts.planned.map(|(_, miss)| miss),
         reads_per_hit: reads.per_hit(),
         reads_per_miss: reads.per_miss(),
         runs: measured
@@ -106,28 +152,35 @@ fn bench<R: ReadAt>(store: &Sealed<R>, args: &Bench) -> Result<()> {
     })
 }
 
-fn text<R: ReadAt>(
-    store: &Sealed<R>,
+fn text(
+    store: &impl Lookups,
+    facts: &Facts,
     args: &Bench,
     measured: &[(&Measured, (&'static str, &'static str))],
 ) -> String {
-    let (stats, reads) = (store.stats(), store.reads());
-    let told = |reads: Option<f64>| reads.map_or("–".to_owned(), |reads| format!("{reads:.4}"));
+    let reads = store.reads();
+    let told = |reads: Option<f64>, planned: Option<f64>| {
+        let planned = planned.map_or(String::new(), |planned| format!(" ({planned:.4} planned)"));
+        format!("{}{planned}", reads.map_or("–".to_owned(), |reads| format!("{reads:.4}")))
+    };
     let names: Vec<String> = measured.iter().map(|(_, (what, cache))| format!("{what}, {cache}")).collect();
     let columns: Vec<(&str, &Measured)> =
         names.iter().map(String::as_str).zip(measured.iter().map(|(measured, _)| *measured)).collect();
+    let buffered = match facts.buffered {
+        0 => String::new(),
+        1 => ", 1 change in the log".to_owned(),
+        buffered => format!(", {} changes in the log", indicatif::HumanCount(buffered)),
+    };
     let (threads, plural) = (args.threads, if args.threads == 1 { "" } else { "s" });
     format!(
-        "{} keys, {threads} thread{plural}, {}\n\n\
-         reads a hit   {} ({:.4} planned)\n\
-         reads a miss  {} ({:.4} planned)\n\n\
+        "{} keys{buffered}, {threads} thread{plural}, {}\n\n\
+         reads a hit   {}\n\
+         reads a miss  {}\n\n\
          {}\n\n{}",
-        indicatif::HumanCount(stats.items),
+        indicatif::HumanCount(facts.items),
         if args.map { "mapped" } else { "positioned reads" },
-        told(reads.per_hit()),
-        stats.planned_reads_per_hit,
-        told(reads.per_miss()),
-        stats.planned_reads_per_miss,
+        told(reads.per_hit(), facts.planned.map(|(hit, _)| hit)),
+        told(reads.per_miss(), facts.planned.map(|(_, miss)| miss)),
         measure::times(&columns),
         measure::bars(&columns),
     )

@@ -5,11 +5,39 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow};
-use oneread_store::{ReadAt, Reads, Sealed};
+use oneread_store::{Error, ReadAt, Reads, Sealed, Store};
 use serde::Serialize;
 
 use super::histogram::{Doubling, Histogram, time};
 use crate::output::{Align, table};
+
+/// A store whose lookups are measured.
+pub(crate) trait Lookups: Sync {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error>;
+
+    /// What was read since it was opened.
+    fn reads(&self) -> Reads;
+}
+
+impl<R: ReadAt> Lookups for Sealed<R> {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.get(key)
+    }
+
+    fn reads(&self) -> Reads {
+        self.reads()
+    }
+}
+
+impl Lookups for Store {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.get(key)
+    }
+
+    fn reads(&self) -> Reads {
+        self.stats().reads
+    }
+}
 
 /// What a number of lookups took.
 pub(crate) struct Measured {
@@ -24,8 +52,8 @@ pub(crate) struct Measured {
 }
 
 /// Looks up keys 0, 1, … of a function by so many threads, and hands each value to another one.
-pub(crate) fn measure<'k, R: ReadAt>(
-    store: &Sealed<R>,
+pub(crate) fn measure<'k>(
+    store: &impl Lookups,
     lookups: u64,
     threads: u64,
     key: impl Fn(u64) -> Cow<'k, [u8]> + Sync,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use oneread::hash::reduce;
-use oneread_store::{ReadAt, Sealed};
+use oneread_store::{Error, ReadAt, Sealed, Store};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -22,11 +22,16 @@ pub(super) struct Sample {
     seed: u64,
 }
 
-/// From a store that has no more pages than keys are drawn: reads all of it.
-fn from_all<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64Mcg) -> Result<Vec<Vec<u8>>> {
+/// From all pairs of a store, about so many.
+fn from_all(
+    pairs: impl Iterator<Item = Result<(Vec<u8>, Vec<u8>), Error>>,
+    about: u64,
+    count: u64,
+    random: &mut Pcg64Mcg,
+) -> Result<Vec<Vec<u8>>> {
     let mut keys: Vec<Vec<u8>> = Vec::new();
-    let progress = progress::read(store.len())?;
-    for (seen, pair) in (0u64..).zip(store) {
+    let progress = progress::read(about)?;
+    for (seen, pair) in (0u64..).zip(pairs) {
         let (key, _) = pair?;
         // A reservoir: of the n keys seen, each is among the k kept with probability k/n.
         if (keys.len() as u64) < count {
@@ -44,7 +49,7 @@ fn from_all<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64Mcg) -> 
     Ok(keys)
 }
 
-/// From a larger one: at most one key from each of so many pages, drawn evenly over the file and read in its order.
+/// From a large sealed store: at most one key from each of so many pages, drawn evenly over the file and read in its order.
 fn from_some_pages<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64Mcg) -> Result<Vec<Vec<u8>>> {
     let pages = store.stats().pages;
     let start = |part: u64| (u128::from(pages) * u128::from(part) / u128::from(count)) as u64;
@@ -72,15 +77,28 @@ impl Sample {
     pub(super) fn draw<R: ReadAt>(store: &Sealed<R>, count: u64, seed: u64) -> Result<Self> {
         let count = count.min(MOST);
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let mut keys = if store.stats().pages <= count {
-            from_all(store, count, &mut random)?
+        let keys = if store.stats().pages <= count {
+            from_all(store.iter(), store.len(), count, &mut random)?
         } else {
             from_some_pages(store, count, &mut random)?
         };
+        Ok(Self::shuffled(keys, random, seed))
+    }
+
+    /// The same from a store that changes; reads all of it.
+    pub(super) fn draw_live(store: &Store, count: u64, seed: u64) -> Result<Self> {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let stats = store.stats();
+        let about = stats.items.saturating_add(stats.buffered);
+        let keys = from_all(store.iter(), about, count.min(MOST), &mut random)?;
+        Ok(Self::shuffled(keys, random, seed))
+    }
+
+    fn shuffled(mut keys: Vec<Vec<u8>>, mut random: Pcg64Mcg, seed: u64) -> Self {
         for place in (1..keys.len()).rev() {
             keys.swap(place, reduce(random.next_u64(), place as u64 + 1) as usize);
         }
-        Ok(Self { keys, seed })
+        Self { keys, seed }
     }
 
     pub(super) fn len(&self) -> u64 {

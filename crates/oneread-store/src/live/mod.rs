@@ -24,7 +24,6 @@ pub(crate) mod disk;
 mod iter;
 mod log;
 mod manifest;
-mod many;
 mod merge;
 mod open;
 mod options;
@@ -50,7 +49,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
 use crate::sealed::Verification;
-use crate::{Error, Options, Report};
+use crate::{Error, Options, Report, read};
 use log::Changes;
 use open::Access;
 use shared::{Shared, lock};
@@ -132,7 +131,8 @@ impl Batch {
 /// # Costs
 /// With a rate of 1%, as by default: about 1.01 page reads a hit, .01 a miss. About 1.5 bytes of memory a key of 16 bytes with a value of 100, and
 /// the [buffer](StoreOptions::buffer_bytes). A change is written to the log, and later with its page: what is changed together in one
-/// page is written once. No change waits for more than the work on one segment, or one checkpoint.
+/// page is written once. Beside its sync, no change waits for more than the work on one segment, or 5 ms while there is a checkpoint; only if so many come in meanwhile that the
+/// buffer is half as large again as it should be, they wait for its end.
 ///
 /// # Limits
 /// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes lie apart, take whole pages of 4096 bytes, and cost a second read. There are no range scans.
@@ -282,6 +282,7 @@ impl Store {
         work.totals = loaded.manifest.totals;
         work.tools.slots = loaded.manifest.slots;
         work.checkpoint = loaded.manifest.number;
+        *lock(&self.shared.progress) = work.progress();
         stamp.store(loaded.stamp, Relaxed);
         Ok(())
     }
@@ -302,7 +303,7 @@ impl Store {
         &self,
         keys: &[K],
     ) -> Vec<Result<Option<Vec<u8>>, Error>> {
-        many::each(keys, crate::read::file::IN_FLIGHT, |key| self.get(key.as_ref()))
+        read::many::each(keys, read::file::IN_FLIGHT, |key| self.get(key.as_ref()))
     }
 
     /// Gives a key a value; it replaces one that it has.

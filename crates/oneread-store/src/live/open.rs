@@ -459,7 +459,7 @@ fn load(
                         file.truncate(read.end).map_err(Error::io("cut the log"))?;
                     }
                     file.sync().map_err(Error::sync("the log"))?;
-                    Log::resume(file, &read, session)
+                    Log::resume(file, &read, session)?
                 }
                 None => {
                     // As the end of the log before names it; and emptied, so that nothing follows that was written under that name.
@@ -471,6 +471,7 @@ fn load(
                     log.with_session(session)
                 }
             };
+            let log = log.for_buffer(options.buffer_bytes);
             let tail = Tail::new(&log, None);
             (Some(Writer { log, last_sync: Instant::now() }), tail)
         }
@@ -483,6 +484,17 @@ fn load(
         slots: manifest.slots,
         next_id: manifest.next_id,
     };
+    let work = Work {
+        tools,
+        totals: manifest.totals,
+        checkpoint: manifest.number,
+        known_safe: manifest.safe,
+        retired: Vec::new(),
+        held: VecDeque::new(),
+        base: manifest.base,
+        summary,
+        spent: None,
+    };
     Ok(Shared {
         disk,
         paths,
@@ -491,19 +503,11 @@ fn load(
         seed: manifest.seed,
         digester: Portable::with_seed(manifest.seed),
         data,
+        segment_pages: manifest.segment_pages,
+        progress: Mutex::new(work.progress()),
         root: RwLock::new(Arc::new(root)),
         writer: Mutex::new(writer),
-        work: Mutex::new(Work {
-            tools,
-            totals: manifest.totals,
-            checkpoint: manifest.number,
-            known_safe: manifest.safe,
-            retired: Vec::new(),
-            held: VecDeque::new(),
-            base: manifest.base,
-            summary,
-            spent: None,
-        }),
+        work: Mutex::new(work),
         round: Mutex::new(Round::default()),
         turned: Condvar::new(),
         synced: Mutex::new(Synced { safe: tail.end, busy: false, tail }),

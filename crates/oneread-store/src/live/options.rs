@@ -80,8 +80,9 @@ impl StoreOptions {
         Self { seed: Some(seed), ..self }
     }
 
-    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by default. Twice as many may be in memory,
-    /// and twice as many in the log. The more, the fewer pages are written a change.
+    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by default, and a tenth of the store's pages at most, but 1 MiB at
+    /// least: so that logs stay small beside a small store. Twice as many may be in memory, and twice as many in the log; three times if changes come
+    /// in while a checkpoint takes long. The more, the fewer pages are written a change.
     #[must_use]
     pub fn buffer_bytes(self, bytes: usize) -> Self {
         Self { buffer_bytes: bytes, ..self }

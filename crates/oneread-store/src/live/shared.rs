@@ -18,7 +18,8 @@
 //! pulled home are in another version than its own.
 //!
 //! # Locks
-//! In this order: `writer`, `work`, then `root` or `round` or `synced`. The last three are held for moments only.
+//! In this order: `writer`, `work`, then `root` or `round` or `synced` or `progress`. The last four are held for moments only. Whoever waits for one
+//! of the first two holds no root: its versions would not be given back meanwhile, and the file would grow.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -144,6 +145,27 @@ pub(super) struct Work {
     pub(super) spent: Option<Arc<Numbered>>,
 }
 
+impl Work {
+    pub(super) fn progress(&self) -> Progress {
+        let slots = &self.tools.slots;
+        Progress {
+            totals: self.totals,
+            checkpoint: self.checkpoint,
+            used_slots: slots.used_count(),
+            slot_words: slots.words().len() as u64,
+        }
+    }
+}
+
+/// How far work has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    pub(super) totals: Totals,
+    pub(super) checkpoint: u64,
+    pub(super) used_slots: u64,
+    pub(super) slot_words: u64,
+}
+
 /// A version that was replaced, and slots that no later one uses.
 #[derive(Debug)]
 pub(super) struct Retired {
@@ -195,6 +217,9 @@ pub(super) struct Shared {
     pub(super) seed: u64,
     pub(super) digester: Portable,
     pub(super) data: Data,
+    pub(super) segment_pages: u32,
+    /// What whoever works has done, after each step: so that nobody waits to know.
+    pub(super) progress: Mutex<Progress>,
     pub(super) root: RwLock<Arc<Root>>,
     /// None if it is only read.
     pub(super) writer: Mutex<Option<Writer>>,

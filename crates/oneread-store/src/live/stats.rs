@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::shared::{Shared, lock};
+use super::shared::{Progress, Shared, lock};
 use crate::format::PAGE;
 use crate::sealed::Reads;
 
@@ -16,6 +16,8 @@ pub struct StoreStats {
     pub buffered: u64,
     /// About the memory that they take.
     pub buffered_bytes: u64,
+    /// How many bytes of changes are collected before they go to pages: what options say, or less while the store is small.
+    pub buffer_bytes: u64,
     /// Segments.
     pub segments: u64,
     /// Pages of all segments.
@@ -96,23 +98,23 @@ impl Shared {
             file.and_then(|file| file.len()).unwrap_or(0)
         };
         let ram = root.directory.byte_len();
-        let work = lock(&self.work);
-        let slots = &work.tools.slots;
-        let ram_bytes = ram + 8 * slots.words().len() as u64;
+        let Progress { totals, checkpoint, used_slots, slot_words } = *lock(&self.progress);
+        let ram_bytes = ram + 8 * slot_words;
         StoreStats {
-            items: work.totals.items,
+            items: totals.items,
             buffered,
             buffered_bytes,
+            buffer_bytes: self.buffer_bytes(),
             segments: root.directory.len(),
             pages,
-            key_bytes: work.totals.key_bytes,
-            value_bytes: work.totals.value_bytes,
+            key_bytes: totals.key_bytes,
+            value_bytes: totals.value_bytes,
             disk_bytes: files.iter().map(length).sum(),
-            used_bytes: slots.used_count() * PAGE as u64,
+            used_bytes: used_slots * PAGE as u64,
             ram_bytes,
-            ram_bytes_per_key: ram_bytes as f64 / work.totals.items.max(1) as f64,
+            ram_bytes_per_key: ram_bytes as f64 / totals.items.max(1) as f64,
             utilisation: used as f64 / (pages.max(1) as f64 * PAGE as f64),
-            checkpoints: work.checkpoint,
+            checkpoints: checkpoint,
             reads: self.counters.reads(),
         }
     }

@@ -60,6 +60,7 @@ impl Shared {
         let mut work = lock(&self.work);
         work.spent = None;
         let done = self.note(self.step_with(&mut work));
+        *lock(&self.progress) = work.progress();
         let mut round = lock(&self.round);
         let left = match done {
             Ok((next, left)) => {
@@ -208,7 +209,7 @@ impl Shared {
             }
             opened => opened.map_err(failed)?,
         };
-        Log::begin(file, self.store, number, session)
+        Ok(Log::begin(file, self.store, number, session)?.for_buffer(self.options.buffer_bytes))
     }
 
     /// Lets the buffer of the last round go when nobody else has it: that takes time, which those who read and write should not pay with.

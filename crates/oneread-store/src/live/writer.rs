@@ -5,16 +5,34 @@ use std::time::{Duration, Instant};
 use oneread::hash::Digester;
 
 use super::directory::word;
-use super::log::Changes;
+use super::log::{Changes, HEADER, Log};
 use super::manifest::Safe;
 use super::options::Sync;
-use super::shared::{Shared, Writer, lock};
+use super::shared::{Root, Shared, Writer, lock};
 use super::work::Left;
 use crate::Error;
+use crate::format::PAGE;
 
 /// By how much work on the second buffer is ahead of the filling of the first: so that a checkpoint at its end does not stop
 /// those who write.
 const AHEAD: f64 = 1.25;
+
+/// How long a change waits at most when work on the second buffer is behind: about what the work on a segment takes. A checkpoint takes
+/// longer; meanwhile changes come in slowly rather than not at all.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Steps that a change takes at most where those who write do the work. One is enough on average, but for a store with more segments than the
+/// buffer has changes.
+const STEPS: usize = 2;
+
+/// A buffer that is this many times too full takes no change until the second one is on pages. Two hundred changes a second come in while
+/// all wait, so that a checkpoint would have to take many seconds.
+const MOST_FILLED: f64 = 1.5;
+
+/// The least size of a buffer, and the part of the store's pages that it has otherwise, unless options ask for less: so that two logs, each
+/// about as large as a buffer, stay small beside a small store.
+const LEAST_BUFFER: u64 = 1 << 20;
+const BUFFER_PART: u64 = 10;
 
 impl Shared {
     /// Makes changes, all or none.
@@ -26,7 +44,7 @@ impl Shared {
         let writer = guard.as_mut().ok_or(Error::ReadOnly)?;
         self.check()?;
         // What may fail comes first, so that a change is either in the log and the buffer, or an error.
-        self.make_room(writer)?;
+        self.make_room(writer, changes)?;
         let safe = lock(&self.synced).safe;
         let known = if safe.log == writer.log.number { safe.end } else { 0 };
         writer.log.append(changes, known)?;
@@ -50,11 +68,28 @@ impl Shared {
         if due { self.sync_to(end) } else { Ok(()) }
     }
 
-    /// Sees to it that the buffer has room, by waiting for, or doing, as much work as the filling of the buffer asks for.
-    fn make_room(&self, writer: &mut Writer) -> Result<(), Error> {
+    /// The bytes of a full buffer, or of a full log.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        let part = lock(&self.progress).used_slots.saturating_mul(PAGE as u64) / BUFFER_PART;
+        (self.options.buffer_bytes as u64).min(part.max(LEAST_BUFFER)).max(1)
+    }
+
+    /// How full the first buffer is, or its log: keys that change again and again fill the log alone.
+    fn filled(&self, root: &Root, log: &Log) -> f64 {
+        let bytes = (root.active.read().bytes() as u64).max(log.end.saturating_sub(HEADER as u64));
+        bytes as f64 / self.buffer_bytes() as f64
+    }
+
+    /// Sees to it that the buffer has room, by waiting for, or doing, as much work as the filling of the buffer asks for: that on one segment at most for each
+    /// change, or for each segment's worth of a large one.
+    fn make_room(&self, writer: &mut Writer, changes: &Changes) -> Result<(), Error> {
+        let mut left = changes.len().max(changes.byte_len() / (PAGE * self.segment_pages as usize));
+        if !self.options.background {
+            left *= STEPS;
+        }
         loop {
             let root = self.root();
-            let filled = root.active.read().bytes() as f64 / self.options.buffer_bytes.max(1) as f64;
+            let filled = self.filled(&root, &writer.log);
             let frozen = root.frozen.is_some();
             // While it is held, slots are.
             drop(root);
@@ -66,17 +101,15 @@ impl Shared {
                 self.note(self.freeze(&mut writer.log, session))?;
                 continue;
             }
+            let mut round = lock(&self.round);
+            if filled * AHEAD <= part(round.next) || (left == 0 && filled < MOST_FILLED) {
+                return Ok(());
+            }
+            left = left.saturating_sub(1);
             if !self.options.background {
-                let next = lock(&self.round).next;
-                if filled * AHEAD <= part(next) {
-                    return Ok(());
-                }
+                drop(round);
                 self.step()?;
                 continue;
-            }
-            let mut round = lock(&self.round);
-            if filled * AHEAD <= part(round.next) {
-                return Ok(());
             }
             if let Some(error) = round.error.take() {
                 return Err(error);
@@ -84,7 +117,7 @@ impl Shared {
             self.check()?;
             // It may have ended since the root was looked at.
             if self.root().frozen.is_some() {
-                drop(self.turned.wait_timeout(round, Duration::from_millis(100)));
+                drop(self.turned.wait_timeout(round, PAUSE));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Where the bytes of a store come from: one small trait.
 
 pub(crate) mod file;
+pub(crate) mod many;
 mod map;
 mod memory;
 

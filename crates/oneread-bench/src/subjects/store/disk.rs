@@ -95,6 +95,18 @@ pub(super) fn bytes_read() -> Option<u64> {
     counts.lines().find_map(|line| line.strip_prefix("read_bytes:"))?.trim().parse().ok()
 }
 
+/// The bytes that the device of a folder has written so far, for everybody; none where the system does not tell.
+pub(super) fn device_bytes_written(folder: &Path) -> Option<u64> {
+    /// What the system counts in, whatever the device's own sectors are.
+    const SECTOR: u64 = 512;
+    /// In `Documentation/block/stat.rst`: the seventh field is "write sectors".
+    const WRITTEN: usize = 6;
+    let device = fs::metadata(folder).ok()?.dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let counts = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?;
+    Some(SECTOR * counts.split_whitespace().nth(WRITTEN)?.parse::<u64>().ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,10 +5,12 @@ mod churn;
 mod crash;
 mod damage;
 mod disk;
+mod golden;
 mod hostile;
 mod kill;
 mod model;
 mod threads;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -7,7 +7,7 @@ use std::thread;
 const STEP: usize = 8;
 
 /// What a function makes of each key, in their order, by so many threads.
-pub(super) fn each<K: Sync, T: Send>(keys: &[K], threads: usize, get: impl Fn(&K) -> T + Sync) -> Vec<T> {
+pub(crate) fn each<K: Sync, T: Send>(keys: &[K], threads: usize, get: impl Fn(&K) -> T + Sync) -> Vec<T> {
     let threads = threads.min(keys.len().div_ceil(STEP));
     if threads <= 1 {
         return keys.iter().map(get).collect();

@@ -1,0 +1,195 @@
+//! The live store beside other stores that a program can change: growth, churn, durable batches, and what they cost.
+//!
+//! Every store grows from nothing to five million pairs of 16-byte keys and 100-byte values, in the same run; then come as many changes: updates, deletions and
+//! new keys.
+//!
+//! | workload | what is timed |
+//! | --- | --- |
+//! | grow | processor time of the thread that puts, one pair at a time, without syncs |
+//! | churn | the same for changes in batches of 64: a third each are updates, deletions, new keys |
+//! | durable, batches of N | time of a batch of scattered updates, each safe before the next |
+//! | hit, miss after churn | processor time a lookup, with all files cached |
+//!
+//! B-trees take long for transactions of one put: an hour for five million. They get 200,000 of their pairs so, in twenty parts that are spread evenly over their growth, and the others
+//! in a batch after each part; and they get a million changes at most. redb has a durable commit after 500 puts, or 512 batches, so that it can use pages again. It is in no put's
+//! time, but *slowest tidying* tells it.
+//!
+//! # Facts
+//! - *put at 50%, ms* to *slowest put, ms*: processor time of the thread that puts. What a store's own threads do is not in it: ours, fjall's. *slowest by the clock* has
+//!   all waits: for these threads, for the disk, and for other programs.
+//! - *disk over raw*: blocks that all files take, over the bytes of keys and values at that time. Holes are counted as far as they have
+//!   blocks.
+//! - *written over changed*: bytes that this process gave the system to write (`wchar` of `/proc/self/io`), over those of the keys and values that changed. *settled* is
+//!   when what was owed to tables has been written; log-structured stores merge these later, which is not counted. *device wrote* is the same by the counters of the device: whole blocks, the
+//!   file system's own, and what other programs wrote meanwhile. (`write_bytes` of the process is of no use: a system with large pages in its cache counts them whole.)
+//! - *reads a hit*, *reads a miss*: page reads of our store after churn, counted by itself.
+//! - *RAM bytes a key*: what must be kept in memory beside caches and buffers of changes.
+//! - *opened after a crash, s*: our store, nothing cached, with a log that is as full as it gets.
+
+mod phases;
+mod stores;
+
+use std::fs;
+use std::ops::Range;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use oneread_store::{Store, StoreOptions, Sync};
+use tempfile::TempDir;
+
+use super::super::Subject;
+use super::disk;
+use crate::measure::{Bench, Contestant, Sample};
+use crate::workload::random_words;
+use phases::{Facts, PAIR, Run, foreign, key, value};
+
+pub(crate) struct LiveStore;
+
+/// What we ask of ourselves, of which none depends on the machine. Our growth is no steadier than its seed, which is always the same.
+const READS_A_HIT: f64 = 1.02;
+const READS_A_MISS: f64 = 0.012;
+const RAM_BYTES_A_KEY: f64 = 1.8;
+const DISK_OVER_RAW: f64 = 1.6;
+
+/// The batches of updates, and how many there are of each: enough to fill our buffer three times, but for single ones, which wait for the disk each.
+const DURABLE: [(&str, usize, usize); 3] = [
+    ("durable, batches of 1", 1, 1500),
+    ("durable, batches of 64", 64, 4000),
+    ("durable, batches of 1024", 1024, 250),
+];
+
+/// What a store did.
+struct Done {
+    run: Run,
+    grow: (Sample, Facts),
+    churn: (Sample, Facts),
+    durable: Vec<(Sample, Facts)>,
+}
+
+impl Done {
+    fn new(mut run: Run, count: u64, bench: &Bench) -> Result<Self> {
+        let grow = run.grow(bench, count)?;
+        let mut churn = run.churn(bench, count)?;
+        if run.store.name() == OURS {
+            let Run { store, folder, gone, next } = run;
+            drop(store);
+            churn.1.extend(ours_alone(&folder, gone..next, bench)?);
+            let mut store = stores::reopen_ours(folder.path())?;
+            // What its log has is none of what comes next.
+            store.settle()?;
+            run = Run { store, folder, gone, next };
+            for (what, value, most) in [
+                ("disk over raw, grown", fact(&grow.1, "disk over raw"), DISK_OVER_RAW),
+                ("disk over raw, churned", fact(&churn.1, "disk over raw"), DISK_OVER_RAW),
+                ("RAM bytes a key", fact(&churn.1, "RAM bytes a key"), RAM_BYTES_A_KEY),
+                ("reads a hit", fact(&churn.1, "reads a hit"), READS_A_HIT),
+                ("reads a miss", fact(&churn.1, "reads a miss"), READS_A_MISS),
+            ] {
+                bench.tell(&format!("{what}: {value:.4}, at most {most}"));
+                assert!(value <= most, "{what}: {value}, expected at most {most}");
+            }
+        }
+        let less = if bench.effort().quick { 10 } else { 1 };
+        let durable = DURABLE.iter().map(|&(_, size, batches)| run.durable(bench, size, batches / less));
+        let durable = durable.collect::<Result<_>>()?;
+        Ok(Self { run, grow, churn, durable })
+    }
+}
+
+/// Our own name in a table.
+const OURS: &str = "oneread";
+
+fn fact(facts: &Facts, name: &str) -> f64 {
+    facts.iter().find(|(fact, _)| *fact == name).map_or(f64::NAN, |&(_, value)| value)
+}
+
+/// Reads of lookups after churn, and the time to open the store when its log is full.
+fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Facts> {
+    bench.tell("oneread: counts reads");
+    let path = folder.path().join("a.store");
+    // Without a thread of its own nothing is under way when its files are copied.
+    let store = Store::open(&path, StoreOptions::new().sync(Sync::None).background(false))?;
+    let any = |chance: u64| alive.start + chance % (alive.end - alive.start);
+    let before = store.stats().reads;
+    for chance in random_words(1_000_000.min(alive.end - alive.start) as usize, 15) {
+        assert!(store.contains(&key(any(chance)))?);
+        assert!(!store.contains(&foreign(chance))?);
+    }
+    let after = store.stats().reads;
+    let hit = (after.hit_pages - before.hit_pages) as f64 / (after.hits - before.hits) as f64;
+    let miss = (after.miss_pages - before.miss_pages) as f64 / (after.misses - before.misses) as f64;
+
+    bench.tell("oneread: opens after a crash with a full log");
+    // The second buffer is on its pages when the first is four fifths full: a little before, most is in the log.
+    let mut stats = store.stats();
+    while (stats.buffered_bytes as f64) < 1.7 * stats.buffer_bytes as f64 {
+        for chance in random_words(200, stats.buffered_bytes) {
+            store.put(&key(any(chance)), &value(chance))?;
+        }
+        stats = store.stats();
+    }
+    store.flush()?;
+    let copy = TempDir::new_in(folder.path())?;
+    for suffix in ["", ".manifest", ".log0", ".log1"] {
+        let name = format!("a.store{suffix}");
+        fs::copy(path.with_file_name(&name), copy.path().join(&name)).context("cannot copy the store")?;
+    }
+    disk::forget(copy.path())?;
+    let start = Instant::now();
+    let crashed = Store::open(copy.path().join("a.store"), StoreOptions::new())?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(vec![
+        ("reads a hit", hit),
+        ("reads a miss", miss),
+        ("opened after a crash, s", seconds),
+        ("changes in its log", crashed.stats().buffered as f64),
+    ])
+}
+
+impl Subject for LiveStore {
+    fn name(&self) -> &'static str {
+        "store-live"
+    }
+
+    fn about(&self) -> &'static str {
+        "the live store beside embedded stores: growth, churn, durable batches, disk and memory (also `store --live`)"
+    }
+
+    fn run(&self, bench: &mut Bench) -> Result<()> {
+        let count: u64 = if bench.effort().quick { 300_000 } else { 5_000_000 };
+        let parent = super::folder(count * PAIR)?;
+        let mut all = Vec::new();
+        for number in 0.. {
+            let folder = TempDir::new_in(parent.path())?;
+            let Some(store) = stores::open(number, folder.path(), count * PAIR)? else { break };
+            all.push(Done::new(Run { store, folder, gone: 0, next: 0 }, count, bench)?);
+        }
+        bench.tell("all: lookups");
+        let mut show = |workload: &str, of: &dyn Fn(&Done) -> (Sample, Facts)| {
+            let contestants = all.iter().map(|done| {
+                let (sample, facts) = of(done);
+                Contestant::new(done.run.store.name(), move || sample).with_facts(facts)
+            });
+            let contestants = contestants.collect();
+            bench.contest(workload, "redb", contestants);
+        };
+        show("grow by puts, once each", &|done| done.grow.clone());
+        show("churn, batches of 64, once each", &|done| done.churn.clone());
+        for (at, (workload, ..)) in DURABLE.iter().enumerate() {
+            show(workload, &|done| done.durable[at].clone());
+        }
+        let lookups = if bench.effort().quick { 20_000 } else { 100_000 };
+        for (workload, hits) in [("hit after churn", true), ("miss after churn", false)] {
+            let contestants = all.iter().map(|done| {
+                let mut seed = 12;
+                Contestant::new(done.run.store.name(), move || {
+                    seed += 1;
+                    done.run.look_up(lookups, hits, seed)
+                })
+            });
+            let contestants = contestants.collect();
+            bench.contest(workload, "redb", contestants);
+        }
+        Ok(())
+    }
+}
