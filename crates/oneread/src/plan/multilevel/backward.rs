@@ -8,6 +8,7 @@
 //! is [smooth](super::smooth).
 //!
 //! # What is left out
+//! Numbers that reach a level too seldom to count: `g` is taken to be the same beyond them.
 //! At the low end of a row 1e-13 of it: fewer items never raise the odds, so that no larger a share of these is lost. At the high end
 //! so little that, if it were all crises, it would be 1e-10 of the result.
 
@@ -66,38 +67,73 @@ pub(in crate::plan) fn ln_odds(layout: &MultilevelLayout, items: u64, lost: Lost
 fn within(layout: &MultilevelLayout, items: u64, lost: Lost, cut: Cut) -> Option<f64> {
     let levels: Vec<Level> = Level::of(layout).collect();
     let (last, before) = levels.split_last()?;
-    // What may reach each level. More items given are never fewer passed on, so that the ends follow from the ends.
     let mut steps = Vec::new();
-    let (mut low, mut high) = (items, items);
+    let mut reach = Reach::certain(items);
     for &level in before {
-        let step = Step::new(level, low, high, cut);
-        (low, high) = (step.row(low)?.first, step.row(high)?.last());
+        let step = Step::new(level, reach, cut);
+        reach = step.passed_on()?;
         steps.push(step);
     }
-    let mut odds = before_last(*last, low, high, lost, cut)?;
+    let mut odds = before_last(*last, reach, lost, cut)?;
     for step in steps.iter().rev() {
         odds = step.before(|passed_on| odds.at(passed_on))?;
     }
     Some(odds.at(items))
 }
 
+/// Parts of what may be left out, as a logarithm.
+const PARTS: usize = 3;
+
+/// The numbers that may reach a level. Part j of the low ones is such that fewer have a probability of at most e^(j/parts·[`Cut::ln_low`])
+/// or little more, and so for the high ones.
+#[derive(Clone, Copy)]
+struct Reach {
+    low: [u64; PARTS + 1],
+    high: [u64; PARTS + 1],
+}
+
+impl Reach {
+    const fn certain(items: u64) -> Self {
+        Self { low: [items; PARTS + 1], high: [items; PARTS + 1] }
+    }
+
+    const fn lowest(self) -> u64 {
+        self.low[PARTS]
+    }
+
+    const fn highest(self) -> u64 {
+        self.high[PARTS]
+    }
+
+    /// How much a number and ln g of it may count in odds that are not too small for this cut: at most 1.
+    fn weight(self, cut: Cut, number: u64, ln_odds: f64) -> f64 {
+        let fewer = self.low.iter().filter(|low| number < **low).count();
+        let more = self.high.iter().filter(|high| number > **high).count();
+        let parts = |parts: usize| parts as f64 / PARTS as f64;
+        let ln_reaches = cut.ln_low * parts(fewer.saturating_sub(1)) + cut.ln_high * parts(more.saturating_sub(1));
+        exp((ln_reaches + ln_odds - (cut.ln_high - LN_LITTLE)).min(0.0))
+    }
+}
+
 /// ln g before the last level.
-fn before_last(level: Level, low: u64, high: u64, lost: Lost, cut: Cut) -> Option<Smooth> {
+fn before_last(level: Level, reach: Reach, lost: Lost, cut: Cut) -> Option<Smooth> {
     /// A few milliseconds.
     const MOST_TERMS: u64 = 5_000_000;
+    let (low, high) = (reach.lowest(), reach.highest());
+    let weight = |items, ln_odds| reach.weight(cut, items, ln_odds);
     match lost {
         Lost::Number => {
             // Of no more than a few times the slots it is no polynomial.
             let rough = LEAST_ITEMS.max(4 * u64::from(level.slots));
-            Smooth::new(low, rough, high, |items| Some(expected::ln_passed_on(level, items)))
+            Smooth::new(low, rough, high, |items| Some(expected::ln_passed_on(level, items)), weight)
         }
         Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MOST_TERMS => {
             let ln_any = buckets::ln_any(level, high, Wanted::all(cut).ln_negligible());
-            Smooth::new(low, high + 1, high, |items| ln_any.get(items as usize).copied())
+            Smooth::new(low, high + 1, high, |items| ln_any.get(items as usize).copied(), weight)
         }
         Lost::Any => {
             let ln_any = |passed_on| if passed_on == 0 { f64::NEG_INFINITY } else { 0.0 };
-            Step::new(level, low, high, cut).before(ln_any)
+            Step::new(level, reach, cut).before(ln_any)
         }
     }
 }
@@ -105,8 +141,7 @@ fn before_last(level: Level, low: u64, high: u64, lost: Lost, cut: Cut) -> Optio
 /// A level, and the numbers that may reach it.
 struct Step {
     level: Level,
-    low: u64,
-    high: u64,
+    reach: Reach,
     cut: Cut,
     /// The rows of few items, or of all if they are sums of few terms.
     sums: Vec<Row<f64>>,
@@ -120,26 +155,69 @@ struct Trimmed {
 }
 
 impl Trimmed {
-    fn last(&self) -> u64 {
-        self.first + (self.ln_weights.len() as u64 - 1) * self.stride
+    fn number(&self, index: usize) -> u64 {
+        self.first + index as u64 * self.stride
+    }
+
+    /// The number below which the row has no more than this.
+    fn low(&self, ln_share: f64) -> u64 {
+        let mut left = exp(ln_share);
+        let index = self.ln_weights.iter().position(|ln_weight| {
+            left -= exp(*ln_weight);
+            left < 0.0
+        });
+        self.number(index.unwrap_or(self.ln_weights.len() - 1))
+    }
+
+    /// The number above which the row has no more than this.
+    fn high(&self, ln_share: f64) -> u64 {
+        let mut left = exp(ln_share);
+        let index = self.ln_weights.iter().rposition(|ln_weight| {
+            left -= exp(*ln_weight);
+            left < 0.0
+        });
+        self.number(index.unwrap_or(0))
     }
 }
 
 impl Step {
-    fn new(level: Level, low: u64, high: u64, cut: Cut) -> Self {
+    fn new(level: Level, reach: Reach, cut: Cut) -> Self {
+        let high = reach.highest();
         let last = if sums_suit(level, high, cut) { high } else { high.min(LEAST_ITEMS - 1) };
-        Self { level, low, high, cut, sums: rows::of_few(level, low, last, Wanted::all(cut)) }
+        Self { level, reach, cut, sums: rows::of_few(level, reach.lowest(), last, Wanted::all(cut)) }
+    }
+
+    /// The numbers that may be passed on.
+    ///
+    /// For so many to be passed on, k parts of the rarity may be in the number given, and the others in what becomes of it. More items
+    /// given are never fewer passed on, so that a number given between part k and the next is no worse than the next.
+    fn passed_on(&self) -> Option<Reach> {
+        let mut passed_on = Reach { low: [u64::MAX; PARTS + 1], high: [0; PARTS + 1] };
+        let part = |ln_all: f64, parts: usize| ln_all * parts as f64 / PARTS as f64;
+        for given in 0..PARTS {
+            let low = self.row(self.reach.low[given + 1])?;
+            let high = self.row(self.reach.high[given + 1])?;
+            for parts in given..=PARTS {
+                let others = parts - given;
+                let ends = (&mut passed_on.low[parts], &mut passed_on.high[parts]);
+                *ends.0 = (*ends.0).min(low.low(part(self.cut.ln_low, others)));
+                *ends.1 = (*ends.1).max(high.high(part(self.cut.ln_high, others)));
+            }
+        }
+        Some(passed_on)
     }
 
     /// ln g before the level, from that after it; if all rows come out right.
     fn before(&self, after: impl Fn(u64) -> f64) -> Option<Smooth> {
-        Smooth::new(self.low, self.sums.len() as u64, self.high, |items| {
+        let value = |items| {
             let row = self.row(items)?;
             let numbers = (row.first..).step_by(row.stride as usize);
-            let ln_terms: Vec<f64> =
-                row.ln_weights.iter().zip(numbers).map(|(ln_weight, number)| ln_weight + after(number)).collect();
+            let terms = row.ln_weights.iter().zip(numbers);
+            let ln_terms: Vec<f64> = terms.map(|(ln_weight, number)| ln_weight + after(number)).collect();
             Some(ln_sum_of(&ln_terms))
-        })
+        };
+        let weight = |items, ln_odds| self.reach.weight(self.cut, items, ln_odds);
+        Smooth::new(self.reach.lowest(), self.sums.len() as u64, self.reach.highest(), value, weight)
     }
 
     /// The row of so many items; if its weights come out right.

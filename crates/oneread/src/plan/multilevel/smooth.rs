@@ -13,6 +13,7 @@ use super::super::float::{cos, exp, ln};
 /// The function from a first number on.
 pub(super) struct Smooth {
     first: u64,
+    last: u64,
     /// Its values at the first numbers, one by one.
     few: Vec<f64>,
     /// And after them, ascending.
@@ -21,11 +22,14 @@ pub(super) struct Smooth {
 
 impl Smooth {
     /// From `low` to `high`, of which those below `rough` are computed one by one; if all values can be computed.
+    ///
+    /// A number and its value may count less than others: `weight` is at most 1.
     pub(super) fn new(
         low: u64,
         rough: u64,
         high: u64,
         value: impl Fn(u64) -> Option<f64>,
+        weight: impl Fn(u64, f64) -> f64,
     ) -> Option<Self> {
         let few = (low..rough.min(high + 1)).map(&value).collect::<Option<Vec<f64>>>()?;
         let mut pieces = Vec::new();
@@ -36,7 +40,7 @@ impl Smooth {
             if first > last {
                 continue;
             }
-            match Piece::new(first, last, &mut values)? {
+            match Piece::new(first, last, &mut values, &weight)? {
                 Some(piece) => pieces.push(piece),
                 None => {
                     let middle = first + (last - first) / 2;
@@ -44,18 +48,19 @@ impl Smooth {
                 }
             }
         }
-        Some(Self { first: low, few, pieces })
+        Some(Self { first: low, last: high, few, pieces })
     }
 
-    /// The value at a number, or close outside of them.
+    /// The value at a number; before the first and after the last, the value there.
     pub(super) fn at(&self, number: u64) -> f64 {
+        let number = number.min(self.last);
         let index = number.saturating_sub(self.first) as usize;
         if let Some(value) = self.few.get(index) {
             return *value;
         }
-        let piece = self.pieces.iter().find(|piece| number <= piece.last).or(self.pieces.last());
-        let last_of_few = self.few.last().copied().unwrap_or(f64::NEG_INFINITY);
-        piece.map_or(last_of_few, |piece| piece.at(number))
+        let number = number.max(self.first);
+        let piece = self.pieces.iter().find(|piece| number <= piece.last);
+        piece.map_or(f64::NEG_INFINITY, |piece| piece.at(number))
     }
 }
 
@@ -97,11 +102,18 @@ impl<F: Fn(u64) -> Option<f64>> Values<F> {
 
 impl Piece {
     /// From the first number to the last, if one polynomial does; nothing if there are no values.
-    fn new<F: Fn(u64) -> Option<f64>>(first: u64, last: u64, values: &mut Values<F>) -> Option<Option<Self>> {
+    fn new<F: Fn(u64) -> Option<f64>>(
+        first: u64,
+        last: u64,
+        values: &mut Values<F>,
+        weight: &impl Fn(u64, f64) -> f64,
+    ) -> Option<Option<Self>> {
         /// Numbers of points; each has those before it among its own.
         const COUNTS: [u64; 3] = [5, 9, 17];
         /// What a polynomial may be off at the points of the next, which is off by far less.
         const MOST_DOUBT: f64 = 2e-6;
+        /// The same of what hardly counts.
+        const LEAST_WEIGHT: f64 = 1e-5;
         if last - first < COUNTS[1] {
             // All of them.
             return Some(Some(Self::through(&values.at(first..=last)?)));
@@ -113,10 +125,12 @@ impl Piece {
                 break;
             }
             let values = values.at(numbers)?;
-            let doubt = |piece: &Self| {
-                values.iter().map(|&(number, value)| (piece.at(number) - value).abs()).fold(0.0, f64::max)
+            let is_close = |piece: &Self| {
+                values.iter().all(|&(number, value)| {
+                    (piece.at(number) - value).abs() * weight(number, value).max(LEAST_WEIGHT) < MOST_DOUBT
+                })
             };
-            let is_close = piece.as_ref().is_some_and(|piece| doubt(piece) < MOST_DOUBT);
+            let is_close = piece.as_ref().is_some_and(is_close);
             let next = Self::through(&values);
             if is_close {
                 return Some(Some(next));
@@ -186,13 +200,13 @@ mod tests {
             let smooth = Smooth::new(low, rough, high, |a| {
                 asked.set(asked.get() + 1);
                 Some(function(a))
-            });
+            }, |_, _| 1.0);
             let smooth = smooth.expect("all values");
             for a in (low..=high).step_by(7) {
                 assert!((smooth.at(a) - function(a)).abs() < 1e-9, "{a}: {} {}", smooth.at(a), function(a));
             }
             assert!(asked.get() <= 100 || high - low < 100, "asked {}", asked.get());
         }
-        assert!(Smooth::new(100, 40, 1000, |a| (a < 500).then_some(0.0)).is_none());
+        assert!(Smooth::new(100, 40, 1000, |a| (a < 500).then_some(0.0), |_, _| 1.0).is_none());
     }
 }

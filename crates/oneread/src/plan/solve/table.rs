@@ -292,9 +292,16 @@ impl<'a> Search<'a> {
         const ROUNDS: u32 = 25;
         const LAST_ROUNDS: u32 = 3;
         let (all, few) = (self.items, self.few());
-        let first = 2.0 * all as f64 / f64::from(self.targets.slots);
+        let slots = f64::from(self.targets.slots);
         let levels = 0..self.targets.levels;
-        let mut sizes: Vec<f64> = levels.map(|level| first * exp(-0.9 * f64::from(level))).collect();
+        let mut sizes: Vec<f64> = levels.map(|level| exp(-0.9 * f64::from(level))).collect();
+        // The more slots, the fuller they are: about as in tables solved before. Only time depends on it.
+        let first = if self.targets.slots == 1 {
+            2.0 * all as f64
+        } else {
+            (1.0 + 5.0 / (slots * slots)) * all as f64 / slots / sizes.iter().sum::<f64>()
+        };
+        sizes.iter_mut().for_each(|size| *size *= first);
         if all <= few {
             let precision = if self.targets.slots == 1 { 1e-4 } else { 1e-3 };
             sizes = self.divide(sizes, ROUNDS, precision)?;
@@ -321,7 +328,7 @@ impl<'a> Search<'a> {
 
     /// The best division among the levels, in about as many buckets as it takes.
     fn divide(&self, mut sizes: Vec<f64>, rounds: u32, precision: f64) -> Option<Vec<f64>> {
-        sizes = self.scaled(&sizes, precision)?;
+        sizes = self.scaled(&sizes, precision, None)?;
         let mut best = sizes.clone();
         let total = |sizes: &[f64]| -> f64 { whole(sizes).iter().sum::<u64>() as f64 };
         for _ in 0..rounds {
@@ -343,7 +350,7 @@ impl<'a> Search<'a> {
                 // Halfway, by the mean of logarithms: the measure changes with the sizes.
                 *size = sqrt(*size * (all * fall / sum).max(0.5));
             }
-            sizes = self.scaled(&sizes, precision)?;
+            sizes = self.scaled(&sizes, precision, Some(sum))?;
             if total(&sizes) < total(&best) {
                 let settled = total(&sizes) > total(&best) * (1.0 - precision);
                 best.clone_from(&sizes);
@@ -356,7 +363,9 @@ impl<'a> Search<'a> {
     }
 
     /// The sizes, all multiplied by the least number with which they do, to some precision.
-    fn scaled(&self, sizes: &[f64], precision: f64) -> Option<Vec<f64>> {
+    ///
+    /// The logarithm of the odds falls by about `fall` with that of all sizes, if this is known.
+    fn scaled(&self, sizes: &[f64], precision: f64, fall: Option<f64>) -> Option<Vec<f64>> {
         const MOST_STEPS: u32 = 60;
         let ln_target = ln(self.targets.odds.value());
         let times = |ln_factor: f64| -> Vec<f64> { sizes.iter().map(|size| size * exp(ln_factor)).collect() };
@@ -372,7 +381,9 @@ impl<'a> Search<'a> {
         let (mut low, mut high) = (0.0, 0.0);
         let here = over(0.0);
         let (mut at_low, mut at_high) = (here, here);
-        let mut step = 0.05;
+        const FIRST_STEP: f64 = 0.05;
+        // A little further than where it should cross.
+        let mut step = fall.map_or(FIRST_STEP, |fall| (here.abs() / fall + 0.4 * precision).min(FIRST_STEP));
         while at_high > 0.0 {
             (low, at_low) = (high, at_high);
             high += step;
