@@ -31,9 +31,6 @@ pub(in crate::plan) enum Lost {
     Number,
 }
 
-/// How far ln odds may be off what a plan says.
-pub(in crate::plan) const ERROR: f64 = 1e-8;
-
 /// What a row leaves out at its low end.
 const LOW: f64 = 1e-13;
 
@@ -46,10 +43,15 @@ const LN_LAST_HIGH: f64 = -400.0;
 /// Fewer items than this have no integrals here. Those of a plan need more, since it keeps rows down to 1e-40.
 const LEAST_ITEMS: u64 = 40;
 
-/// The logarithm of the odds, to an [`ERROR`]; none if they are too small, or rows do not come out right.
+/// The logarithm of the odds, to 1e-8; none if they are too small, or rows do not come out right.
 ///
 /// The nearer the guess the less it takes.
-pub(in crate::plan) fn ln_odds(layout: &MultilevelLayout, items: u64, lost: Lost, ln_guess: f64) -> Option<f64> {
+pub(in crate::plan) fn ln_odds(
+    layout: &MultilevelLayout,
+    items: u64,
+    lost: Lost,
+    ln_guess: f64,
+) -> Option<f64> {
     if !(1..=MultilevelPlan::MOST_ITEMS).contains(&items) {
         return None;
     }
@@ -110,7 +112,8 @@ impl Reach {
         let fewer = self.low.iter().filter(|low| number < **low).count();
         let more = self.high.iter().filter(|high| number > **high).count();
         let parts = |parts: usize| parts as f64 / PARTS as f64;
-        let ln_reaches = cut.ln_low * parts(fewer.saturating_sub(1)) + cut.ln_high * parts(more.saturating_sub(1));
+        let ln_reaches =
+            cut.ln_low * parts(fewer.saturating_sub(1)) + cut.ln_high * parts(more.saturating_sub(1));
         exp((ln_reaches + ln_odds - (cut.ln_high - LN_LITTLE)).min(0.0))
     }
 }
@@ -278,4 +281,45 @@ fn ln_sum_of(ln_terms: &[f64]) -> f64 {
         return largest;
     }
     largest + ln(ln_terms.iter().map(|ln_term| exp(ln_term - largest)).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From the first level on and from the last back the odds are the same: small levels and large ones, full ones and
+    /// such as hardly any item reaches, whatever was guessed.
+    #[test]
+    fn the_odds_are_those_of_the_plan() {
+        for (items, levels, slots) in [
+            (10_000, &[2_069, 841, 342, 139][..], 4),
+            (10_000, &[6_383, 2_996, 1_374, 633], 2),
+            (100_000, &[20_690, 8_410, 3_420, 1_390], 4),
+            (100_000, &[6_000, 1_000, 100], 16),
+            (1_000, &[600, 300, 200, 100], 2),
+            (500, &[160, 60, 30], 3),
+            (100_000, &[279_068, 154_207, 80_000, 43_668, 21_800], 1),
+            (90, &[40, 20], 2),
+            (50, &[20], 3),
+        ] {
+            let layout = MultilevelLayout::new(levels).and_then(|layout| layout.with_slots(slots));
+            let layout = layout.expect("a small table");
+            let plan = MultilevelPlan::new(&layout, items).expect("some items");
+            for ln_guess in [0.0, plan.ln_crisis_probability(), -100.0] {
+                let any = ln_odds(&layout, items, Lost::Any, ln_guess).expect("odds above 1e-100");
+                let number = ln_odds(&layout, items, Lost::Number, ln_guess).expect("odds above 1e-100");
+                let off = [any - plan.ln_crisis_probability(), number - ln(plan.expected_stash())];
+                assert!(off.iter().all(|off| off.abs() < 1e-8), "{items} in {levels:?} of {slots}: {off:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn odds_that_no_sum_holds_are_left_to_the_plan() {
+        let layout = MultilevelLayout::new([1_000_000, 1_000_000]).and_then(|layout| layout.with_slots(60));
+        assert_eq!(ln_odds(&layout.expect("two levels"), 1000, Lost::Any, -20.0), None);
+        let layout = MultilevelLayout::new([10]).expect("a level");
+        assert_eq!(ln_odds(&layout, 0, Lost::Any, -20.0), None);
+        assert_eq!(ln_odds(&layout, MultilevelPlan::MOST_ITEMS + 1, Lost::Any, -20.0), None);
+    }
 }

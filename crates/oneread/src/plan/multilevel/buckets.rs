@@ -133,9 +133,11 @@ pub(super) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted) -> Vec<Ro
 impl<W: Weight> Row<W> {
     /// Without what is negligible at both ends beside the largest.
     fn trimmed(&mut self, negligible: W) {
-        let top = self.weights.iter().copied().fold(W::from_ln(f64::NEG_INFINITY), |top, weight| {
-            if weight > top { weight } else { top }
-        });
+        let top = self
+            .weights
+            .iter()
+            .copied()
+            .fold(W::from_ln(f64::NEG_INFINITY), |top, weight| if weight > top { weight } else { top });
         let least = top * negligible;
         let counts = |weight: &W| *weight > least && !weight.underflows();
         let end = self.weights.iter().rposition(counts).map_or(0, |last| last + 1);

@@ -149,8 +149,11 @@ impl Piece {
             let others = ln_numbers.iter().enumerate().filter(|(j, _)| *j != i);
             1.0 / others.map(|(_, other)| (ln_numbers[i] - other) * unit).product::<f64>()
         };
-        let nodes = values.iter().enumerate().map(|(i, &(number, value))| {
-            Node { number, ln_number: ln_numbers[i], value, weight: weight(i) }
+        let nodes = values.iter().enumerate().map(|(i, &(number, value))| Node {
+            number,
+            ln_number: ln_numbers[i],
+            value,
+            weight: weight(i),
         });
         Self { last: values[values.len() - 1].0, nodes: nodes.collect() }
     }
@@ -197,10 +200,16 @@ mod tests {
             (25_000, 40, 40_000, &saturating),
         ] {
             let asked = core::cell::Cell::new(0u64);
-            let smooth = Smooth::new(low, rough, high, |a| {
-                asked.set(asked.get() + 1);
-                Some(function(a))
-            }, |_, _| 1.0);
+            let smooth = Smooth::new(
+                low,
+                rough,
+                high,
+                |a| {
+                    asked.set(asked.get() + 1);
+                    Some(function(a))
+                },
+                |_, _| 1.0,
+            );
             let smooth = smooth.expect("all values");
             for a in (low..=high).step_by(7) {
                 assert!((smooth.at(a) - function(a)).abs() < 1e-9, "{a}: {} {}", smooth.at(a), function(a));
