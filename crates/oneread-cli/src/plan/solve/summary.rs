@@ -66,6 +66,9 @@ impl Subject for SolveSummary {
 impl SolveSummary {
     fn targets(&self) -> Result<Targets> {
         let goal = match (self.failure, self.extra_reads) {
+            (Some(_), None) if self.kind == SummaryKind::Page => {
+                bail!("--kind page has an average and no guarantee: give --extra-reads instead of --failure")
+            }
             (Some(failure), None) => Goal::Guarantee { failure },
             (None, Some(extra_reads)) => Goal::Average { extra_reads },
             (None, None) => {

@@ -43,7 +43,25 @@ const LN_LAST_HIGH: f64 = -400.0;
 /// Fewer items than this have no integrals here. Those of a plan need more, since it keeps rows down to 1e-40.
 const LEAST_ITEMS: u64 = 40;
 
-/// The logarithm of the odds, to 1e-8; none if they are too small, or rows do not come out right.
+/// How close to the odds of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::plan) enum Close {
+    /// To 1e-8.
+    Fine,
+    /// To a thousandth, as in tests: a search that has far to go needs no more.
+    Rough,
+}
+
+impl Close {
+    const fn most_doubt(self) -> f64 {
+        match self {
+            Self::Fine => 2e-6,
+            Self::Rough => 3e-3,
+        }
+    }
+}
+
+/// The logarithm of the odds; none if they are too small, or rows do not come out right.
 ///
 /// The nearer the guess the less it takes.
 pub(in crate::plan) fn ln_odds(
@@ -51,13 +69,14 @@ pub(in crate::plan) fn ln_odds(
     items: u64,
     lost: Lost,
     ln_guess: f64,
+    close: Close,
 ) -> Option<f64> {
     if !(1..=MultilevelPlan::MOST_ITEMS).contains(&items) {
         return None;
     }
     let mut ln_high = ln_guess.min(0.0) + 1.25 * LN_LITTLE;
     while ln_high > LN_LAST_HIGH {
-        let ln_odds = within(layout, items, lost, Cut::both(LOW, exp(ln_high)))?;
+        let ln_odds = within(layout, items, lost, Cut::both(LOW, exp(ln_high)), close)?;
         if ln_odds + LN_LITTLE >= ln_high {
             return Some(ln_odds);
         }
@@ -66,17 +85,17 @@ pub(in crate::plan) fn ln_odds(
     None
 }
 
-fn within(layout: &MultilevelLayout, items: u64, lost: Lost, cut: Cut) -> Option<f64> {
+fn within(layout: &MultilevelLayout, items: u64, lost: Lost, cut: Cut, close: Close) -> Option<f64> {
     let levels: Vec<Level> = Level::of(layout).collect();
     let (last, before) = levels.split_last()?;
     let mut steps = Vec::new();
     let mut reach = Reach::certain(items);
     for &level in before {
-        let step = Step::new(level, reach, cut);
+        let step = Step::new(level, reach, cut, close);
         reach = step.passed_on()?;
         steps.push(step);
     }
-    let mut odds = before_last(*last, reach, lost, cut)?;
+    let mut odds = before_last(*last, reach, lost, cut, close)?;
     for step in steps.iter().rev() {
         odds = step.before(|passed_on| odds.at(passed_on))?;
     }
@@ -119,7 +138,7 @@ impl Reach {
 }
 
 /// ln g before the last level.
-fn before_last(level: Level, reach: Reach, lost: Lost, cut: Cut) -> Option<Smooth> {
+fn before_last(level: Level, reach: Reach, lost: Lost, cut: Cut, close: Close) -> Option<Smooth> {
     /// A few milliseconds.
     const MOST_TERMS: u64 = 5_000_000;
     let (low, high) = (reach.lowest(), reach.highest());
@@ -128,15 +147,29 @@ fn before_last(level: Level, reach: Reach, lost: Lost, cut: Cut) -> Option<Smoot
         Lost::Number => {
             // Of no more than a few times the slots it is no polynomial.
             let rough = LEAST_ITEMS.max(4 * u64::from(level.slots));
-            Smooth::new(low, rough, high, |items| Some(expected::ln_passed_on(level, items)), weight)
+            Smooth::new(
+                low,
+                rough,
+                high,
+                close.most_doubt(),
+                |items| Some(expected::ln_passed_on(level, items)),
+                weight,
+            )
         }
         Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MOST_TERMS => {
             let ln_any = buckets::ln_any(level, high, Wanted::all(cut).ln_negligible());
-            Smooth::new(low, high + 1, high, |items| ln_any.get(items as usize).copied(), weight)
+            Smooth::new(
+                low,
+                high + 1,
+                high,
+                close.most_doubt(),
+                |items| ln_any.get(items as usize).copied(),
+                weight,
+            )
         }
         Lost::Any => {
             let ln_any = |passed_on| if passed_on == 0 { f64::NEG_INFINITY } else { 0.0 };
-            Step::new(level, reach, cut).before(ln_any)
+            Step::new(level, reach, cut, close).before(ln_any)
         }
     }
 }
@@ -146,6 +179,7 @@ struct Step {
     level: Level,
     reach: Reach,
     cut: Cut,
+    close: Close,
     /// The rows of few items, or of all if they are sums of few terms.
     sums: Vec<Row<f64>>,
 }
@@ -184,10 +218,10 @@ impl Trimmed {
 }
 
 impl Step {
-    fn new(level: Level, reach: Reach, cut: Cut) -> Self {
+    fn new(level: Level, reach: Reach, cut: Cut, close: Close) -> Self {
         let high = reach.highest();
         let last = if sums_suit(level, high, cut) { high } else { high.min(LEAST_ITEMS - 1) };
-        Self { level, reach, cut, sums: rows::of_few(level, reach.lowest(), last, Wanted::all(cut)) }
+        Self { level, reach, cut, close, sums: rows::of_few(level, reach.lowest(), last, Wanted::all(cut)) }
     }
 
     /// The numbers that may be passed on.
@@ -220,7 +254,14 @@ impl Step {
             Some(ln_sum_of(&ln_terms))
         };
         let weight = |items, ln_odds| self.reach.weight(self.cut, items, ln_odds);
-        Smooth::new(self.reach.lowest(), self.sums.len() as u64, self.reach.highest(), value, weight)
+        Smooth::new(
+            self.reach.lowest(),
+            self.sums.len() as u64,
+            self.reach.highest(),
+            self.close.most_doubt(),
+            value,
+            weight,
+        )
     }
 
     /// The row of so many items; if its weights come out right.
@@ -306,9 +347,13 @@ mod tests {
             let layout = layout.expect("a small table");
             let plan = MultilevelPlan::new(&layout, items).expect("some items");
             for ln_guess in [0.0, plan.ln_crisis_probability(), -100.0] {
-                let any = ln_odds(&layout, items, Lost::Any, ln_guess).expect("odds above 1e-100");
-                let number = ln_odds(&layout, items, Lost::Number, ln_guess).expect("odds above 1e-100");
+                let any =
+                    ln_odds(&layout, items, Lost::Any, ln_guess, Close::Fine).expect("odds above 1e-100");
+                let number =
+                    ln_odds(&layout, items, Lost::Number, ln_guess, Close::Fine).expect("odds above 1e-100");
                 let off = [any - plan.ln_crisis_probability(), number - ln(plan.expected_stash())];
+                let rough = ln_odds(&layout, items, Lost::Any, ln_guess, Close::Rough).expect("rough odds");
+                assert!((rough - any).abs() < 1e-3, "{items} in {levels:?} of {slots}: {rough} for {any}");
                 assert!(off.iter().all(|off| off.abs() < 1e-8), "{items} in {levels:?} of {slots}: {off:?}");
             }
         }
@@ -317,9 +362,9 @@ mod tests {
     #[test]
     fn odds_that_no_sum_holds_are_left_to_the_plan() {
         let layout = MultilevelLayout::new([1_000_000, 1_000_000]).and_then(|layout| layout.with_slots(60));
-        assert_eq!(ln_odds(&layout.expect("two levels"), 1000, Lost::Any, -20.0), None);
+        assert_eq!(ln_odds(&layout.expect("two levels"), 1000, Lost::Any, -20.0, Close::Fine), None);
         let layout = MultilevelLayout::new([10]).expect("a level");
-        assert_eq!(ln_odds(&layout, 0, Lost::Any, -20.0), None);
-        assert_eq!(ln_odds(&layout, MultilevelPlan::MOST_ITEMS + 1, Lost::Any, -20.0), None);
+        assert_eq!(ln_odds(&layout, 0, Lost::Any, -20.0, Close::Fine), None);
+        assert_eq!(ln_odds(&layout, MultilevelPlan::MOST_ITEMS + 1, Lost::Any, -20.0, Close::Fine), None);
     }
 }

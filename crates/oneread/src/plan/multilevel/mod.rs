@@ -53,7 +53,7 @@ use crate::layout::{LayoutError, MultilevelLayout};
 
 use super::float::{exp, ln};
 
-pub(in crate::plan) use backward::{Lost, ln_odds};
+pub(in crate::plan) use backward::{Close, Lost, ln_odds};
 pub use bounds::{crisis_bound, skew_estimate};
 pub use expected::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;

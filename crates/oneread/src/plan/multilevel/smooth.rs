@@ -23,11 +23,13 @@ pub(super) struct Smooth {
 impl Smooth {
     /// From `low` to `high`, of which those below `rough` are computed one by one; if all values can be computed.
     ///
-    /// A number and its value may count less than others: `weight` is at most 1.
+    /// Polynomials may be off by `most_doubt` at the points of the next, which is off by far less. A number and its value may count
+    /// less than others: `weight` is at most 1.
     pub(super) fn new(
         low: u64,
         rough: u64,
         high: u64,
+        most_doubt: f64,
         value: impl Fn(u64) -> Option<f64>,
         weight: impl Fn(u64, f64) -> f64,
     ) -> Option<Self> {
@@ -40,7 +42,7 @@ impl Smooth {
             if first > last {
                 continue;
             }
-            match Piece::new(first, last, &mut values, &weight)? {
+            match Piece::new(first, last, most_doubt, &mut values, &weight)? {
                 Some(piece) => pieces.push(piece),
                 None => {
                     let middle = first + (last - first) / 2;
@@ -105,15 +107,14 @@ impl Piece {
     fn new<F: Fn(u64) -> Option<f64>>(
         first: u64,
         last: u64,
+        most_doubt: f64,
         values: &mut Values<F>,
         weight: &impl Fn(u64, f64) -> f64,
     ) -> Option<Option<Self>> {
         /// Numbers of points; each has those before it among its own.
         const COUNTS: [u64; 3] = [5, 9, 17];
-        /// What a polynomial may be off at the points of the next, which is off by far less.
-        const MOST_DOUBT: f64 = 2e-6;
-        /// The same of what hardly counts.
-        const LEAST_WEIGHT: f64 = 1e-5;
+        /// The most that it may be off anywhere.
+        const MOST_OFF: f64 = 0.2;
         if last - first < COUNTS[1] {
             // All of them.
             return Some(Some(Self::through(&values.at(first..=last)?)));
@@ -127,7 +128,7 @@ impl Piece {
             let values = values.at(numbers)?;
             let is_close = |piece: &Self| {
                 values.iter().all(|&(number, value)| {
-                    (piece.at(number) - value).abs() * weight(number, value).max(LEAST_WEIGHT) < MOST_DOUBT
+                    (piece.at(number) - value).abs() < (most_doubt / weight(number, value)).min(MOST_OFF)
                 })
             };
             let is_close = piece.as_ref().is_some_and(is_close);
@@ -204,6 +205,7 @@ mod tests {
                 low,
                 rough,
                 high,
+                2e-6,
                 |a| {
                     asked.set(asked.get() + 1);
                     Some(function(a))
@@ -216,6 +218,6 @@ mod tests {
             }
             assert!(asked.get() <= 100 || high - low < 100, "asked {}", asked.get());
         }
-        assert!(Smooth::new(100, 40, 1000, |a| (a < 500).then_some(0.0), |_, _| 1.0).is_none());
+        assert!(Smooth::new(100, 40, 1000, 2e-6, |a| (a < 500).then_some(0.0), |_, _| 1.0).is_none());
     }
 }

@@ -15,7 +15,7 @@ use crate::layout::{
 use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, sqrt};
 use crate::plan::moves::{self, Policy};
-use crate::plan::multilevel::{self, Lost, MultilevelPlan};
+use crate::plan::multilevel::{self, Close, Lost, MultilevelPlan};
 
 use super::{Relax, Solution, Target, Unsolved, rounded_up};
 
@@ -204,16 +204,26 @@ struct Search<'a> {
     targets: &'a Targets,
     /// Those of the targets, or fewer where the search begins.
     items: u64,
-    /// By items and sizes, the logarithms of odds that were asked for before.
-    known: RefCell<BTreeMap<(u64, Vec<u64>), f64>>,
+    /// How close odds are to be, if there is a choice.
+    close: Close,
+    known: RefCell<Known>,
 }
+
+/// The logarithms of odds that were asked for before: by items, how close, and sizes.
+type Known = BTreeMap<(u64, Close, Vec<u64>), f64>;
 
 /// More buckets than that are out of reach whatever the division.
 const MOST_SIZE: f64 = MOST_PLACES as f64 / 64.0;
 
 impl<'a> Search<'a> {
     const fn new(kind: Kind, targets: &'a Targets) -> Self {
-        Self { kind, targets, items: targets.items, known: RefCell::new(BTreeMap::new()) }
+        Self {
+            kind,
+            targets,
+            items: targets.items,
+            close: Close::Rough,
+            known: RefCell::new(BTreeMap::new()),
+        }
     }
 
     fn layout(&self, sizes: &[u64]) -> Result<MultilevelLayout, LayoutError> {
@@ -223,7 +233,7 @@ impl<'a> Search<'a> {
 
     /// The logarithm of the odds; infinite where there is no plan.
     fn ln_odds(&self, sizes: &[u64]) -> f64 {
-        let asked = (self.items, sizes.to_vec());
+        let asked = (self.items, self.close, sizes.to_vec());
         if let Some(known) = self.known.borrow().get(&asked) {
             return *known;
         }
@@ -232,7 +242,7 @@ impl<'a> Search<'a> {
                 moves::second_chance(sizes, self.items).map(|plan| ln(plan.expected_stash)).ok()
             }
             (_, Odds::Churn(_)) => moves::steady_state(sizes, self.items).ok().map(|state| ln(stash(&state))),
-            _ => self.ln_odds_of_several_slots(sizes).or_else(|| {
+            _ => self.ln_odds_without_plan(sizes).or_else(|| {
                 let plan = self.layout(sizes).and_then(|layout| MultilevelPlan::new(&layout, self.items));
                 plan.ok().map(|plan| self.ln_planned_odds(&plan))
             }),
@@ -242,16 +252,18 @@ impl<'a> Search<'a> {
         ln_odds
     }
 
-    /// The same without a plan, which takes up to a second if buckets have several slots.
-    fn ln_odds_of_several_slots(&self, sizes: &[u64]) -> Option<f64> {
-        if self.targets.slots == 1 {
+    /// The same without a plan, which takes up to a second if buckets have several slots, or items are many.
+    fn ln_odds_without_plan(&self, sizes: &[u64]) -> Option<f64> {
+        const MANY: u64 = 1_000_000;
+        if self.targets.slots == 1 && self.items <= MANY {
             return None;
         }
         let lost = match self.targets.odds {
             Odds::Crisis(_) => Lost::Any,
             Odds::Filled(_) | Odds::Churn(_) => Lost::Number,
         };
-        multilevel::ln_odds(&self.layout(sizes).ok()?, self.items, lost, ln(self.targets.odds.value()))
+        let ln_target = ln(self.targets.odds.value());
+        multilevel::ln_odds(&self.layout(sizes).ok()?, self.items, lost, ln_target, self.close)
     }
 
     fn ln_planned_odds(&self, plan: &MultilevelPlan) -> f64 {
@@ -311,6 +323,7 @@ impl<'a> Search<'a> {
         if all <= few {
             let precision = if self.targets.slots == 1 { 1e-4 } else { 1e-3 };
             sizes = self.divide(sizes, ROUNDS, precision)?;
+            self.close = Close::Fine;
             return self.polish(whole(&sizes));
         }
         let fewer = few as f64 / all as f64;
@@ -321,6 +334,7 @@ impl<'a> Search<'a> {
             sizes = divided.into_iter().map(|size| size / fewer).collect();
         }
         sizes = self.divide(sizes, LAST_ROUNDS, 1e-4)?;
+        self.close = Close::Fine;
         self.polish(whole(&sizes))
     }
 
@@ -536,18 +550,7 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         let possible = rounded_up(planned.buckets_per_item());
         relax.push(Relax { target: Target::BucketsPerItem, asked: asked as f64 / items, possible });
     }
-    // More levels: about how many, by a table of fewer items; and then by this one.
-    const MORE_LEVELS: u32 = 8;
-    let most_levels = (targets.levels + MORE_LEVELS).min(MultilevelLayout::MOST_LEVELS as u32);
-    let serves = |levels: u32, items: u64, most: u64| {
-        let targets = Targets { levels, items, ..*targets };
-        matches!(Kind::Plain.smallest(&targets), Ok(Some(planned)) if planned.layout.buckets() <= most)
-    };
-    let few = Search::new(Kind::Plain, targets).few().min(targets.items);
-    let most_of_few = (most as f64 * few as f64 / items) as u64;
-    let enough = (targets.levels + 1..=most_levels).find(|&levels| serves(levels, few, most_of_few));
-    let mut tried = enough.into_iter().flat_map(|enough| enough..=most_levels.min(enough + 2));
-    if let Some(levels) = tried.find(|&levels| serves(levels, targets.items, most)) {
+    if let Some(levels) = more_levels(targets, most) {
         let (asked, possible) = (targets.levels.into(), levels.into());
         relax.push(Relax { target: Target::Levels, asked, possible });
     }
@@ -556,7 +559,7 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         let shape: Vec<f64> = planned.layout.levels().iter().map(|&size| size as f64).collect();
         let factor = most as f64 / planned.layout.buckets() as f64;
         let sizes: Vec<u64> = shape.iter().map(|size| ((size * factor) as u64).max(1)).collect();
-        let search = Search::new(Kind::Plain, targets);
+        let search = Search { close: Close::Fine, ..Search::new(Kind::Plain, targets) };
         let odds = exp(search.ln_odds(&sizes));
         let is_possible = match targets.odds {
             Odds::Crisis(_) => odds < 1.0,
@@ -568,4 +571,29 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         }
     }
     relax
+}
+
+/// How many levels do with so many buckets, if a few more do: about how many, by a table of fewer items; and then by this one.
+fn more_levels(targets: &Targets, most: u64) -> Option<u32> {
+    /// With several slots each more takes longer to search, and saves less.
+    const MORE_LEVELS: u32 = 8;
+    const MORE_OF_SLOTS: u32 = 2;
+    // However many they are, an item takes a slot.
+    if most.saturating_mul(targets.slots.into()) < targets.items {
+        return None;
+    }
+    let more = if targets.slots == 1 { MORE_LEVELS } else { MORE_OF_SLOTS };
+    let most_levels = (targets.levels + more).min(MultilevelLayout::MOST_LEVELS as u32);
+    let serves = |levels: u32, items: u64, most: u64| {
+        let targets = Targets { levels, items, ..*targets };
+        let sizes = Search::new(Kind::Plain, &targets).smallest();
+        sizes.is_some_and(|sizes| sizes.iter().sum::<u64>() <= most)
+    };
+    let few = Search::new(Kind::Plain, targets).few().min(targets.items);
+    let most_of_few = (most as f64 * few as f64 / targets.items as f64) as u64;
+    let enough = (targets.levels + 1..=most_levels).find(|&levels| serves(levels, few, most_of_few))?;
+    if few == targets.items {
+        return Some(enough);
+    }
+    (enough..=most_levels.min(enough + 2)).find(|&levels| serves(levels, targets.items, most))
 }

@@ -2,7 +2,8 @@
 
 use oneread::hash::Portable;
 use oneread::layout::{BoundedLayout, LayoutError};
-use oneread::plan::solve::{self, map};
+use oneread::plan::solve;
+use oneread::plan::solve::map::{Layout, Targets};
 use oneread::table::bounded::{Entry, GrowError};
 use oneread::table::{BoundedMap, BoundedSet, BuildError, TryExtendError};
 
@@ -16,12 +17,12 @@ fn map() -> BoundedMap<String, u32> {
 #[test]
 fn a_plan_becomes_the_map_that_was_planned() {
     let bytes = size_of::<Option<(u64, u64)>>() as u64;
-    let solution = solve::map(&map::Targets::new(20_000, bytes)).unwrap();
+    let solution = solve::map(&Targets::new(20_000, bytes)).unwrap();
     let all: Vec<_> = [solution.best].into_iter().chain(solution.runners_up).collect();
     assert!(all.len() >= 2, "a bounded map and a multilevel table");
     for planned in &all {
         let made = BoundedMap::<u64, u64>::from_plan_with_seed(planned, 1);
-        let map::Layout::Bounded(layout) = planned.layout else {
+        let Layout::Bounded(layout) = planned.layout else {
             let wrong = LayoutError::Structure { expected: "BoundedMap", found: "MultilevelTable" };
             assert_eq!(made.err(), Some(BuildError::Layout(wrong)));
             assert!(BoundedMap::<u64, u64>::from_plan(planned).is_err());
