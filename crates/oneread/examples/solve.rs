@@ -7,7 +7,7 @@ use oneread::plan::solve::filter::{self, Needs};
 use oneread::plan::solve::summary::{Goal, Targets};
 use oneread::plan::solve::{self, map, table};
 use oneread::summary::Summarized;
-use oneread::table::MultilevelTable;
+use oneread::table::{BoundedMap, MultilevelTable};
 
 const ITEMS: u64 = 10_000;
 
@@ -54,12 +54,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         best.bytes_per_entry(),
         best.expected_stash
     );
-    if let map::Layout::Multilevel(layout) = best.layout {
-        let mut table = MultilevelTable::with_seed(layout, 1)?;
-        for key in 0..ITEMS {
-            table.insert(key, key).expect("room");
+    match best.layout {
+        map::Layout::Multilevel(layout) => {
+            let mut table = MultilevelTable::with_seed(layout, 1)?;
+            for key in 0..ITEMS {
+                table.insert(key, key).expect("room");
+            }
+            assert_eq!(table.get(&42), Some(&42));
         }
-        assert_eq!(table.get(&42), Some(&42));
+        // Again one call from the plan to the structure.
+        _ => {
+            let mut map = BoundedMap::from_plan_with_seed(&best, 1)?;
+            for round in 0..10 {
+                for key in 0..ITEMS {
+                    map.remove(&((round + 9) % 10 * ITEMS + key));
+                    map.insert(round * ITEMS + key, key).expect("room, however long entries come and go");
+                }
+            }
+            assert_eq!((map.get(&42), map.get(&(9 * ITEMS + 42))), (None, Some(&42)));
+            println!("{} bytes after {} insertions", map.byte_len(), 10 * ITEMS);
+        }
     }
     Ok(())
 }

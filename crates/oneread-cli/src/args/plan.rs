@@ -100,6 +100,13 @@ pub(crate) struct Files {
     /// Takes the layout from a file that --layout-out made, instead of from flags.
     #[arg(long, value_name = "FILE")]
     pub(crate) layout: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: LayoutOut,
+}
+
+/// The flag of all that have a layout or find one.
+#[derive(Clone, clap::Args)]
+pub(crate) struct LayoutOut {
     /// Writes the layout as JSON: its kind, and the flags that describe it.
     #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
     pub(crate) layout_out: Option<PathBuf>,

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use oneread::layout::MultilevelLayout;
+use oneread::plan::solve::{Solution, store, summary, table};
 
-use super::plan::{Files, Items, Output, Table, fraction, positive, whole};
+use super::plan::{Items, LayoutOut, Output, Summarized, fraction, positive, whole};
+use crate::plan::Solved;
 
 #[derive(Subcommand)]
 #[command(after_help = "\
@@ -73,14 +76,15 @@ pub(crate) struct SolveTable {
     /// The bytes of a bucket.
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
     pub(crate) bucket_bytes: Option<u64>,
-    /// Writes the layout as JSON, for `plan multilevel --layout`.
-    #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
-    pub(crate) layout_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) layout: LayoutOut,
     /// Draws the buckets that it takes against the odds.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
+    #[arg(skip)]
+    pub(crate) solved: Solved<table::Targets, Solution<table::Planned>>,
 }
 
 /// A kind of summary.
@@ -110,12 +114,6 @@ Examples:
 expected reads of a hit beyond the first, which takes far less. Failures are counted by the larger of the fields failure and
 failure_exact.")]
 pub(crate) struct SolveSummary {
-    #[command(flatten)]
-    pub(crate) items: Items,
-    #[command(flatten)]
-    pub(crate) table: Table,
-    #[command(flatten)]
-    pub(crate) files: Files,
     /// The kind of summary.
     #[arg(long, value_enum, default_value_t = SummaryKind::Any)]
     pub(crate) kind: SummaryKind,
@@ -144,11 +142,10 @@ pub(crate) struct SolveSummary {
     /// The most bytes, with those of a bit for each bucket.
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
     pub(crate) bytes: Option<u64>,
-    /// Draws the failures, or extra reads, against the bytes that they take.
-    #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
-    pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) of: Summarized,
+    #[arg(skip)]
+    pub(crate) solved: Solved<(MultilevelLayout, u64, summary::Targets), Solution<summary::Planned>>,
 }
 
 #[derive(Clone, clap::Args)]
@@ -230,6 +227,8 @@ pub(crate) struct SolveStore {
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
+    #[arg(skip)]
+    pub(crate) solved: Solved<store::Targets, Solution<store::Planned>>,
 }
 
 #[derive(Clone, clap::Args)]

@@ -63,7 +63,7 @@ impl Subject for Bloom {
     fn save(&self) -> Result<()> {
         let layout = self.layout()?;
         let (bits, hashes) = (layout.bits(), layout.hashes().into());
-        LayoutFile::Bloom { bits, hashes, scheme: Scheme::Independent }.write(&self.files)?;
+        LayoutFile::Bloom { bits, hashes, scheme: Scheme::Independent }.write(&self.files.out)?;
         plot::write(self.plot.as_deref(), || Ok(vec![against_bits(layout, self.checked_items()?)?]))
     }
 }

@@ -55,7 +55,7 @@ impl Subject for Deletions {
     fn save(&self) -> Result<()> {
         let layout = self.layout()?;
         LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
-            .write(&self.files)
+            .write(&self.files.out)
     }
 }
 

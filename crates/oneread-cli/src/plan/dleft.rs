@@ -101,7 +101,7 @@ impl Subject for Dleft {
             group: layout.group().into(),
             ties: self.ties(),
         }
-        .write(&self.files)?;
+        .write(&self.files.out)?;
         plot::write(self.plot.as_deref(), || {
             let load = given(self.load, "load")?;
             Ok(vec![loads(layout, load)?, against_bits(layout, load)?])

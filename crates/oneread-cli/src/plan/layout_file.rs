@@ -24,7 +24,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::args::plan::{BitsAndHashes, Files, List, Semisort, Ties};
+use crate::args::plan::{BitsAndHashes, Files, LayoutOut, List, Semisort, Ties};
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -94,13 +94,8 @@ impl LayoutFile {
     }
 
     /// Writes the layout if that is asked for.
-    pub(super) fn write(self, files: &Files) -> Result<()> {
-        self.write_to(files.layout_out.as_deref())
-    }
-
-    /// Writes the layout if a file is named.
-    pub(super) fn write_to(self, path: Option<&Path>) -> Result<()> {
-        let Some(path) = path else { return Ok(()) };
+    pub(super) fn write(self, LayoutOut { layout_out }: &LayoutOut) -> Result<()> {
+        let Some(path) = layout_out else { return Ok(()) };
         let text = serde_json::to_string_pretty(&self)? + "\n";
         fs::write(path, text).with_context(|| format!("{}: cannot write it", path.display()))
     }

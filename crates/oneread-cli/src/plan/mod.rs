@@ -23,6 +23,7 @@ use crate::output::{print, print_json};
 use report::Report;
 use sweep::Number;
 
+pub(crate) use solve::Solved;
 pub(crate) use sweep::Sweep;
 pub(crate) use table::PlannedTable;
 

@@ -56,7 +56,7 @@ impl Subject for Multilevel {
     fn save(&self) -> Result<()> {
         let layout = self.table.layout(self.items.given()?)?;
         LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
-            .write(&self.files)?;
+            .write(&self.files.out)?;
         plot::write(self.plot.as_deref(), || Ok(vec![loads(&self.plan()?)]))
     }
 }

@@ -69,7 +69,7 @@ impl<K: Kind> Subject for K {
     fn save(&self) -> Result<()> {
         let of = self.of();
         let table = of.table.layout(of.items.given()?)?;
-        self.file(table.levels().to_vec(), table.slots().into())?.write(&of.files)?;
+        self.file(table.levels().to_vec(), table.slots().into())?.write(&of.files.out)?;
         plot::write(of.plot.as_deref(), || Ok(vec![against_bytes(self)?]))
     }
 }

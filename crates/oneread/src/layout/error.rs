@@ -98,6 +98,13 @@ pub enum LayoutError {
         /// The filters of the summary.
         found: usize,
     },
+    /// A plan for a structure of another type.
+    Structure {
+        /// The type that was to be made.
+        expected: &'static str,
+        /// The type that was planned.
+        found: &'static str,
+    },
     /// No layout within the limits meets the rate.
     OutOfReach {
         /// The rate that was to be met.
@@ -165,6 +172,10 @@ impl fmt::Display for LayoutError {
             Self::FilterForEachLevel { expected, found } => write!(
                 f,
                 "expected {expected} filters, one for each level of the table, found {found}: give each level a filter"
+            ),
+            Self::Structure { expected, found } => write!(
+                f,
+                "expected a plan for a {expected}, found one for a {found}: make that, or take a runner-up for a {expected}"
             ),
             Self::OutOfReach { rate, items } => write!(
                 f,

@@ -27,11 +27,26 @@ pub struct OutOfRange {
 impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, at_least, at_most, found } = self;
-        write!(f, "expected {what} from {at_least} to {at_most}, found {found}")
+        write!(f, "expected {what} from {} to {}, found {}", Short(*at_least), Short(*at_most), Short(*found))
     }
 }
 
 impl core::error::Error for OutOfRange {}
+
+/// A number as it is written, or by its power of ten where that would take many zeros.
+struct Short(f64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number) = self;
+        let size = number.abs();
+        if size != 0.0 && size.is_finite() && !(1e-6..1e16).contains(&size) {
+            write!(f, "{number:e}")
+        } else {
+            write!(f, "{number}")
+        }
+    }
+}
 
 /// A number within a range, which excludes what is not a number.
 pub(super) fn check(what: &'static str, found: f64, at_least: f64, at_most: f64) -> Result<(), OutOfRange> {
@@ -39,5 +54,19 @@ pub(super) fn check(what: &'static str, found: f64, at_least: f64, at_most: f64)
         Ok(())
     } else {
         Err(OutOfRange { what, at_least, at_most, found })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three hundred zeros told nobody how small it was.
+    #[test]
+    fn numbers_are_short_however_small() {
+        let error = OutOfRange { what: "reads a miss", at_least: 1e-8, at_most: 3.0, found: 1e-300 };
+        assert_eq!(alloc::format!("{error}"), "expected reads a miss from 1e-8 to 3, found 1e-300");
+        let error = OutOfRange { found: f64::NAN, at_least: 0.0, at_most: 1e10, ..error };
+        assert_eq!(alloc::format!("{error}"), "expected reads a miss from 0 to 10000000000, found NaN");
     }
 }

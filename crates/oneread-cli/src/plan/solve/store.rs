@@ -1,5 +1,7 @@
 //! `oneread plan solve store`.
 
+use std::rc::Rc;
+
 use anyhow::Result;
 use oneread::plan::solve::store::{Planned, Targets};
 use oneread::plan::solve::{self, Solution};
@@ -27,7 +29,8 @@ impl Subject for SolveStore {
     }
 
     fn report(&self) -> Result<Report> {
-        let Solution { best, binds, runners_up, .. } = self.solve()?;
+        let solution = self.solve()?;
+        let Solution { best, binds, runners_up, .. } = &*solution;
         let filter_bytes: Vec<u64> = best.plan.filter_bytes().iter().copied().map(u64::from).collect();
         let report = Report::new("level")
             .whole("items", "stored", best.items)
@@ -41,7 +44,7 @@ impl Subject for SolveStore {
             .whole("ram_bytes", "of filters and directory", best.ram_bytes)
             .real("ram_bytes_per_key", "bytes", best.ram_bytes as f64 / best.items as f64)
             .whole("disk_bytes", "of the file", best.disk_bytes);
-        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
     fn save(&self) -> Result<()> {
@@ -60,9 +63,9 @@ impl SolveStore {
         })
     }
 
-    fn solve(&self) -> Result<Solution<Planned>> {
-        let targets = self.targets()?;
-        patiently("the filters of a store", || solve::store(&targets))
+    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
+        self.solved
+            .once(self.targets()?, |targets| patiently("the filters of a store", || solve::store(targets)))
     }
 
     fn against_ram(&self) -> Result<Chart> {

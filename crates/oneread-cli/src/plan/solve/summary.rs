@@ -1,5 +1,7 @@
 //! `oneread plan solve summary`.
 
+use std::rc::Rc;
+
 use anyhow::{Result, bail};
 use oneread::layout::SummaryLayout;
 use oneread::plan::multilevel::MultilevelPlan;
@@ -18,26 +20,26 @@ use crate::args::solve::{SolveSummary, SummaryKind};
 
 impl Subject for SolveSummary {
     fn output(&self) -> &Output {
-        &self.output
+        &self.of.output
     }
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         let mut numbers = vec![
-            ("items", Number::Whole(&mut self.items.number)),
+            ("items", Number::Whole(&mut self.of.items.number)),
             ("false_positive", Number::Real(&mut self.false_positive)),
             ("failure", Number::Real(&mut self.failure)),
             ("extra_reads", Number::Real(&mut self.extra_reads)),
             ("bytes", Number::Whole(&mut self.bytes)),
         ];
-        numbers.extend(self.table.numbers());
+        numbers.extend(self.of.table.numbers());
         numbers
     }
 
     fn load(&mut self) -> Result<()> {
-        match LayoutFile::read(&self.files)? {
+        match LayoutFile::read(&self.of.files)? {
             None => Ok(()),
             Some(LayoutFile::Multilevel { levels, slots }) => {
-                self.table = Table::listed(levels, slots);
+                self.of.table = Table::listed(levels, slots);
                 Ok(())
             }
             Some(other) => other.refuse("multilevel"),
@@ -45,24 +47,28 @@ impl Subject for SolveSummary {
     }
 
     fn report(&self) -> Result<Report> {
-        let Solution { best, binds, runners_up, .. } = self.solve()?;
+        let solution = self.solve()?;
+        let Solution { best, binds, runners_up, .. } = &*solution;
         let report = Report::new("level").text("kind", "the smallest", best.kind().name());
-        let report = with_plan(report, &best);
-        let report = with_binds(report, &binds);
+        let report = with_plan(report, best);
+        let report = with_binds(report, binds);
         Ok(report.rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
     fn save(&self) -> Result<()> {
-        if self.files.layout_out.is_some() {
-            layout_file(&self.solve()?.best)?.write(&self.files)?;
+        if self.of.files.out.layout_out.is_some() {
+            layout_file(&self.solve()?.best)?.write(&self.of.files.out)?;
         }
-        plot::write(self.plot.as_deref(), || Ok(vec![self.against_bytes()?]))
+        plot::write(self.of.plot.as_deref(), || Ok(vec![self.against_bytes()?]))
     }
 }
 
 impl SolveSummary {
     fn targets(&self) -> Result<Targets> {
         let goal = match (self.failure, self.extra_reads) {
+            (Some(_), None) if self.kind == SummaryKind::Page => {
+                bail!("--kind page has an average and no guarantee: give --extra-reads instead of --failure")
+            }
             (Some(failure), None) => Goal::Guarantee { failure },
             (None, Some(extra_reads)) => Goal::Average { extra_reads },
             (None, None) => {
@@ -74,8 +80,8 @@ impl SolveSummary {
         Ok(Targets { false_positive, goal, bytes: self.bytes })
     }
 
-    fn solve(&self) -> Result<Solution<Planned>> {
-        let (table, targets) = (self.table.plan(self.items.given()?)?, self.targets()?);
+    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
+        let (table, targets) = (self.of.table.plan(self.of.items.given()?)?, self.targets()?);
         let kind = match self.kind {
             SummaryKind::Any => None,
             SummaryKind::Interpolation => Some(Kind::Interpolation),
@@ -83,7 +89,9 @@ impl SolveSummary {
             SummaryKind::Multiple => Some(Kind::Multiple),
             SummaryKind::Page => Some(Kind::Page),
         };
-        patiently("the smallest summary", || solve::summary(&table, &targets, kind))
+        let question = (table.layout().clone(), table.items(), targets);
+        self.solved
+            .once(question, |_| patiently("the smallest summary", || solve::summary(&table, &targets, kind)))
     }
 
     /// What is to be had for more bytes and for fewer: of the kind that is smallest here, and of the next.
@@ -91,7 +99,7 @@ impl SolveSummary {
         /// Six decades in each direction, eight solutions each.
         const DECADES: f64 = 6.0;
         const STEPS: i32 = 8;
-        let (table, targets) = (self.table.plan(self.items.given()?)?, self.targets()?);
+        let (table, targets) = (self.of.table.plan(self.of.items.given()?)?, self.targets()?);
         let targets = Targets { bytes: None, ..targets };
         let solution = self.solve()?;
         let kinds =

@@ -1,5 +1,7 @@
 //! `oneread plan solve table`.
 
+use std::rc::Rc;
+
 use anyhow::{Result, bail};
 use oneread::layout::{Keep, Moves};
 use oneread::plan::solve::table::{Odds, Planned, Targets};
@@ -29,7 +31,8 @@ impl Subject for SolveTable {
     }
 
     fn report(&self) -> Result<Report> {
-        let Solution { best, binds, runners_up, .. } = self.solve()?;
+        let solution = self.solve()?;
+        let Solution { best, binds, runners_up, .. } = &*solution;
         let report = Report::new("level").whole("items", "at a time", best.items);
         let report = of_table::with_layout(report, &best.layout)
             .text("moves", "which items move", moves(best.layout.moves()))
@@ -52,14 +55,14 @@ impl Subject for SolveTable {
                 of_table::with_accuracy(report, plan)
             }
         };
-        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
     fn save(&self) -> Result<()> {
-        if self.layout_out.is_some() {
-            let layout = self.solve()?.best.layout;
+        if self.layout.layout_out.is_some() {
+            let layout = &self.solve()?.best.layout;
             LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
-                .write_to(self.layout_out.as_deref())?;
+                .write(&self.layout)?;
         }
         plot::write(self.plot.as_deref(), || Ok(vec![self.against_buckets()?]))
     }
@@ -91,9 +94,8 @@ impl SolveTable {
         Ok(Targets { items, levels, slots, buckets, odds })
     }
 
-    fn solve(&self) -> Result<Solution<Planned>> {
-        let targets = self.targets()?;
-        patiently("the smallest table", || solve::table(&targets))
+    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
+        self.solved.once(self.targets()?, |targets| patiently("the smallest table", || solve::table(targets)))
     }
 
     fn against_buckets(&self) -> Result<Chart> {

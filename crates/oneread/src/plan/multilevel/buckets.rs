@@ -26,49 +26,104 @@ pub(super) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
     input.stride == 1 && buckets <= last && is_small && load < MOST_LOAD
 }
 
+/// The loads of one bucket with their weights in F, in units of λ^j so that those of usual loads are near 1.
+struct One<W> {
+    loads: Vec<(usize, W)>,
+    ln_load: f64,
+    ln_largest: f64,
+}
+
+impl<W: Weight> One<W> {
+    fn new(level: Level, last: u64, ln_negligible: f64) -> Self {
+        let ln_load = ln(last.max(1) as f64 / level.buckets as f64);
+        let mut ln_weights = vec![0.0];
+        for items in 1..=last as usize {
+            ln_weights.push(ln_weights[items - 1] + ln_load - ln(items as f64));
+        }
+        let ln_largest = ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let loads = ln_weights
+            .iter()
+            .enumerate()
+            // Fewer than the load count too, in rows of fewer items.
+            .filter(|(items, ln_weight)| {
+                ln(1.0 + *items as f64) < ln_load || **ln_weight > ln_largest + ln_negligible
+            })
+            .map(|(items, ln_weight)| (items, W::from_ln(ln_weight - ln_largest)))
+            .collect();
+        Self { loads, ln_load, ln_largest }
+    }
+
+    /// By number of items: the logarithm of a!/m^a, back in units of 1.
+    fn ln_factors(&self, level: Level) -> impl Iterator<Item = f64> {
+        let (buckets, ln_load, ln_largest) = (level.buckets as f64, self.ln_load, self.ln_largest);
+        let mut ln_factorial = 0.0;
+        (0..).map(move |items: u64| {
+            ln_factorial += ln(items.max(1) as f64);
+            ln_factorial - items as f64 * (ln(buckets) + ln_load) + buckets * ln_largest
+        })
+    }
+}
+
+/// With more items than this, weights in these units may underflow.
+pub(super) const MOST_ITEMS: u64 = 300;
+
+/// By number of items, up to the last: the logarithm of the probability that any are passed on.
+///
+/// Either a bucket before passed on some, or this one does.
+pub(super) fn ln_any(level: Level, last: u64, ln_negligible: f64) -> Vec<f64> {
+    let (slots, all) = (level.slots as usize, last as usize + 1);
+    let one: One<f64> = One::new(level, last, ln_negligible);
+    let (mut none, mut any) = (vec![0.0; all], vec![0.0; all]);
+    none[0] = 1.0;
+    for _ in 0..level.buckets {
+        let (mut next_none, mut next_any) = (vec![0.0; all], vec![0.0; all]);
+        for &(here, weight) in one.loads.iter().filter(|(here, _)| *here < all) {
+            let with = |to: &mut [f64], from: &[f64]| {
+                to[here..].iter_mut().zip(from).for_each(|(to, from)| *to += weight * from);
+            };
+            with(&mut next_any, &any);
+            with(if here > slots { &mut next_any } else { &mut next_none }, &none);
+        }
+        let small = next_none.iter_mut().chain(&mut next_any).filter(|weight| weight.underflows());
+        small.for_each(|weight| *weight = 0.0);
+        (none, any) = (next_none, next_any);
+    }
+    any.iter().zip(one.ln_factors(level)).map(|(weight, ln_factor)| ln(*weight) + ln_factor).collect()
+}
+
 /// By number of items, up to the last: by number passed on, the weight.
 pub(super) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted) -> Vec<Row<W>> {
-    let (slots, buckets, all) = (level.slots as usize, level.buckets as f64, last as usize + 1);
-    let ln_load = ln(last.max(1) as f64 / buckets);
-    // In units of λ^j, so that weights of usual numbers are near 1.
-    let mut ln_weights = vec![0.0];
-    for items in 1..all {
-        ln_weights.push(ln_weights[items - 1] + ln_load - ln(items as f64));
-    }
-    let ln_largest = ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let one: Vec<(usize, W)> = ln_weights
-        .iter()
-        .enumerate()
-        // Fewer than the load count too, in rows of fewer items.
-        .filter(|(items, ln_weight)| {
-            ln(1.0 + *items as f64) < ln_load || **ln_weight > ln_largest + wanted.ln_negligible()
-        })
-        .map(|(items, ln_weight)| (items, W::from_ln(ln_weight - ln_largest)))
-        .collect();
+    let (slots, all) = (level.slots as usize, last as usize + 1);
+    let one: One<W> = One::new(level, last, wanted.ln_negligible());
+    let negligible = W::from_ln(wanted.ln_negligible());
 
     // [z^a v^l] F^i: by items of the buckets so far, by items that these pass on.
-    let nothing = Row { first: 0, weights: Vec::new() };
-    let mut power: Vec<Row<W>> = vec![nothing.clone(); all];
+    let zero = W::from_ln(f64::NEG_INFINITY);
+    let mut power: Vec<Row<W>> = vec![Row { first: 0, weights: Vec::new() }; all];
     power[0] = Row { first: 0, weights: vec![W::from_ln(0.0)] };
     for _ in 0..level.buckets {
         let sum = |items: usize| {
-            let mut to = nothing.clone();
-            for &(here, weight) in one.iter().take_while(|(here, _)| *here <= items) {
-                let from = &power[items - here];
-                if !from.weights.is_empty() {
-                    to.add(from.first + here.saturating_sub(slots) as u64, &from.weights, weight);
-                }
+            let terms = || {
+                let loads = one.loads.iter().take_while(|(here, _)| *here <= items);
+                let terms = loads.map(|&(here, weight)| {
+                    let from = &power[items - here];
+                    (from.first + here.saturating_sub(slots) as u64, &from.weights, weight)
+                });
+                terms.filter(|(_, weights, _)| !weights.is_empty())
+            };
+            let begin = terms().map(|(first, ..)| first).min().unwrap_or(0);
+            let end = terms().map(|(first, weights, _)| first + weights.len() as u64).max().unwrap_or(0);
+            let mut to = Row { first: begin, weights: vec![zero; (end - begin) as usize] };
+            for (first, weights, factor) in terms() {
+                let sums = &mut to.weights[(first - begin) as usize..];
+                sums.iter_mut().zip(weights).for_each(|(to, from)| *to = *to + factor * *from);
             }
-            to.trimmed(wanted.ln_negligible());
+            to.trimmed(negligible);
             to
         };
         power = (0..all).map(sum).collect();
     }
-    // a!/m^a, and back to units of 1.
-    let mut ln_factorial = 0.0;
-    for (items, row) in power.iter_mut().enumerate() {
-        ln_factorial += ln(items.max(1) as f64);
-        let ln_factor = ln_factorial - items as f64 * (ln(buckets) + ln_load) + buckets * ln_largest;
+    for (row, ln_factor) in power.iter_mut().zip(one.ln_factors(level)) {
         let factor = W::from_ln(ln_factor);
         row.weights.iter_mut().for_each(|weight| *weight = *weight * factor);
     }
@@ -76,29 +131,15 @@ pub(super) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted) -> Vec<Ro
 }
 
 impl<W: Weight> Row<W> {
-    fn add(&mut self, first: u64, weights: &[W], factor: W) {
-        let zero = W::from_ln(f64::NEG_INFINITY);
-        if self.weights.is_empty() {
-            self.first = first;
-        }
-        if first < self.first {
-            let before = (self.first - first) as usize;
-            self.weights.splice(..0, core::iter::repeat_n(zero, before));
-            self.first = first;
-        }
-        let begin = (first - self.first) as usize;
-        if self.weights.len() < begin + weights.len() {
-            self.weights.resize(begin + weights.len(), zero);
-        }
-        for (to, from) in self.weights[begin..].iter_mut().zip(weights) {
-            *to = *to + factor * *from;
-        }
-    }
-
     /// Without what is negligible at both ends beside the largest.
-    fn trimmed(&mut self, ln_negligible: f64) {
-        let ln_top = self.weights.iter().map(|weight| weight.ln()).fold(f64::NEG_INFINITY, f64::max);
-        let counts = |weight: &W| weight.ln() > ln_top + ln_negligible;
+    fn trimmed(&mut self, negligible: W) {
+        let top = self
+            .weights
+            .iter()
+            .copied()
+            .fold(W::from_ln(f64::NEG_INFINITY), |top, weight| if weight > top { weight } else { top });
+        let least = top * negligible;
+        let counts = |weight: &W| *weight > least && !weight.underflows();
         let end = self.weights.iter().rposition(counts).map_or(0, |last| last + 1);
         let begin = self.weights.iter().position(counts).unwrap_or(0);
         self.weights.truncate(end);

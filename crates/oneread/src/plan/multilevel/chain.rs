@@ -214,7 +214,7 @@ fn mixture(input: &PassedOn, rows: &[Row<f64>], cut: Cut) -> PassedOn {
 fn by_integrals(level: Level, lattice: &PassedOn, cut: Cut, stride: u64) -> Option<PassedOn> {
     let top = lattice.weights.iter().copied().fold(0.0, f64::max);
     let mut out = PassedOn::zeros(0, 0, stride);
-    let of_few = rows::of_few::<f64>(level, lattice.first(), Wanted::all(cut));
+    let of_few = rows::of_few::<f64>(level, lattice.first(), rows::LEAST_ITEMS - 1, Wanted::all(cut));
     for (balls, weight) in lattice.iter() {
         // Beyond its edge a row falls at least geometrically, by so much that the rest is less than the cut.
         out.dropped += top * cut.high;

@@ -2,7 +2,7 @@
 
 use core::ops::{Add, Mul};
 
-use super::super::float::{atan2, cos, exp, ln_1p, sin, sqrt};
+use super::super::float::{atan2, cos, exp, ln_1p, sin};
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Complex {
@@ -26,12 +26,13 @@ impl Complex {
         *self = *self * Self::polar(1.0, angle);
     }
 
-    pub(super) fn size(self) -> f64 {
-        sqrt(self.re * self.re + self.im * self.im)
+    /// The square of its size.
+    pub(super) const fn square(self) -> f64 {
+        self.re * self.re + self.im * self.im
     }
 
     pub(super) fn inverse(self) -> Self {
-        let square = self.re * self.re + self.im * self.im;
+        let square = self.square();
         Self { re: self.re / square, im: -self.im / square }
     }
 

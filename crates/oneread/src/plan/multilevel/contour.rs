@@ -359,7 +359,7 @@ impl Contour {
             here = here + turn + here * turn;
         }
         let value = sum.power_of_one_more(self.buckets);
-        (value.size() >= NEGLIGIBLE).then_some(value)
+        (value.square() >= NEGLIGIBLE * NEGLIGIBLE).then_some(value)
     }
 }
 

@@ -70,9 +70,23 @@ fn by_level(layout: &MultilevelLayout, items: u64, load: impl Fn(Level, f64) -> 
         .collect()
 }
 
-/// Items less those beyond the slots of their bucket: m·Σ over j > s of (j − s)·Pr(a bucket is chosen j times).
-///
-/// The distribution is given by the logarithm of a probability and the ratio of neighbours.
+/// The logarithm of the expected number of items that a level passes on of so many: exact.
+pub(super) fn ln_passed_on(level: Level, items: u64) -> f64 {
+    let (given, buckets) = (items as f64, level.buckets as f64);
+    if items <= u64::from(level.slots) {
+        return f64::NEG_INFINITY;
+    }
+    if level.buckets == 1 || level.is_surely_full(items) {
+        return ln(given - buckets * f64::from(level.slots));
+    }
+    ln_beyond(
+        level,
+        |load| binomial::ln_point(given, 1.0 / buckets, load),
+        |load| binomial::ratio_upward(given, 1.0 / (buckets - 1.0), load),
+    )
+}
+
+/// Items less those beyond the slots of their bucket.
 fn placed(level: Level, items: f64, ln_point: impl Fn(u32) -> f64, ratio: impl Fn(f64) -> f64) -> f64 {
     if items <= f64::from(level.slots) || level.buckets == 1 {
         return items.min(f64::from(level.slots));
@@ -80,6 +94,13 @@ fn placed(level: Level, items: f64, ln_point: impl Fn(u32) -> f64, ratio: impl F
     if level.is_surely_full(items as u64) {
         return level.buckets as f64 * f64::from(level.slots);
     }
+    items - exp(ln_beyond(level, ln_point, ratio))
+}
+
+/// ln of m·Σ over j > s of (j − s)·Pr(a bucket is chosen j times).
+///
+/// The distribution is given by the logarithm of a probability and the ratio of neighbours.
+fn ln_beyond(level: Level, ln_point: impl Fn(u32) -> f64, ratio: impl Fn(f64) -> f64) -> f64 {
     // In units of the first term, which may be too small for a float.
     let (mut excess, mut term, mut sum) = (1.0, 1.0, 0.0);
     loop {
@@ -91,5 +112,5 @@ fn placed(level: Level, items: f64, ln_point: impl Fn(u32) -> f64, ratio: impl F
             break;
         }
     }
-    items - level.buckets as f64 * exp(ln_point(level.slots + 1) + ln(sum))
+    ln(level.buckets as f64) + ln_point(level.slots + 1) + ln(sum)
 }

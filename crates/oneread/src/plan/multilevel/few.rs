@@ -177,7 +177,7 @@ fn around_the_circle(
         for (sum, quotient) in sums.iter_mut().zip(&quotients) {
             *sum += 2.0 * quotient.re;
         }
-        let largest = quotients.iter().map(|quotient| quotient.size()).fold(0.0, f64::max);
+        let largest = sqrt(quotients.iter().map(|quotient| quotient.square()).fold(0.0, f64::max));
         if largest < NEGLIGIBLE {
             break;
         }

@@ -29,6 +29,7 @@
 //! the paper's 6.6e-24 for 100k items became 7.78e-16); buckets may have several slots; integrals instead of a recursion
 //! over all items.
 
+mod backward;
 mod bounds;
 mod bucket;
 mod buckets;
@@ -43,6 +44,7 @@ mod rare;
 mod recursion;
 mod rows;
 mod series;
+mod smooth;
 mod wide;
 
 use alloc::vec::Vec;
@@ -51,6 +53,7 @@ use crate::layout::{LayoutError, MultilevelLayout};
 
 use super::float::{exp, ln};
 
+pub(in crate::plan) use backward::{Close, Lost, ln_odds};
 pub use bounds::{crisis_bound, skew_estimate};
 pub use expected::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;

@@ -84,7 +84,7 @@ fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort)
         Method::Series => mixture(series::rows(level, input.last(), wanted.ln_negligible())),
         Method::Integrals { times } => {
             let mut sums = LnSums::default();
-            let of_few = rows::of_few::<Wide>(level, input.first(), wanted);
+            let of_few = rows::of_few::<Wide>(level, input.first(), rows::LEAST_ITEMS - 1, wanted);
             for (balls, weight) in input.every(times).iter() {
                 if let Some(Row { first, weights }) = of_few.get(balls as usize) {
                     let ln_weights: Vec<f64> = weights.iter().map(|weight| weight.ln()).collect();

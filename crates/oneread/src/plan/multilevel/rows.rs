@@ -84,8 +84,7 @@ impl Wanted {
 }
 
 /// The rows of all numbers below [`LEAST_ITEMS`], as far as they are needed: by sums, since they have no integrals.
-pub(super) fn of_few<W: Weight>(level: Level, least: u64, wanted: Wanted) -> Vec<Row<W>> {
-    let last = LEAST_ITEMS - 1;
+pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wanted) -> Vec<Row<W>> {
     match level.buckets {
         _ if least > last => Vec::new(),
         buckets if buckets <= last => buckets::rows(level, last, wanted),
@@ -103,12 +102,13 @@ pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted) -> LnRow {
     if level.buckets == 1 || level.is_surely_full(balls) {
         return LnRow::certain(balls.saturating_sub(level.buckets * u64::from(level.slots)));
     }
-    let counted = if mean < FEW {
-        Some(Counted::PassedOn)
-    } else if free < FEW {
-        Some(Counted::FreeSlots)
-    } else {
+    // Of both the fewer, whose recursion is the shorter and the more stable.
+    let counted = if mean.min(free) >= FEW {
         None
+    } else if mean <= free {
+        Some(Counted::PassedOn)
+    } else {
+        Some(Counted::FreeSlots)
     };
     let few = counted.and_then(|counted| few::ln_row(level, balls, counted, wanted));
     few.map_or_else(|| contour::ln_row(level, balls, wanted), |row| row.every(wanted.stride))

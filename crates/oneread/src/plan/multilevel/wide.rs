@@ -5,9 +5,11 @@ use core::ops::{Add, Mul};
 use super::super::float::{exp, floor, ln};
 
 /// What the recursions of small levels compute with: floats, or where these underflow, wide ones.
-pub(super) trait Weight: Copy + Add<Output = Self> + Mul<Output = Self> {
+pub(super) trait Weight: Copy + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
     fn from_ln(ln_value: f64) -> Self;
     fn ln(self) -> f64;
+    /// Whether it is so small that products with it might be the subnormal floats, which take a hundred times as long.
+    fn underflows(self) -> bool;
 }
 
 impl Weight for f64 {
@@ -18,14 +20,19 @@ impl Weight for f64 {
     fn ln(self) -> f64 {
         ln(self)
     }
+
+    fn underflows(self) -> bool {
+        const LEAST: f64 = 1e-250;
+        self < LEAST
+    }
 }
 
-/// mantissa · 2^(512·exponent), not negative.
-#[derive(Clone, Copy)]
+/// mantissa · 2^(512·exponent), not negative. The order of the fields is that of the numbers.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub(super) struct Wide {
+    exponent: i32,
     /// 0, or from 2^−256 up to 2^256.
     mantissa: f64,
-    exponent: i32,
 }
 
 /// 2^512.
@@ -60,6 +67,10 @@ impl Weight for Wide {
 
     fn ln(self) -> f64 {
         ln(self.mantissa) + f64::from(self.exponent) * LN_STEP
+    }
+
+    fn underflows(self) -> bool {
+        self.mantissa == 0.0
     }
 }
 
@@ -103,6 +114,7 @@ mod tests {
         }
         let none = Wide::from_ln(f64::NEG_INFINITY);
         assert_eq!((none + Wide::from_ln(-2000.0)).ln(), Wide::from_ln(-2000.0).ln());
+        assert!(none < Wide::from_ln(-1e6) && Wide::from_ln(-1e6) < Wide::from_ln(-999_999.0));
         assert_eq!((none * Wide::from_ln(-2000.0)).ln(), f64::NEG_INFINITY);
     }
 }

@@ -5,7 +5,9 @@
 //! measures how it falls, divides the buckets anew, finds how many it takes of that division, and begins again;
 //! first for fewer items, where a plan takes less time and the division is nearly the same.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 
 use crate::layout::{
     Keep, LayoutError, MOST_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties, check_fraction,
@@ -13,9 +15,9 @@ use crate::layout::{
 use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, sqrt};
 use crate::plan::moves::{self, Policy};
-use crate::plan::multilevel::MultilevelPlan;
+use crate::plan::multilevel::{self, Close, Lost, MultilevelPlan};
 
-use super::{Relax, Solution, Target, Unsolved, least, rounded_up};
+use super::{Relax, Solution, Target, Unsolved, rounded_up};
 
 /// What a table is to keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,8 +108,8 @@ impl Planned {
 /// that of a search which ends when another round saves less than a thousandth.
 ///
 /// # Costs
-/// Some tens of plans: a second or two for a hundred thousand items with one slot a bucket. With several slots a plan itself takes up to seconds, and
-/// the search minutes.
+/// A hundred odds: some seconds for a hundred thousand items. With several slots a bucket a plan takes up to a second by itself; the search
+/// then computes the odds alone, to 1e-8, and the plan of what it found has the last word.
 ///
 /// # Errors
 /// If there are no items or levels, or too many; if the odds are not above 0, or those of a crisis not below 1; under churn or with
@@ -190,9 +192,9 @@ impl Kind {
         if self == Self::Restricted {
             return Ok(smallest_restricted(targets));
         }
-        let mut search = Search { kind: self, targets, items: targets.items };
+        let mut search = Search::new(self, targets);
         let Some(sizes) = search.smallest() else { return Ok(None) };
-        search.planned(&sizes)
+        search.planned(sizes)
     }
 }
 
@@ -202,12 +204,28 @@ struct Search<'a> {
     targets: &'a Targets,
     /// Those of the targets, or fewer where the search begins.
     items: u64,
+    /// How close odds are to be, if there is a choice.
+    close: Close,
+    known: RefCell<Known>,
 }
+
+/// The logarithms of odds that were asked for before: by items, how close, and sizes.
+type Known = BTreeMap<(u64, Close, Vec<u64>), f64>;
 
 /// More buckets than that are out of reach whatever the division.
 const MOST_SIZE: f64 = MOST_PLACES as f64 / 64.0;
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    const fn new(kind: Kind, targets: &'a Targets) -> Self {
+        Self {
+            kind,
+            targets,
+            items: targets.items,
+            close: Close::Rough,
+            known: RefCell::new(BTreeMap::new()),
+        }
+    }
+
     fn layout(&self, sizes: &[u64]) -> Result<MultilevelLayout, LayoutError> {
         let layout = MultilevelLayout::new(sizes)?.with_slots(self.targets.slots)?;
         layout.with_moves(if self.kind == Kind::SecondChance { Moves::SecondChance } else { Moves::None })
@@ -215,82 +233,122 @@ impl Search<'_> {
 
     /// The logarithm of the odds; infinite where there is no plan.
     fn ln_odds(&self, sizes: &[u64]) -> f64 {
+        let asked = (self.items, self.close, sizes.to_vec());
+        if let Some(known) = self.known.borrow().get(&asked) {
+            return *known;
+        }
         let ln_odds = match (self.kind, self.targets.odds) {
             (Kind::SecondChance, _) => {
                 moves::second_chance(sizes, self.items).map(|plan| ln(plan.expected_stash)).ok()
             }
             (_, Odds::Churn(_)) => moves::steady_state(sizes, self.items).ok().map(|state| ln(stash(&state))),
-            (_, odds) => {
-                self.layout(sizes).and_then(|layout| MultilevelPlan::new(&layout, self.items)).ok().map(
-                    |plan| match odds {
-                        Odds::Crisis(_) => plan.ln_crisis_probability(),
-                        // Rare, it is one item.
-                        _ => ln(plan.expected_stash()).max(plan.ln_crisis_probability()),
-                    },
-                )
-            }
+            _ => self.ln_odds_without_plan(sizes).or_else(|| {
+                let plan = self.layout(sizes).and_then(|layout| MultilevelPlan::new(&layout, self.items));
+                plan.ok().map(|plan| self.ln_planned_odds(&plan))
+            }),
         };
-        ln_odds.unwrap_or(f64::INFINITY)
+        let ln_odds = ln_odds.unwrap_or(f64::INFINITY);
+        self.known.borrow_mut().insert(asked, ln_odds);
+        ln_odds
+    }
+
+    /// The same without a plan, which takes up to a second if buckets have several slots, or items are many.
+    fn ln_odds_without_plan(&self, sizes: &[u64]) -> Option<f64> {
+        const MANY: u64 = 1_000_000;
+        if self.targets.slots == 1 && self.items <= MANY {
+            return None;
+        }
+        let lost = match self.targets.odds {
+            Odds::Crisis(_) => Lost::Any,
+            Odds::Filled(_) | Odds::Churn(_) => Lost::Number,
+        };
+        let ln_target = ln(self.targets.odds.value());
+        multilevel::ln_odds(&self.layout(sizes).ok()?, self.items, lost, ln_target, self.close)
+    }
+
+    fn ln_planned_odds(&self, plan: &MultilevelPlan) -> f64 {
+        match self.targets.odds {
+            Odds::Crisis(_) => plan.ln_crisis_probability(),
+            // Rare, it is one item.
+            _ => ln(plan.expected_stash()).max(plan.ln_crisis_probability()),
+        }
     }
 
     fn fits(&self, sizes: &[u64]) -> bool {
         exp(self.ln_odds(sizes)) <= self.targets.odds.value()
     }
 
-    fn planned(&self, sizes: &[u64]) -> Result<Option<Planned>, LayoutError> {
-        let layout = self.layout(sizes)?;
-        let filled = match self.targets.odds {
-            Odds::Churn(_) => None,
-            _ if self.kind == Kind::SecondChance => None,
-            _ => Some(MultilevelPlan::new(&layout, self.items)?),
-        };
-        let expected_stash = match &filled {
-            Some(plan) => plan.expected_stash(),
-            None => exp(self.ln_odds(sizes)),
-        };
-        Ok(Some(Planned { layout, items: self.items, expected_stash, is_exact: filled.is_some(), filled }))
+    fn planned(&self, mut sizes: Vec<u64>) -> Result<Option<Planned>, LayoutError> {
+        let items = self.items;
+        if self.kind == Kind::SecondChance || matches!(self.targets.odds, Odds::Churn(_)) {
+            let expected_stash = exp(self.ln_odds(&sizes));
+            let layout = self.layout(&sizes)?;
+            return Ok(Some(Planned { layout, items, expected_stash, is_exact: false, filled: None }));
+        }
+        // A search's last digit need not be that of the plan, whose word it is that the targets are met.
+        while sizes[0] <= MOST_PLACES {
+            let layout = self.layout(&sizes)?;
+            let plan = MultilevelPlan::new(&layout, items)?;
+            if exp(self.ln_planned_odds(&plan)) <= self.targets.odds.value() {
+                let expected_stash = plan.expected_stash();
+                return Ok(Some(Planned {
+                    layout,
+                    items,
+                    expected_stash,
+                    is_exact: true,
+                    filled: Some(plan),
+                }));
+            }
+            sizes[0] += 1 + sizes[0] / 1000;
+        }
+        Ok(None)
     }
 
     /// The sizes of all levels, if there are any that do.
     fn smallest(&mut self) -> Option<Vec<u64>> {
         /// Rounds with few items, and with all: one more of these takes a second with a hundred thousand items.
         const ROUNDS: u32 = 25;
-        const ROUNDS_OF_SLOTS: u32 = 10;
         const LAST_ROUNDS: u32 = 3;
         let (all, few) = (self.items, self.few());
-        let first = 2.0 * all as f64 / f64::from(self.targets.slots);
+        let slots = f64::from(self.targets.slots);
         let levels = 0..self.targets.levels;
-        let mut sizes: Vec<f64> = levels.map(|level| first * exp(-0.9 * f64::from(level))).collect();
+        let mut sizes: Vec<f64> = levels.map(|level| exp(-0.9 * f64::from(level))).collect();
+        // The more slots, the fuller they are: about as in tables solved before. Only time depends on it.
+        let first = if self.targets.slots == 1 {
+            2.0 * all as f64
+        } else {
+            (1.0 + 5.0 / (slots * slots)) * all as f64 / slots / sizes.iter().sum::<f64>()
+        };
+        sizes.iter_mut().for_each(|size| *size *= first);
         if all <= few {
-            sizes = self.divide(sizes, ROUNDS, 1e-4)?;
+            let precision = if self.targets.slots == 1 { 1e-4 } else { 1e-3 };
+            sizes = self.divide(sizes, ROUNDS, precision)?;
+            self.close = Close::Fine;
             return self.polish(whole(&sizes));
         }
         let fewer = few as f64 / all as f64;
         self.items = few;
-        let few_rounds = if self.targets.slots == 1 { ROUNDS } else { ROUNDS_OF_SLOTS };
-        let divided = self.divide(sizes.iter().map(|size| size * fewer).collect(), few_rounds, 1e-3);
+        let divided = self.divide(sizes.iter().map(|size| size * fewer).collect(), ROUNDS, 1e-3);
         self.items = all;
         if let Some(divided) = divided {
             sizes = divided.into_iter().map(|size| size / fewer).collect();
         }
-        // With several slots a plan takes so long that the division with few items must do.
-        let (rounds, precision) = if self.targets.slots == 1 { (LAST_ROUNDS, 1e-4) } else { (0, 1e-3) };
-        sizes = self.divide(sizes, rounds, precision)?;
+        sizes = self.divide(sizes, LAST_ROUNDS, 1e-4)?;
+        self.close = Close::Fine;
         self.polish(whole(&sizes))
     }
 
-    /// So many items that a plan takes a millisecond or two.
+    /// So many items that a plan takes a millisecond or two; all if it takes no longer for more.
     fn few(&self) -> u64 {
         match (self.kind, self.targets.odds) {
             (Kind::Plain, Odds::Crisis(_) | Odds::Filled(_)) if self.targets.slots == 1 => 2000,
-            (Kind::Plain, Odds::Crisis(_) | Odds::Filled(_)) => 400 * u64::from(self.targets.slots).min(8),
             _ => u64::MAX,
         }
     }
 
     /// The best division among the levels, in about as many buckets as it takes.
     fn divide(&self, mut sizes: Vec<f64>, rounds: u32, precision: f64) -> Option<Vec<f64>> {
-        sizes = self.scaled(&sizes, precision)?;
+        sizes = self.scaled(&sizes, precision, None)?;
         let mut best = sizes.clone();
         let total = |sizes: &[f64]| -> f64 { whole(sizes).iter().sum::<u64>() as f64 };
         for _ in 0..rounds {
@@ -312,7 +370,7 @@ impl Search<'_> {
                 // Halfway, by the mean of logarithms: the measure changes with the sizes.
                 *size = sqrt(*size * (all * fall / sum).max(0.5));
             }
-            sizes = self.scaled(&sizes, precision)?;
+            sizes = self.scaled(&sizes, precision, Some(sum))?;
             if total(&sizes) < total(&best) {
                 let settled = total(&sizes) > total(&best) * (1.0 - precision);
                 best.clone_from(&sizes);
@@ -325,7 +383,9 @@ impl Search<'_> {
     }
 
     /// The sizes, all multiplied by the least number with which they do, to some precision.
-    fn scaled(&self, sizes: &[f64], precision: f64) -> Option<Vec<f64>> {
+    ///
+    /// The logarithm of the odds falls by about `fall` with that of all sizes, if this is known.
+    fn scaled(&self, sizes: &[f64], precision: f64, fall: Option<f64>) -> Option<Vec<f64>> {
         const MOST_STEPS: u32 = 60;
         let ln_target = ln(self.targets.odds.value());
         let times = |ln_factor: f64| -> Vec<f64> { sizes.iter().map(|size| size * exp(ln_factor)).collect() };
@@ -341,7 +401,9 @@ impl Search<'_> {
         let (mut low, mut high) = (0.0, 0.0);
         let here = over(0.0);
         let (mut at_low, mut at_high) = (here, here);
-        let mut step = 0.05;
+        const FIRST_STEP: f64 = 0.05;
+        // A little further than where it should cross.
+        let mut step = fall.map_or(FIRST_STEP, |fall| (here.abs() / fall + 0.4 * precision).min(FIRST_STEP));
         while at_high > 0.0 {
             (low, at_low) = (high, at_high);
             high += step;
@@ -409,16 +471,37 @@ impl Search<'_> {
                 }
             }
             let (size, step) = (sizes[0], (sizes[0] / 100).max(1));
-            sizes[0] = least(size.saturating_sub(step), size, |size| {
-                let mut tried = sizes.clone();
-                tried[0] = size;
-                self.fits(&tried)
-            });
+            sizes[0] = self.least_first(&sizes, size.saturating_sub(step));
             // What the first level gave up, no other can give up as well; but where a hundredth is a bucket, see once more.
             if sizes[0] == size || sizes.iter().all(|size| *size >= 100) {
                 return Some(sizes);
             }
         }
+    }
+
+    /// The least first level above a number that is too small, with the others as they are: they fit.
+    fn least_first(&self, sizes: &[u64], mut low: u64) -> u64 {
+        /// The logarithm is nearly a line; if it is not, halving finds it.
+        const MOST_CROSSINGS: u32 = 4;
+        let mut tried = sizes.to_vec();
+        let ln_target = ln(self.targets.odds.value());
+        let mut over = |size: u64| {
+            tried[0] = size;
+            if size == 0 { f64::INFINITY } else { self.ln_odds(&tried) - ln_target }
+        };
+        let mut high = sizes[0];
+        let (mut at_low, mut at_high) = (over(low), over(high));
+        for step in 0.. {
+            if high - low <= 1 {
+                break;
+            }
+            let crossing = at_low / (at_low - at_high);
+            let share = if step < MOST_CROSSINGS && crossing.is_finite() { crossing } else { 0.5 };
+            let size = (low + ceil(share * (high - low) as f64) as u64).clamp(low + 1, high - 1);
+            let value = over(size);
+            if value <= 0.0 { (high, at_high) = (size, value) } else { (low, at_low) = (size, value) }
+        }
+        high
     }
 }
 
@@ -467,18 +550,7 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         let possible = rounded_up(planned.buckets_per_item());
         relax.push(Relax { target: Target::BucketsPerItem, asked: asked as f64 / items, possible });
     }
-    // More levels: about how many, by a table of fewer items; and then by this one.
-    const MORE_LEVELS: u32 = 8;
-    let most_levels = (targets.levels + MORE_LEVELS).min(MultilevelLayout::MOST_LEVELS as u32);
-    let serves = |levels: u32, items: u64, most: u64| {
-        let targets = Targets { levels, items, ..*targets };
-        matches!(Kind::Plain.smallest(&targets), Ok(Some(planned)) if planned.layout.buckets() <= most)
-    };
-    let few = Search { kind: Kind::Plain, targets, items: targets.items }.few().min(targets.items);
-    let most_of_few = (most as f64 * few as f64 / items) as u64;
-    let enough = (targets.levels + 1..=most_levels).find(|&levels| serves(levels, few, most_of_few));
-    let mut tried = enough.into_iter().flat_map(|enough| enough..=most_levels.min(enough + 2));
-    if let Some(levels) = tried.find(|&levels| serves(levels, targets.items, most)) {
+    if let Some(levels) = more_levels(targets, most) {
         let (asked, possible) = (targets.levels.into(), levels.into());
         relax.push(Relax { target: Target::Levels, asked, possible });
     }
@@ -487,7 +559,7 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         let shape: Vec<f64> = planned.layout.levels().iter().map(|&size| size as f64).collect();
         let factor = most as f64 / planned.layout.buckets() as f64;
         let sizes: Vec<u64> = shape.iter().map(|size| ((size * factor) as u64).max(1)).collect();
-        let search = Search { kind: Kind::Plain, targets, items: targets.items };
+        let search = Search { close: Close::Fine, ..Search::new(Kind::Plain, targets) };
         let odds = exp(search.ln_odds(&sizes));
         let is_possible = match targets.odds {
             Odds::Crisis(_) => odds < 1.0,
@@ -499,4 +571,29 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         }
     }
     relax
+}
+
+/// How many levels do with so many buckets, if a few more do: about how many, by a table of fewer items; and then by this one.
+fn more_levels(targets: &Targets, most: u64) -> Option<u32> {
+    /// With several slots each more takes longer to search, and saves less.
+    const MORE_LEVELS: u32 = 8;
+    const MORE_OF_SLOTS: u32 = 2;
+    // However many they are, an item takes a slot.
+    if most.saturating_mul(targets.slots.into()) < targets.items {
+        return None;
+    }
+    let more = if targets.slots == 1 { MORE_LEVELS } else { MORE_OF_SLOTS };
+    let most_levels = (targets.levels + more).min(MultilevelLayout::MOST_LEVELS as u32);
+    let serves = |levels: u32, items: u64, most: u64| {
+        let targets = Targets { levels, items, ..*targets };
+        let sizes = Search::new(Kind::Plain, &targets).smallest();
+        sizes.is_some_and(|sizes| sizes.iter().sum::<u64>() <= most)
+    };
+    let few = Search::new(Kind::Plain, targets).few().min(targets.items);
+    let most_of_few = (most as f64 * few as f64 / targets.items as f64) as u64;
+    let enough = (targets.levels + 1..=most_levels).find(|&levels| serves(levels, few, most_of_few))?;
+    if few == targets.items {
+        return Some(enough);
+    }
+    (enough..=most_levels.min(enough + 2)).find(|&levels| serves(levels, targets.items, most))
 }

@@ -29,7 +29,8 @@ use core::borrow::Borrow;
 use core::mem;
 
 use crate::hash::{Digester, Portable};
-use crate::layout::{BoundedLayout, BuildError};
+use crate::layout::{BoundedLayout, BuildError, LayoutError};
+use crate::plan::solve::map::{Layout, Planned};
 
 use super::Full;
 use group::SLOTS;
@@ -156,6 +157,46 @@ impl<K, V> BoundedMap<K, V> {
     /// If there is no memory for it.
     pub fn with_seed(layout: BoundedLayout, seed: u64) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::with_seed(seed))
+    }
+
+    /// An empty map as planned, with a random seed.
+    ///
+    /// # Errors
+    /// If there is no memory for it, or the plan is one for another structure.
+    ///
+    /// # Example
+    /// ```
+    /// use oneread::plan::solve::{self, map::Targets};
+    /// use oneread::table::BoundedMap;
+    ///
+    /// // Entries of 24 bytes: in so many bytes there is no room for a thousand, in 30 bytes each there is.
+    /// let targets = Targets { bytes: Some(24_000), ..Targets::new(1000, 24) };
+    /// assert!(solve::map(&targets).is_err());
+    /// let planned = solve::map(&Targets { bytes: Some(30_000), ..targets })?.best;
+    /// let mut flows = BoundedMap::from_plan(&planned)?;
+    /// assert!(!flows.contains_key(&7));
+    /// flows.insert(7, [1.0, 2.0])?;
+    /// assert!(flows.contains_key(&7) && flows.capacity() == 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn from_plan(planned: &Planned) -> Result<Self, BuildError> {
+        Self::new(Self::layout_of(planned)?)
+    }
+
+    /// The same for the same seed.
+    ///
+    /// # Errors
+    /// As [`from_plan`](Self::from_plan).
+    pub fn from_plan_with_seed(planned: &Planned, seed: u64) -> Result<Self, BuildError> {
+        Self::with_seed(Self::layout_of(planned)?, seed)
+    }
+
+    const fn layout_of(planned: &Planned) -> Result<BoundedLayout, LayoutError> {
+        match &planned.layout {
+            Layout::Bounded(layout) => Ok(*layout),
+            _ => Err(LayoutError::Structure { expected: "BoundedMap", found: planned.structure }),
+        }
     }
 
     /// A map of these items with a random seed, and with room for so many.

@@ -186,7 +186,12 @@ fn random_summaries_meet_their_targets_and_have_no_smaller_neighbours() {
                 else {
                     panic!("a crisis is likelier than the failures allowed")
                 };
-                assert!(relax[0].target == Target::Failure && relax[0].possible > table.crisis_probability());
+                // What is sure to happen cannot be allowed.
+                assert!(!relax.is_empty() || table.crisis_probability() > 0.999);
+                for relax in relax {
+                    assert_eq!(relax.target, Target::Failure);
+                    assert!(relax.possible > table.crisis_probability() && relax.possible < 1.0);
+                }
             }
             let failure = failure.max(1.5 * table.crisis_probability());
             if failure >= 1.0 {
@@ -350,6 +355,39 @@ fn random_filters_meet_their_targets() {
             }
             _ => {}
         }
+    }
+}
+
+/// The search has odds of its own for these: the plan must agree that targets are met, and that no step less does.
+#[test]
+fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours() {
+    let cases = [
+        (300, 2, 2, Odds::Crisis(1e-4)),
+        (1_000, 4, 3, Odds::Filled(0.5)),
+        (10_000, 2, 3, Odds::Crisis(1e-9)),
+        (100_000, 4, 3, Odds::Crisis(1e-12)),
+    ];
+    for (items, slots, levels, odds) in cases {
+        let best = solve::table(&table::Targets { items, levels, slots, buckets: None, odds }).unwrap().best;
+        let fits = |sizes: &[u64]| {
+            let layout = MultilevelLayout::new(sizes).unwrap().with_slots(slots).unwrap();
+            let plan = MultilevelPlan::new(&layout, items).unwrap();
+            match odds {
+                Odds::Crisis(most) => plan.crisis_probability() <= most,
+                Odds::Filled(most) => plan.expected_stash() <= most,
+                _ => unreachable!(),
+            }
+        };
+        let sizes = best.layout.levels().to_vec();
+        assert!(fits(&sizes) && sizes.len() == levels as usize, "{sizes:?}");
+        for level in 0..sizes.len() {
+            let mut less = sizes.clone();
+            less[level] -= (less[level] / 100).max(1);
+            assert!(less[level] == 0 || !fits(&less), "{less:?} for {sizes:?}");
+        }
+        let relax =
+            solve::table(&table::Targets { items, levels, slots, buckets: Some(1), odds }).unwrap_err();
+        assert!(matches!(relax, Unsolved::Infeasible(relax) if relax[0].target == Target::BucketsPerItem));
     }
 }
 

@@ -230,12 +230,10 @@ pub fn summary(
     if let Goal::Guarantee { failure } = targets.goal {
         let crisis = table.crisis_probability();
         if crisis >= failure {
-            let possible = rounded_up(crisis);
-            return Err(Unsolved::Infeasible(Vec::from([Relax {
-                target: Target::Failure,
-                asked: failure,
-                possible,
-            }])));
+            let relax = Relax { target: Target::Failure, asked: failure, possible: rounded_up(crisis) };
+            // A table that is surely too small for its items has no failure to allow.
+            let is_possible = relax.possible < 1.0;
+            return Err(Unsolved::Infeasible(is_possible.then_some(relax).into_iter().collect()));
         }
     }
     let mut found: Vec<Planned> = Vec::new();

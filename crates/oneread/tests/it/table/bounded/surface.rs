@@ -2,6 +2,8 @@
 
 use oneread::hash::Portable;
 use oneread::layout::{BoundedLayout, LayoutError};
+use oneread::plan::solve;
+use oneread::plan::solve::map::{Layout, Targets};
 use oneread::table::bounded::{Entry, GrowError};
 use oneread::table::{BoundedMap, BoundedSet, BuildError, TryExtendError};
 
@@ -9,6 +11,29 @@ fn map() -> BoundedMap<String, u32> {
     let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(10).unwrap(), 1).unwrap();
     map.try_extend(["one", "two", "three"].map(str::to_owned).into_iter().zip(1..)).unwrap();
     map
+}
+
+/// What the solver promised of a map holds for the map: room for all entries, in no more bytes.
+#[test]
+fn a_plan_becomes_the_map_that_was_planned() {
+    let bytes = size_of::<Option<(u64, u64)>>() as u64;
+    let solution = solve::map(&Targets::new(20_000, bytes)).unwrap();
+    let all: Vec<_> = [solution.best].into_iter().chain(solution.runners_up).collect();
+    assert!(all.len() >= 2, "a bounded map and a multilevel table");
+    for planned in &all {
+        let made = BoundedMap::<u64, u64>::from_plan_with_seed(planned, 1);
+        let Layout::Bounded(layout) = planned.layout else {
+            let wrong = LayoutError::Structure { expected: "BoundedMap", found: "MultilevelTable" };
+            assert_eq!(made.err(), Some(BuildError::Layout(wrong)));
+            assert!(BoundedMap::<u64, u64>::from_plan(planned).is_err());
+            continue;
+        };
+        let mut map = made.unwrap();
+        assert!(map.byte_len() as u64 <= planned.bytes, "{} of {}", map.byte_len(), planned.bytes);
+        map.try_extend((0..20_000).map(|key| (key, key + 1))).unwrap();
+        assert_eq!((map.len(), map.get(&19_999), map.get(&20_000)), (20_000, Some(&20_000), None));
+        assert_eq!(*BoundedMap::<u64, u64>::from_plan(planned).unwrap().layout(), layout);
+    }
 }
 
 #[test]

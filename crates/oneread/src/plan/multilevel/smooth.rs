@@ -1,0 +1,223 @@
+//! A smooth function of a number of items, by polynomials through a few of its values.
+//!
+//! The polynomial is one in the logarithm of the number, through values at Chebyshev's points rounded to whole numbers, in
+//! Lagrange's barycentric form. Its error is measured: each time the points are doubled, the polynomial through the old ones is
+//! asked for the new. A function with as many derivatives as one likes is then known to about the square of that error.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::f64::consts::PI;
+
+use super::super::float::{cos, exp, ln};
+
+/// The function from a first number on.
+pub(super) struct Smooth {
+    first: u64,
+    last: u64,
+    /// Its values at the first numbers, one by one.
+    few: Vec<f64>,
+    /// And after them, ascending.
+    pieces: Vec<Piece>,
+}
+
+impl Smooth {
+    /// From `low` to `high`, of which those below `rough` are computed one by one; if all values can be computed.
+    ///
+    /// Polynomials may be off by `most_doubt` at the points of the next, which is off by far less. A number and its value may count
+    /// less than others: `weight` is at most 1.
+    pub(super) fn new(
+        low: u64,
+        rough: u64,
+        high: u64,
+        most_doubt: f64,
+        value: impl Fn(u64) -> Option<f64>,
+        weight: impl Fn(u64, f64) -> f64,
+    ) -> Option<Self> {
+        let few = (low..rough.min(high + 1)).map(&value).collect::<Option<Vec<f64>>>()?;
+        let mut pieces = Vec::new();
+        let mut values = Values { value, known: BTreeMap::new() };
+        // The first on top: what is not one piece is two.
+        let mut open = Vec::from([(rough.max(low), high)]);
+        while let Some((first, last)) = open.pop() {
+            if first > last {
+                continue;
+            }
+            match Piece::new(first, last, most_doubt, &mut values, &weight)? {
+                Some(piece) => pieces.push(piece),
+                None => {
+                    let middle = first + (last - first) / 2;
+                    open.extend([(middle + 1, last), (first, middle)]);
+                }
+            }
+        }
+        Some(Self { first: low, last: high, few, pieces })
+    }
+
+    /// The value at a number; before the first and after the last, the value there.
+    pub(super) fn at(&self, number: u64) -> f64 {
+        let number = number.min(self.last);
+        let index = number.saturating_sub(self.first) as usize;
+        if let Some(value) = self.few.get(index) {
+            return *value;
+        }
+        let number = number.max(self.first);
+        let piece = self.pieces.iter().find(|piece| number <= piece.last);
+        piece.map_or(f64::NEG_INFINITY, |piece| piece.at(number))
+    }
+}
+
+/// A point of a polynomial.
+struct Node {
+    number: u64,
+    ln_number: f64,
+    value: f64,
+    /// One over the product of the distances to the others.
+    weight: f64,
+}
+
+/// A polynomial that stands for the function up to some number.
+struct Piece {
+    last: u64,
+    nodes: Vec<Node>,
+}
+
+/// The values of the function, each computed once.
+struct Values<F> {
+    value: F,
+    known: BTreeMap<u64, f64>,
+}
+
+impl<F: Fn(u64) -> Option<f64>> Values<F> {
+    fn at(&mut self, numbers: impl IntoIterator<Item = u64>) -> Option<Vec<(u64, f64)>> {
+        let mut values = Vec::new();
+        for number in numbers {
+            let value = match self.known.get(&number) {
+                Some(value) => *value,
+                None => (self.value)(number)?,
+            };
+            self.known.insert(number, value);
+            values.push((number, value));
+        }
+        Some(values)
+    }
+}
+
+impl Piece {
+    /// From the first number to the last, if one polynomial does; nothing if there are no values.
+    fn new<F: Fn(u64) -> Option<f64>>(
+        first: u64,
+        last: u64,
+        most_doubt: f64,
+        values: &mut Values<F>,
+        weight: &impl Fn(u64, f64) -> f64,
+    ) -> Option<Option<Self>> {
+        /// Numbers of points; each has those before it among its own.
+        const COUNTS: [u64; 3] = [5, 9, 17];
+        /// The most that it may be off anywhere.
+        const MOST_OFF: f64 = 0.2;
+        if last - first < COUNTS[1] {
+            // All of them.
+            return Some(Some(Self::through(&values.at(first..=last)?)));
+        }
+        let mut piece: Option<Self> = None;
+        for count in COUNTS {
+            let numbers = chebyshev(first, last, count);
+            if numbers.windows(2).any(|pair| pair[0] == pair[1]) {
+                break;
+            }
+            let values = values.at(numbers)?;
+            let is_close = |piece: &Self| {
+                values.iter().all(|&(number, value)| {
+                    (piece.at(number) - value).abs() < (most_doubt / weight(number, value)).min(MOST_OFF)
+                })
+            };
+            let is_close = piece.as_ref().is_some_and(is_close);
+            let next = Self::through(&values);
+            if is_close {
+                return Some(Some(next));
+            }
+            piece = Some(next);
+        }
+        Some(None)
+    }
+
+    fn through(values: &[(u64, f64)]) -> Self {
+        let ln_numbers: Vec<f64> = values.iter().map(|&(number, _)| ln(number as f64)).collect();
+        let (low, high) = (ln_numbers[0], ln_numbers[ln_numbers.len() - 1]);
+        // In quarters of the width products of distances are near 1.
+        let unit = 4.0 / (high - low).max(f64::MIN_POSITIVE);
+        let weight = |i: usize| {
+            let others = ln_numbers.iter().enumerate().filter(|(j, _)| *j != i);
+            1.0 / others.map(|(_, other)| (ln_numbers[i] - other) * unit).product::<f64>()
+        };
+        let nodes = values.iter().enumerate().map(|(i, &(number, value))| Node {
+            number,
+            ln_number: ln_numbers[i],
+            value,
+            weight: weight(i),
+        });
+        Self { last: values[values.len() - 1].0, nodes: nodes.collect() }
+    }
+
+    fn at(&self, number: u64) -> f64 {
+        if let Some(node) = self.nodes.iter().find(|node| node.number == number) {
+            return node.value;
+        }
+        let ln_number = ln(number as f64);
+        let (mut sum, mut all) = (0.0, 0.0);
+        for node in &self.nodes {
+            let share = node.weight / (ln_number - node.ln_number);
+            sum += share * node.value;
+            all += share;
+        }
+        sum / all
+    }
+}
+
+/// So many numbers from the first to the last, by their logarithms, and closer to each other at the ends.
+fn chebyshev(first: u64, last: u64, count: u64) -> Vec<u64> {
+    let (low, high) = (ln(first as f64), ln(last as f64));
+    let number = |i: u64| {
+        let share = 0.5 - 0.5 * cos(PI * i as f64 / (count - 1) as f64);
+        // The ends as they are, whatever rounding makes of them.
+        ((exp(low + (high - low) * share) + 0.5) as u64).clamp(first, last)
+    };
+    let inner = (1..count - 1).map(number);
+    [first].into_iter().chain(inner).chain([last]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ln C(a, 5), and a bell's fall with a kink too small to see: what levels make of their items looks like one or the other.
+    #[test]
+    fn a_few_values_give_all_others() {
+        let binomial = |a: u64| (0..5).map(|i| ln((a - i) as f64 / (i + 1) as f64)).sum::<f64>();
+        let saturating = |a: u64| -ln(1.0 + exp(-(a as f64 - 30_000.0) / 900.0));
+        for (low, rough, high, function) in [
+            (10, 40, 5_000, &binomial as &dyn Fn(u64) -> f64),
+            (400, 40, 401, &binomial),
+            (25_000, 40, 40_000, &saturating),
+        ] {
+            let asked = core::cell::Cell::new(0u64);
+            let smooth = Smooth::new(
+                low,
+                rough,
+                high,
+                2e-6,
+                |a| {
+                    asked.set(asked.get() + 1);
+                    Some(function(a))
+                },
+                |_, _| 1.0,
+            );
+            let smooth = smooth.expect("all values");
+            for a in (low..=high).step_by(7) {
+                assert!((smooth.at(a) - function(a)).abs() < 1e-9, "{a}: {} {}", smooth.at(a), function(a));
+            }
+            assert!(asked.get() <= 100 || high - low < 100, "asked {}", asked.get());
+        }
+        assert!(Smooth::new(100, 40, 1000, 2e-6, |a| (a < 500).then_some(0.0), |_, _| 1.0).is_none());
+    }
+}
