@@ -190,7 +190,7 @@ fn chebyshev(first: u64, last: u64, count: u64) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// ln C(a, 5), and a bell's fall with a kink too small to see: what levels make of their items looks like one or the other.
+    /// ln C(a, 5), and a curve that bends where odds come near 1: what levels make of their items looks like one or the other.
     #[test]
     fn a_few_values_give_all_others() {
         let binomial = |a: u64| (0..5).map(|i| ln((a - i) as f64 / (i + 1) as f64)).sum::<f64>();
@@ -216,7 +216,8 @@ mod tests {
             for a in (low..=high).step_by(7) {
                 assert!((smooth.at(a) - function(a)).abs() < 1e-9, "{a}: {} {}", smooth.at(a), function(a));
             }
-            assert!(asked.get() <= 100 || high - low < 100, "asked {}", asked.get());
+            // A hundred and some for the bend of the last, far fewer for the others.
+            assert!(asked.get() * 20 < high - low || high - low < 100, "asked {}", asked.get());
         }
         assert!(Smooth::new(100, 40, 1000, 2e-6, |a| (a < 500).then_some(0.0), |_, _| 1.0).is_none());
     }

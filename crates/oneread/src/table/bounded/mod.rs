@@ -169,14 +169,14 @@ impl<K, V> BoundedMap<K, V> {
     /// use oneread::plan::solve::{self, map::Targets};
     /// use oneread::table::BoundedMap;
     ///
-    /// // Entries of 24 bytes: in so many bytes there is no room for a thousand, in 30 bytes each there is.
-    /// let targets = Targets { bytes: Some(24_000), ..Targets::new(1000, 24) };
+    /// // A hundred thousand entries of 24 bytes: there is no room for them in as many bytes, in 30 each there is.
+    /// let targets = Targets { bytes: Some(2_400_000), ..Targets::new(100_000, 24) };
     /// assert!(solve::map(&targets).is_err());
-    /// let planned = solve::map(&Targets { bytes: Some(30_000), ..targets })?.best;
+    /// let planned = solve::map(&Targets { bytes: Some(3_000_000), ..targets })?.best;
     /// let mut flows = BoundedMap::from_plan(&planned)?;
     /// assert!(!flows.contains_key(&7));
     /// flows.insert(7, [1.0, 2.0])?;
-    /// assert!(flows.contains_key(&7) && flows.capacity() == 1000);
+    /// assert!(flows.contains_key(&7) && flows.capacity() == 100_000);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "std")]
