@@ -17,8 +17,8 @@ use oneread::filter::{
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingCellsLayout, CountingFiltersLayout,
-    CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LineLayout, ListLayout,
-    MultilevelLayout, MultipleFiltersLayout, PageLayout, Remainders, SingleFilterLayout,
+    CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LineLayout,
+    ListLayout, MultilevelLayout, MultipleFiltersLayout, PageLayout, Remainders, SingleFilterLayout,
 };
 use oneread::summary::{
     CountingMultiFilterSummary, CountingMultiFilterView, CountingSingleFilterSummary,

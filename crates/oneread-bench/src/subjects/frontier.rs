@@ -48,9 +48,7 @@ fn all() -> Result<Contenders<u64>> {
             contenders.extend(two.into_iter().zip(names).map(|(one, name)| renamed(one, name, bits)));
         }
     }
-    for bits in [12.0, 16.0] {
-        contenders.push(d_left(n, bits)?);
-    }
+    contenders.push(d_left(n, 16.0)?);
     for bits in [8, 9, 10, 12, 16] {
         contenders.push(line::single(&format!("oneread line, {bits}"), line::layout(n, bits, 97.0)?)?);
     }

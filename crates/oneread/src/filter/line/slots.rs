@@ -228,8 +228,8 @@ pub(super) fn guests<const R: u32, V: Vector>(vector: V, line: &Line, fingerprin
 /// The remainder in a slot.
 #[inline(always)]
 pub(super) fn remainder<const R: u32>(line: &Line, slot: u32) -> u32 {
-    let byte = |at: u32| (line.0[(at / 8 & 7) as usize] >> (8 * (at % 8))) as u8;
-    let bit = |at: u32| (line.0[(at / 64 & 7) as usize] >> (at % 64)) as u32 & 1;
+    let byte = |at: u32| (line.0[(at / 8) as usize % Line::WORDS] >> (8 * (at % 8))) as u8;
+    let bit = |at: u32| (line.0[(at / 64) as usize % Line::WORDS] >> (at % 64)) as u32 & 1;
     let mut remainder = u32::from(byte(At::<R>::LOW + slot));
     if At::<R>::ROWS == 2 {
         remainder |= u32::from(byte(At::<R>::HIGH + slot)) << 8;

@@ -22,8 +22,9 @@ use alloc::vec::Vec;
 
 use super::STASHED;
 use super::places::{MOVABLE, Place, Places, Stash};
-use super::simd::{Vector, Work};
+use super::simd::Vector;
 use super::slots::{self, Fingerprint};
+use super::work::{ContainsElsewhere, InsertWithCare, PullHome, RemoveElsewhere, WayOut};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
 use crate::layout::LineLayout;
@@ -64,7 +65,7 @@ struct Move {
 }
 
 /// The moves that make room, from the line that a newcomer comes to on.
-struct Way {
+pub(super) struct Way {
     moves: [Option<Move>; DEPTH],
 }
 
@@ -90,7 +91,12 @@ impl<S: Lines> Table<S> {
 
     /// Whether a fingerprint is in its other line, or in the stash.
     #[inline(always)]
-    fn is_elsewhere<const R: u32, V: Vector>(&self, vector: V, place: Place, threshold: u32) -> bool {
+    pub(super) fn is_elsewhere<const R: u32, V: Vector>(
+        &self,
+        vector: V,
+        place: Place,
+        threshold: u32,
+    ) -> bool {
         let Place { line, fingerprint } = place;
         let is_guest = fingerprint.quotient < MOVABLE && {
             let other = self.places.other(line, fingerprint.quotient);
@@ -174,7 +180,7 @@ impl Table<Vec<Line>> {
     /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line once, so that no move undoes what another
     /// relies on.
     #[inline(always)]
-    fn way_out<const R: u32, V: Vector>(&self, vector: V, place: Place) -> Option<Way> {
+    pub(super) fn way_out<const R: u32, V: Vector>(&self, vector: V, place: Place) -> Option<Way> {
         let mut way = Way { moves: [None; DEPTH] };
         // Of each line passed, what may be tried next.
         let mut lists = [[None; NARROW]; DEPTH];
@@ -318,7 +324,7 @@ impl Table<Vec<Line>> {
     }
 
     #[inline(always)]
-    fn remove_elsewhere<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+    pub(super) fn remove_elsewhere<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
         let Place { line, fingerprint } = place;
         let threshold = slots::threshold(&self.lines[line]);
         if !leaves(threshold, fingerprint.quotient) {
@@ -346,7 +352,7 @@ impl Table<Vec<Line>> {
     /// Brings fingerprints home to a line that has room again, and lowers its threshold where nobody is left outside; then the same for the line that
     /// they came from.
     #[inline(always)]
-    fn pull_home<const R: u32, V: Vector>(&mut self, vector: V, line: usize) {
+    pub(super) fn pull_home<const R: u32, V: Vector>(&mut self, vector: V, line: usize) {
         let mut at = line;
         for _ in 0..PULLS {
             let threshold = slots::threshold(&self.lines[at]);
@@ -410,86 +416,6 @@ impl Table<Vec<Line>> {
             self.stash.take(first);
         }
         has_room
-    }
-}
-
-/// A lookup of a fingerprint that is no resident of its home and may have left it.
-///
-/// This and the following are what is done now and then. A function of its own keeps its registers away from what is always done; it is handed the
-/// word and finds the place again, as two words go in registers.
-struct ContainsElsewhere<'a, S> {
-    table: &'a Table<S>,
-    word: u64,
-}
-
-impl<S: Lines> Work for ContainsElsewhere<'_, S> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        let place = self.table.places.of(self.word);
-        let threshold = self.table.lines.read_line(place.line, slots::threshold);
-        self.table.is_elsewhere::<R, V>(vector, place, threshold)
-    }
-}
-
-/// An insertion that is not plainly one into a line with room, of a fingerprint that is not there.
-struct InsertWithCare<'a> {
-    table: &'a mut Table<Vec<Line>>,
-    word: u64,
-}
-
-impl Work for InsertWithCare<'_> {
-    type Output = Result<bool, Full>;
-
-    #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
-        self.table.insert_with_care::<R, V>(vector, self.table.places.of(self.word))
-    }
-}
-
-/// A search for room further than next door.
-struct WayOut<'a> {
-    table: &'a Table<Vec<Line>>,
-    place: Place,
-}
-
-impl Work for WayOut<'_> {
-    type Output = Option<Way>;
-
-    #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Option<Way> {
-        self.table.way_out::<R, V>(vector, self.place)
-    }
-}
-
-/// A removal of a fingerprint that is no resident of its home.
-struct RemoveElsewhere<'a> {
-    table: &'a mut Table<Vec<Line>>,
-    word: u64,
-}
-
-impl Work for RemoveElsewhere<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.remove_elsewhere::<R, V>(vector, self.table.places.of(self.word))
-    }
-}
-
-/// The way home of guests, after a removal.
-struct PullHome<'a> {
-    table: &'a mut Table<Vec<Line>>,
-    line: usize,
-}
-
-impl Work for PullHome<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) {
-        self.table.pull_home::<R, V>(vector, self.line);
     }
 }
 

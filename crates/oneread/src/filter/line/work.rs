@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::places::{MOVABLE, Place};
 use super::simd::{Vector, Work};
 use super::slots;
-use super::table::{Table, leaves};
+use super::table::{Table, Way, leaves};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
 use crate::layout::LineLayout;
@@ -137,6 +137,86 @@ impl Work for RemoveAll<'_> {
             }
         }
         true
+    }
+}
+
+/// A lookup of a fingerprint that is no resident of its home and may have left it.
+///
+/// This and the following are what is done now and then. A function of its own keeps its registers away from what is always done; it is handed the
+/// word and finds the place again, as two words go in registers.
+pub(super) struct ContainsElsewhere<'a, S> {
+    pub(super) table: &'a Table<S>,
+    pub(super) word: u64,
+}
+
+impl<S: Lines> Work for ContainsElsewhere<'_, S> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+        let place = self.table.places.of(self.word);
+        let threshold = self.table.lines.read_line(place.line, slots::threshold);
+        self.table.is_elsewhere::<R, V>(vector, place, threshold)
+    }
+}
+
+/// An insertion that is not plainly one into a line with room, of a fingerprint that is not there.
+pub(super) struct InsertWithCare<'a> {
+    pub(super) table: &'a mut Table<Vec<Line>>,
+    pub(super) word: u64,
+}
+
+impl Work for InsertWithCare<'_> {
+    type Output = Result<bool, Full>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
+        self.table.insert_with_care::<R, V>(vector, self.table.places.of(self.word))
+    }
+}
+
+/// A search for room further than next door.
+pub(super) struct WayOut<'a> {
+    pub(super) table: &'a Table<Vec<Line>>,
+    pub(super) place: Place,
+}
+
+impl Work for WayOut<'_> {
+    type Output = Option<Way>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Option<Way> {
+        self.table.way_out::<R, V>(vector, self.place)
+    }
+}
+
+/// A removal of a fingerprint that is no resident of its home.
+pub(super) struct RemoveElsewhere<'a> {
+    pub(super) table: &'a mut Table<Vec<Line>>,
+    pub(super) word: u64,
+}
+
+impl Work for RemoveElsewhere<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+        self.table.remove_elsewhere::<R, V>(vector, self.table.places.of(self.word))
+    }
+}
+
+/// The way home of guests, after a removal.
+pub(super) struct PullHome<'a> {
+    pub(super) table: &'a mut Table<Vec<Line>>,
+    pub(super) line: usize,
+}
+
+impl Work for PullHome<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) {
+        self.table.pull_home::<R, V>(vector, self.line);
     }
 }
 

@@ -1,0 +1,268 @@
+//! Lines by the wide instructions of x86-64, with `pdep`.
+
+use core::arch::x86_64::*;
+
+use super::{Vector, Work};
+use crate::bits::Line;
+
+/// AMD's processors before the third Zen take `pdep` apart into hundreds of steps.
+pub(super) fn has_slow_pdep() -> bool {
+    let vendor = __cpuid(0);
+    // "AuthenticAMD", in the order of the registers.
+    let is_amd = [vendor.ebx, vendor.edx, vendor.ecx] == [0x6874_7541, 0x6974_6e65, 0x444d_4163];
+    let version = __cpuid(1).eax;
+    let family = (version >> 8 & 15) + (version >> 20 & 255);
+    is_amd && family < 0x19
+}
+
+/// Proves the machine to have AVX-512 and what comes with it.
+#[derive(Clone, Copy)]
+pub(super) struct Avx512(());
+
+impl Avx512 {
+    /// # Safety
+    /// The machine must have the features that `within_avx512` has.
+    #[inline(always)]
+    pub(super) unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn within_avx512<const R: u32, W: Work>(vector: Avx512, work: W) -> W::Output {
+    work.run::<R, Avx512>(vector)
+}
+
+impl Vector for Avx512 {
+    #[inline(always)]
+    fn nth(self, word: u64, n: u32) -> u64 {
+        // SAFETY: `self` proves the feature.
+        unsafe { nth(word, n) }
+    }
+
+    #[inline(always)]
+    fn window(self, line: &Line, at: u32) -> u64 {
+        window(line, at)
+    }
+
+    #[inline(always)]
+    fn equal(self, line: &Line, byte: u8) -> u64 {
+        // SAFETY: `self` proves the feature.
+        unsafe { equal_avx512(line, byte) }
+    }
+
+    #[inline(always)]
+    fn open(self, line: &mut Line, at: u32, end: u32, byte: u8) {
+        // SAFETY: `self` proves the feature.
+        unsafe { open_avx512(line, at, end, byte) }
+    }
+
+    #[inline(always)]
+    fn close(self, line: &mut Line, at: u32, end: u32) {
+        // SAFETY: `self` proves the feature.
+        unsafe { close_avx512(line, at, end) }
+    }
+
+    #[inline(always)]
+    fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
+        // SAFETY: `self` proves the features.
+        unsafe { within_avx512::<R, W>(self, work) }
+    }
+}
+
+/// Proves the machine to have AVX2 and what comes with it.
+#[derive(Clone, Copy)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    /// # Safety
+    /// The machine must have the features that `within_avx2` has.
+    #[inline(always)]
+    pub(super) unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn within_avx2<const R: u32, W: Work>(vector: Avx2, work: W) -> W::Output {
+    work.run::<R, Avx2>(vector)
+}
+
+impl Vector for Avx2 {
+    #[inline(always)]
+    fn nth(self, word: u64, n: u32) -> u64 {
+        // SAFETY: `self` proves the feature.
+        unsafe { nth(word, n) }
+    }
+
+    #[inline(always)]
+    fn window(self, line: &Line, at: u32) -> u64 {
+        window(line, at)
+    }
+
+    #[inline(always)]
+    fn equal(self, line: &Line, byte: u8) -> u64 {
+        // SAFETY: `self` proves the feature.
+        unsafe { equal_avx2(line, byte) }
+    }
+
+    #[inline(always)]
+    fn open(self, line: &mut Line, at: u32, end: u32, byte: u8) {
+        // SAFETY: `self` proves the feature.
+        unsafe { open_avx2(line, at, end, byte) }
+    }
+
+    #[inline(always)]
+    fn close(self, line: &mut Line, at: u32, end: u32) {
+        // SAFETY: `self` proves the feature.
+        unsafe { close_avx2(line, at, end) }
+    }
+
+    #[inline(always)]
+    fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
+        // SAFETY: `self` proves the features.
+        unsafe { within_avx2::<R, W>(self, work) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "bmi2")]
+fn nth(word: u64, n: u32) -> u64 {
+    // More ones than a word has are asked for by nobody: a line has no more runs than bits.
+    _pdep_u64(1 << (n & 63), word)
+}
+
+/// One load where two words would have to be joined, which takes six steps on some processors.
+#[inline(always)]
+fn window(line: &Line, at: u32) -> u64 {
+    assert!(at <= 56, "eight bytes of a line from byte {at} on");
+    // SAFETY: the bytes up to at + 7 are the line's.
+    unsafe { line.0.as_ptr().byte_add(at as usize).read_unaligned() }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn equal_avx512(line: &Line, byte: u8) -> u64 {
+    // SAFETY: a line is 64 bytes, aligned to 64.
+    let bytes = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
+    _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8))
+}
+
+/// The bytes below `end`.
+#[inline(always)]
+fn below(end: u32) -> u64 {
+    super::super::slots::low(end)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+fn open_avx512(line: &mut Line, at: u32, end: u32, byte: u8) {
+    // SAFETY: a line is 64 bytes, aligned to 64.
+    let bytes = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
+    let moved = _mm512_mask_expand_epi8(_mm512_set1_epi8(byte as i8), !(1 << at), bytes);
+    let bytes = _mm512_mask_mov_epi8(bytes, below(end), moved);
+    // SAFETY: as above, and this one is borrowed mutably.
+    unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+fn close_avx512(line: &mut Line, at: u32, end: u32) {
+    // SAFETY: a line is 64 bytes, aligned to 64.
+    let bytes = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
+    let moved = _mm512_maskz_compress_epi8(below(end) & !(1 << at), bytes);
+    let bytes = _mm512_mask_mov_epi8(bytes, below(end), moved);
+    // SAFETY: as above, and this one is borrowed mutably.
+    unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
+}
+
+/// The two halves of a line.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn halves(line: &Line) -> (__m256i, __m256i) {
+    let bytes: *const __m256i = line.0.as_ptr().cast();
+    // SAFETY: a line is two vectors of 32 bytes, aligned to 64.
+    unsafe { (_mm256_load_si256(bytes), _mm256_load_si256(bytes.add(1))) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn write_halves(line: &mut Line, (first, second): (__m256i, __m256i)) {
+    let bytes: *mut __m256i = line.0.as_mut_ptr().cast();
+    // SAFETY: as above, and this one is borrowed mutably.
+    unsafe {
+        _mm256_store_si256(bytes, first);
+        _mm256_store_si256(bytes.add(1), second);
+    }
+}
+
+/// The numbers of the bytes of a half.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn numbers(first: i8) -> __m256i {
+    const FROM_0: [i8; 32] = {
+        let mut numbers = [0; 32];
+        let mut at = 0;
+        while at < 32 {
+            numbers[at] = at as i8;
+            at += 1;
+        }
+        numbers
+    };
+    // SAFETY: 32 bytes.
+    let numbers = unsafe { _mm256_loadu_si256(FROM_0.as_ptr().cast()) };
+    _mm256_add_epi8(numbers, _mm256_set1_epi8(first))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn equal_avx2(line: &Line, byte: u8) -> u64 {
+    let (first, second) = halves(line);
+    let byte = _mm256_set1_epi8(byte as i8);
+    let equal = |bytes| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, byte)) as u32;
+    u64::from(equal(first)) | u64::from(equal(second)) << 32
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn open_avx2(line: &mut Line, at: u32, end: u32, byte: u8) {
+    let (first, second) = halves(line);
+    // Each byte's neighbour below; the first has none and never needs one, as bytes move after the header.
+    let between = _mm256_permute2x128_si256(first, first, 0x08);
+    let below_first = _mm256_alignr_epi8(first, between, 15);
+    let between = _mm256_permute2x128_si256(first, second, 0x21);
+    let below_second = _mm256_alignr_epi8(second, between, 15);
+    let (byte, before, here, after) = (
+        _mm256_set1_epi8(byte as i8),
+        _mm256_set1_epi8(at as i8 - 1),
+        _mm256_set1_epi8(at as i8),
+        _mm256_set1_epi8(end as i8),
+    );
+    let opened = |half, below, numbers| {
+        let moves = _mm256_and_si256(_mm256_cmpgt_epi8(numbers, before), _mm256_cmpgt_epi8(after, numbers));
+        let moved = _mm256_blendv_epi8(half, below, moves);
+        _mm256_blendv_epi8(moved, byte, _mm256_cmpeq_epi8(numbers, here))
+    };
+    let first = opened(first, below_first, numbers(0));
+    write_halves(line, (first, opened(second, below_second, numbers(32))));
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn close_avx2(line: &mut Line, at: u32, end: u32) {
+    let (first, second) = halves(line);
+    // Each byte's neighbour above; the last one's is 0.
+    let between = _mm256_permute2x128_si256(first, second, 0x21);
+    let above_first = _mm256_alignr_epi8(between, first, 1);
+    let between = _mm256_permute2x128_si256(second, second, 0x81);
+    let above_second = _mm256_alignr_epi8(between, second, 1);
+    let (before, last, after) =
+        (_mm256_set1_epi8(at as i8 - 1), _mm256_set1_epi8(end as i8 - 1), _mm256_set1_epi8(end as i8));
+    let closed = |half, above, numbers| {
+        let moves = _mm256_and_si256(_mm256_cmpgt_epi8(numbers, before), _mm256_cmpgt_epi8(after, numbers));
+        let moved = _mm256_blendv_epi8(half, above, moves);
+        _mm256_andnot_si256(_mm256_cmpeq_epi8(numbers, last), moved)
+    };
+    let first = closed(first, above_first, numbers(0));
+    write_halves(line, (first, closed(second, above_second, numbers(32))));
+}
