@@ -14,7 +14,8 @@
 //! # Invariants
 //! 1. A record is read only if its checksum is right (with its position, and the checksum of the log's header), and if it names the checksum of
 //!    the record before as `previous`. So reading ends at the first record that a crash has torn or lost, and nothing that lies behind it
-//!    can come back later: the record that will be written in its place names another `session`, hence has another checksum.
+//!    can come back later: it is wiped out before another record is written, and that names another `session`, hence has another checksum, so that what is
+//!    further behind does not follow it.
 //! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and loses the next header, what lies in the file of the next log, from before
 //!    another crash, is not taken for it.
 //! 3. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
@@ -185,10 +186,16 @@ impl Log {
         Self { session, ..self }
     }
 
-    /// Goes on with a log that was read.
+    /// Goes on with a log that was read; what follows must be synced before it is built on.
+    ///
+    /// What begins behind the last whole record is wiped out. It may lack nothing but zeros behind the end of the file, and be whole as soon as the file grows.
     pub(super) fn resume(file: Arc<dyn DiskFile>, read: &Read, session: u64) -> Result<Self, Error> {
         let &Read { number, seed, end, previous, .. } = read;
         let length = file.len().map_err(Error::io("read the log's length"))?;
+        let torn = length.saturating_sub(end).min(CHANGES as u64) as usize;
+        if torn > 0 {
+            file.write_at(end, &[0; CHANGES][..torn]).map_err(Error::io("write the log"))?;
+        }
         Ok(Self { file, number, seed, session, end, previous, length, ahead: 0 })
     }
 

@@ -458,8 +458,9 @@ fn load(
                         // What is given up must not be found again.
                         file.truncate(read.end).map_err(Error::io("cut the log"))?;
                     }
-                    file.sync().map_err(Error::sync("the log"))?;
-                    Log::resume(file, &read, session)?
+                    let log = Log::resume(file, &read, session)?;
+                    log.file.sync().map_err(Error::sync("the log"))?;
+                    log
                 }
                 None => {
                     // As the end of the log before names it; and emptied, so that nothing follows that was written under that name.

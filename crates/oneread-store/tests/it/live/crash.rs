@@ -155,6 +155,30 @@ fn nothing_acknowledged_is_lost_whenever_it_crashes() {
     assert!(some(0..8, 60) > 1000);
 }
 
+/// A record that a crash had cut off ended in zeros. When the file grew after the next opening, and a second crash lost what had been written in its place, it
+/// was whole again.
+#[test]
+fn a_record_that_was_cut_off_stays_away() {
+    const LOG: &str = "live.store.log1";
+    let options = small().sync(Sync::None);
+    let disk = Simulated::default();
+    let store = create(disk.arc(), options.clone()).unwrap();
+    store.put(b"key", &[&[1], &[0; 30][..]].concat()).unwrap();
+    let left = disk.killed().copy();
+    assert!(open(left.copy().arc(), options.clone()).unwrap().contains(b"key").unwrap());
+
+    let mut log = left.bytes(LOG).unwrap();
+    log.truncate(log.iter().rposition(|&byte| byte != 0).unwrap() + 1);
+    left.set_bytes(LOG, log);
+    let again = open(left.arc(), options.clone()).unwrap();
+    assert!(!again.contains(b"key").unwrap());
+    let left = left.killed().copy();
+    let mut log = left.bytes(LOG).unwrap();
+    log.resize(log.len() + 100, 0);
+    left.set_bytes(LOG, log);
+    assert!(!open(left.arc(), options).unwrap().contains(b"key").unwrap());
+}
+
 #[test]
 #[ignore = "takes two minutes: six thousand workloads"]
 fn nothing_acknowledged_is_lost_in_thousands_of_workloads() {

@@ -69,7 +69,9 @@ struct Done {
 impl Done {
     fn new(mut run: Run, count: u64, bench: &Bench) -> Result<Self> {
         let grow = run.grow(bench, count)?;
+        tell(bench, &run, &grow.1);
         let mut churn = run.churn(bench, count)?;
+        tell(bench, &run, &churn.1);
         if run.store.name() == OURS {
             let Run { store, folder, gone, next } = run;
             drop(store);
@@ -90,10 +92,20 @@ impl Done {
             }
         }
         let less = if bench.effort().quick { 10 } else { 1 };
-        let durable = DURABLE.iter().map(|&(_, size, batches)| run.durable(bench, size, batches / less));
-        let durable = durable.collect::<Result<_>>()?;
+        let mut durable = Vec::new();
+        for (_, size, batches) in DURABLE {
+            let done = run.durable(bench, size, batches / less)?;
+            tell(bench, &run, &done.1);
+            durable.push(done);
+        }
         Ok(Self { run, grow, churn, durable })
     }
+}
+
+/// Tells what came out, so that a run that is cut off was not for nothing.
+fn tell(bench: &Bench, run: &Run, facts: &Facts) {
+    let facts: Vec<_> = facts.iter().map(|(what, value)| format!("{what} {value:.4}")).collect();
+    bench.tell(&format!("{}: {}", run.store.name(), facts.join("; ")));
 }
 
 /// Our own name in a table.
