@@ -173,8 +173,8 @@ impl Log {
         Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed, length, ahead: 0 })
     }
 
-    /// The same for a buffer of so many bytes. A sync of a file whose blocks are there takes one write; of one that has grown, some systems write to a journal of theirs
-    /// too, and wait for it (ext4: 4 ms rather than .1). So it grows by many records at once.
+    /// The same for a buffer of so many bytes. A sync of a file that has grown makes its length and blocks safe too, for which file systems with a journal wait. So it
+    /// grows by many records at once.
     pub(super) fn for_buffer(self, bytes: usize) -> Self {
         /// A file grows so many times while a buffer fills for the first time. Later logs have its room.
         const TIMES: usize = 16;
