@@ -3,13 +3,12 @@
 //! Everyone has room reserved for n keys and holds n. A round fills a new map, or looks up keys that are there, or that are not, in a map
 //! that was filled once. All of it is computing and waiting for memory, so that the clock of the thread is the one to go by: what others do on the
 //! machine meanwhile is not in it, but for what they do to the caches. *Churn* replaces keys in maps that are as full as a hashbrown gets: its rows tell the slowest insertion by the
-//! clock of the thread, the least of several runs, since a busy machine only adds to it.
+//! clock of the thread. Runs repeat the same operations, and of each insertion the least time counts: what a machine adds here and there is not the map's.
 
 mod contenders;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
 
 use anyhow::Result;
 use foldhash::fast::FixedState;
@@ -19,14 +18,14 @@ use rand_core::Rng;
 use super::Subject;
 use crate::measure::{Bench, Contestant, Sample, timed_on_processor};
 use crate::workload::{generator, random_words};
-use contenders::{Contender, Key, Maker, OURS, PEER};
+use contenders::{Contender, Key, Maker, PEER};
 
 pub(crate) struct Maps;
 
 /// Lookups in a round: enough to time, few enough to hold many rounds.
 const OPERATIONS: usize = 1_000_000;
 
-/// Runs of churn of which the best slowest insertion is told.
+/// Runs of churn. A tick of the machine meets one insertion in some thousands, and the same one in all of them never.
 const RUNS: usize = 3;
 
 impl Subject for Maps {
@@ -159,16 +158,12 @@ fn churn(bench: &mut Bench, size: &str, n: usize) -> Result<()> {
         contenders::main::<u64>().into_iter().filter(|maker| !maker.name.contains("std")).collect();
     let mut facts = Vec::new();
     for maker in &makers {
-        let runs = if maker.name == OURS || maker.name == PEER { RUNS } else { 1 };
-        let mut best: Option<Churned> = None;
-        for run in 0..runs {
+        let mut churned = Churned::new(pairs);
+        for run in 0..RUNS {
             bench.say(format!("{label}, {}: run {run}", maker.name));
-            let churned = Churned::run(maker, &present, pairs)?;
-            if best.as_ref().is_none_or(|best| churned.slowest < best.slowest) {
-                best = Some(churned);
-            }
+            churned.run(maker, &present)?;
         }
-        facts.extend(best.map(|best| best.facts()));
+        facts.push(churned.facts());
     }
     let rounds = makers.iter().zip(facts).map(|(maker, facts)| {
         let present = present.as_slice();
@@ -192,41 +187,45 @@ fn churn(bench: &mut Bench, size: &str, n: usize) -> Result<()> {
 
 /// What churn did.
 struct Churned {
-    slowest: Duration,
+    /// Of each insertion, the least time of all runs.
+    nanoseconds: Vec<u32>,
     failed: usize,
     growth: f64,
     bytes_an_entry: f64,
 }
 
 impl Churned {
-    fn run(maker: &Maker<u64>, present: &[u64], pairs: usize) -> Result<Self> {
+    fn new(pairs: usize) -> Self {
+        Self { nanoseconds: vec![u32::MAX; pairs], failed: 0, growth: 0.0, bytes_an_entry: 0.0 }
+    }
+
+    fn run(&mut self, maker: &Maker<u64>, present: &[u64]) -> Result<()> {
         let mut map = maker.make(present.len())?;
         let mut keys = present.to_vec();
         assert_eq!(map.insert(present), 0, "{} has no room", maker.name);
-        let (before, mut slowest, mut failed) = (map.bytes(), Duration::ZERO, 0);
+        let (before, mut failed) = (map.bytes(), 0);
         let mut rng = generator(6);
-        for _ in 0..pairs {
+        for least in &mut self.nanoseconds {
             replace(map.as_mut(), &mut keys, &mut rng, |insert| {
                 let sample = timed_on_processor(|| {
                     failed += insert();
                     1
                 });
-                slowest = slowest.max(sample.elapsed());
+                *least = (*least).min(sample.elapsed().as_nanos().try_into().unwrap_or(u32::MAX));
             });
         }
         assert_eq!(map.count(&keys) + failed, keys.len(), "{} has lost a key", maker.name);
         let bytes = map.bytes();
-        Ok(Self {
-            slowest,
-            failed,
-            growth: bytes as f64 / before as f64,
-            bytes_an_entry: bytes as f64 / keys.len() as f64,
-        })
+        self.failed = failed;
+        self.growth = bytes as f64 / before as f64;
+        self.bytes_an_entry = bytes as f64 / keys.len() as f64;
+        Ok(())
     }
 
     fn facts(&self) -> BTreeMap<&'static str, f64> {
+        let slowest = self.nanoseconds.iter().max().copied().unwrap_or(0);
         BTreeMap::from([
-            ("slowest insert, µs", self.slowest.as_secs_f64() * 1e6),
+            ("slowest insert, µs", f64::from(slowest) / 1e3),
             ("failed", self.failed as f64),
             ("growth", self.growth),
             ("bytes an entry", self.bytes_an_entry),

@@ -49,20 +49,25 @@ impl<K, V, D> BoundedMap<K, V, D> {
     }
 
     /// A free place for a key whose home has none: in its neighbour, or in the emptier group of the first line with room.
+    #[inline(always)]
     fn place_out(&self, home: usize, tag: Tag, note: &mut impl Note) -> Option<usize> {
-        let mut free = |at: usize| {
+        note.group(home ^ 1);
+        if let Some(slot) = self.slots.groups()[home ^ 1].free().first() {
+            return Some((home ^ 1) * SLOTS + slot);
+        }
+        // Most that get here end in the next line: with its number a constant, so is half of the way to it.
+        let first = self.place_in_line(1, home, tag, note);
+        first.or_else(|| (2..route::LINES).find_map(|line| self.place_in_line(line, home, tag, note)))
+    }
+
+    #[inline(always)]
+    fn place_in_line(&self, line: usize, home: usize, tag: Tag, note: &mut impl Note) -> Option<usize> {
+        let [one, other] = self.routes.groups_of_line(home, tag, line).map(|at| {
             note.group(at);
             (at, self.slots.groups()[at].free())
-        };
-        let (at, slots) = free(home ^ 1);
-        if let Some(slot) = slots.first() {
-            return Some(at * SLOTS + slot);
-        }
-        (1..route::LINES).find_map(|line| {
-            let [one, other] = self.routes.groups_of_line(home, tag, line).map(&mut free);
-            let (at, slots) = if one.1.len() >= other.1.len() { one } else { other };
-            Some(at * SLOTS + slots.first()?)
-        })
+        });
+        let (at, slots) = if one.1.len() >= other.1.len() { one } else { other };
+        Some(at * SLOTS + slots.first()?)
     }
 
     /// Takes out the item at a place, which is that of this word, and brings another one home.
