@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::shell::{cargo, step};
 
 /// Where the README's pictures are.
-const PICTURES: &str = "docs/pictures";
+const PICTURES: &str = "docs/measured";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
