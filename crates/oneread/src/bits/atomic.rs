@@ -40,6 +40,17 @@ impl AtomicWords {
         self.words()[(location / 64) as usize].fetch_or(bit, Relaxed) & bit != 0
     }
 
+    /// Sets the bits of word `at` that are set in `bits`.
+    ///
+    /// # Panics
+    /// If there are not that many words; the structures of this library never ask for one.
+    #[inline(always)]
+    pub(crate) fn set_bits(&self, at: usize, bits: u64) {
+        if bits != 0 {
+            self.words()[at].fetch_or(bits, Relaxed);
+        }
+    }
+
     /// Puts `to` in place of word `at`, if that is still `from`; says whether it was.
     ///
     /// # Panics
@@ -47,6 +58,12 @@ impl AtomicWords {
     #[inline(always)]
     pub fn replace(&self, at: usize, from: u64, to: u64) -> bool {
         self.words()[at].compare_exchange(from, to, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Asks for word `at` to be brought near, to be changed.
+    #[inline(always)]
+    pub(crate) fn prefetch_to_write(&self, at: usize) {
+        prefetch::prefetch_to_write(self.words(), at);
     }
 
     /// Sets every bit to 0.

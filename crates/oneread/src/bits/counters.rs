@@ -116,7 +116,8 @@ impl Cells<'_> {
     #[inline(always)]
     pub(crate) fn decrement(&mut self, at: u64) -> u64 {
         let maximum = maximum(self.bits);
-        self.update(at, |counter| counter - u64::from(counter != 0 && counter != maximum))
+        // From 1 to below the maximum, told by one comparison: 0 wraps.
+        self.update(at, |counter| counter - u64::from(counter.wrapping_sub(1) < maximum - 1))
     }
 
     /// Replaces counter `at` by a function of it, whose values must not exceed the maximum; returns what it was.

@@ -14,6 +14,8 @@ mod atomic;
 mod counters;
 mod extract;
 mod huge_pages;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+pub(crate) mod in_place;
 mod line;
 mod little_endian;
 mod prefetch;

@@ -21,6 +21,28 @@ fn prefetch_address(address: *const i8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
 }
 
+/// Asks for the cache line of `items[at]` as one that will be written: no other processor keeps a copy.
+#[inline(always)]
+pub(crate) fn prefetch_to_write<T>(items: &[T], at: usize) {
+    if let Some(item) = items.get(at) {
+        prefetch_address_to_write(core::ptr::from_ref(item).cast());
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn prefetch_address_to_write(address: *const i8) {
+    // SAFETY: as above; processors without the instruction do nothing in its place. (The compiler's own function for it makes a prefetch to read,
+    // unless it is compiled for a machine that is known to have it.)
+    unsafe {
+        core::arch::asm!("prefetchw [{}]", in(reg) address, options(readonly, nostack, preserves_flags));
+    }
+}
+
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline(always)]
 fn prefetch_address(_address: *const i8) {}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline(always)]
+fn prefetch_address_to_write(_address: *const i8) {}

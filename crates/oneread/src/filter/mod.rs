@@ -36,6 +36,7 @@ mod error;
 mod growing;
 mod layers;
 mod line;
+mod parts;
 mod placed;
 
 pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, BlockedView};

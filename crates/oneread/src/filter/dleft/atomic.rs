@@ -1,12 +1,13 @@
 //! Insertions from many threads.
 
-use super::choices::Choice;
+use super::choices::{self, Choice};
 use super::simd::{Vector, Wide};
 use super::{AtomicDLeftFilter, DLeft, DLeftFilter, Work};
 use crate::bits::{AtomicWords, Words};
 use crate::filter::Full;
 use crate::filter::batch::{CACHED_BYTES, in_batches_of};
 use crate::hash::{Digest, Digester};
+use crate::layout::BucketBits;
 
 impl<D> AtomicDLeftFilter<D> {
     /// Inserts a key, unless it may be there already; says whether it may.
@@ -29,6 +30,14 @@ impl<D> AtomicDLeftFilter<D> {
     /// [`Full`] if none of its buckets has room; nothing was changed.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> Result<bool, Full> {
+        match self.usual_pages {
+            Some(pages) => self.insert_at(choices::paged(digest, pages.get(), BucketBits::Bits64)),
+            None => self.insert_another(digest),
+        }
+    }
+
+    #[inline(never)]
+    fn insert_another(&self, digest: Digest) -> Result<bool, Full> {
         self.choices.run(Insert { filter: self, digest })
     }
 

@@ -19,6 +19,8 @@
 //! ```
 //! The paper sorts by the first bit. By the sixteenth, a lane is always the top of the fingerprint, whatever the load: one shift.
 
+use crate::bits::extract;
+
 /// The bits of a bucket that hold fingerprints.
 pub(super) const SPACE: u32 = 60;
 
@@ -69,18 +71,19 @@ pub(super) struct Lanes {
     highs: [[u64; 16]; 2],
     /// From a fingerprint to a lane. An empty bucket has no lane to shift to.
     pub(super) shift: [u8; 16],
-    /// From the lowest bit of a lane to its highest.
-    pub(super) to_high: [u8; 16],
+    /// Joined with a state, makes it an index of which the lowest byte asks for a byte of `shift`; the others, with their highest bits
+    /// set, ask for 0.
+    pub(super) nothing: u64,
 }
 
 pub(super) static LANES: Lanes = {
-    let mut table = Lanes { ones: [[0; 16]; 2], highs: [[0; 16]; 2], shift: [0; 16], to_high: [0; 16] };
+    let mut table =
+        Lanes { ones: [[0; 16]; 2], highs: [[0; 16]; 2], shift: [0; 16], nothing: 0x8080_8080_8080_8000 };
     let mut state = 1;
     while state < 16 {
         let load = load((state as u64) << SPACE);
         let width = lane_bits(load);
         table.shift[state] = (u64::BITS - width) as u8;
-        table.to_high[state] = (width - 1) as u8;
         let mut lane = 0;
         while lane < load {
             let mut sorting = 0;
@@ -106,6 +109,15 @@ pub(super) static LANES: Lanes = {
 #[inline(always)]
 pub(super) const fn sorting_bit(fingerprint: u64) -> usize {
     (fingerprint >> SORTING_BIT) as usize & 1
+}
+
+/// The lowest bits of the lanes that can match a fingerprint, by state.
+#[inline(always)]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+pub(super) fn column(fingerprint: u64) -> *const u64 {
+    // The same as `LANES.ones[sorting_bit(fingerprint)]`, with the bit shifted once instead of twice.
+    let words = fingerprint >> (SORTING_BIT - 4) & 16;
+    LANES.ones.as_flattened()[words as usize..].as_ptr()
 }
 
 /// Not 0 if a bucket has a fingerprint, as far as it is kept there.
@@ -189,11 +201,16 @@ static GROWTH: Growth = {
 
 /// The bucket with one more fingerprint. It must have room.
 ///
-/// `extract` gathers the bits of a word that a mask selects, lowest first.
+/// `extract` gathers the bits of a word that a mask selects, lowest first; `count_ones` counts the ones of a word.
 #[inline(always)]
-pub(super) fn with(bucket: u64, fingerprint: u64, extract: impl Fn(u64, u64) -> u64) -> u64 {
+pub(super) fn with(
+    bucket: u64,
+    fingerprint: u64,
+    extract: impl Fn(u64, u64) -> u64,
+    count_ones: impl Fn(u64) -> u64,
+) -> u64 {
     let state = (bucket >> SPACE) as usize;
-    let ones = u64::from((bucket & GROWTH.sorting[state]).count_ones());
+    let ones = count_ones(bucket & GROWTH.sorting[state]);
     let lanes = extract(bucket, GROWTH.keep[state]);
     // Between the zeros and the ones, whichever it is.
     let at = (u64::from(GROWTH.zeros[state]) - ones) * u64::from(GROWTH.width[state]);
@@ -203,6 +220,12 @@ pub(super) fn with(bucket: u64, fingerprint: u64, extract: impl Fn(u64, u64) -> 
     let after = GROWTH.state[sorting_bit(fingerprint)][state] - ((ones & GROWTH.tells[state]) << SPACE);
     // A lane of sixty bits is shifted out by as many, never by 64.
     after | above << GROWTH.width[state] | lane << at | below
+}
+
+/// The same on every machine.
+#[inline(always)]
+pub(super) fn with_portable(bucket: u64, fingerprint: u64) -> u64 {
+    with(bucket, fingerprint, extract, |word| u64::from(word.count_ones()))
 }
 
 /// Whether insertions can make this bucket: nothing is in an empty one, and fingerprints with sorting bit 0 come first. All
@@ -218,7 +241,6 @@ pub(super) fn is_valid(bucket: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::extract;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -238,7 +260,7 @@ mod tests {
             let mut bucket = 0;
             for (count, &fingerprint) in inserted.iter().enumerate() {
                 prop_assert_eq!(load(bucket), count as u32);
-                bucket = with(bucket, fingerprint, extract);
+                bucket = with_portable(bucket, fingerprint);
                 prop_assert!(is_valid(bucket));
                 let load = count as u32 + 1;
                 let list: Vec<_> = inserted[..=count].iter().map(|&fingerprint| kept(fingerprint, load)).collect();

@@ -33,21 +33,6 @@ pub(super) struct Choice<const D: usize> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buckets<const D: usize>(pub(super) [usize; D]);
 
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-impl<const D: usize> Buckets<D> {
-    /// Followed by zeros.
-    #[inline(always)]
-    pub(super) fn padded(self) -> [usize; MOST_SUBTABLES] {
-        core::array::from_fn(|at| if at < D { self.0[at] } else { 0 })
-    }
-
-    /// What [`padded`](Self::padded) was made of.
-    #[inline(always)]
-    pub(super) fn first_of(padded: [usize; MOST_SUBTABLES]) -> Self {
-        Self(core::array::from_fn(|at| padded[at]))
-    }
-}
-
 impl<const D: usize> Default for Buckets<D> {
     fn default() -> Self {
         Self([0; D])

@@ -22,12 +22,14 @@ mod statistics;
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU64;
 
 use super::batch::{CACHED_BYTES, in_batches_of};
 use super::{BuildError, Full, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable, reduce};
+use crate::layout::BucketBits::{Bits64, Bits128};
 use crate::layout::{DLeftLayout, LayoutError, Ties};
 #[cfg(feature = "std")]
 use crate::plan;
@@ -46,6 +48,8 @@ pub use statistics::DLeftStatistics;
 pub struct DLeft<D, S> {
     layout: DLeftLayout,
     choices: Choices,
+    /// The pages, if buckets are encoded in the usual way and in pages: so plans make them, and operations on one key are inlined for these alone.
+    usual_pages: Option<NonZeroU64>,
     digester: D,
     words: S,
     /// How buckets are encoded, unless in the usual way, that of [`bucket64`].
@@ -234,16 +238,19 @@ impl<D> DLeftFilter<D> {
 
     #[inline(always)]
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
-        // Before anything is known but the digest: whatever that function took would be in memory in the other case too.
-        if self.codec.is_some() {
-            return self.insert_one_encoded(digest, LOOK);
+        match self.usual_pages {
+            Some(pages) => self.insert_usual::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
+            // With nothing known but the digest: whatever that function took would be in memory in the other case too.
+            None => self.insert_another::<LOOK>(digest),
         }
-        self.choices.run(Insert::<D, LOOK> { filter: self, digest })
     }
 
-    #[cold]
-    fn insert_one_encoded(&mut self, digest: Digest, look: bool) -> Result<bool, Full> {
-        self.choices.run(InsertEncoded { filter: self, digest, look })
+    #[inline(never)]
+    fn insert_another<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
+        match self.codec.is_some() {
+            true => self.choices.run(InsertEncoded { filter: self, digest, look: LOOK }),
+            false => self.choices.run(Insert::<D, LOOK> { filter: self, digest }),
+        }
     }
 
     /// Inserts into a filter of any kind.
@@ -289,7 +296,12 @@ impl<D> DLeftFilter<D> {
 impl<D, S> DLeft<D, S> {
     fn over_words(layout: DLeftLayout, digester: D, words: S) -> Self {
         let codec = (!codec::is_usual(layout)).then(|| Codec::new(layout));
-        Self { layout, choices: Choices::new(layout), digester, words, codec, simd: Simd::detect() }
+        let choices = Choices::new(layout);
+        let usual_pages = match choices {
+            Choices::Paged { pages, .. } if codec.is_none() => NonZeroU64::new(pages),
+            _ => None,
+        };
+        Self { layout, choices, usual_pages, digester, words, codec, simd: Simd::detect() }
     }
 
     /// The layout it was made with.
@@ -323,15 +335,25 @@ impl<D, S: Words> DLeft<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        if self.codec.is_some() {
-            return self.contains_one_encoded(digest);
+        match self.usual_pages {
+            Some(pages) => self.contains_usual(choices::paged(digest, pages.get(), Bits64)),
+            None => self.contains_another(digest),
         }
-        self.choices.run(Contains { filter: self, digest })
     }
 
-    #[cold]
-    fn contains_one_encoded(&self, digest: Digest) -> bool {
-        self.choices.run(ContainsEncoded { filter: self, digest })
+    #[inline(never)]
+    fn contains_another(&self, digest: Digest) -> bool {
+        match self.codec.is_some() {
+            true => self.choices.run(ContainsEncoded { filter: self, digest }),
+            false => self.choices.run(Contains { filter: self, digest }),
+        }
+    }
+
+    /// Looks into a filter of the usual kind.
+    #[inline(always)]
+    fn contains_usual<const DD: usize>(&self, Choice { buckets, fingerprint }: Choice<DD>) -> bool {
+        // SAFETY: as in `insert_usual`.
+        unsafe { self.simd.contains(&self.words, buckets, fingerprint) }
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -421,7 +443,6 @@ trait Work {
 impl Choices {
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Output {
-        use crate::layout::BucketBits::{Bits64, Bits128};
         match self {
             Self::Paged { pages, bucket_bits: Bits64 } => {
                 work.run(|digest| choices::paged(digest, pages, Bits64))
@@ -532,9 +553,7 @@ impl<D, S: Words> Work for Contains<'_, D, S> {
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
-        let Choice { buckets, fingerprint } = choose(self.digest);
-        // SAFETY: as in `insert_usual`.
-        unsafe { self.filter.simd.contains(&self.filter.words, buckets, fingerprint) }
+        self.filter.contains_usual(choose(self.digest))
     }
 }
 

@@ -9,7 +9,7 @@ use core::hint::select_unpredictable;
 
 use super::bucket64;
 use super::choices::{Buckets, MOST_SUBTABLES};
-use crate::bits::{AtomicWords, Words, extract};
+use crate::bits::{AtomicWords, Words};
 
 /// The buckets of a key; those that it does not have are empty.
 pub(super) type Four = [u64; MOST_SUBTABLES];
@@ -77,7 +77,7 @@ impl Simd {
         use std::arch::is_x86_feature_detected as has;
         if !crate::bits::has_bmi() {
             Self::Portable
-        } else if has!("avx512f") && has!("avx512dq") && has!("avx512vl") {
+        } else if has!("avx512f") && has!("avx512dq") && has!("avx512bw") && has!("avx512vl") {
             Self::Avx512
         } else {
             Self::Bmi
@@ -101,17 +101,12 @@ impl Simd {
         buckets: Buckets<DD>,
         fingerprint: u64,
     ) -> bool {
-        // One by one: an array would go through memory.
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        let [a, b, c, d] = buckets.padded();
         // SAFETY: the caller vouches for the words; `detect` found the features on this machine, and nothing else makes this value.
         unsafe {
             match self {
                 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-                Self::Avx512 => x86::contains_avx512::<DD, S>(words, a, b, c, d, fingerprint),
-                #[cfg(all(target_arch = "x86_64", feature = "std"))]
-                Self::Bmi => x86::contains_bmi::<DD, S>(words, a, b, c, d, fingerprint),
-                Self::Portable => Portable.contains(words, buckets, fingerprint),
+                Self::Avx512 => in_place::Avx512::new().contains(words, buckets, fingerprint),
+                _ => Portable.contains(words, buckets, fingerprint),
             }
         }
     }
@@ -127,15 +122,13 @@ impl Simd {
         buckets: Buckets<DD>,
         fingerprint: u64,
     ) -> Outcome {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        let [a, b, c, d] = buckets.padded();
         // SAFETY: as above.
         unsafe {
             match self {
                 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-                Self::Avx512 => x86::insert_avx512::<DD, LOOK, S>(store, a, b, c, d, fingerprint),
+                Self::Avx512 => in_place::Avx512::new().insert::<DD, LOOK, S>(store, buckets, fingerprint),
                 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-                Self::Bmi => x86::insert_bmi::<DD, LOOK, S>(store, a, b, c, d, fingerprint),
+                Self::Bmi => in_place::Bmi::new().insert::<DD, LOOK, S>(store, buckets, fingerprint),
                 Self::Portable => Portable.insert::<DD, LOOK, S>(store, buckets, fingerprint),
             }
         }
@@ -254,7 +247,129 @@ impl Vector for Portable {
 
     #[inline(always)]
     fn with(self, bucket: u64, fingerprint: u64) -> u64 {
-        bucket64::with(bucket, fingerprint, extract)
+        bucket64::with_portable(bucket, fingerprint)
+    }
+}
+
+/// For a single key, in code that is compiled for every machine: see [`crate::bits::in_place`].
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod in_place {
+    use core::arch::asm;
+    use core::mem::offset_of;
+
+    use super::super::bucket64::{self, LANES, Lanes, SPACE};
+    use super::{Four, Portable, Vector};
+    use crate::bits::in_place::{pext, popcnt};
+
+    /// A value proves that the machine has BMI and `popcnt`.
+    #[derive(Clone, Copy)]
+    pub(super) struct Bmi(());
+
+    impl Bmi {
+        /// # Safety
+        /// The machine must have them.
+        #[inline(always)]
+        pub(super) unsafe fn new() -> Self {
+            Self(())
+        }
+    }
+
+    impl Vector for Bmi {
+        #[inline(always)]
+        fn matches<const DD: usize>(self, buckets: Four, fingerprint: u64) -> bool {
+            Portable.matches::<DD>(buckets, fingerprint)
+        }
+
+        #[inline(always)]
+        fn with(self, bucket: u64, fingerprint: u64) -> u64 {
+            // SAFETY: `self` proves the features.
+            let extract = |word, mask| unsafe { pext(word, mask) };
+            // SAFETY: as above.
+            bucket64::with(bucket, fingerprint, extract, |word| unsafe { popcnt(word) })
+        }
+    }
+
+    /// As `matches_avx512`, step by step, with an instruction that adds a fourth bucket or not.
+    ///
+    /// Only registers above the fifteenth are used: what is in their upper parts slows no other code down, so nothing need be cleared.
+    ///
+    /// # Safety
+    /// The machine must have AVX-512F, DQ, BW and VL. (A column is two vectors of 64 bytes, aligned to 64, as all of `LANES` is; the shifts are one of 16
+    /// bytes, and nothing is written but registers that are named.)
+    macro_rules! matches {
+        ($a:expr, $b:expr, $c:expr, $fingerprint:expr; $fourth:literal, $($d:tt)*) => {{
+            const _: () = assert!(SPACE == 60);
+            let matching: u32;
+            asm!(
+                "vmovq xmm16, {a}",
+                "vpinsrq xmm16, xmm16, {b}, 1",
+                "vmovq xmm17, {c}",
+                $fourth,
+                "vinserti64x2 ymm16, ymm16, xmm17, 1",
+                "vpsrlq ymm17, ymm16, 60",
+                "vmovdqa64 zmm18, zmmword ptr [{column}]",
+                "vmovdqa64 ymm19, ymm17",
+                "vpermi2q zmm19, zmm18, zmmword ptr [{column} + 64]",
+                "vporq ymm17, ymm17, qword ptr [{lanes} + {nothing}]{{1to4}}",
+                "vbroadcasti32x4 ymm18, xmmword ptr [{lanes} + {shift}]",
+                "vpshufb ymm18, ymm18, ymm17",
+                "vprorq ymm20, ymm19, 1",
+                "vprorvq ymm20, ymm20, ymm18",
+                "vpbroadcastq ymm21, {fingerprint}",
+                "vpsrlvq ymm21, ymm21, ymm18",
+                "vpmullq ymm21, ymm21, ymm19",
+                "vpxorq ymm16, ymm16, ymm21",
+                "vpsubq ymm21, ymm16, ymm19",
+                "vpandnq ymm16, ymm16, ymm20",
+                "vptestmq k1, ymm21, ymm16",
+                "kmovw {matching:e}, k1",
+                a = in(reg) $a,
+                b = in(reg) $b,
+                c = in(reg) $c,
+                fingerprint = in(reg) $fingerprint,
+                lanes = in(reg) &raw const LANES,
+                column = in(reg) bucket64::column($fingerprint),
+                shift = const offset_of!(Lanes, shift),
+                nothing = const offset_of!(Lanes, nothing),
+                matching = lateout(reg) matching,
+                out("xmm16") _, out("xmm17") _, out("xmm18") _, out("xmm19") _, out("xmm20") _, out("xmm21") _,
+                out("k1") _,
+                options(pure, readonly, nostack, preserves_flags),
+                $($d)*
+            );
+            matching != 0
+        }};
+    }
+
+    /// A value proves that the machine has AVX-512F, DQ, BW and VL too.
+    #[derive(Clone, Copy)]
+    pub(super) struct Avx512(Bmi);
+
+    impl Avx512 {
+        /// # Safety
+        /// The machine must have them.
+        #[inline(always)]
+        pub(super) unsafe fn new() -> Self {
+            Self(Bmi(()))
+        }
+    }
+
+    impl Vector for Avx512 {
+        #[inline(always)]
+        fn matches<const DD: usize>(self, [a, b, c, d]: Four, fingerprint: u64) -> bool {
+            // SAFETY: `self` proves the features.
+            unsafe {
+                match DD {
+                    4 => matches!(a, b, c, fingerprint; "vpinsrq xmm17, xmm17, {d}, 1", d = in(reg) d),
+                    _ => matches!(a, b, c, fingerprint; "",),
+                }
+            }
+        }
+
+        #[inline(always)]
+        fn with(self, bucket: u64, fingerprint: u64) -> u64 {
+            self.0.with(bucket, fingerprint)
+        }
     }
 }
 
@@ -263,7 +378,7 @@ mod x86 {
     use core::arch::x86_64::*;
 
     use super::super::bucket64::{self, LANES, SPACE};
-    use super::{Buckets, Four, Outcome, Portable, Store, Vector, Wide, Words};
+    use super::{Four, Portable, Vector, Wide};
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi1,bmi2,popcnt")]
     pub(super) fn run_avx512<W: Wide>(work: W) -> W::Output {
@@ -273,66 +388,6 @@ mod x86 {
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
     pub(super) fn run_bmi<W: Wide>(work: W) -> W::Output {
         work.run(Bmi)
-    }
-
-    /// # Safety
-    /// There must be words for the buckets.
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi1,bmi2,popcnt")]
-    pub(super) unsafe fn contains_avx512<const DD: usize, S: Words>(
-        words: &S,
-        a: usize,
-        b: usize,
-        c: usize,
-        d: usize,
-        fingerprint: u64,
-    ) -> bool {
-        // SAFETY: by the caller.
-        unsafe { Avx512.contains::<DD, S>(words, Buckets::first_of([a, b, c, d]), fingerprint) }
-    }
-
-    /// # Safety
-    /// There must be words for the buckets.
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    pub(super) unsafe fn contains_bmi<const DD: usize, S: Words>(
-        words: &S,
-        a: usize,
-        b: usize,
-        c: usize,
-        d: usize,
-        fingerprint: u64,
-    ) -> bool {
-        // SAFETY: by the caller.
-        unsafe { Bmi.contains::<DD, S>(words, Buckets::first_of([a, b, c, d]), fingerprint) }
-    }
-
-    /// # Safety
-    /// There must be words for the buckets.
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi1,bmi2,popcnt")]
-    pub(super) unsafe fn insert_avx512<const DD: usize, const LOOK: bool, S: Store>(
-        store: S,
-        a: usize,
-        b: usize,
-        c: usize,
-        d: usize,
-        fingerprint: u64,
-    ) -> Outcome {
-        // SAFETY: by the caller.
-        unsafe { Avx512.insert::<DD, LOOK, S>(store, Buckets::first_of([a, b, c, d]), fingerprint) }
-    }
-
-    /// # Safety
-    /// There must be words for the buckets.
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    pub(super) unsafe fn insert_bmi<const DD: usize, const LOOK: bool, S: Store>(
-        store: S,
-        a: usize,
-        b: usize,
-        c: usize,
-        d: usize,
-        fingerprint: u64,
-    ) -> Outcome {
-        // SAFETY: by the caller.
-        unsafe { Bmi.insert::<DD, LOOK, S>(store, Buckets::first_of([a, b, c, d]), fingerprint) }
     }
 
     /// Made only where the machine has its features, so that it proves them.
@@ -379,22 +434,21 @@ mod x86 {
     fn matches_avx512([a, b, c, d]: Four, fingerprint: u64) -> bool {
         let buckets = _mm256_setr_epi64x(a as i64, b as i64, c as i64, d as i64);
         let states = _mm256_srli_epi64::<{ SPACE as i32 }>(buckets);
-        let column = LANES.ones[bucket64::sorting_bit(fingerprint)].as_ptr();
-        // SAFETY: a column is two vectors, aligned to 64 bytes as all of `Lanes` is; the others are one of 16 bytes each.
-        let (low, high, shift, to_high) = unsafe {
+        let column = bucket64::column(fingerprint);
+        // SAFETY: a column is two vectors, aligned to 64 bytes as all of `Lanes` is; the shifts are one of 16 bytes.
+        let (low, high, shift) = unsafe {
             (
                 _mm512_load_si512(column.cast()),
                 _mm512_load_si512(column.add(8).cast()),
                 _mm256_broadcastsi128_si256(_mm_load_si128(LANES.shift.as_ptr().cast())),
-                _mm256_broadcastsi128_si256(_mm_load_si128(LANES.to_high.as_ptr().cast())),
             )
         };
         let ones =
             _mm512_castsi512_si256(_mm512_permutex2var_epi64(low, _mm512_castsi256_si512(states), high));
-        // The lowest byte of each lane is the state; the others, with their highest bits, ask for 0.
-        let indexes = _mm256_or_si256(states, _mm256_set1_epi64x(0x8080_8080_8080_8000_u64 as i64));
+        let indexes = _mm256_or_si256(states, _mm256_set1_epi64x(LANES.nothing.cast_signed()));
         let shift = _mm256_shuffle_epi8(shift, indexes);
-        let highs = _mm256_sllv_epi64(ones, _mm256_shuffle_epi8(to_high, indexes));
+        // From the lowest bit of a lane to its highest: left by its width less one, which is right by the shift and one more.
+        let highs = _mm256_rorv_epi64(_mm256_ror_epi64::<1>(ones), shift);
         let lane = _mm256_srlv_epi64(_mm256_set1_epi64x(fingerprint as i64), shift);
         let difference = _mm256_xor_si256(buckets, _mm256_mullo_epi64(lane, ones));
         let borrowed = _mm256_sub_epi64(difference, ones);
@@ -404,7 +458,8 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "bmi2,popcnt")]
     fn with(bucket: u64, fingerprint: u64) -> u64 {
-        bucket64::with(bucket, fingerprint, |word, mask| _pext_u64(word, mask))
+        let extract = |word, mask| _pext_u64(word, mask);
+        bucket64::with(bucket, fingerprint, extract, |word: u64| u64::from(word.count_ones()))
     }
 }
 
