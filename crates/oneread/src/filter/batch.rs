@@ -1,6 +1,9 @@
 //! Many keys at once: ask for all their memory before waiting for any of it.
 
+use core::ops::Range;
+
 use crate::hash::Digest;
+use crate::hash::probes::AnyScheme;
 
 /// Keys in flight. More do not help (a core has about this many outstanding cache misses), and these
 /// digests still lie in the first-level cache.
@@ -31,4 +34,49 @@ pub(crate) fn in_batches_of<T: Copy>(items: impl Iterator<Item = T>, filler: T, 
 #[inline(always)]
 pub(crate) fn in_batches(digests: impl Iterator<Item = Digest>, work: impl FnMut(&[Digest])) {
     in_batches_of(digests, Digest::from_halves(0, 0), work);
+}
+
+/// Looks digests up, of which all locations must pass the test; `ask` asks for a location to be brought near, and `answer` gets the answers in order.
+#[inline(always)]
+pub(crate) fn contains_in_batches(
+    scheme: &AnyScheme,
+    digests: impl Iterator<Item = Digest>,
+    ask: impl Fn(u64),
+    test: impl Fn(u64) -> bool,
+    mut answer: impl FnMut(bool),
+) {
+    // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the others only of the keys that pass.
+    const FIRST: usize = 2;
+    let ask_for = |digest, which: Range<usize>| {
+        let mut at = 0;
+        scheme.all(digest, |location| {
+            if which.contains(&at) {
+                ask(location);
+            }
+            at += 1;
+            at < which.end
+        });
+    };
+    let first_pass = |digest| {
+        let (mut pass, mut at) = (true, 0);
+        scheme.all(digest, |location| {
+            pass &= test(location);
+            at += 1;
+            at < FIRST
+        });
+        pass
+    };
+    in_batches(digests, |digests| {
+        let mut passed = [false; BATCH];
+        digests.iter().for_each(|&digest| ask_for(digest, 0..FIRST));
+        for (passed, &digest) in passed.iter_mut().zip(digests) {
+            *passed = first_pass(digest);
+            if *passed {
+                ask_for(digest, FIRST..usize::MAX);
+            }
+        }
+        for (passed, &digest) in passed.iter().zip(digests) {
+            answer(*passed && scheme.all(digest, &test));
+        }
+    });
 }

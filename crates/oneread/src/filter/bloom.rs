@@ -7,9 +7,8 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::Range;
 
-use super::batch::{BATCH, CACHED_BYTES, in_batches};
+use super::batch::{CACHED_BYTES, contains_in_batches, in_batches};
 use super::parts::{Part, Parts};
 use super::{BuildError, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zeroed};
@@ -20,7 +19,7 @@ use crate::layout::BloomLayout;
 use crate::plan;
 
 /// Keys whose lines an atomic filter asks for at once. With 10 million keys and two threads, four were 1.2 times as
-/// fast as insertions one by one; one, or as many as [`BATCH`], were no faster.
+/// fast as insertions one by one; one, or as many as other filters do, were no faster.
 const ATOMIC_BATCH: usize = 4;
 
 /// The memory of gathered locations, as a share of the filter's. An atomic write costs as much as many others, so a filter of threads had better gather
@@ -400,49 +399,8 @@ impl<D, S: Words> Bloom<D, S> {
             return keys.into_iter().for_each(|key| answer(self.contains(key)));
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        in_batches(digests, |digests| {
-            // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the
-            // others only of the keys that pass.
-            const FIRST: usize = 2;
-            let mut passed = [false; BATCH];
-            for &digest in digests {
-                self.prefetch_some(digest, 0..FIRST);
-            }
-            for (passed, &digest) in passed.iter_mut().zip(digests) {
-                *passed = self.first_are_set(digest, FIRST);
-                if *passed {
-                    self.prefetch_some(digest, FIRST..usize::MAX);
-                }
-            }
-            for (passed, &digest) in passed.iter().zip(digests) {
-                answer(*passed && self.scheme.all(digest, |location| self.bit(location)));
-            }
-        });
-    }
-
-    /// Whether the bits of a digest's first `count` locations are set.
-    #[inline(always)]
-    fn first_are_set(&self, digest: Digest, count: usize) -> bool {
-        let (mut set, mut at) = (true, 0);
-        self.scheme.all(digest, |location| {
-            set &= self.bit(location);
-            at += 1;
-            at < count
-        });
-        set
-    }
-
-    /// Asks for the lines of some of a digest's locations.
-    #[inline(always)]
-    fn prefetch_some(&self, digest: Digest, which: Range<usize>) {
-        let mut at = 0;
-        self.scheme.all(digest, |location| {
-            if which.contains(&at) {
-                self.words.prefetch((location / 64) as usize);
-            }
-            at += 1;
-            at < which.end
-        });
+        let ask = |location| self.words.prefetch((location / 64) as usize);
+        contains_in_batches(&self.scheme, digests, ask, |location| self.bit(location), answer);
     }
 
     /// Asks for all lines of the digests' locations, unless the filter is so small that they are near anyway.

@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{CACHED_BYTES, in_batches};
+use super::batch::{CACHED_BYTES, contains_in_batches, in_batches};
 use super::parts::{Part, Parts};
 use super::{BloomFilter, BuildError, MergeError, NotPresent};
 use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
@@ -344,12 +344,9 @@ impl<D, S: Words> CountingBloom<D, S> {
         if self.is_cached() {
             return keys.into_iter().for_each(|key| answer(self.contains(key)));
         }
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                answer(self.contains_digest(digest));
-            }
-        });
+        let digests = keys.into_iter().map(|key| self.digester.digest(key));
+        let ask = |location| self.counters.prefetch(location);
+        contains_in_batches(&self.scheme, digests, ask, |location| self.counters.get(location) > 0, answer);
     }
 
     /// Whether the filter is so small that it lies in a second-level cache.
