@@ -24,6 +24,10 @@ pub(crate) struct Summaries;
 /// Operations in a round: enough to time, few enough to hold many rounds.
 const OPERATIONS: usize = 1_000_000;
 
+/// Building anew for more keys than these is repeated in no more than so many rounds: with ten million, all contenders together take two minutes a round.
+const MANY: usize = 1_000_000;
+const FEW_ROUNDS: usize = 3;
+
 /// What a lookup of ten thousand keys in multiple filters may take: 20 million a second.
 const BAR: Duration = Duration::from_nanos(50);
 
@@ -110,6 +114,9 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
         bench.contest(&workload, "hashbrown, key to level", changing);
     }
     let workload = format!("{label}: rebuild");
+    let all = bench.effort().rounds();
+    let rounds = if n > MANY { all.min(FEW_ROUNDS) } else { all };
+    let fewer = (rounds < all).then_some(("rounds", rounds as f64));
     let rebuilding = contenders.iter_mut().map(|contender| {
         let items = items.as_slice();
         let name = contender.name();
@@ -119,8 +126,9 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
                 items.len() as u64
             })
         })
+        .with_facts(fewer)
     });
-    bench.contest(&workload, &peer, rebuilding.collect());
+    bench.contest_in(rounds, &workload, &peer, rebuilding.collect());
     for contender in &contenders {
         assert_eq!(contender.count(&hits), hits.len(), "{} has lost a key", contender.name());
     }

@@ -74,6 +74,18 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// The longest that a thread seems to take for nothing: what the system, or whoever else is on the same machine, takes from it.
+pub(super) fn slowest_of_nothing(seconds: f64) -> f64 {
+    let start = processor_time();
+    let (mut last, mut longest) = (start, Duration::ZERO);
+    while (last - start).as_secs_f64() < seconds {
+        let now = processor_time();
+        longest = longest.max(now - last);
+        last = now;
+    }
+    longest.as_secs_f64()
+}
+
 /// A store on its way through all phases.
 pub(super) struct Run {
     pub(super) store: Box<dyn Changing>,
@@ -93,8 +105,14 @@ impl Run {
         Ok(bytes as f64 / ((self.next - self.gone) * PAIR) as f64)
     }
 
-    /// Puts new keys, one at a time; or most of them in large batches, as the store asks.
-    pub(super) fn grow(&mut self, bench: &Bench, count: u64) -> Result<(Sample, Facts)> {
+    /// Puts new keys, one at a time; or most of them in large batches, as the store asks. Beside the facts, the times of the single puts: if those of an earlier run
+    /// that did the same are given, the slowest in both is a fact too.
+    pub(super) fn grow(
+        &mut self,
+        bench: &Bench,
+        count: u64,
+        earlier: Option<&[f64]>,
+    ) -> Result<(Sample, Facts, Vec<f64>)> {
         /// Single puts alternate so often with a batch that has the other keys.
         const PARTS: u64 = 20;
         /// Single puts after which a store is tidied.
@@ -131,10 +149,9 @@ impl Run {
         }
         self.next = count;
         let sample = Sample::new(times.len() as u64, Duration::from_secs_f64(times.iter().sum()));
-        let mut quantile = |part: f64| {
-            times.sort_unstable_by(f64::total_cmp);
-            times[((times.len() - 1) as f64 * part) as usize] * 1e3
-        };
+        let mut sorted = times.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let quantile = |part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize] * 1e3;
         let mut facts = vec![
             ("put at 50%, ms", quantile(0.5)),
             ("put at 99%, ms", quantile(0.99)),
@@ -142,13 +159,17 @@ impl Run {
             ("slowest put, ms", quantile(1.0)),
             ("slowest by the clock, ms", waits.iter().copied().fold(0.0, f64::max) * 1e3),
         ];
+        if let Some(earlier) = earlier {
+            let both = times.iter().zip(earlier).map(|(now, before)| now.min(*before));
+            facts.push(("slowest in both runs, ms", both.fold(0.0, f64::max) * 1e3));
+        }
         // Where there is nothing to do, asking takes no time, but an interrupt may.
         if tidying > 1e-4 {
             facts.push(("slowest tidying, ms", tidying * 1e3));
         }
         self.store.settle()?;
         facts.push(("disk over raw", self.disk_over_raw()?));
-        Ok((sample, facts))
+        Ok((sample, facts, times))
     }
 
     /// Updates, deletions and new keys, a third each.
