@@ -738,7 +738,7 @@ fn a_store_changes_by_put_and_delete_and_everything_else_works_on_it() {
 }
 
 #[test]
-fn bench_measures_a_store_that_changes() {
+fn bench_and_stats_measure_a_store_that_changes() {
     let shell = Shell::numbered(20_000);
     shell.done("put s new value");
     let cold = if cfg!(target_os = "linux") { "--cold" } else { "" };
@@ -755,6 +755,11 @@ fn bench_measures_a_store_that_changes() {
             assert_eq!(run["found"], found, "{run}");
         }
     }
+    let stats = shell.json("stats s --measure 30000");
+    assert_eq!((&stats["measured_lookups"], &stats["buffered"]), (&30_000.into(), &1.into()));
+    assert!((0.99..1.01).contains(&stats["reads_per_hit"].as_f64().unwrap()), "{stats}");
+    assert!((stats["reads_per_miss"].as_f64().unwrap() - 0.01).abs() < 0.004, "{stats}");
+    assert_eq!(shell.json("stats s")["reads_per_hit"], Value::Null);
     let table = shell.done("bench s --lookups 1000");
     assert!(text(&table).contains("1 change in the log") && text(&table).contains('█'), "{}", text(&table));
     assert!(shell.fails("bench s --map", b"").contains("live"));

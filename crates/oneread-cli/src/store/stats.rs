@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::any::Any;
 use super::facts::{self, percent};
-use super::measure::measure;
+use super::measure::{Lookups, measure};
 use super::sample::Sample;
 use super::{open, opened};
 use crate::args::store::Stats;
@@ -25,6 +25,14 @@ struct Level {
     filter_bytes: u32,
 }
 
+/// Pages that a lookup read, if it was asked for and there are keys.
+#[derive(Serialize)]
+struct Measured {
+    reads_per_hit: Option<f64>,
+    reads_per_miss: Option<f64>,
+    measured_lookups: u64,
+}
+
 #[derive(Serialize)]
 struct Report {
     items: u64,
@@ -40,29 +48,23 @@ struct Report {
     utilisation: f64,
     planned_reads_per_hit: f64,
     planned_reads_per_miss: f64,
-    /// As measured, if it was asked for and there are keys.
-    reads_per_hit: Option<f64>,
-    reads_per_miss: Option<f64>,
-    measured_lookups: u64,
+    #[serde(flatten)]
+    measured: Measured,
     levels: Vec<Level>,
     seed: u64,
 }
 
 pub(super) fn run(args: &Stats) -> Result<()> {
     if let Any::Live(store) = Any::open(&args.path)? {
-        let report = Live::of(&store);
+        let measured = opened(&args.path, || {
+            measured(args, &store, |lookups| Sample::draw_live(&store, lookups, SEED))
+        })?;
+        let report = Live::of(&store, measured);
         return if args.json { print_json(&report) } else { print(&report.text()) };
     }
     let store = open(&args.path)?;
-    let measured = opened(&args.path, || {
-        let Some(lookups) = args.measure else { return Ok((None, None)) };
-        let sample = Sample::draw(&store, lookups, SEED)?;
-        let nothing = |_, _: &[u8]| Ok(());
-        let hits = if sample.is_empty() { 0 } else { lookups };
-        let hits = measure(&store, hits, 1, |number| sample.key(number), nothing)?;
-        let misses = measure(&store, lookups, 1, |number| sample.foreign(number), nothing)?;
-        Ok((hits.reads_per_hit(), misses.reads_per_miss()))
-    })?;
+    let measured =
+        opened(&args.path, || measured(args, &store, |lookups| Sample::draw(&store, lookups, SEED)))?;
     let stats = store.stats();
     let report = Report {
         items: stats.items,
@@ -77,9 +79,7 @@ pub(super) fn run(args: &Stats) -> Result<()> {
         utilisation: stats.utilisation,
         planned_reads_per_hit: stats.planned_reads_per_hit,
         planned_reads_per_miss: stats.planned_reads_per_miss,
-        reads_per_hit: measured.0,
-        reads_per_miss: measured.1,
-        measured_lookups: args.measure.unwrap_or(0),
+        measured,
         levels: stats
             .levels
             .iter()
@@ -93,6 +93,26 @@ pub(super) fn run(args: &Stats) -> Result<()> {
         seed: store.seed(),
     };
     if args.json { print_json(&report) } else { print(&report.text()) }
+}
+
+fn measured(
+    args: &Stats,
+    store: &impl Lookups,
+    draw: impl FnOnce(u64) -> Result<Sample>,
+) -> Result<Measured> {
+    let Some(lookups) = args.measure else {
+        return Ok(Measured { reads_per_hit: None, reads_per_miss: None, measured_lookups: 0 });
+    };
+    let sample = draw(lookups)?;
+    let nothing = |_, _: &[u8]| Ok(());
+    let hits = if sample.is_empty() { 0 } else { lookups };
+    let hits = measure(store, hits, 1, |number| sample.key(number), nothing)?;
+    let misses = measure(store, lookups, 1, |number| sample.foreign(number), nothing)?;
+    Ok(Measured {
+        reads_per_hit: hits.reads_per_hit(),
+        reads_per_miss: misses.reads_per_miss(),
+        measured_lookups: lookups,
+    })
 }
 
 impl Report {
@@ -110,8 +130,8 @@ impl Report {
                 format!("{}, {} of them apart", HumanBytes(self.value_bytes), HumanBytes(self.run_bytes)),
             ),
             ("memory", format!("{}, {:.2} bytes a key", HumanBytes(self.ram_bytes), self.ram_bytes_per_key)),
-            ("reads a hit", reads(self.planned_reads_per_hit, self.reads_per_hit)),
-            ("reads a miss", reads(self.planned_reads_per_miss, self.reads_per_miss)),
+            ("reads a hit", reads(self.planned_reads_per_hit, self.measured.reads_per_hit)),
+            ("reads a miss", reads(self.planned_reads_per_miss, self.measured.reads_per_miss)),
             ("utilisation", format!("{} of {} pages", percent(self.utilisation), HumanCount(self.pages))),
             ("segments", HumanCount(self.segments.into()).to_string()),
             ("seed", self.seed.to_string()),
@@ -146,11 +166,13 @@ struct Live {
     ram_bytes_per_key: f64,
     utilisation: f64,
     checkpoints: u64,
+    #[serde(flatten)]
+    measured: Measured,
     seed: u64,
 }
 
 impl Live {
-    fn of(store: &Store) -> Self {
+    fn of(store: &Store, measured: Measured) -> Self {
         let stats = store.stats();
         Self {
             items: stats.items,
@@ -164,11 +186,15 @@ impl Live {
             ram_bytes_per_key: stats.ram_bytes_per_key,
             utilisation: stats.utilisation,
             checkpoints: stats.checkpoints,
+            measured,
             seed: store.seed(),
         }
     }
 
     fn text(&self) -> String {
+        let reads = |measured: Option<f64>| {
+            measured.map_or("not measured".to_owned(), |reads| format!("{reads:.4} measured"))
+        };
         facts::table([
             ("items", HumanCount(self.items).to_string()),
             ("changes in the log", HumanCount(self.buffered).to_string()),
@@ -176,6 +202,8 @@ impl Live {
             ("keys", HumanBytes(self.key_bytes).to_string()),
             ("values", HumanBytes(self.value_bytes).to_string()),
             ("memory", format!("{}, {:.2} bytes a key", HumanBytes(self.ram_bytes), self.ram_bytes_per_key)),
+            ("reads a hit", reads(self.measured.reads_per_hit)),
+            ("reads a miss", reads(self.measured.reads_per_miss)),
             ("utilisation", format!("{} of {} pages", percent(self.utilisation), HumanCount(self.pages))),
             ("segments", HumanCount(self.segments).to_string()),
             ("checkpoints", HumanCount(self.checkpoints).to_string()),
