@@ -166,7 +166,8 @@ fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
     let bits = (BLOOM_BITS * n as f64) as usize;
     let peer = fastbloom::AtomicBloomFilter::with_num_bits(bits).hasher(foldhash()).expected_items(n);
     // Parts differ by more than single lines do: a little room for the fullest.
-    let ours = ShardedLineFilter::with_digester(layout(n / 250, 10, 95.0)?, Portable::with_seed(SEED))?;
+    let parts = layout(n / 250, 10, 95.0)?;
+    let ours = || ShardedLineFilter::with_digester(parts, Portable::with_seed(SEED));
     Ok(vec![
         made(
             "fastbloom atomic",
@@ -180,7 +181,7 @@ fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
         ),
         made(
             "oneread line, sharded",
-            ours,
+            ours()?,
             |filter| filter.clear(),
             move |filter, keys: &[u64]| {
                 in_threads(threads, keys, |keys| {
@@ -188,6 +189,20 @@ fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
                 });
             },
             |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ),
+        made(
+            "oneread line, sharded, batch",
+            ours()?,
+            |filter| filter.clear(),
+            move |filter, keys: &[u64]| {
+                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM))
+            },
+            |filter, keys| {
+                let mut found = 0;
+                filter.contains_many(keys, |answer| found += usize::from(answer));
+                found
+            },
             |filter| filter.byte_len(),
         ),
     ])

@@ -407,3 +407,44 @@ fn a_sharded_filter_is_one_for_threads() {
     assert!((0..4 * keys).filter(|key| key % 2 == 1).all(|key| filter.contains(&key)));
     assert!(filter.false_positive_rate() <= 0.001);
 }
+
+#[test]
+fn many_keys_at_once_are_as_one_after_the_other_in_a_sharded_filter() {
+    // More than are sorted at once.
+    let count: u64 = if cfg!(miri) { 100 } else { 80_000 };
+    let keys: Vec<u64> = (0..count).collect();
+    // 313 keys a part on average; by Chernoff's bound one of them has more than 500 once in 2^60 cases.
+    let layout = plan::line::for_rate(500, 0.01).unwrap();
+    let sharded = || ShardedLineFilter::with_digester(layout, Portable::with_seed(3)).unwrap();
+    let (one_by_one, at_once) = (sharded(), sharded());
+    assert_eq!(at_once.insert_many(&Vec::<u64>::new()), Ok(()));
+    keys.iter().for_each(|key| _ = one_by_one.insert(key).unwrap());
+    assert_eq!(at_once.insert_many(&keys), Ok(()));
+    assert_eq!(at_once.len(), count);
+    let queries: Vec<u64> = (count / 2..2 * count).collect();
+    let expected: Vec<bool> = queries.iter().map(|key| one_by_one.contains(key)).collect();
+    let mut found = Vec::new();
+    at_once.contains_many(&queries, |answer| found.push(answer));
+    assert_eq!(found, expected);
+
+    // Of these, one is certainly not there: the others go all the same.
+    let absent = (count..).find(|key| !at_once.contains(key)).unwrap();
+    let removed: Vec<u64> = [absent].into_iter().chain(0..count / 2).collect();
+    assert_eq!(at_once.remove_many(&removed), Err(NotPresent));
+    assert_eq!(at_once.len(), count - count / 2);
+    assert_eq!(at_once.remove_many(&keys[count as usize / 2..]), Ok(()));
+    assert!(at_once.is_empty());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "tens of thousands of keys")]
+fn what_has_room_is_inserted_whatever_has_none_in_a_sharded_filter() {
+    // One line of 48 slots and its stash for each part: far fewer than the keys.
+    let layout = LineLayout::new(8, 1).unwrap();
+    let filter = ShardedLineFilter::with_digester(layout, Portable::with_seed(3)).unwrap();
+    let keys: Vec<u64> = (0..60_000).collect();
+    assert_eq!(filter.insert_many(&keys), Err(Full));
+    let mut found = 0;
+    filter.contains_many(&keys, |answer| found += u64::from(answer));
+    assert!(filter.len() >= 256 * 48 && found >= filter.len(), "{} of {found}", filter.len());
+}
