@@ -33,7 +33,7 @@ use crate::layout::{BoundedLayout, BuildError, LayoutError};
 use crate::plan::solve::map::{Layout, Planned};
 
 use super::Full;
-use group::SLOTS;
+use group::{SLOTS, Tag};
 use route::Routes;
 use slots::Slots;
 
@@ -401,6 +401,16 @@ impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
     #[inline(always)]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         let word = route::word(self.digester.digest(&key));
+        // A new key mostly has a tag that no other has in its home; then one look at that tells all.
+        if self.slots.see_home_mut(word).lacks(Tag::of(word)) {
+            return self.insert_new(word, key, value, &mut ()).map(|_| None);
+        }
+        self.replace_or_insert(word, key, value)
+    }
+
+    /// Inserts an item whose key may be there.
+    #[inline(never)]
+    fn replace_or_insert(&mut self, word: u64, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         if let Some((place, _)) = self.find(word, &key, &mut ())
             && let Some((_, present)) = self.slots.get_mut(place)
         {

@@ -125,11 +125,11 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn see_home_mut(&mut self, word: u64) -> SeenMut<'_, K, V> {
         let at = self.home(word);
-        // SAFETY: as above; a line is `GROUPS` groups.
-        unsafe {
-            let line = self.lines.get_unchecked_mut(at / GROUPS);
-            SeenMut { at, group: &mut line.0[at % GROUPS], block: self.blocks.get_unchecked_mut(at) }
-        }
+        // SAFETY: as above.
+        let (group, block) = unsafe {
+            (self.lines.as_flattened_groups_mut().get_unchecked_mut(at), self.blocks.get_unchecked_mut(at))
+        };
+        SeenMut { at, group, block }
     }
 
     /// The place of the first item among several groups that has this tag and is the one looked for, with the item.
@@ -259,6 +259,7 @@ impl<K, V> Slots<K, V> {
 /// Lines as groups.
 trait AsGroups {
     fn as_flattened_groups(&self) -> &[Group];
+    fn as_flattened_groups_mut(&mut self) -> &mut [Group];
 }
 
 impl AsGroups for [Line] {
@@ -266,6 +267,12 @@ impl AsGroups for [Line] {
     fn as_flattened_groups(&self) -> &[Group] {
         // SAFETY: a line is an array of groups without anything between or behind them: its 64 bytes are twice a group's 32.
         unsafe { slice::from_raw_parts(self.as_ptr().cast(), self.len() * GROUPS) }
+    }
+
+    #[inline(always)]
+    fn as_flattened_groups_mut(&mut self) -> &mut [Group] {
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts_mut(self.as_mut_ptr().cast(), self.len() * GROUPS) }
     }
 }
 
@@ -331,6 +338,12 @@ pub(super) struct SeenMut<'a, K, V> {
 }
 
 impl<K, V> SeenMut<'_, K, V> {
+    /// Whether no key with this tag can be there that has its home here.
+    #[inline(always)]
+    pub(super) fn lacks(&self, tag: Tag) -> bool {
+        self.group.matching(tag) == Set::EMPTY && !self.group.may_be_out(tag)
+    }
+
     /// A free slot, if there is one.
     #[inline(always)]
     pub(super) fn free(&self) -> Option<usize> {
