@@ -53,7 +53,7 @@ pub use dleft_counting::{
 pub use error::{Full, MergeError, NotPresent};
 #[cfg(feature = "std")]
 pub use line::ShardedLineFilter;
-pub use line::{Fingerprints, LineFilter, LineView, Lined};
+pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, LineFilter, LineView, Lined};
 
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};
