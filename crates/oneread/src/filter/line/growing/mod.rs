@@ -31,6 +31,8 @@ use core::fmt;
 
 #[cfg(doc)]
 use super::LineFilter;
+#[cfg(doc)]
+use crate::filter::GrowingDLeftCountingFilter;
 use super::places::Places;
 use super::work::ContainsAll;
 use super::{Lined, is_cached};
@@ -40,7 +42,7 @@ use crate::filter::batch::{BATCH, in_batches_of};
 use crate::filter::growing::check_bytes;
 use crate::filter::{BuildError, NotPresent};
 use crate::hash::{Digest, Digester, Portable};
-use crate::layout::{GrowingLayout, LayoutError};
+use crate::layout::{GrowingLayout, LayoutError, LineLayout};
 use crate::plan;
 
 /// A growing line filter over lines of storage `S`; use its named forms, [`GrowingLineFilter`] and [`GrowingLineView`].
@@ -82,8 +84,9 @@ struct Layer<S> {
 ///
 /// # Limits
 /// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. A fingerprint that is in a layer
-/// [four times](crate::layout::LineLayout::STICKS_AT) stays for good. Remainders have 16 bits at most: below a rate of .01% layers of
-/// more than some hundred thousand keys take more bits than other filters, and once a layer's share of the rate is below 2.9e-7, no more can be added.
+/// [four times](LineLayout::STICKS_AT) stays for good. Remainders have 16 bits at most, and layers hold fewer keys where that is not
+/// enough: at a rate of .01%, a [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's share of the
+/// rate is below 2.9e-7, no more are added, and an insertion is an error.
 ///
 /// # Example
 /// ```
@@ -202,8 +205,12 @@ impl<D> GrowingLineFilter<D> {
     fn next_layer(&self, most_bytes: u64) -> Result<Layer<Vec<Line>>, BuildError> {
         let newest = self.layers.last().expect("there is a first layer");
         let number = newest.number + 1;
-        let bytes = plan::line::layer(self.layout, u32::from(number))?.0.byte_len();
-        check_bytes(self.byte_len() as u64, bytes, most_bytes)?;
+        let (layer, _) = plan::line::layer(self.layout, u32::from(number))?;
+        // A filter that was loaded may have been planned by others.
+        if !nest(newest.filter.layout(), layer) {
+            return Err(LayoutError::OutOfReach { rate: self.layout.rate(), items: self.len }.into());
+        }
+        check_bytes(self.byte_len() as u64, layer.byte_len(), most_bytes)?;
         new_layer(self.layout, number)
     }
 
@@ -317,6 +324,11 @@ impl Layer<Vec<Line>> {
     }
 }
 
+/// Whether the fingerprint of a key in an older layer is a function of that in a newer one.
+fn nest(older: LineLayout, newer: LineLayout) -> bool {
+    newer.lines().is_multiple_of(older.lines()) && newer.remainder_bits() >= older.remainder_bits()
+}
+
 fn new_layer(layout: GrowingLayout, number: u16) -> Result<Layer<Vec<Line>>, BuildError> {
     let (layer, room) = plan::line::layer(layout, u32::from(number))?;
     Ok(Layer { number, room, filter: Lined::with_digester(layer, ())? })
@@ -340,7 +352,7 @@ impl<D, S: Lines> GrowingLine<D, S> {
     }
 
     /// How often a key may have been inserted and not removed: never too low below
-    /// [four](crate::layout::LineLayout::STICKS_AT), where keys are counted no more.
+    /// [four](LineLayout::STICKS_AT), where keys are counted no more.
     #[inline]
     pub fn count<Q: ?Sized>(&self, key: &Q) -> u64
     where

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{GrowingLine, GrowingLineFilter, Layer};
+use super::{GrowingLine, GrowingLineFilter, Layer, nest};
 use crate::bits::{Line, Lines, LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
 use crate::filter::layers;
@@ -69,10 +69,7 @@ fn with_stashes<S>(
 /// Layers have rising numbers, and the fingerprint in an older one is a function of that in a newer one.
 fn check_order<S>(layers: &[Layer<S>]) -> Result<(), LoadError> {
     let follows = |older: &Layer<S>, newer: &Layer<S>| {
-        let (before, after) = (older.filter.layout(), newer.filter.layout());
-        older.number < newer.number
-            && after.lines().is_multiple_of(before.lines())
-            && after.remainder_bits() >= before.remainder_bits()
+        older.number < newer.number && nest(older.filter.layout(), newer.filter.layout())
     };
     if layers.windows(2).all(|pair| follows(&pair[0], &pair[1])) {
         Ok(())
