@@ -168,11 +168,7 @@ const CANDIDATES: [Candidate; 9] = [
         plan: of_growing_dleft_counting,
         is_fast: true,
     },
-    Candidate {
-        can: Needs { delete: true, growth: true, ..NOTHING },
-        plan: of_growing_line,
-        is_fast: true,
-    },
+    Candidate { can: Needs { delete: true, growth: true, ..NOTHING }, plan: of_growing_line, is_fast: true },
 ];
 
 /// The smallest filter among all of the library that meets the targets.

@@ -31,13 +31,13 @@ use core::fmt;
 
 #[cfg(doc)]
 use super::LineFilter;
-#[cfg(doc)]
-use crate::filter::GrowingDLeftCountingFilter;
 use super::places::Places;
 use super::work::ContainsAll;
 use super::{Lined, is_cached};
 use crate::bits::{Line, Lines, LittleEndian};
 use crate::bytes::View;
+#[cfg(doc)]
+use crate::filter::GrowingDLeftCountingFilter;
 use crate::filter::batch::{BATCH, in_batches_of};
 use crate::filter::growing::check_bytes;
 use crate::filter::{BuildError, NotPresent};
