@@ -11,7 +11,7 @@ use oneread::bytes::{Kind, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, LineFilter, LineView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingLineFilter, GrowingLineView, GrowingView, LineFilter, LineView,
     PlacedFilter, PlacedView,
 };
 use oneread::hash::{Digester, Portable};
@@ -72,6 +72,9 @@ fn d_left() -> Vec<Vec<u8>> {
     let digests = (0..40u64).map(|key| Portable::with_seed(1).digest(&key));
     let placed = PlacedFilter::from_digests(digests, 11, Portable::with_seed(1)).unwrap();
     files.extend([growing.to_bytes(), placed.to_bytes()]);
+    let mut growing = GrowingLineFilter::with_seed(GrowingLayout::new(8, 0.05).unwrap(), 1).unwrap();
+    (0..200u64).for_each(|key| _ = growing.insert(&key).unwrap());
+    files.push(growing.to_bytes());
     files.extend(LineLayout::REMAINDER_BITS.map(|bits| {
         let mut filter = LineFilter::with_seed(LineLayout::new(bits, 2).unwrap(), 1).unwrap();
         (0..70u64).for_each(|key| _ = filter.insert(&key));
@@ -261,6 +264,13 @@ fn load(bytes: &[u8]) {
         _ = filter.union(&filter.clone());
         (0..20u64).for_each(|key| assert!(filter.insert(&key).is_err() || filter.contains(&key)));
         (0..40u64).for_each(|key| _ = filter.remove(&key));
+        assert!(filter.false_positive_rate() <= 1.0);
+    });
+    loads!(GrowingLineFilter, GrowingLineView, contains, GrowingLine, |filter: &mut GrowingLineFilter| {
+        // The next layer may be larger than memory.
+        (0..20u64)
+            .for_each(|key| assert!(filter.insert_within(&key, 1 << 24).is_err() || filter.contains(&key)));
+        (0..40u64).for_each(|key| _ = (filter.remove(&key), filter.count(&key)));
         assert!(filter.false_positive_rate() <= 1.0);
     });
     load_summary::<MultiFilterSummary>(bytes, Some(views!(MultiFilterView, levels_of)));

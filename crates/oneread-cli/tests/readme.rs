@@ -145,6 +145,7 @@ fn file(layout: filter::Layout) -> &'static str {
             "filter/dleft_counting/mod.rs"
         }
         filter::Layout::Line(_) => "filter/line/mod.rs",
+        filter::Layout::GrowingLine(_) => "filter/line/growing/mod.rs",
         filter::Layout::Growing(_) => "filter/growing.rs",
         other => panic!("where is {other:?}?"),
     }

@@ -9,8 +9,8 @@ use oneread::bytes::Saved;
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, PlacedFilter,
-    PlacedView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingLineFilter, GrowingLineView,
+    GrowingView, PlacedFilter, PlacedView,
 };
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftCountingLayout, DLeftLayout,
@@ -246,6 +246,27 @@ fn no_layer_of_a_growing_d_left_filter_does() {
             let most = most_during(|| <GrowingDLeftCountingFilter>::from_bytes(&forged).is_ok());
             assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
             let most = most_during(|| <GrowingDLeftCountingView<'_>>::open(&forged).is_ok());
+            assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
+        }
+    }
+}
+
+#[test]
+fn no_layer_of_a_growing_line_filter_does() {
+    let layout = GrowingLayout::new(10, 0.01).unwrap();
+    let mut filter = GrowingLineFilter::with_seed(layout, 1).unwrap();
+    (0..100u64).for_each(|key| _ = filter.insert(&key).unwrap());
+    let bytes = filter.to_bytes();
+    // A layer has the other lines of 28 quotients in a table, and so takes less than 512 bytes beside its lines; a vector begins with four.
+    let warranted = |file| warranted(file) + 4 * 512;
+    for word in 0..8 * filter.layers() {
+        for value in SIZES {
+            let mut forged = bytes.clone();
+            put(&mut forged, 128 + 8 * word, value);
+            reseal(&mut forged);
+            let most = most_during(|| <GrowingLineFilter>::from_bytes(&forged).is_ok());
+            assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
+            let most = most_during(|| <GrowingLineView<'_>>::open(&forged).is_ok());
             assert!(most <= warranted(forged.len()), "word {word} = {value}: {most} bytes");
         }
     }

@@ -1,10 +1,13 @@
-//! What `CF.*` keys hold: a d-left counting filter, which grows or does not. There is no cuckoo in it; the commands are called so.
+//! What `CF.*` keys hold: a line filter, which grows or does not; at rates that are too low for its remainders, a d-left counting filter. There is
+//! no cuckoo in it; the commands are called so.
 
 use std::io::Read;
 
-use oneread::bytes::Saved;
-use oneread::filter::{DLeftCountingFilter, GrowingDLeftCountingFilter};
-use oneread::layout::GrowingLayout;
+use oneread::bytes::{Kind, Saved};
+use oneread::filter::{
+    BuildError, DLeftCountingFilter, GrowingDLeftCountingFilter, GrowingLineFilter, LineFilter,
+};
+use oneread::layout::{DLeftCountingLayout, GrowingLayout};
 use oneread::plan;
 
 use super::bloom::AddError;
@@ -38,11 +41,32 @@ pub(crate) struct CuckooValue {
 
 #[derive(Clone)]
 enum Body {
-    Growing(GrowingDLeftCountingFilter),
-    Fixed(DLeftCountingFilter),
+    GrowingLine(GrowingLineFilter),
+    Line(Box<LineFilter>),
+    GrowingDLeft(GrowingDLeftCountingFilter),
+    DLeft(DLeftCountingFilter),
 }
 
-/// How often all items of a filter that does not grow may be exchanged for others before its rate is above the planned one.
+/// The same with a filter of any kind.
+macro_rules! with {
+    ($body:expr, $filter:ident => $do:expr) => {
+        match $body {
+            Body::GrowingLine($filter) => $do,
+            Body::Line($filter) => $do,
+            Body::GrowingDLeft($filter) => $do,
+            Body::DLeft($filter) => $do,
+        }
+    };
+}
+
+/// The lowest rate of growing filters that are made of lines. Remainders have 16 bits at most: at it the lines of a layer for 65,000 times the capacity are a quarter
+/// empty, which is 27 bits an item, where d-left filters take 38. (At 1%, 13 to 16 and 24 to 29.)
+const GROWING_LINE_RATE: f64 = 5e-4;
+
+/// The same for those that do not grow: remainders of 16 bits in full lines have 7.4e-6.
+const LINE_RATE: f64 = 7.5e-6;
+
+/// How often all items of a d-left filter that does not grow may be exchanged for others before its rate is above the planned one.
 const TURNOVERS: f64 = 20.0;
 
 /// "onercf-1" as a number.
@@ -57,54 +81,64 @@ impl CuckooOptions {
 
     /// The bytes of a new filter, before any of them is allocated.
     pub(crate) fn byte_len(&self) -> Result<u64, Refused> {
-        let layout = if self.expansion == 0 {
-            plan::dleft_counting::for_rate(self.capacity, self.rate, TURNOVERS)?
-        } else {
-            plan::dleft_counting::layer(self.layout()?, 0)?.0
-        };
-        Ok(layout.byte_len())
+        Ok(match (self.expansion > 0, self.has_lines()) {
+            (true, true) => plan::line::layer(self.layout()?, 0)?.0.byte_len(),
+            (false, true) => plan::line::for_rate(self.capacity, self.rate)?.byte_len(),
+            (true, false) => plan::dleft_counting::layer(self.layout()?, 0)?.0.byte_len(),
+            (false, false) => self.dleft_layout()?.byte_len(),
+        })
+    }
+
+    /// Whether a filter of lines is the smaller one.
+    fn has_lines(&self) -> bool {
+        self.rate >= if self.expansion == 0 { LINE_RATE } else { GROWING_LINE_RATE }
+    }
+
+    fn dleft_layout(&self) -> Result<DLeftCountingLayout, Refused> {
+        Ok(plan::dleft_counting::for_rate(self.capacity, self.rate, TURNOVERS)?)
+    }
+
+    fn body(&self) -> Result<Body, Refused> {
+        Ok(match (self.expansion > 0, self.has_lines()) {
+            (true, true) => Body::GrowingLine(GrowingLineFilter::with_seed(self.layout()?, self.seed)?),
+            (false, true) => {
+                let layout = plan::line::for_rate(self.capacity, self.rate)?;
+                Body::Line(Box::new(LineFilter::with_seed(layout, self.seed)?))
+            }
+            (true, false) => {
+                Body::GrowingDLeft(GrowingDLeftCountingFilter::with_seed(self.layout()?, self.seed)?)
+            }
+            (false, false) => Body::DLeft(DLeftCountingFilter::with_seed(self.dleft_layout()?, self.seed)?),
+        })
     }
 }
 
 impl CuckooValue {
     pub(crate) fn new(options: &CuckooOptions) -> Result<Self, Refused> {
-        let &CuckooOptions { rate, capacity, expansion, bucket_size, max_iterations, seed } = options;
-        let body = if expansion == 0 {
-            let layout = plan::dleft_counting::for_rate(capacity, rate, TURNOVERS)?;
-            Body::Fixed(DLeftCountingFilter::with_seed(layout, seed)?)
-        } else {
-            Body::Growing(GrowingDLeftCountingFilter::with_seed(options.layout()?, seed)?)
-        };
-        Ok(Self { expansion, bucket_size, max_iterations, deleted: 0, rate, body })
+        let &CuckooOptions { rate, expansion, bucket_size, max_iterations, .. } = options;
+        Ok(Self { expansion, bucket_size, max_iterations, deleted: 0, rate, body: options.body()? })
     }
 
     /// Adds an item once more, growing to so many bytes at most.
     pub(crate) fn add(&mut self, item: &[u8], most_bytes: u64) -> Result<(), AddError> {
+        let refused = |error: BuildError| AddError::Refused(error.into());
         match &mut self.body {
-            Body::Growing(filter) => match filter.insert_within(item, most_bytes) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(AddError::Refused(error.into())),
-            },
-            Body::Fixed(filter) => filter.insert(item).map(drop).map_err(|_| AddError::Full),
+            Body::GrowingLine(filter) => filter.insert_within(item, most_bytes).map(drop).map_err(refused),
+            Body::GrowingDLeft(filter) => filter.insert_within(item, most_bytes).map(drop).map_err(refused),
+            Body::Line(filter) => filter.insert(item).map(drop).map_err(|_| AddError::Full),
+            Body::DLeft(filter) => filter.insert(item).map(drop).map_err(|_| AddError::Full),
         }
     }
 
     /// Takes back one addition; says whether there may have been one.
     pub(crate) fn delete(&mut self, item: &[u8]) -> bool {
-        let deleted = match &mut self.body {
-            Body::Growing(filter) => filter.remove(item),
-            Body::Fixed(filter) => filter.remove(item),
-        }
-        .is_ok();
+        let deleted = with!(&mut self.body, filter => filter.remove(item)).is_ok();
         self.deleted += u64::from(deleted);
         deleted
     }
 
     pub(crate) fn contains(&self, item: &[u8]) -> bool {
-        match &self.body {
-            Body::Growing(filter) => filter.contains(item),
-            Body::Fixed(filter) => filter.contains(item),
-        }
+        with!(&self.body, filter => filter.contains(item))
     }
 
     pub(crate) fn contains_many<'i>(
@@ -112,37 +146,31 @@ impl CuckooValue {
         items: impl IntoIterator<Item = &'i [u8]>,
         answer: impl FnMut(bool),
     ) {
-        match &self.body {
-            Body::Growing(filter) => filter.contains_many(items, answer),
-            Body::Fixed(filter) => filter.contains_many(items, answer),
-        }
+        with!(&self.body, filter => filter.contains_many(items, answer));
     }
 
     pub(crate) fn count(&self, item: &[u8]) -> u64 {
-        match &self.body {
-            Body::Growing(filter) => filter.count(item),
-            Body::Fixed(filter) => filter.count(item),
-        }
+        with!(&self.body, filter => filter.count(item))
     }
 
     pub(crate) fn len(&self) -> u64 {
-        match &self.body {
-            Body::Growing(filter) => filter.len(),
-            Body::Fixed(filter) => filter.len(),
-        }
+        with!(&self.body, filter => filter.len())
     }
 
     pub(crate) fn buckets(&self) -> u64 {
         match &self.body {
-            Body::Growing(filter) => filter.total_buckets(),
-            Body::Fixed(filter) => filter.layout().total_buckets(),
+            Body::GrowingLine(filter) => filter.total_lines(),
+            Body::Line(filter) => filter.layout().lines(),
+            Body::GrowingDLeft(filter) => filter.total_buckets(),
+            Body::DLeft(filter) => filter.layout().total_buckets(),
         }
     }
 
     pub(crate) fn layers(&self) -> usize {
         match &self.body {
-            Body::Growing(filter) => filter.layers(),
-            Body::Fixed(_) => 1,
+            Body::GrowingLine(filter) => filter.layers(),
+            Body::GrowingDLeft(filter) => filter.layers(),
+            Body::Line(_) | Body::DLeft(_) => 1,
         }
     }
 
@@ -167,17 +195,11 @@ impl CuckooValue {
     }
 
     pub(crate) fn present_rate(&self) -> f64 {
-        match &self.body {
-            Body::Growing(filter) => filter.false_positive_rate(),
-            Body::Fixed(filter) => filter.false_positive_rate(),
-        }
+        with!(&self.body, filter => filter.false_positive_rate())
     }
 
     pub(crate) fn seed(&self) -> u64 {
-        match &self.body {
-            Body::Growing(filter) => filter.digester().seed(),
-            Body::Fixed(filter) => filter.digester().seed(),
-        }
+        with!(&self.body, filter => filter.digester().seed())
     }
 }
 
@@ -188,11 +210,7 @@ impl Value for CuckooValue {
         let fields = [expansion, bucket_size, max_iterations, self.deleted, self.rate.to_bits()];
         write_fields(VERSION, fields, sink);
         let sink = Sink(sink);
-        match &self.body {
-            Body::Growing(filter) => filter.save(sink),
-            Body::Fixed(filter) => filter.save(sink),
-        }
-        .expect("a sink takes everything");
+        with!(&self.body, filter => filter.save(sink)).expect("a sink takes everything");
     }
 
     fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
@@ -200,18 +218,21 @@ impl Value for CuckooValue {
         let narrow = |field: u64| u32::try_from(field).map_err(|_| Refused("an impossible option".into()));
         let (expansion, bucket_size) = (narrow(expansion)?, narrow(bucket_size)?);
         let max_iterations = narrow(max_iterations)?;
-        let body = if expansion == 0 {
-            Body::Fixed(DLeftCountingFilter::load(reader)?)
-        } else {
-            Body::Growing(GrowingDLeftCountingFilter::load(reader)?)
+        // The filter says what it is in its first bytes: earlier versions had d-left filters only.
+        let mut first = [0; 12];
+        reader.read_exact(&mut first)?;
+        let reader = first[..].chain(reader);
+        let body = match (Kind::of(&first)?, expansion > 0) {
+            (Kind::GrowingLine, true) => Body::GrowingLine(Saved::load(reader)?),
+            (Kind::Line, false) => Body::Line(Box::new(Saved::load(reader)?)),
+            (Kind::GrowingDLeftCounting, true) => Body::GrowingDLeft(Saved::load(reader)?),
+            (Kind::DLeftCounting, false) => Body::DLeft(Saved::load(reader)?),
+            _ => return Err(Refused("a filter of another kind".into())),
         };
         Ok(Self { expansion, bucket_size, max_iterations, deleted, rate: f64::from_bits(rate), body })
     }
 
     fn byte_len(&self) -> usize {
-        match &self.body {
-            Body::Growing(filter) => filter.byte_len(),
-            Body::Fixed(filter) => filter.byte_len(),
-        }
+        with!(&self.body, filter => filter.byte_len())
     }
 }

@@ -34,6 +34,25 @@ fn a_value_goes_from_one_server_to_another_in_chunks() {
     for (make, fill, prefix, check) in [
         ("BF.RESERVE v 0.001 5000000", "BF.MADD v 1 2 3", ["BF.SCANDUMP", "BF.LOADCHUNK"], "BF.EXISTS v 2"),
         ("CF.RESERVE v 5000000", "CF.INSERT v ITEMS 1 2 3", ["CF.SCANDUMP", "CF.LOADCHUNK"], "CF.EXISTS v 2"),
+        // At a low rate, and of a fixed size, it is another filter.
+        (
+            "CF.RESERVE v 5000000 ERROR 0.0001",
+            "CF.INSERT v ITEMS 1 2 3",
+            ["CF.SCANDUMP", "CF.LOADCHUNK"],
+            "CF.EXISTS v 2",
+        ),
+        (
+            "CF.RESERVE v 5000000 EXPANSION 0",
+            "CF.INSERT v ITEMS 1 2 3",
+            ["CF.SCANDUMP", "CF.LOADCHUNK"],
+            "CF.EXISTS v 2",
+        ),
+        (
+            "CF.RESERVE v 50000 EXPANSION 0 ERROR 0.000005",
+            "CF.INSERT v ITEMS 1 2 3",
+            ["CF.SCANDUMP", "CF.LOADCHUNK"],
+            "CF.COUNT v 2",
+        ),
         (
             "CMS.INITBYDIM v 1000000 3",
             "CMS.INCRBY v 2 1",

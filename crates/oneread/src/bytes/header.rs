@@ -45,11 +45,13 @@ pub enum Kind {
     Line = 50,
     /// A filter of placed fingerprints.
     Placed = 51,
+    /// A growing line filter.
+    GrowingLine = 52,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 18] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -67,6 +69,7 @@ impl Kind {
         Self::GrowingDLeftCounting,
         Self::Line,
         Self::Placed,
+        Self::GrowingLine,
     ];
 
     /// The kind of a number in a file.
@@ -107,6 +110,7 @@ impl fmt::Display for Kind {
             Self::GrowingDLeftCounting => "a growing d-left counting filter",
             Self::Placed => "a filter of placed fingerprints",
             Self::Line => "a line filter",
+            Self::GrowingLine => "a growing line filter",
         })
     }
 }

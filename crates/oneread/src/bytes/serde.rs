@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Identified, Record, Saved};
 use crate::filter::{
     BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
-    GrowingDLeftCountingFilter, GrowingFilter, LineFilter, PlacedFilter,
+    GrowingDLeftCountingFilter, GrowingFilter, GrowingLineFilter, LineFilter, PlacedFilter,
 };
 use crate::hash::Digester;
 use crate::summary::{
@@ -74,7 +74,8 @@ macro_rules! as_bytes {
 as_bytes!(BloomFilter, BlockedBloomFilter, CountingBloomFilter, CountMinSketch, GrowingFilter);
 as_bytes!(MultiFilterSummary, SingleFilterSummary, CountingMultiFilterSummary, CountingSingleFilterSummary);
 as_bytes!(InterpolationSummary, PageSummary);
-as_bytes!(DLeftFilter, DLeftCountingFilter, GrowingDLeftCountingFilter, LineFilter, PlacedFilter);
+as_bytes!(DLeftFilter, DLeftCountingFilter, GrowingDLeftCountingFilter, LineFilter, GrowingLineFilter);
+as_bytes!(PlacedFilter);
 
 impl<K: Record + Eq, V: Record, D: Identified + Digester<K>> Serialize for MultilevelTable<K, V, D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -406,7 +406,7 @@ impl<D: Identified> Saved for GrowingFilter<D> {
     }
 
     fn layout_block(&self) -> LayoutBlock {
-        layers::encode_layout(self.layout, self.layers.len())
+        LayoutBlock::new(layers::encode_layout(self.layout, self.layers.len()))
     }
 
     fn payload_length(&self) -> u64 {
@@ -423,8 +423,10 @@ impl<D: Identified> Saved for GrowingFilter<D> {
     }
 
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
-        let layers = layers::read(count, payload, |record, take| decode_record(layout, record, take))?;
+        let (layout, count) = layers::decode_layout(layout.fields()?, MOST_LAYERS)?;
+        let layers = layers::read(count, payload, |record, payload| {
+            decode_record(layout, record, |words| payload.words(words))
+        })?;
         Ok(Self { layout, digester, layers })
     }
 }
@@ -434,7 +436,7 @@ impl<'a, D: Identified> Viewed<'a> for Growing<D, LittleEndian<'a>> {
     type Digester = D;
 
     fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
+        let (layout, count) = layers::decode_layout(layout.fields()?, MOST_LAYERS)?;
         let layers = layers::view(count, payload, |record, take| decode_record(layout, record, take))?;
         Ok(Self { layout, digester, layers })
     }

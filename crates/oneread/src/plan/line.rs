@@ -4,7 +4,7 @@
 //! absent key has the fingerprint of a present one, and nothing else: neither where fingerprints lie nor what was removed matters. That is
 //! exact. How many of them are guests, and so how often a lookup reads a second line, is modelled.
 
-use crate::layout::{LayoutError, LineLayout, check_fraction};
+use crate::layout::{GrowingLayout, LayoutError, LineLayout, check_fraction};
 
 #[cfg(feature = "std")]
 use super::float::sqrt;
@@ -158,6 +158,66 @@ pub fn for_items(items: u64, remainder_bits: u32) -> Result<LineLayout, LayoutEr
 fn lines_for(items: u64, remainder_bits: u32) -> u64 {
     let slots = f64::from(LineLayout::slots_of(remainder_bits));
     ceil(items as f64 / (slots * LineLayout::NOMINAL_LOAD)) as u64
+}
+
+/// The layout of layer `index` (from 0) of a growing filter, and the fingerprints that it may hold.
+///
+/// n fingerprints of f possible ones match a key with probability n/f at most, whatever their age: that is kept to the layer's [share of
+/// the rate](GrowingLayout::layer), and their number to 97% of the slots. The remainders are those with which a line holds the
+/// most. A smaller share never makes them shorter, and the lines of a layer are those of the one before times the growth: so the
+/// fingerprint of a key in an older layer is a function of that in a newer one. The first layer holds the first items at least.
+///
+/// # Errors
+/// If the layer is too large, or its share of the rate out of reach: below 2.9e-7 a line would hold less than one fingerprint of 16
+/// bits, and below 7.4e-6 its slots are not all used.
+///
+/// # Example
+/// ```
+/// use oneread::layout::GrowingLayout;
+/// use oneread::plan::line;
+///
+/// let layout = GrowingLayout::new(1000, 0.01)?;
+/// let (first, room) = line::layer(layout, 0)?;
+/// let (second, more) = line::layer(layout, 1)?;
+/// // The share is .0015: .0015·52·2^9 = 39.9 fingerprints of nine bits a line, where ten bits have room for 38.8.
+/// assert_eq!((first.remainder_bits(), first.lines(), room), (9, 26, 1038));
+/// assert_eq!((second.remainder_bits(), second.lines(), more), (10, 52, 2017));
+/// assert!(line::layer(GrowingLayout::new(1000, 1e-6)?, 0).is_err());
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+pub fn layer(layout: GrowingLayout, index: u32) -> Result<(LineLayout, u64), LayoutError> {
+    let (_, first_share) = layout.layer(0)?;
+    let (_, share) = layout.layer(index)?;
+    let (_, held) = layer_remainders(first_share);
+    let mut lines = ceil(layout.first_items() as f64 / held) as u64;
+    for _ in 0..index {
+        // At most 46 rounds: `layout.layer` was content with the index.
+        lines = lines.saturating_mul(u64::from(layout.growth()));
+    }
+    let (bits, held) = layer_remainders(share);
+    if held < 1.0 {
+        return Err(LayoutError::OutOfReach { rate: share, items: layout.first_items() });
+    }
+    Ok((LineLayout::new(bits, lines)?, (lines as f64 * held) as u64))
+}
+
+/// The remainders with which a line holds the most at a layer's share of the rate, and how many that is.
+///
+/// Let a shorter remainder be no better than a longer one at some share. The longer one has fewer slots, so what limits the
+/// shorter one is the rate; a smaller share lowers that in proportion, and the longer one's no more: it stays the better one.
+fn layer_remainders(share: f64) -> (u32, f64) {
+    let held = |bits: u32| {
+        let by_slots = f64::from(LineLayout::slots_of(bits)) * LineLayout::NOMINAL_LOAD;
+        by_slots.min(share * f64::from(LineLayout::QUOTIENTS << bits))
+    };
+    let mut best = (0, 0.0);
+    for bits in LineLayout::REMAINDER_BITS {
+        // Of equals the longer remainders.
+        if held(bits) >= best.1 {
+            best = (bits, held(bits));
+        }
+    }
+    best
 }
 
 /// A number that the fullest of 256 parts does not exceed, where each of `items` keys goes to one of them at random: six deviations, which a

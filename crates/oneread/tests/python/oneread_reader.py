@@ -686,6 +686,35 @@ class GrowingDLeftCountingFilter:
         return int(any(layer.answer(digest) for layer in self.layers))
 
 
+class GrowingLineFilter:
+    """Layers of line filters: all their lines, then all their stashes."""
+
+    def __init__(self, layout, payload):
+        first, rate, growth, tightening, count, _ = layout
+        as_float = lambda field: struct.unpack("<d", struct.pack("<Q", field))[0]
+        check(1 <= first <= 2**46 and 2 <= growth < 2**32 and 1 <= count <= 64, "impossible layers")
+        check(0 < as_float(rate) < 1 and 0 < as_float(tightening) < 1, "an impossible rate")
+        words = Words(payload)
+        records = [words.numbers(8) for _ in range(count)]
+        numbers = [record[0] for record in records]
+        check(numbers == sorted(set(numbers)) and numbers[-1] < 65535, "layers out of order")
+        for (_, _, _, bits, lines, *_), (_, _, _, more_bits, more_lines, *_) in zip(records, records[1:]):
+            check(lines > 0 and more_lines % lines == 0 and more_bits >= bits, "layers that do not nest")
+        lines = [words.take(8 * record[4]) for record in records]
+        stashes = [words.take(record[5]) for record in records]
+        words.end()
+        self.layers = []
+        for (_, room, held, bits, count, stashed, *zeros), own, stash in zip(records, lines, stashes):
+            check(held <= room and zeros == [0, 0], "an impossible layer")
+            layer = LineFilter((bits, count, held, stashed), own + stash)
+            found = stashed + sum(len(layer.read(line)[1]) for line in range(count))
+            check(found == held, "a layer with more or fewer fingerprints than it says")
+            self.layers.append(layer)
+
+    def answer(self, digest):
+        return int(any(layer.answer(digest) for layer in self.layers))
+
+
 class PlacedFilter:
     """Fingerprints in cells of their own."""
 
@@ -1013,6 +1042,7 @@ KINDS[22] = PageSummary, 5
 KINDS[48] = DLeftCountingFilter, 7
 KINDS[49] = GrowingDLeftCountingFilter, 5
 KINDS[51] = PlacedFilter, 4
+KINDS[52] = GrowingLineFilter, 6
 
 
 def read(container):

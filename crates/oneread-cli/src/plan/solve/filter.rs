@@ -78,7 +78,7 @@ fn with_layout(report: Report, layout: Layout) -> Report {
             "a key",
             layout.remainder_bits(),
         ),
-        Layout::Growing(layout) | Layout::GrowingDLeftCounting(layout) => {
+        Layout::Growing(layout) | Layout::GrowingDLeftCounting(layout) | Layout::GrowingLine(layout) => {
             report.whole("first_items", "of the first layer", layout.first_items())
         }
         _ => report,

@@ -500,7 +500,7 @@ impl<D: Identified> Saved for GrowingDLeftCountingFilter<D> {
     }
 
     fn layout_block(&self) -> LayoutBlock {
-        layers::encode_layout(self.layout, self.layers.len())
+        LayoutBlock::new(layers::encode_layout(self.layout, self.layers.len()))
     }
 
     fn payload_length(&self) -> u64 {
@@ -517,8 +517,10 @@ impl<D: Identified> Saved for GrowingDLeftCountingFilter<D> {
     }
 
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
-        let layers = layers::read(count, payload, |record, take| decode_record(record, take))?;
+        let (layout, count) = layers::decode_layout(layout.fields()?, MOST_LAYERS)?;
+        let layers = layers::read(count, payload, |record, payload| {
+            decode_record(record, |words| payload.words(words))
+        })?;
         check_order(&layers)?;
         Ok(Self { layout, digester, layers })
     }
@@ -533,7 +535,7 @@ impl<'a, D: Identified> Viewed<'a> for GrowingDLeftCounting<D, LittleEndian<'a>>
     type Digester = D;
 
     fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let (layout, count) = layers::decode_layout(layout, MOST_LAYERS)?;
+        let (layout, count) = layers::decode_layout(layout.fields()?, MOST_LAYERS)?;
         let layers = layers::view(count, payload, |record, take| decode_record(record, take))?;
         check_order(&layers)?;
         Ok(Self { layout, digester, layers })

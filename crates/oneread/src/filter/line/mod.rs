@@ -9,6 +9,7 @@
 //! The layout of a line is in `slots`.
 
 mod fingerprints;
+mod growing;
 mod places;
 mod saved;
 #[cfg(feature = "std")]
@@ -30,12 +31,13 @@ use crate::layout::{LayoutError, LineLayout};
 use crate::plan;
 
 pub use fingerprints::Fingerprints;
+pub use growing::{GrowingLine, GrowingLineFilter, GrowingLineView};
 use places::{Places, Stash};
 #[cfg(feature = "std")]
 pub use sharded::ShardedLineFilter;
 use simd::Simd;
 use table::Table;
-use work::{Contains, ContainsAll, Insert, InsertAll, InsertAt, LinesRead, Remove, RemoveAll};
+use work::{Contains, ContainsAll, Count, Insert, InsertAll, InsertAt, LinesRead, Remove, RemoveAll, Sticks};
 
 /// The threshold of a line of which fingerprints are in the stash.
 const STASHED: u32 = LineLayout::MOST_LEAVING + 2;
@@ -150,7 +152,11 @@ impl<D> LineFilter<D> {
     /// [`Full`] if there is no room for it; nothing is changed then.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
-        let word = Places::word(digest);
+        self.insert_word(Places::word(digest))
+    }
+
+    #[inline]
+    fn insert_word(&mut self, word: u64) -> Result<bool, Full> {
         self.simd.run(self.table.layout.remainder_bits(), Insert { table: &mut self.table, word })
     }
 
@@ -200,10 +206,12 @@ impl<D> LineFilter<D> {
     /// If the key is certainly not there; nothing is changed then.
     #[inline]
     pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        let word = Places::word(digest);
-        let found =
-            self.simd.run(self.table.layout.remainder_bits(), Remove { table: &mut self.table, word });
-        if found { Ok(()) } else { Err(NotPresent) }
+        if self.remove_word(Places::word(digest)) { Ok(()) } else { Err(NotPresent) }
+    }
+
+    #[inline]
+    fn remove_word(&mut self, word: u64) -> bool {
+        self.simd.run(self.table.layout.remainder_bits(), Remove { table: &mut self.table, word })
     }
 
     /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
@@ -342,8 +350,38 @@ impl<D, S: Lines> Lined<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let word = Places::word(digest);
+        self.contains_word(Places::word(digest))
+    }
+
+    #[inline]
+    fn contains_word(&self, word: u64) -> bool {
         self.simd.run(self.table.layout.remainder_bits(), Contains { table: &self.table, word })
+    }
+
+    /// Whether the fingerprint of a word is there for good.
+    #[inline]
+    fn sticks(&self, word: u64) -> bool {
+        self.simd.run(self.table.layout.remainder_bits(), Sticks { table: &self.table, word })
+    }
+
+    /// How often a key may have been inserted and not removed: never too low below [four](LineLayout::STICKS_AT), where keys are counted no more.
+    #[inline]
+    pub fn count<Q: ?Sized>(&self, key: &Q) -> u64
+    where
+        D: Digester<Q>,
+    {
+        self.count_digest(self.digester.digest(key))
+    }
+
+    /// The same as [`count`](Self::count) for the key of a digest.
+    #[inline]
+    pub fn count_digest(&self, digest: Digest) -> u64 {
+        self.count_word(Places::word(digest))
+    }
+
+    #[inline]
+    fn count_word(&self, word: u64) -> u64 {
+        self.simd.run(self.table.layout.remainder_bits(), Count { table: &self.table, word })
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;

@@ -92,6 +92,13 @@ impl Stash {
         self.numbers.binary_search(&number).is_ok()
     }
 
+    /// How often a number is there.
+    #[cold]
+    pub(super) fn count(&self, number: u64) -> u64 {
+        let from = self.numbers.partition_point(|&other| other < number);
+        self.numbers[from..].iter().take_while(|&&other| other == number).count() as u64
+    }
+
     /// Adds a number, if there is room for it and memory.
     #[cold]
     pub(super) fn add(&mut self, number: u64, most: u64) -> bool {

@@ -55,7 +55,7 @@ impl<S: Lines> Work for Check<'_, S> {
 }
 
 impl<D, S: Lines> Lined<D, S> {
-    fn check(&self) -> Result<(), LoadError> {
+    pub(super) fn check(&self) -> Result<(), LoadError> {
         let is_valid = self.simd.run(self.table.layout.remainder_bits(), Check { table: &self.table });
         if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "a line that no changes make" }) }
     }

@@ -104,6 +104,38 @@ impl<S: Lines> Table<S> {
         };
         is_guest || threshold == STASHED && self.stash.contains(self.places.number(place))
     }
+
+    /// Whether so many residents are a word's fingerprint that they are there for good.
+    #[inline(always)]
+    pub(super) fn sticks<const R: u32, V: Vector>(&self, vector: V, word: u64) -> bool {
+        let Place { line, fingerprint } = self.places.of(word);
+        let residents =
+            self.lines.read_line(line, |line| slots::residents::<R, V>(vector, line, fingerprint));
+        residents.count_ones() >= LineLayout::STICKS_AT
+    }
+
+    /// The copies of a word's fingerprint.
+    #[inline(always)]
+    pub(super) fn count<const R: u32, V: Vector>(&self, vector: V, word: u64) -> u64 {
+        let place = self.places.of(word);
+        let fingerprint = place.fingerprint;
+        let (residents, threshold) = self.lines.read_line(place.line, |line| {
+            (slots::residents::<R, V>(vector, line, fingerprint).count_ones(), slots::threshold(line))
+        });
+        let mut copies = u64::from(residents);
+        if leaves(threshold, fingerprint.quotient) {
+            if fingerprint.quotient < MOVABLE {
+                let other = self.places.other(place.line, fingerprint.quotient);
+                let guests =
+                    self.lines.read_line(other, |line| slots::guests::<R, V>(vector, line, fingerprint));
+                copies += u64::from(guests.count_ones());
+            }
+            if threshold == STASHED {
+                copies += self.stash.count(self.places.number(place));
+            }
+        }
+        copies
+    }
 }
 
 /// The least threshold for a line that a fingerprint has left.

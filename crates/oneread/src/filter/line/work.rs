@@ -24,6 +24,35 @@ impl<S: Lines> Work for Contains<'_, S> {
     }
 }
 
+/// See [`Table::sticks`].
+pub(super) struct Sticks<'a, S> {
+    pub(super) table: &'a Table<S>,
+    pub(super) word: u64,
+}
+
+impl<S: Lines> Work for Sticks<'_, S> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+        self.table.sticks::<R, V>(vector, self.word)
+    }
+}
+
+pub(super) struct Count<'a, S> {
+    pub(super) table: &'a Table<S>,
+    pub(super) word: u64,
+}
+
+impl<S: Lines> Work for Count<'_, S> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> u64 {
+        self.table.count::<R, V>(vector, self.word)
+    }
+}
+
 /// Looks all words up, and tells `answer` about each; asks for their lines beforehand, if told to.
 pub(super) struct ContainsAll<'a, S, A> {
     pub(super) table: &'a Table<S>,

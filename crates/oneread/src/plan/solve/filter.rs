@@ -86,6 +86,8 @@ pub enum Layout {
     Growing(GrowingLayout),
     /// Of a [`GrowingDLeftCountingFilter`](crate::filter::GrowingDLeftCountingFilter).
     GrowingDLeftCounting(GrowingLayout),
+    /// Of a [`GrowingLineFilter`](crate::filter::GrowingLineFilter).
+    GrowingLine(GrowingLayout),
 }
 
 /// A filter, planned.
@@ -149,7 +151,7 @@ const NOTHING: Needs =
     Needs { delete: false, growth: false, threads: false, one_line: false, one_page: false };
 
 /// All kinds of filters. A new kind is a [`Layout`], an entry here, and its function below.
-const CANDIDATES: [Candidate; 8] = [
+const CANDIDATES: [Candidate; 9] = [
     Candidate { can: Needs { threads: true, ..NOTHING }, plan: of_bloom, is_fast: true },
     Candidate {
         can: Needs { threads: true, one_line: true, one_page: true, ..NOTHING },
@@ -166,6 +168,7 @@ const CANDIDATES: [Candidate; 8] = [
         plan: of_growing_dleft_counting,
         is_fast: true,
     },
+    Candidate { can: Needs { delete: true, growth: true, ..NOTHING }, plan: of_growing_line, is_fast: true },
 ];
 
 /// The smallest filter among all of the library that meets the targets.
@@ -288,6 +291,7 @@ const fn structure(layout: Layout, threads: bool) -> &'static str {
         (Layout::Line(_), true) => "ShardedLineFilter",
         (Layout::Growing(_), _) => "GrowingFilter",
         (Layout::GrowingDLeftCounting(_), _) => "GrowingDLeftCountingFilter",
+        (Layout::GrowingLine(_), _) => "GrowingLineFilter",
     }
 }
 
@@ -397,4 +401,13 @@ fn of_growing_dleft_counting(items: u64, rate: f64) -> Result<Planned, LayoutErr
     let can = Needs { delete: true, growth: true, ..Needs::default() };
     let layout = Layout::GrowingDLeftCounting(layout);
     Ok(planned(layout, (items, layer.bits()), false_positive, (lines, lines), can))
+}
+
+fn of_growing_line(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+    let layout = GrowingLayout::new(items, rate)?;
+    let (layer, _) = line::layer(layout, 0)?;
+    let lines = line::lines_read(layer, items);
+    let can = Needs { delete: true, growth: true, ..Needs::default() };
+    let false_positive = line::false_positive_probability(layer, items);
+    Ok(planned(Layout::GrowingLine(layout), (items, layer.bits()), false_positive, (lines, lines), can))
 }

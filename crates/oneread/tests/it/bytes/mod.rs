@@ -6,6 +6,7 @@ mod dleft_counting;
 // Reads files, which an interpreter that is isolated cannot.
 #[cfg(not(miri))]
 mod golden;
+mod growing_line;
 mod hostile;
 mod identity;
 mod line;
@@ -22,8 +23,8 @@ use oneread::bytes::{Kind, LoadError, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingView, LineFilter, LineView,
-    PlacedFilter, PlacedView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingLineFilter, GrowingLineView,
+    GrowingView, LineFilter, LineView, PlacedFilter, PlacedView,
 };
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftLayout, GrowingLayout,
@@ -160,6 +161,15 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
             saved
         }
+        Kind::GrowingLine => {
+            let mut filter = <GrowingLineFilter>::from_bytes(bytes)?;
+            (0..100u64).for_each(|key| _ = (filter.contains(&key), filter.count(&key)));
+            assert!(filter.false_positive_rate() <= 1.0);
+            _ = (filter.len(), filter.byte_len());
+            let saved = filter.to_bytes();
+            (0..100u64).for_each(|key| _ = (filter.insert_within(&key, 1 << 20), filter.remove(&(key + 50))));
+            saved
+        }
         Kind::DLeft => {
             let mut filter = <DLeftFilter>::from_bytes(bytes)?;
             (0..100u64).for_each(|key| _ = filter.contains(&key));
@@ -234,6 +244,12 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
             let view = <LineView<'_>>::open(bytes)?;
             (0..100u64).for_each(|key| _ = view.contains(&key));
             _ = (view.lines_read(), view.fingerprints().count());
+            view.verify()
+        }
+        Kind::GrowingLine => {
+            let view = <GrowingLineView<'_>>::open(bytes)?;
+            (0..100u64).for_each(|key| _ = (view.contains(&key), view.count(&key)));
+            _ = (view.false_positive_rate(), view.len());
             view.verify()
         }
         // Tables have no view.

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use oneread::bytes::Saved;
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
-    GrowingDLeftCountingFilter, GrowingFilter, LineFilter, PlacedFilter,
+    GrowingDLeftCountingFilter, GrowingFilter, GrowingLineFilter, LineFilter, PlacedFilter,
 };
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Keyed, Portable};
@@ -314,6 +314,23 @@ fn python_finds_the_same_keys_in_line_filters() {
             |key| u8::from(filter.contains(key)),
         );
     }
+}
+
+#[test]
+fn python_finds_the_same_keys_in_growing_line_filters() {
+    let (numbers, strings) = inserted();
+    let mut filter = GrowingLineFilter::with_seed(GrowingLayout::new(300, 0.01).unwrap(), SEED).unwrap();
+    filter.insert_many(&numbers).unwrap();
+    filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+    (0..KEYS / 4).for_each(|key| filter.remove(&key).unwrap());
+    assert!(filter.layers() > 1);
+    compare(
+        "python_growing_line",
+        &filter.to_bytes(),
+        FEWER,
+        |key| u8::from(filter.contains(&key)),
+        |key| u8::from(filter.contains(key)),
+    );
 }
 
 #[test]

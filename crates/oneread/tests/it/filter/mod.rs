@@ -13,6 +13,7 @@ mod dleft_counting_rebalance;
 mod dleft_portable;
 mod growing;
 mod growing_dleft_counting;
+mod growing_line;
 mod line;
 mod placed;
 // Millions of queries: too many for an interpreter.
