@@ -196,7 +196,7 @@ fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
             ours()?,
             |filter| filter.clear(),
             move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM))
+                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM));
             },
             |filter, keys| {
                 let mut found = 0;
