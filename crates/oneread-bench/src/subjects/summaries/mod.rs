@@ -24,7 +24,7 @@ pub(crate) struct Summaries;
 /// Operations in a round: enough to time, few enough to hold many rounds.
 const OPERATIONS: usize = 1_000_000;
 
-/// Building anew for more keys than these is repeated in no more than so many rounds: with ten million, all contenders together take two minutes a round.
+/// Building anew for more keys than these is repeated in no more than so many rounds: with ten million, all contenders together take more than half a minute a round.
 const MANY: usize = 1_000_000;
 const FEW_ROUNDS: usize = 3;
 
