@@ -1,12 +1,12 @@
 //! A key-value store in one file that reads one page for a key it has, and almost none for a key it has not.
 //!
-//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and a small filter
-//! for each page in memory, about a byte a key. A key can be on three pages; the filters say which one to read. A live store is the
-//! same with a log, and changes.
+//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and a small guide
+//! for each page of the first level in memory, 1.2 bytes a key. A key can be on three pages; the guide of the first says which one to read, or that
+//! there is none. A live store is the same with a log, and changes.
 //!
 //! ```text
-//!  key ──▶ digest ──▶ segment ──▶ three pages ──▶ their filters, in memory ──▶ one page, on the medium ──▶ value
-//!                                                 none passes? absent, no read
+//!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide, in memory ──▶ one of three pages, on the medium ──▶ value
+//!                                          nowhere? absent, no read
 //! ```
 //!
 //! | type | for |

@@ -27,7 +27,7 @@ pub(crate) enum Solve {
     Summary(Box<SolveSummary>),
     /// The smallest filter that can do what it must.
     Filter(SolveFilter),
-    /// The pages, levels and filters of a store.
+    /// The pages, levels and guides of a store.
     Store(SolveStore),
     /// The smallest map of fixed size in which entries come and go.
     Map(SolveMap),

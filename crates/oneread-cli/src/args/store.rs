@@ -264,7 +264,7 @@ pub(crate) struct Stats {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Every checksum is compared, and every key is looked for where its hash says and in its filter.
+Every checksum is compared, and every key is looked for where its hash and its guide say.
 
 Exit codes: 0 the store is whole, 1 it is damaged, 2 bad use or a failure.")]
 pub(crate) struct Verify {

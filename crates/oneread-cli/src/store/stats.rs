@@ -22,7 +22,6 @@ struct Level {
     items: u64,
     /// The part of the pages' bytes that is used.
     load: f64,
-    filter_bytes: u32,
 }
 
 /// Pages that a lookup read, if it was asked for and there are keys.
@@ -45,6 +44,9 @@ struct Report {
     run_bytes: u64,
     ram_bytes: u64,
     ram_bytes_per_key: f64,
+    /// Of each guide, and how many pages of level 0 share it.
+    guide_bytes: u32,
+    guide_homes: u32,
     utilisation: f64,
     planned_reads_per_hit: f64,
     planned_reads_per_miss: f64,
@@ -76,6 +78,8 @@ pub(super) fn run(args: &Stats) -> Result<()> {
         run_bytes: stats.run_bytes,
         ram_bytes: stats.ram_bytes,
         ram_bytes_per_key: stats.ram_bytes_per_key,
+        guide_bytes: stats.guide_bytes,
+        guide_homes: stats.guide_homes,
         utilisation: stats.utilisation,
         planned_reads_per_hit: stats.planned_reads_per_hit,
         planned_reads_per_miss: stats.planned_reads_per_miss,
@@ -83,12 +87,7 @@ pub(super) fn run(args: &Stats) -> Result<()> {
         levels: stats
             .levels
             .iter()
-            .map(|level| Level {
-                pages: level.pages,
-                items: level.items,
-                load: level.utilisation,
-                filter_bytes: level.filter_bytes,
-            })
+            .map(|level| Level { pages: level.pages, items: level.items, load: level.utilisation })
             .collect(),
         seed: store.seed(),
     };
@@ -129,25 +128,32 @@ impl Report {
                 "values",
                 format!("{}, {} of them apart", HumanBytes(self.value_bytes), HumanBytes(self.run_bytes)),
             ),
-            ("memory", format!("{}, {:.2} bytes a key", HumanBytes(self.ram_bytes), self.ram_bytes_per_key)),
+            (
+                "memory",
+                format!(
+                    "{}, {:.2} bytes a key, guides of {} bytes",
+                    HumanBytes(self.ram_bytes),
+                    self.ram_bytes_per_key,
+                    self.guide_bytes
+                ),
+            ),
             ("reads a hit", reads(self.planned_reads_per_hit, self.measured.reads_per_hit)),
             ("reads a miss", reads(self.planned_reads_per_miss, self.measured.reads_per_miss)),
             ("utilisation", format!("{} of {} pages", percent(self.utilisation), HumanCount(self.pages))),
             ("segments", HumanCount(self.segments.into()).to_string()),
             ("seed", self.seed.to_string()),
         ];
-        let headings = ["level", "pages", "items", "load", "filter bytes"].map(str::to_owned);
+        let headings = ["level", "pages", "items", "load"].map(str::to_owned);
         let levels = self.levels.iter().enumerate().map(|(number, level)| {
             [
                 number.to_string(),
                 HumanCount(level.pages).to_string(),
                 HumanCount(level.items).to_string(),
                 percent(level.load),
-                level.filter_bytes.to_string(),
             ]
         });
         let levels: Vec<_> = [headings].into_iter().chain(levels).collect();
-        format!("{}\n\n{}", facts::table(rows), table([Align::Right; 5], &levels))
+        format!("{}\n\n{}", facts::table(rows), table([Align::Right; 4], &levels))
     }
 }
 

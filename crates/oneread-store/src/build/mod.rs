@@ -1,13 +1,14 @@
 //! Building a store: pairs in any order, then pages in theirs.
 //!
 //! ```text
-//!  insert ──▶ 1024 partitions by the directory's word ──▶ a group of segments ──▶ pages, filters ──▶ the file, in order
+//!  insert ──▶ 1024 partitions by the directory's word ──▶ a group of segments ──▶ pages, guides ──▶ the file, in order
 //!             in memory, or all written out when             read back, duplicates     by several threads
 //!             the memory is used up                          resolved, placed
 //! ```
 
 mod displace;
 pub(crate) mod group;
+mod guided;
 mod partitions;
 mod report;
 pub(crate) mod segment;
@@ -42,7 +43,7 @@ use values::Values;
 ///
 /// # Costs
 /// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is written once and read once
-/// more. The filters of all pages are kept in memory until the end: about a byte a key.
+/// more. The guides are kept in memory until the end: 1.1 bytes a key.
 ///
 /// # Example
 /// ```

@@ -2,18 +2,19 @@
 
 use oneread::hash::Digest;
 use oneread::layout::MultilevelLayout;
-use oneread::plan::store::LevelPages;
+use oneread::plan::store::Loads;
 use oneread::table::placement::{Crisis, Weighted};
 
 use crate::Error;
-use crate::format::filter::Solver;
 use crate::format::geometry::{LEVELS, SEGMENT_PAGES, Shape, tag};
+use crate::format::guide::{Form, Located, Solver};
 use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
 use crate::format::record::{self, Stored};
 use crate::format::{PAGE, header};
 
 use super::displace::{NOWHERE, displace};
 use super::group::{Entry, Group};
+use super::guided::Guided;
 
 /// Which record goes to which page.
 #[derive(Debug)]
@@ -78,42 +79,47 @@ impl Placed {
         Self { segment, pages, shape, entries: sorted, ends }
     }
 
+    /// The keys that each page of level 0 is the home of, on average.
+    pub(crate) fn keys_a_home(&self) -> f64 {
+        self.entries.len() as f64 / f64::from(self.levels()[0].max(1))
+    }
+
     /// The records of a page.
     fn page(&self, page: usize) -> &[Entry] {
         let start = if page == 0 { 0 } else { self.ends[page - 1] };
         &self.entries[start as usize..self.ends[page] as usize]
     }
 
-    /// Adds the segment's pages to those of all levels.
-    pub(crate) fn count(&self, by_level: &mut [LevelPages; LEVELS]) {
-        let mut page = 0;
-        for (level, pages) in by_level.iter_mut().zip(self.shape.levels(self.pages)) {
-            for _ in 0..pages {
-                level.add(self.page(page).len() as u32, 1);
-                page += 1;
-            }
-        }
+    /// The pages of each level.
+    pub(crate) fn levels(&self) -> [u32; LEVELS] {
+        self.shape.levels(self.pages)
     }
 
-    /// The bytes of the segment's pages and filters.
-    pub(crate) fn encode(&self, group: &Group, filter_bytes: [u32; LEVELS], solver: &mut Solver) -> Encoded {
-        let sizes = self.shape.levels(self.pages);
-        let filters: usize =
-            sizes.iter().zip(filter_bytes).map(|(&pages, bytes)| pages as usize * bytes as usize).sum();
+    /// The keys with their levels, by guides.
+    pub(crate) fn guided(&self, form: Form) -> Guided {
+        let levels = self.levels();
+        let of_level = levels.iter().enumerate().flat_map(|(level, &pages)| (0..pages).map(move |_| level));
+        let located = |(page, level): (usize, usize)| {
+            self.page(page).iter().map(move |entry| -> Located { (entry.digest, level as u8) })
+        };
+        Guided::new(levels[0], form, of_level.enumerate().flat_map(located))
+    }
+
+    /// The bytes of the segment's pages and guides.
+    pub(crate) fn encode(&self, group: &Group, form: Form, solver: &mut Solver) -> Encoded {
+        let guided = self.guided(form);
         let mut encoded = Encoded {
             pages: vec![0; self.pages as usize * PAGE],
-            filters: vec![0; filters],
+            guides: guided.solve(form.bytes, solver),
+            loads: Loads::new(),
             runs: Vec::new(),
-            by_level: [const { LevelPages::new() }; LEVELS],
             levels: [header::Level::default(); LEVELS],
             key_bytes: 0,
             value_bytes: 0,
         };
-        self.count(&mut encoded.by_level);
-        let mut filters = encoded.filters.as_mut_slice();
-        let mut digests = Vec::new();
+        guided.count(self.levels(), &mut encoded.loads);
         let mut pages = encoded.pages.chunks_exact_mut(PAGE).enumerate();
-        for (level, (&size, bytes)) in sizes.iter().zip(filter_bytes).enumerate() {
+        for (level, size) in self.levels().into_iter().enumerate() {
             for (index, (number, page)) in (0..size).zip(&mut pages) {
                 let entries = self.page(number);
                 let records = entries.iter().map(|entry| (tag(entry.digest), group.record(entry)));
@@ -144,11 +150,6 @@ impl Placed {
                 if encoded.runs.len() == first_run {
                     page::seal(page);
                 }
-                digests.clear();
-                digests.extend(entries.iter().map(|entry| entry.digest));
-                let (filter, rest) = filters.split_at_mut(bytes as usize);
-                solver.write(&digests, level, filter);
-                filters = rest;
             }
         }
         encoded
@@ -225,10 +226,10 @@ pub(crate) struct RunAt {
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) pages: Vec<u8>,
-    pub(crate) filters: Vec<u8>,
+    pub(crate) guides: Vec<u8>,
+    pub(crate) loads: Loads,
     /// By pages.
     pub(crate) runs: Vec<RunAt>,
-    pub(crate) by_level: [LevelPages; LEVELS],
     pub(crate) levels: [header::Level; LEVELS],
     pub(crate) key_bytes: u64,
     pub(crate) value_bytes: u64,

@@ -4,12 +4,12 @@ use std::io::{Seek, SeekFrom, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use oneread::plan::store::{LevelPages, StorePlan};
+use oneread::plan::store::{Loads, StorePlan};
 
 use crate::Error;
 use crate::format::PAGE;
-use crate::format::filter::Solver;
 use crate::format::geometry::{LEVELS, Shape};
+use crate::format::guide::{Form, Solver};
 use crate::format::header::{Header, Level};
 use crate::format::page::{self, ROOM};
 use crate::format::summary;
@@ -22,7 +22,7 @@ use super::values::Ordered;
 
 pub(super) const WRITING: &str = "write the store";
 
-/// The segments that the filters are planned by: segments are alike, and so many have pages enough of every level.
+/// The segments that the guides are planned by, for segments are alike.
 const SAMPLE: u32 = 4;
 
 /// The part of the rate that is planned for: other segments are not quite as the sample.
@@ -58,20 +58,10 @@ impl Builder {
         let sample = SAMPLE.min(segments);
         let group = self.group(0, sample, segments)?;
         let (shape, placed) = self.shape(&group)?;
-        let mut by_level = [const { LevelPages::new() }; LEVELS];
-        placed.iter().for_each(|segment| segment.count(&mut by_level));
-        let plan = StorePlan::for_rate_in_bytes(&by_level, self.options.miss_rate * KEPT_BACK)
-            .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
-        let mut filter_bytes: [u32; LEVELS] = std::array::from_fn(|level| plan.filter_bytes()[level]);
-        for level in 1..LEVELS {
-            // Larger segments than those of the sample may have pages there.
-            if by_level[level].pages() == 0 {
-                filter_bytes[level] = filter_bytes[level - 1];
-            }
-        }
+        let form = self.form(&placed, sample == segments);
         let mut solver = Solver::default();
         for segment in &placed {
-            writer.write(segment.encode(&group, filter_bytes, &mut solver))?;
+            writer.write(segment.encode(&group, form, &mut solver))?;
         }
         let mut replaced = group.replaced;
         let done = |items: u64, replaced: u64| Progress { done: items + replaced, total };
@@ -84,7 +74,7 @@ impl Builder {
             let place = |mine: Vec<(u32, u32)>, sender: &SyncSender<Result<Ready, Error>>| {
                 let mut solver = Solver::default();
                 for (first, end) in mine {
-                    let ready = self.ready((first, end, segments), shape, filter_bytes, &mut solver);
+                    let ready = self.ready((first, end, segments), shape, form, &mut solver);
                     // Nobody waits for it any more once something has failed.
                     if sender.send(ready).is_err() {
                         return;
@@ -113,15 +103,30 @@ impl Builder {
             Ok::<(), Error>(())
         })?;
 
-        let (header, pages) = writer.finish(self.options.seed, shape, filter_bytes)?;
+        let (header, guides) = writer.finish(self.options.seed, shape, form)?;
         let spilled_bytes = self.partitions.spilled_bytes() + values_bytes;
-        Ok(report(&header, pages, replaced, spilled_bytes))
+        Ok(report(&header, guides, replaced, spilled_bytes))
+    }
+
+    /// The form of guides, by some segments or all of them.
+    fn form(&self, placed: &[Placed], are_all: bool) -> Form {
+        let keys_a_home = placed.iter().map(Placed::keys_a_home).sum::<f64>() / placed.len().max(1) as f64;
+        Form::for_rate(keys_a_home, self.options.miss_rate * KEPT_BACK, |homes_log2| {
+            let mut loads = Loads::new();
+            let form = Form { bytes: 1, homes_log2 };
+            placed.iter().for_each(|segment| segment.guided(form).count(segment.levels(), &mut loads));
+            if are_all {
+                return loads;
+            }
+            // Those of others are not quite as these, but all of them together are as chance makes them.
+            Loads::random(loads.keys() as f64 / loads.guides().max(1) as f64, loads.most_levels())
+        })
     }
 
     /// How many segments the records are for.
     fn segments(&self) -> Result<u32, Error> {
         let pages = self.totals.weight as f64 / (ROOM as f64 * self.options.load);
-        // Never too many for the filter of a page to be found, and never none.
+        // Never too many for the guide of a page to be found, and never none.
         if pages > f64::from(u32::MAX) / 2.0 {
             return Err(Error::TooLarge { pages: pages as u64 });
         }
@@ -146,7 +151,7 @@ impl Builder {
     /// The shape in which the segments of a group take the fewest pages, and how they are placed in it.
     fn shape(&self, group: &Group) -> Result<(Shape, Vec<Placed>), Error> {
         let mut best: Option<(u64, Shape, Vec<Placed>)> = None;
-        for shape in Shape::CANDIDATES {
+        for shape in std::iter::once(Shape::TWO).chain(Shape::THREE) {
             let placed = self.place(group, shape)?;
             let pages = placed.iter().map(|segment| u64::from(segment.pages)).sum();
             if best.as_ref().is_none_or(|&(least, ..)| pages < least) {
@@ -171,12 +176,12 @@ impl Builder {
         &self,
         (first, end, segments): (u32, u32, u32),
         shape: Shape,
-        filter_bytes: [u32; LEVELS],
+        form: Form,
         solver: &mut Solver,
     ) -> Result<Ready, Error> {
         let group = self.group(first, end, segments)?;
         let placed = self.place(&group, shape)?;
-        let segments = placed.iter().map(|segment| segment.encode(&group, filter_bytes, solver)).collect();
+        let segments = placed.iter().map(|segment| segment.encode(&group, form, solver)).collect();
         Ok(Ready { segments, replaced: group.replaced })
     }
 }
@@ -187,8 +192,8 @@ struct Writer<'a, W> {
     values: Ordered,
     /// The pages of each segment, four bytes each.
     directory: Vec<u8>,
-    filters: Vec<u8>,
-    by_level: [LevelPages; LEVELS],
+    guides: Vec<u8>,
+    loads: Loads,
     levels: [Level; LEVELS],
     pages: u64,
     key_bytes: u64,
@@ -201,8 +206,8 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
             out,
             values,
             directory: Vec::new(),
-            filters: Vec::new(),
-            by_level: [const { LevelPages::new() }; LEVELS],
+            guides: Vec::new(),
+            loads: Loads::new(),
             levels: [Level::default(); LEVELS],
             pages: 0,
             key_bytes: 0,
@@ -230,38 +235,31 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
             return Err(Error::TooLarge { pages: self.pages });
         }
         self.directory.extend_from_slice(&pages.to_le_bytes());
-        self.filters.extend_from_slice(&segment.filters);
-        for (level, (all, new)) in self.by_level.iter_mut().zip(&segment.by_level).enumerate() {
-            new.iter().for_each(|(records, pages)| all.add(records, pages));
-            self.levels[level].items += segment.levels[level].items;
-            self.levels[level].used_bytes += segment.levels[level].used_bytes;
+        self.guides.extend_from_slice(&segment.guides);
+        self.loads.add_all(&segment.loads);
+        for (all, new) in self.levels.iter_mut().zip(&segment.levels) {
+            all.items += new.items;
+            all.used_bytes += new.used_bytes;
         }
         self.key_bytes += segment.key_bytes;
         self.value_bytes += segment.value_bytes;
         Ok(())
     }
 
-    /// Writes runs, summary and header.
-    fn finish(
-        self,
-        seed: u64,
-        shape: Shape,
-        filter_bytes: [u32; LEVELS],
-    ) -> Result<(Header, [LevelPages; LEVELS]), Error> {
-        let plan = StorePlan::new(&self.by_level, &filter_bytes)
+    /// Writes runs, summary and header. Tells the number of guides.
+    fn finish(self, seed: u64, shape: Shape, guides: Form) -> Result<(Header, u64), Error> {
+        let items = self.items();
+        let above = (0..).zip(&self.levels).map(|(level, of): (u64, _)| level * of.items).sum::<u64>();
+        let plan = StorePlan::new(&self.loads, above as f64 / items.max(1) as f64, guides.bytes)
             .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
-        let mut levels = self.levels;
-        for (level, bytes) in levels.iter_mut().zip(filter_bytes) {
-            level.filter_bytes = bytes;
-        }
         let segments = self.directory.len() / 4;
         let mut content = self.directory;
-        content.extend_from_slice(&self.filters);
-        drop(self.filters);
+        content.extend_from_slice(&self.guides);
+        drop(self.guides);
         let header = Header {
             seed,
             segments: segments as u32,
-            items: levels.iter().map(|level| level.items).sum(),
+            items,
             pages: self.pages,
             runs_bytes: self.values.bytes(),
             summary_bytes: summary::section_bytes(content.len() as u64),
@@ -269,8 +267,9 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
             value_bytes: self.value_bytes,
             reads_per_hit: plan.reads_per_hit(),
             reads_per_miss: plan.reads_per_miss(),
-            levels,
+            levels: self.levels,
             shape,
+            guides,
         };
         let runs_bytes = header.runs_bytes;
         self.values.copy(self.out)?;
@@ -280,17 +279,12 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
         self.out.seek(SeekFrom::Start(0)).map_err(Error::io(WRITING))?;
         self.out.write_all(&header.encode()).map_err(Error::io(WRITING))?;
         self.out.flush().map_err(Error::io(WRITING))?;
-        Ok((header, self.by_level))
+        Ok((header, self.loads.guides()))
     }
 }
 
-fn report(header: &Header, by_level: [LevelPages; LEVELS], replaced: u64, spilled_bytes: u64) -> Report {
-    let filters: u64 = by_level
-        .iter()
-        .zip(header.levels)
-        .map(|(level, of)| level.pages() * u64::from(of.filter_bytes))
-        .sum();
-    let ram = summary::memory_bytes(header.segments, filters);
+fn report(header: &Header, guides: u64, replaced: u64, spilled_bytes: u64) -> Report {
+    let ram = summary::memory_bytes(header.segments, guides * u64::from(header.guides.bytes));
     Report {
         items: header.items,
         replaced,

@@ -21,9 +21,13 @@ impl Shape {
     /// Parts are counted in so many.
     pub(crate) const WHOLE: u32 = 1 << 16;
 
-    /// The shapes that are tried: each level .2, .3, .4 or .5 of the one before. With many records a page the first is best; with few,
+    /// Two levels, the second a quarter of the first. All records of a sealed segment are known, and some are moved until all have room; so two
+    /// pages a record are enough where a page has twenty records or more. A guide with one level less to tell apart is a twelfth smaller.
+    pub(crate) const TWO: Self = Self { second: 13_107, third: 0 };
+
+    /// Three levels, each .2, .3, .4 or .5 of the one before. With many records a page the first is best; with few,
     /// more pages overflow, and there must be more room below.
-    pub(crate) const CANDIDATES: [Self; 4] = [
+    pub(crate) const THREE: [Self; 4] = [
         Self { second: 10_570, third: 2_114 },
         Self { second: 14_144, third: 4_243 },
         Self { second: 16_804, third: 6_721 },

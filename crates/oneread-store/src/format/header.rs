@@ -1,9 +1,7 @@
 //! The first page of a store: what it is, how large its parts are, and what it was planned to do.
 
-use oneread::plan::store::MOST_FILTER_BYTES;
-
 use super::geometry::{LEVELS, Shape};
-use super::{PAGE, VERSION, checksum, long_at, short_at, summary, word_at};
+use super::{PAGE, VERSION, checksum, guide, long_at, short_at, summary, word_at};
 use crate::Error;
 
 const MAGIC: [u8; 8] = *b"\x89onestor";
@@ -33,9 +31,11 @@ const VALUE_TOTAL: usize = 96;
 const READS_PER_HIT: usize = 104;
 const READS_PER_MISS: usize = 112;
 const BY_LEVEL: usize = 120;
-/// Of one level: items, bytes used, bytes of a filter, part of a segment's pages.
-const LEVEL: usize = 24;
-const END: usize = BY_LEVEL + LEVELS * LEVEL;
+/// Of one level: items, bytes used, part of a segment's pages.
+const LEVEL: usize = 20;
+const GUIDE_BYTES: usize = BY_LEVEL + LEVELS * LEVEL;
+const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
+const END: usize = GUIDE_HOMES + 4;
 const CHECKSUM: usize = PAGE - 8;
 
 /// What a level has.
@@ -44,8 +44,6 @@ pub(crate) struct Level {
     pub(crate) items: u64,
     /// The bytes of pages that records take, with their tags and offsets.
     pub(crate) used_bytes: u64,
-    /// The bytes of each page's filter.
-    pub(crate) filter_bytes: u32,
 }
 
 /// The first page, decoded.
@@ -63,6 +61,7 @@ pub(crate) struct Header {
     pub(crate) reads_per_miss: f64,
     pub(crate) levels: [Level; LEVELS],
     pub(crate) shape: Shape,
+    pub(crate) guides: guide::Form,
 }
 
 impl Header {
@@ -122,9 +121,10 @@ impl Header {
             let at = BY_LEVEL + LEVEL * number;
             put(at, &level.items.to_le_bytes());
             put(at + 8, &level.used_bytes.to_le_bytes());
-            put(at + 16, &level.filter_bytes.to_le_bytes());
-            put(at + 20, &self.shape.parts()[number].to_le_bytes());
+            put(at + 16, &self.shape.parts()[number].to_le_bytes());
         }
+        put(GUIDE_BYTES, &self.guides.bytes.to_le_bytes());
+        put(GUIDE_HOMES, &self.guides.homes_log2.to_le_bytes());
         let sum = checksum(&page[..CHECKSUM]);
         page[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
         page
@@ -166,13 +166,11 @@ impl Header {
         let mut levels = [Level::default(); LEVELS];
         for (number, level) in levels.iter_mut().enumerate() {
             let at = BY_LEVEL + LEVEL * number;
-            let filter_bytes = word_at(page, at + 16);
-            if filter_bytes == 0 || filter_bytes > MOST_FILTER_BYTES {
-                return Err(damaged("a filter is larger than filters are, or has no bytes"));
-            }
-            *level = Level { items: long_at(page, at), used_bytes: long_at(page, at + 8), filter_bytes };
+            *level = Level { items: long_at(page, at), used_bytes: long_at(page, at + 8) };
         }
-        let parts = std::array::from_fn(|level| word_at(page, BY_LEVEL + LEVEL * level + 20));
+        let guides = guide::Form::checked(word_at(page, GUIDE_BYTES), word_at(page, GUIDE_HOMES))
+            .ok_or(damaged("its guides are larger than guides are, or have no bytes"))?;
+        let parts = std::array::from_fn(|level| word_at(page, BY_LEVEL + LEVEL * level + 16));
         let shape = Shape::from_parts(parts).ok_or(damaged("its levels do not divide a segment"))?;
         let header = Self {
             seed: long_at(page, SEED),
@@ -187,6 +185,7 @@ impl Header {
             reads_per_miss: f64::from_bits(long_at(page, READS_PER_MISS)),
             levels,
             shape,
+            guides,
         };
         // No lookup reads more pages than there are levels.
         let possible = 0.0..=LEVELS as f64;
@@ -203,8 +202,8 @@ impl Header {
         if sections.iter().any(|&(at, expected)| expected != Some(long_at(page, at))) {
             return Err(damaged("its sections do not follow each other"));
         }
-        // A filter a page at most, and no page without one byte of it.
-        let least = summary::section_bytes(4 * u64::from(header.segments) + header.pages);
+        // No segment without a guide, nor a guide without a byte.
+        let least = summary::section_bytes(5 * u64::from(header.segments));
         if header.store_bytes().is_none() || header.summary_bytes < least {
             return Err(damaged("its summary cannot be that long"));
         }

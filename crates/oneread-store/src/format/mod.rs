@@ -1,12 +1,12 @@
 //! The bytes of a store; `docs/format.md` tells what they mean.
 //!
 //! ```text
-//!  header │ pages of segment 0, 1, … │ runs of large values │ summary: directory, page filters
+//!  header │ pages of segment 0, 1, … │ runs of large values │ summary: directory, guides      
 //!  4096   │ 4096 each                │ from a page boundary │ from a page boundary, in chunks
 //! ```
 
-pub(crate) mod filter;
 pub(crate) mod geometry;
+pub(crate) mod guide;
 pub(crate) mod header;
 pub(crate) mod page;
 pub(crate) mod record;

@@ -106,10 +106,14 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::guide::Form;
     use oneread::hash::reduce;
 
     fn entry(first: u64, id: u32) -> Entry {
-        (first, Arc::new(Segment::new(id, ([0; 3], [1; 3]), Vec::new(), Vec::new(), 0)))
+        (
+            first,
+            Arc::new(Segment::new(id, [0; 3], Vec::new(), (Form { bytes: 1, homes_log2: 0 }, Vec::new()), 0)),
+        )
     }
 
     #[test]

@@ -2,11 +2,13 @@
 //!
 //! # A merge
 //! 1. Large values are written to slots of their own.
-//! 2. Each change loads the pages that may have its key, takes the old record out, and puts the new one on the first page with room.
+//! 2. Each change loads the page that its guide names, takes the old record out, and puts the new one on the first page with room.
 //! 3. If a page has more room than before, records of deeper levels whose page it is are *pulled home*. So at any time no record is
 //!    in a deep level while a page above it has room that appeared since, and what churn leaves behind does not add up.
 //! 4. If a record finds no room, or if most of the segment is empty, the segment is rebuilt: see [`rebuild`](super::rebuild).
-//! 5. Changed pages and the description go to new slots.
+//! 5. Guides are solved anew if one of their keys is new, gone, or in another level. They need all keys of their homes, so the deeper
+//!    pages are loaded.
+//! 6. Changed pages and the description go to new slots.
 //!
 //! # Invariants
 //! 1. Nothing is written but to slots that were free: a merge that fails, or is cut off by a crash, has changed nothing.
@@ -23,8 +25,8 @@ use super::plan::Plans;
 use super::segment::{Described, Segment};
 use super::slots::{Extent, Slots};
 use crate::Error;
-use crate::format::filter::Solver;
-use crate::format::geometry::{LEVELS, tag};
+use crate::format::geometry::{self, LEVELS, tag};
+use crate::format::guide::{Located, Solver};
 use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
 use crate::format::record::{self, Stored};
 use crate::format::{INLINE_BYTES, PAGE, long_at};
@@ -202,21 +204,24 @@ impl Merging<'_> {
         let segment = found.segment;
         let mut pages = Pages::new(segment, self.data, self.tools.digester);
         for change in changes {
-            for level in 0..LEVELS {
-                let Some(page) = segment.page(change.digest, level) else { continue };
-                if !segment.passes(page, change.digest) {
-                    continue;
-                }
+            let (mut before, mut after) = (None, None);
+            for page in segment.candidates(change.digest) {
                 if let Some(old) = pages.load(page.number)?.remove(change.digest, change.key) {
                     self.forget(&old);
+                    before = Some(page.place.level);
                     break;
                 }
             }
-            let Some(record) = &change.record else { continue };
-            if !pages.insert(change.digest, record)? {
-                return Ok(None);
+            if let Some(record) = &change.record {
+                after = pages.insert(change.digest, record)?;
+                if after.is_none() {
+                    return Ok(None);
+                }
+                self.add(record);
             }
-            self.add(record);
+            if before != after {
+                pages.unsettle(change.digest);
+            }
         }
         pages.pull_home()?;
         let used = pages.used();
@@ -226,18 +231,19 @@ impl Merging<'_> {
         if !pages.loaded.iter().flatten().any(|page| page.changed) {
             return Ok(Some(None));
         }
+        let guides = pages.unsettled_guides()?;
         let mut writes = Vec::new();
-        let mut changed: Vec<(u32, u32, Vec<Digest>)> = Vec::new();
+        let mut slots = Vec::new();
         for (number, page) in (0..).zip(&pages.loaded) {
             let Some(page) = page.as_ref().filter(|page| page.changed) else { continue };
             let slot = self.take(1)?.slot;
             self.freed.push(Extent::one(segment.slots[number as usize]));
             writes.push((slot, page.encode()));
-            changed.push((number, slot, page.records.iter().map(|held| held.digest).collect()));
+            slots.push((number, slot));
         }
         self.freed.extend(segment.described.map(|described| described.extent));
-        let changed = changed.iter().map(|(number, slot, digests)| (*number, *slot, digests.as_slice()));
-        let next = segment.with_pages(changed, used, &mut self.tools.solver);
+        let guides = guides.iter().map(|(guide, keys)| (*guide, keys.as_slice()));
+        let next = segment.changed(slots.into_iter(), guides, used, &mut self.tools.solver);
         let next = self.describe(next, &mut writes)?;
         self.data.write_pages(writes)?;
         Ok(Some(Some(vec![(found.first, next)])))
@@ -250,12 +256,25 @@ struct Pages<'a> {
     data: &'a Data,
     digester: Portable,
     loaded: Vec<Option<Loaded>>,
+    /// By guide, whether it is to be solved anew.
+    unsettled: Vec<bool>,
 }
 
 impl<'a> Pages<'a> {
     fn new(segment: &'a Segment, data: &'a Data, digester: Portable) -> Self {
         let loaded = (0..segment.pages()).map(|_| None).collect();
-        Self { segment, data, digester, loaded }
+        let guides = segment.form.guides(segment.levels[0]);
+        Self { segment, data, digester, loaded, unsettled: vec![false; guides as usize] }
+    }
+
+    fn guide(&self, digest: Digest) -> usize {
+        self.segment.form.guide(geometry::page(digest, 0, self.segment.levels[0])) as usize
+    }
+
+    /// A key is new, gone or elsewhere.
+    fn unsettle(&mut self, digest: Digest) {
+        let guide = self.guide(digest);
+        self.unsettled[guide] = true;
     }
 
     fn load(&mut self, number: u32) -> Result<&mut Loaded, Error> {
@@ -267,15 +286,15 @@ impl<'a> Pages<'a> {
         Ok(self.loaded[at].as_mut().expect("it was just loaded"))
     }
 
-    /// Puts a record on its first page with room; whether there is one.
-    fn insert(&mut self, digest: Digest, record: &[u8]) -> Result<bool, Error> {
+    /// Puts a record on its first page with room, if there is one; tells the level.
+    fn insert(&mut self, digest: Digest, record: &[u8]) -> Result<Option<usize>, Error> {
         for level in 0..LEVELS {
             let Some(page) = self.segment.page(digest, level) else { continue };
             if self.load(page.number)?.insert(digest, record) {
-                return Ok(true);
+                return Ok(Some(level));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Moves records up to pages that have more room than they had.
@@ -295,6 +314,7 @@ impl<'a> Pages<'a> {
                     let Some(home) = &mut self.loaded[home.number as usize] else { continue };
                     if home.insert(digest, page.bytes(at)) {
                         page.take_out(at);
+                        self.unsettle(digest);
                         break;
                     }
                 }
@@ -302,6 +322,30 @@ impl<'a> Pages<'a> {
             self.loaded[number as usize] = Some(page);
         }
         Ok(())
+    }
+
+    /// The guides that are to be solved anew, with all their keys.
+    fn unsettled_guides(&mut self) -> Result<Vec<(u32, Vec<Located>)>, Error> {
+        let mut keys: Vec<Vec<Located>> = vec![Vec::new(); self.unsettled.len()];
+        if self.unsettled.contains(&true) {
+            let form = self.segment.form;
+            for number in 0..self.segment.pages() {
+                let place = self.segment.numbered(number).place;
+                // Of level 0 only the homes of these guides have their keys.
+                if place.level == 0 && !self.unsettled[form.guide(place.index) as usize] {
+                    continue;
+                }
+                self.load(number)?;
+                for held in self.loaded[number as usize].iter().flat_map(|page| &page.records) {
+                    let guide = self.guide(held.digest);
+                    if self.unsettled[guide] {
+                        keys[guide].push((held.digest, place.level as u8));
+                    }
+                }
+            }
+        }
+        let changed = (0..).zip(keys).zip(&self.unsettled).filter(|(_, unsettled)| **unsettled);
+        Ok(changed.map(|(guide, _)| guide).collect())
     }
 
     /// The bytes that all records take.

@@ -12,7 +12,6 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
 use std::time::Instant;
 
 use oneread::hash::{Digester, Portable};
-use oneread::plan::store::LevelPages;
 
 use super::buffer::Buffer;
 use super::data::Data;
@@ -28,8 +27,8 @@ use super::shared::{Numbered, Paths, Root, Round, Shared, Synced, Tail, Work, Wr
 use super::slots::{Extent, Slots, slot_at};
 use super::stats::Counters;
 use super::work::summary_slots;
-use crate::format::filter::Solver;
-use crate::format::geometry::{LEVELS, SEGMENT_PAGES};
+use crate::format::geometry::SEGMENT_PAGES;
+use crate::format::guide::Solver;
 use crate::format::header::{self, Header};
 use crate::format::page::{self, Place};
 use crate::format::{PAGE, checksum, long_at, word_at};
@@ -68,16 +67,14 @@ pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) ->
     data.write_at(0, &header::live(store, seed)).map_err(Error::io("write the store's header"))?;
 
     // One segment of one page that has no records.
-    let mut by_level = [const { LevelPages::new() }; LEVELS];
-    by_level[0].add(0, 1);
-    let filter_bytes = Plans::new(options.miss_rate).filter_bytes(&by_level)?;
-    let mut filter = vec![0; filter_bytes[0] as usize];
-    Solver::default().write(&[], 0, &mut filter);
+    let form = Plans::new(options.miss_rate).form([1, 0, 0], 0);
+    let mut guide = vec![0; form.bytes as usize];
+    Solver::default().write(&[], &mut guide);
     let mut page = vec![0; PAGE];
     page::encode(Place { segment: 0, level: 0, index: 0 }, [].into_iter(), &mut page);
     page::seal(&mut page);
     data.write_at(slot_at(0), &page).map_err(Error::io("write the store"))?;
-    let segment = Segment::new(0, ([1, 0, 0], filter_bytes), vec![0], filter, 0).encode()?;
+    let segment = Segment::new(0, [1, 0, 0], vec![0], (form, guide), 0).encode()?;
     data.write_at(slot_at(1), &segment).map_err(Error::io("write the store"))?;
     data.sync().map_err(Error::sync("the store"))?;
     let extent = Extent { slot: 1, count: (segment.len() / PAGE) as u32 };
@@ -234,9 +231,8 @@ fn base_segments(reader: &Reading<'_>, header: &Header) -> Result<Vec<Segment>, 
     let damaged = |what| Error::Damaged { part: "summary", what };
     let content = crate::sealed::read_summary(reader, header, |_| {})?;
     let directory = 4 * header.segments as usize;
-    let (directory, mut filters) =
+    let (directory, mut guides) =
         content.split_at_checked(directory).ok_or(damaged("the directory is cut off"))?;
-    let filter_bytes = header.levels.map(|level| level.filter_bytes);
     let used: u64 = header.levels.iter().fold(0, |sum, level| sum.saturating_add(level.used_bytes));
     let mut first = 0u64;
     let mut segments = Vec::new();
@@ -247,18 +243,18 @@ fn base_segments(reader: &Reading<'_>, header: &Header) -> Result<Vec<Segment>, 
             return Err(damaged("a segment has more pages than segments have, or none"));
         }
         let levels = header.shape.levels(pages);
-        let bytes: u64 =
-            levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
-        let split = usize::try_from(bytes).ok().and_then(|bytes| filters.split_at_checked(bytes));
-        let (mine, rest) = split.ok_or(damaged("there are not as many filters as pages"))?;
-        filters = rest;
+        let split = usize::try_from(header.guides.all_bytes(levels[0]))
+            .ok()
+            .and_then(|bytes| guides.split_at_checked(bytes));
+        let (mine, rest) = split.ok_or(damaged("there are not as many guides as homes"))?;
+        guides = rest;
         // What each segment has of it is not known; they are alike.
         let used = (u128::from(used) * u128::from(pages) / u128::from(header.pages.max(1))) as u64;
         let slots = (first as u32..end as u32).collect();
-        segments.push(Segment::new(id, (levels, filter_bytes), slots, mine.to_vec(), used));
+        segments.push(Segment::new(id, levels, slots, (header.guides, mine.to_vec()), used));
         first = end;
     }
-    if first != header.pages || !filters.is_empty() {
+    if first != header.pages || !guides.is_empty() {
         return Err(damaged("the segments have fewer pages than the store"));
     }
     Ok(segments)

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 
 use oneread::hash::{Digest, Digester};
-use oneread::plan::store::LevelPages;
 
 use super::directory::{Entry, Found, word};
 use super::merge::{Merging, Prepared};
@@ -15,12 +14,12 @@ use crate::Error;
 use crate::build::group::{Entry as Record, Group};
 use crate::build::segment::{Placed, weight};
 use crate::format::PAGE;
-use crate::format::geometry::{LEVELS, Shape};
+use crate::format::geometry::Shape;
 use crate::format::page::{self, ROOM};
 use crate::format::record;
 
 /// How full a segment is made. The rest is for records to come: about a tenth more fit, then it is built again.
-const LOAD: f64 = 0.87;
+pub(super) const LOAD: f64 = 0.87;
 
 /// A segment that is cut gets so many parts that each has at most this part of the pages that it may have.
 const PART: f64 = 0.85;
@@ -125,10 +124,8 @@ impl Merging<'_> {
         let total: u64 = records.iter().map(weight).map(u64::from).sum();
         let shape = shape(records.len(), total);
         let placed = Placed::new(id, records, LOAD, shape)?;
-        let mut by_level = [const { LevelPages::new() }; LEVELS];
-        placed.count(&mut by_level);
-        let filter_bytes = self.tools.plans.filter_bytes(&by_level)?;
-        let mut encoded = placed.encode(group, filter_bytes, &mut self.tools.solver);
+        let form = self.tools.plans.form(placed.levels(), records.len());
+        let mut encoded = placed.encode(group, form, &mut self.tools.solver);
         // References to large values are right as they are.
         for run in encoded.runs.chunk_by(|a, b| a.page == b.page) {
             page::seal(&mut encoded.pages[run[0].page * PAGE..][..PAGE]);
@@ -139,7 +136,7 @@ impl Merging<'_> {
             slots.push(slot);
             writes.push((slot, page.to_vec()));
         }
-        Ok(Segment::new(id, (shape.levels(placed.pages), filter_bytes), slots, encoded.filters, total))
+        Ok(Segment::new(id, placed.levels(), slots, (form, encoded.guides), total))
     }
 }
 
@@ -151,7 +148,7 @@ fn push(group: &mut Group, digest: Digest, start: usize) {
 /// How pages are divided among levels: the fewer records a page has, the more pages overflow, and the more room there must be below.
 fn shape(records: usize, total: u64) -> Shape {
     let a_page = records as u64 * ROOM as u64 / total.max(1);
-    Shape::CANDIDATES[match a_page {
+    Shape::THREE[match a_page {
         16.. => 1,
         6.. => 2,
         _ => 3,

@@ -1,9 +1,9 @@
-//! A segment: where its pages are, their filters, and the bytes of both on the medium.
+//! A segment: where its pages are, the guides of its homes, and the bytes of both on the medium.
 //!
 //! # Layout
 //! ```text
-//!  checksum │ id │ bytes │ pages of level 0, 1, 2 │ bytes of a filter │ used │ slot of each page │ filters │ zeros up to a page
-//!  8        │ 4  │ 4     │ 4 each                 │ 4 each            │ 8    │ 4 each            │         │
+//!  checksum │ id │ bytes │ pages of level 0, 1, 2 │ bytes of a guide, homes of it │ used │ slot of each page │ guides │ zeros up to a page
+//!  8        │ 4  │ 4     │ 4 each                 │ 4 each                        │ 8    │ 4 each            │        │
 //! ```
 //!
 //! # Invariants
@@ -11,12 +11,11 @@
 //!    go on reading it.
 
 use oneread::hash::Digest;
-use oneread::plan::store::MOST_FILTER_BYTES;
 
 use super::slots::Extent;
 use crate::Error;
-use crate::format::filter::{Filter, PADDING, Solver};
 use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES};
+use crate::format::guide::{Form, Guide, Located, PADDING, Solver};
 use crate::format::page::Place;
 use crate::format::{PAGE, checksum, long_at, word_at};
 
@@ -24,11 +23,12 @@ const CHECKSUM: usize = 8;
 const ID: usize = 8;
 const BYTES: usize = 12;
 const PAGES: usize = 16;
-const FILTER_BYTES: usize = PAGES + 4 * LEVELS;
-const USED: usize = FILTER_BYTES + 4 * LEVELS;
+const GUIDE_BYTES: usize = PAGES + 4 * LEVELS;
+const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
+const USED: usize = GUIDE_HOMES + 4;
 const SLOTS: usize = USED + 8;
 
-/// The largest description: a segment of a sealed store, at its largest, with filters of a sensible size.
+/// The largest description: a segment of a sealed store, at its largest, with guides of a sensible size.
 const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// Where a segment's description is, and its checksum.
@@ -42,11 +42,11 @@ pub(super) struct Described {
 pub(super) struct Segment {
     pub(super) id: u32,
     pub(super) levels: [u32; LEVELS],
-    pub(super) filter_bytes: [u32; LEVELS],
+    pub(super) form: Form,
     /// By page: those of level 0, then of 1, then of 2.
     pub(super) slots: Box<[u32]>,
-    /// The filters in the same order, and some bytes behind the last.
-    filters: Box<[u8]>,
+    /// The guides by homes, and some bytes behind the last.
+    guides: Box<[u8]>,
     /// About the bytes of all pages that records take: exact, but for segments that a sealed store had.
     pub(super) used: u64,
     /// None if the description is that of a sealed store.
@@ -64,22 +64,22 @@ pub(super) struct PageOf {
 }
 
 impl Segment {
-    /// A segment of pages with these slots and filters, which fit the levels.
+    /// A segment of pages with these slots and guides of such a form, which fit the levels.
     pub(super) fn new(
         id: u32,
-        (levels, filter_bytes): ([u32; LEVELS], [u32; LEVELS]),
+        levels: [u32; LEVELS],
         slots: Vec<u32>,
-        mut filters: Vec<u8>,
+        (form, mut guides): (Form, Vec<u8>),
         used: u64,
     ) -> Self {
-        filters.resize(filters.len() + PADDING, 0);
-        let (slots, filters) = (slots.into_boxed_slice(), filters.into_boxed_slice());
-        Self { id, levels, filter_bytes, slots, filters, used, described: None, damage: None }
+        guides.resize(guides.len() + PADDING, 0);
+        let (slots, guides) = (slots.into_boxed_slice(), guides.into_boxed_slice());
+        Self { id, levels, form, slots, guides, used, described: None, damage: None }
     }
 
     /// One whose description cannot be read.
     pub(super) fn damaged(id: u32, described: Described, what: &'static str) -> Self {
-        let empty = Self::new(id, ([0; LEVELS], [1; LEVELS]), Vec::new(), Vec::new(), 0);
+        let empty = Self::new(id, [0; LEVELS], Vec::new(), (Form { bytes: 1, homes_log2: 0 }, Vec::new()), 0);
         Self { described: Some(described), damage: Some(what), ..empty }
     }
 
@@ -100,12 +100,12 @@ impl Segment {
     pub(super) fn byte_len(&self) -> u64 {
         /// Two counters of an `Arc`, a pointer and the start of a range.
         const ELSEWHERE: usize = 32;
-        (size_of::<Self>() + 4 * self.slots.len() + self.filters.len() + ELSEWHERE) as u64
+        (size_of::<Self>() + 4 * self.slots.len() + self.guides.len() + ELSEWHERE) as u64
     }
 
-    /// The filters without what is behind them.
-    pub(super) fn filters(&self) -> &[u8] {
-        &self.filters[..self.filters.len() - PADDING]
+    /// The guides without what is behind them.
+    fn guides(&self) -> &[u8] {
+        &self.guides[..self.guides.len() - PADDING]
     }
 
     /// The page of a key in a level, if the level has pages.
@@ -130,52 +130,52 @@ impl Segment {
         PageOf { number, place: Place { segment: self.id, level, index } }
     }
 
-    /// Whether a page may have a key.
+    /// The pages that may have a key, as its guide says: nearly always one or none.
     #[inline(always)]
-    pub(super) fn passes(&self, page: PageOf, digest: Digest) -> bool {
-        let range = self.filter_range(page);
-        Filter::new(&self.filters[range.start..range.end + PADDING]).passes(digest, page.place.level)
+    pub(super) fn candidates(&self, digest: Digest) -> impl Iterator<Item = PageOf> + use<'_> {
+        // A segment without pages cannot be read, and nobody asks it.
+        let home = geometry::page(digest, 0, self.levels[0].max(1));
+        let bytes = self.form.bytes as usize;
+        let start = self.form.guide(home) as usize * bytes;
+        let guide = self.guides.get(start..start + bytes + PADDING);
+        let levels = guide.map_or(0, |guide| Guide::new(guide).levels(digest));
+        let passing = (0..LEVELS).filter(move |level| levels >> level & 1 == 1);
+        passing.filter_map(move |level| self.page(digest, level))
     }
 
-    fn filter_range(&self, page: PageOf) -> std::ops::Range<usize> {
-        let Place { level, index, .. } = page.place;
-        let above: usize =
-            (0..level).map(|above| self.levels[above] as usize * self.filter_bytes[above] as usize).sum();
-        let bytes = self.filter_bytes[level] as usize;
-        let start = above + index as usize * bytes;
-        start..start + bytes
-    }
-
-    /// The same segment with some pages on other slots, and their filters solved anew.
-    pub(super) fn with_pages<'a>(
+    /// The same segment with some pages on other slots, and some guides written anew.
+    pub(super) fn changed<'a>(
         &self,
-        changed: impl Iterator<Item = (u32, u32, &'a [Digest])>,
+        slots: impl Iterator<Item = (u32, u32)>,
+        guides: impl Iterator<Item = (u32, &'a [Located])>,
         used: u64,
         solver: &mut Solver,
     ) -> Self {
-        let (mut slots, mut filters) = (self.slots.to_vec(), self.filters().to_vec());
-        for (number, slot, digests) in changed {
-            slots[number as usize] = slot;
-            let page = self.numbered(number);
-            solver.write(digests, page.place.level, &mut filters[self.filter_range(page)]);
+        let (mut all_slots, mut all_guides) = (self.slots.to_vec(), self.guides().to_vec());
+        for (number, slot) in slots {
+            all_slots[number as usize] = slot;
         }
-        Self::new(self.id, (self.levels, self.filter_bytes), slots, filters, used)
+        let bytes = self.form.bytes as usize;
+        for (guide, keys) in guides {
+            solver.write(keys, &mut all_guides[guide as usize * bytes..][..bytes]);
+        }
+        Self::new(self.id, self.levels, all_slots, (self.form, all_guides), used)
     }
 
     /// The bytes of its description, whole pages.
     pub(super) fn encode(&self) -> Result<Vec<u8>, Error> {
-        let length = SLOTS + 4 * self.slots.len() + self.filters().len();
+        let length = SLOTS + 4 * self.slots.len() + self.guides().len();
         if length as u64 > MOST_BYTES {
             return Err(Error::TooLarge { pages: u64::from(self.pages()) });
         }
         let mut bytes = Vec::with_capacity(length.next_multiple_of(PAGE));
         bytes.extend_from_slice(&[0; CHECKSUM]);
-        for field in [&[self.id, length as u32][..], &self.levels, &self.filter_bytes] {
+        for field in [&[self.id, length as u32][..], &self.levels, &[self.form.bytes, self.form.homes_log2]] {
             field.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         }
         bytes.extend_from_slice(&self.used.to_le_bytes());
         self.slots.iter().for_each(|slot| bytes.extend_from_slice(&slot.to_le_bytes()));
-        bytes.extend_from_slice(self.filters());
+        bytes.extend_from_slice(self.guides());
         bytes.resize(length.next_multiple_of(PAGE), 0);
         let sum = checksum(&bytes[CHECKSUM..]);
         bytes[..CHECKSUM].copy_from_slice(&sum.to_le_bytes());
@@ -195,31 +195,27 @@ impl Segment {
         if long_at(bytes, 0) != described.checksum || word_at(bytes, ID) != id {
             return Err("it is another segment, or another version");
         }
-        let words =
-            |at: usize| -> [u32; LEVELS] { std::array::from_fn(|level| word_at(bytes, at + 4 * level)) };
-        let (levels, filter_bytes) = (words(PAGES), words(FILTER_BYTES));
+        let levels: [u32; LEVELS] = std::array::from_fn(|level| word_at(bytes, PAGES + 4 * level));
+        let form = Form::checked(word_at(bytes, GUIDE_BYTES), word_at(bytes, GUIDE_HOMES))
+            .ok_or("its guides are larger than guides are, or have no bytes")?;
         let pages: u64 = levels.iter().map(|&pages| u64::from(pages)).sum();
         if levels[0] == 0 || pages > u64::from(SEGMENT_PAGES) {
             return Err("it has more pages than segments have, or none");
         }
-        if filter_bytes.iter().any(|&bytes| bytes == 0 || bytes > MOST_FILTER_BYTES) {
-            return Err("its filters are larger than filters are, or have no bytes");
-        }
-        let filters: u64 =
-            levels.iter().zip(filter_bytes).map(|(&pages, of)| u64::from(pages) * u64::from(of)).sum();
-        let length = SLOTS as u64 + 4 * pages + filters;
+        let guides = form.all_bytes(levels[0]);
+        let length = SLOTS as u64 + 4 * pages + guides;
         if length != u64::from(word_at(bytes, BYTES))
             || length.next_multiple_of(PAGE as u64) != bytes.len() as u64
         {
             return Err("it has another length than its parts");
         }
         let (slots, rest) = bytes[SLOTS..].split_at(4 * pages as usize);
-        let (filters, zeros) = rest.split_at(filters as usize);
+        let (guides, zeros) = rest.split_at(guides as usize);
         let slots: Vec<u32> = slots.chunks_exact(4).map(|slot| word_at(slot, 0)).collect();
         if slots.iter().any(|&slot| slot >= end) || zeros.iter().any(|&byte| byte != 0) {
             return Err("a page of it lies outside of the store");
         }
-        let segment = Self::new(id, (levels, filter_bytes), slots, filters.to_vec(), long_at(bytes, USED));
+        let segment = Self::new(id, levels, slots, (form, guides.to_vec()), long_at(bytes, USED));
         Ok(Self { described: Some(described), ..segment })
     }
 }

@@ -41,7 +41,7 @@ use super::segment::Segment;
 use super::slots::Extent;
 use super::stats::Counters;
 use crate::Error;
-use crate::format::geometry::{LEVELS, tag};
+use crate::format::geometry::tag;
 use crate::format::header::Header;
 use crate::format::record::Stored;
 
@@ -295,11 +295,7 @@ impl Shared {
         segment.check()?;
         with_page(|buffer| {
             let mut reads = 0;
-            for level in 0..LEVELS {
-                let Some(page) = segment.page(digest, level).filter(|&page| segment.passes(page, digest))
-                else {
-                    continue;
-                };
+            for page in segment.candidates(digest) {
                 reads += 1;
                 let slot = segment.slots[page.number as usize];
                 let view = self.data.page(slot, page.place, buffer)?;

@@ -162,8 +162,8 @@ impl Checking<'_> {
                 wrong = Some("it has a key that belongs elsewhere");
             } else if found_tag != tag(digest) {
                 wrong = Some("it has a key with another tag");
-            } else if !segment.passes(page, digest) {
-                wrong = Some("its filter does not pass a key of it");
+            } else if segment.candidates(digest).all(|other| other.number != page.number) {
+                wrong = Some("it has a key that its guide does not know");
             }
             self.bytes[0] += record.key.len() as u64;
             match record.value {

@@ -29,18 +29,18 @@ use counters::Counters;
 
 /// A store that is only read: one page read for a key it has, almost none for a key it has not.
 ///
-/// Opening it reads the header and the summary: a filter for each page, about a byte a key, which stays in memory. A lookup asks the
-/// filters of the key's three pages, which is in memory, and reads those that may have the key: nearly always the one
-/// that has it, or none. Each page is checked against its checksum whenever it is read.
+/// Opening it reads the header and the summary: a guide for each page of the first level, 1.2 bytes a key, which stays in memory. A key can be
+/// on three pages; the guide of the first one tells which of them has it, or that none has, and it is wrong only about keys that are not
+/// there. Each page is checked against its checksum whenever it is read.
 ///
 /// It can be shared among threads as it is.
 ///
 /// # Costs
-/// With a rate of 1%, as by default: 1.00 to 1.01 page reads a hit, .01 a miss, about a byte of memory a key. A value above 1024
+/// With a rate of 1%, as by default: one page read a hit, .01 a miss, 1.2 bytes of memory a key. A value above 1024
 /// bytes takes a second read. [`stats`](Self::stats) tells what was planned and what happened.
 ///
 /// # Limits
-/// A damaged page is an error for the keys on it, and for a foreign key that its filter passes; all others are found.
+/// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there; all others are found.
 ///
 /// # Example
 /// ```
@@ -158,7 +158,7 @@ impl<R: ReadAt> Sealed<R> {
         })
     }
 
-    /// Whether there is a value for a key. Reads its page, for the filters alone cannot tell.
+    /// Whether there is a value for a key. Reads its page, for the guides alone cannot tell.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -172,7 +172,7 @@ impl<R: ReadAt> Sealed<R> {
     fn candidates(&self, key: &[u8]) -> Option<Candidates> {
         let digest = self.digester.digest(key);
         let candidates = self.summary.candidates(digest);
-        if candidates.passing == 0 {
+        if candidates.levels == 0 {
             self.counters.count(false, 0);
             return None;
         }
@@ -187,11 +187,11 @@ impl<R: ReadAt> Sealed<R> {
         scratch: &mut Vec<u8>,
         found: impl FnOnce(Stored<'_>) -> T,
     ) -> Result<Option<T>, Error> {
-        let &Candidates { digest, number: segment, indices, passing, .. } = candidates;
+        let &Candidates { digest, number: segment, levels, .. } = candidates;
         let mut reads = 0;
-        for level in (0..LEVELS).filter(|level| passing >> level & 1 == 1) {
+        for level in (0..LEVELS).filter(|level| levels >> level & 1 == 1) {
             reads += 1;
-            let index = indices[level];
+            let index = geometry::page(digest, level, candidates.segment.levels[level]);
             let page = candidates.segment.page(level, index);
             let view = self.view(page, Place { segment, level, index }, scratch)?;
             let record = view.find(geometry::tag(digest), key).map_err(|what| Error::Page { page, what })?;

@@ -52,8 +52,6 @@ pub struct LevelStats {
     pub items: u64,
     /// The part of their bytes that records take, with tags and offsets.
     pub utilisation: f64,
-    /// The bytes of a page's filter.
-    pub filter_bytes: u32,
 }
 
 /// What a store is, was planned to do, and has done since it was opened.
@@ -80,6 +78,10 @@ pub struct Stats {
     pub ram_bytes_per_key: f64,
     /// The part of the pages' bytes that records take, with tags and offsets.
     pub utilisation: f64,
+    /// The bytes of a guide in memory.
+    pub guide_bytes: u32,
+    /// The pages of the first level that share one.
+    pub guide_homes: u32,
     /// The levels, the first of which has most keys.
     pub levels: Vec<LevelStats>,
     /// The pages that a lookup of a stored key reads on average, as planned.
@@ -104,7 +106,6 @@ impl<R: ReadAt> Sealed<R> {
             pages,
             items: level.items,
             utilisation: level.used_bytes as f64 / (pages.max(1) as f64 * PAGE as f64),
-            filter_bytes: level.filter_bytes,
         });
         Stats {
             items: header.items,
@@ -117,6 +118,8 @@ impl<R: ReadAt> Sealed<R> {
             ram_bytes: self.summary.byte_len(),
             ram_bytes_per_key: self.summary.byte_len() as f64 / header.items.max(1) as f64,
             utilisation: header.utilisation(),
+            guide_bytes: header.guides.bytes,
+            guide_homes: 1 << header.guides.homes_log2,
             levels: levels.collect(),
             planned_reads_per_hit: header.reads_per_hit,
             planned_reads_per_miss: header.reads_per_miss,

@@ -80,15 +80,13 @@ fn stats_add_up() {
     // A key, its value, two lengths and a tag are 119 bytes.
     let used = stats.utilisation * stats.pages as f64 * 4096.0;
     assert!((used - 20_000.0 * 119.0).abs() < 1.0, "{used}");
-    // Each level a fifth of the one before, but for rounding in each of three segments.
+    // Two levels, the second a quarter of the first, but for rounding in each of three segments.
     assert_eq!(stats.segments, 3);
     let pages: Vec<_> = stats.levels.iter().map(|level| level.pages as f64).collect();
-    assert!(
-        (pages[1] / pages[0] - 0.2).abs() < 0.02 && (pages[2] / pages[1] - 0.2).abs() < 0.05,
-        "{pages:?}"
-    );
-    let filters: u64 = stats.levels.iter().map(|level| level.pages * u64::from(level.filter_bytes)).sum();
-    assert!(stats.ram_bytes >= filters && stats.ram_bytes < filters + 200, "{stats:?}");
+    assert!((pages[1] / pages[0] - 0.25).abs() < 0.02 && pages[2] == 0.0, "{pages:?}");
+    let guides = stats.levels[0].pages * u64::from(stats.guide_bytes);
+    assert_eq!(stats.guide_homes, 1);
+    assert!(stats.ram_bytes >= guides && stats.ram_bytes < guides + 200, "{stats:?}");
     assert_eq!((stats.reads.per_hit(), stats.reads.per_miss()), (None, None));
 }
 

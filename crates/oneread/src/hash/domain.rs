@@ -41,8 +41,8 @@ impl Domain {
     pub const SUMMARY: Domain = Domain::numbered(RESERVED + 4);
     /// The segment of a store that a key is in.
     pub const STORE_DIRECTORY: Domain = Domain::numbered(RESERVED + 5);
-    /// The equations of a store's page filters.
-    pub const STORE_FILTER: Domain = Domain::numbered(RESERVED + 6);
+    /// The equations of a store's guides.
+    pub const STORE_GUIDE: Domain = Domain::numbered(RESERVED + 6);
     /// The one-byte tags in a store's pages.
     pub const STORE_TAG: Domain = Domain::numbered(RESERVED + 7);
     /// The buckets and the fingerprint of a d-left filter.

@@ -31,17 +31,16 @@ impl Subject for SolveStore {
     fn report(&self) -> Result<Report> {
         let solution = self.solve()?;
         let Solution { best, binds, runners_up, .. } = &*solution;
-        let filter_bytes: Vec<u64> = best.plan.filter_bytes().iter().copied().map(u64::from).collect();
         let report = Report::new("level")
             .whole("items", "stored", best.items)
             .whole("page_bytes", "a page", best.page_bytes)
             .whole("page_records", "a page has room for", best.page_records)
             .real("ratio", "of a level to the one before", best.ratio)
             .wholes("level_pages", "pages", &best.level_pages)
-            .wholes("filter_bytes", "a page, in memory", &filter_bytes)
+            .whole("guide_bytes", "in memory, a page of level 0", best.plan.guide_bytes())
             .real("reads_per_hit", "reads", best.reads_per_hit)
             .real("reads_per_miss", "reads", best.plan.reads_per_miss())
-            .whole("ram_bytes", "of filters and directory", best.ram_bytes)
+            .whole("ram_bytes", "of guides and directory", best.ram_bytes)
             .real("ram_bytes_per_key", "bytes", best.ram_bytes as f64 / best.items as f64)
             .whole("disk_bytes", "of the file", best.disk_bytes);
         Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
@@ -65,7 +64,7 @@ impl SolveStore {
 
     fn solve(&self) -> Result<Rc<Solution<Planned>>> {
         self.solved
-            .once(self.targets()?, |targets| patiently("the filters of a store", || solve::store(targets)))
+            .once(self.targets()?, |targets| patiently("the guides of a store", || solve::store(targets)))
     }
 
     fn against_ram(&self) -> Result<Chart> {

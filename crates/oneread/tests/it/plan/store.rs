@@ -1,87 +1,69 @@
-//! The filters of a store's pages.
+//! The guides of a store.
 
 use oneread::plan::store::{
-    LevelPages, MOST_FILTER_BYTES, MOST_RESULT_BITS, StorePlan, false_positive_probability, result_bits,
-    unknowns,
+    Loads, MOST_GUIDE_BYTES, MOST_RESULT_BITS, StorePlan, guide_homes_log2, reads_of_foreign_key,
+    result_bits, unknowns,
 };
 
-fn levels(records: u32, pages: [u64; 3]) -> [LevelPages; 3] {
-    pages.map(|pages| {
-        let mut level = LevelPages::new();
-        level.add(records, pages);
-        level
-    })
+fn loads(keys: u32, guides: u64) -> Loads {
+    let mut loads = Loads::new();
+    loads.add(keys, 3, guides);
+    loads
 }
 
 #[test]
-fn a_filter_has_a_byte_and_the_bits_of_its_unknowns() {
+fn a_guide_has_a_byte_and_the_bits_of_its_unknowns() {
     assert_eq!((unknowns(0), unknowns(34), unknowns(62)), (1, 35, 64));
     // 35 unknowns of 8 bits are 35 bytes.
     assert_eq!((result_bits(35, 34), result_bits(36, 34)), (7, 8));
+    // Six unknowns of two bits are 12 bits, so two bytes and the first; one bit does not tell three levels apart.
+    assert_eq!((result_bits(2, 5), result_bits(3, 5)), (0, 2));
     assert_eq!((result_bits(0, 5), result_bits(1, 5), result_bits(u32::MAX, 5)), (0, 0, MOST_RESULT_BITS));
     assert_eq!(result_bits(8192, u32::MAX), 0);
-    for records in 1..2000 {
-        // Never more than one in twenty beyond the records, but for the one and the rounding.
-        assert!(unknowns(records) > records && f64::from(unknowns(records) - 2) <= f64::from(records) * 1.05);
+    for keys in 1..2000 {
+        // Never more than one in twenty beyond the keys, but for the one and the rounding.
+        assert!(unknowns(keys) > keys && f64::from(unknowns(keys) - 2) <= f64::from(keys) * 1.05);
     }
 }
 
 #[test]
-fn odds_of_known_filters() {
-    assert_eq!(false_positive_probability(36, 0), 0.0);
-    assert_eq!(false_positive_probability(1, 34), 1.0);
-    // 35 unknowns of 8 bits in 35 bytes; in 34 they have 7.
-    assert_eq!(false_positive_probability(36, 34), 1.0 / 256.0);
-    assert_eq!(false_positive_probability(35, 34), 1.0 / 128.0);
+fn odds_of_known_guides() {
+    assert_eq!(reads_of_foreign_key(36, 0, 3), 0.0);
+    // Nothing is told: each level is looked at.
+    assert_eq!((reads_of_foreign_key(1, 34, 3), reads_of_foreign_key(1, 34, 1)), (3.0, 1.0));
+    // 35 unknowns of 8 bits in 35 bytes; in 34 they have 7. Of 256 answers, three are levels.
+    assert_eq!(reads_of_foreign_key(36, 34, 3), 3.0 / 256.0);
+    assert_eq!(reads_of_foreign_key(35, 34, 3), 3.0 / 128.0);
+    assert_eq!(reads_of_foreign_key(36, 34, 2), 2.0 / 256.0);
 }
 
 #[test]
-fn whole_bytes_are_taken_where_they_cost_little() {
-    let levels = levels(34, [826, 165, 33]);
-    let (least, fast) = (
-        StorePlan::for_rate(&levels, 0.0098).unwrap(),
-        StorePlan::for_rate_in_bytes(&levels, 0.0098).unwrap(),
-    );
-    // 8, 8 and 9 bits: 1/256 twice and 1/512 are .98% of the misses, and 36 bytes are 35 and the first.
-    assert_eq!(fast.filter_bytes()[..2], [36, 36]);
-    assert!(fast.reads_per_miss() <= 0.0098 && fast.ram_bytes_per_key() <= 1.1 * least.ram_bytes_per_key());
-    assert!(least.filter_bytes()[0] < 36);
-    // At 10% five bits would do, and eight are too many.
-    let cheap = StorePlan::for_rate_in_bytes(&levels, 0.1).unwrap();
-    assert_eq!(cheap, StorePlan::for_rate(&levels, 0.1).unwrap());
-    // Below, both are the same: they have more than eight bits anyway.
-    let strict = StorePlan::for_rate_in_bytes(&levels, 1e-4).unwrap();
-    assert_eq!(strict, StorePlan::for_rate(&levels, 1e-4).unwrap());
+fn the_plan_is_the_mean_over_guides() {
+    let mut loads = loads(34, 600);
+    loads.add(20, 3, 300);
+    loads.add(0, 1, 100);
+    assert_eq!((loads.guides(), loads.keys()), (1000, 600 * 34 + 300 * 20));
+    let plan = StorePlan::new(&loads, 0.25, 36).unwrap();
+    // 280 bits: 8 for each of 35 unknowns, 13 for each of 21.
+    let by_hand = 0.6 * 3.0 / 256.0 + 0.3 * 3.0 / 8192.0;
+    assert!((plan.reads_per_miss() - by_hand).abs() < 1e-15);
+    assert!((plan.ram_bytes_per_key() - 36.0 * 1000.0 / 26_400.0).abs() < 1e-12);
+    assert_eq!((plan.reads_per_hit(), plan.guide_bytes()), (1.0, 36));
+    // In 7 bytes, 48 bits, there are two for each of 21 unknowns and fewer for 35: of 26400 keys, 20400 begin their search at level 0.
+    let plan = StorePlan::new(&loads, 0.25, 7).unwrap();
+    assert!((plan.reads_per_hit() - 1.0 - 0.25 * 20_400.0 / 26_400.0).abs() < 1e-12, "{plan:?}");
+    assert!((plan.reads_per_miss() - (0.6 * 3.0 + 0.3 * 3.0 / 4.0)).abs() < 1e-12, "{plan:?}");
 }
 
 #[test]
-fn the_plan_is_the_sum_over_levels() {
-    let levels = levels(34, [800, 160, 40]);
-    let plan = StorePlan::new(&levels, &[36, 40, 46]).unwrap();
-    let [first, second, third] = [36, 40, 46].map(|bytes| false_positive_probability(bytes, 34));
-    assert!((plan.reads_per_miss() - (first + second + third)).abs() < 1e-15);
-    // .16 of the keys may read one page for nothing, .04 two.
-    assert!((plan.reads_per_hit() - 1.0 - (0.16 * first + 0.04 * (first + second))).abs() < 1e-12);
-    assert!((plan.ram_bytes_per_key() - (0.8 * 36.0 + 0.16 * 40.0 + 0.04 * 46.0) / 34.0).abs() < 1e-12);
-    assert_eq!(plan.filter_bytes(), [36, 40, 46]);
-}
-
-#[test]
-fn the_solver_meets_any_rate_with_the_least_memory() {
-    for records in [1, 3, 34, 61, 200, 679] {
-        let levels = levels(records, [826, 165, 33]);
-        for rate in [1.0, 0.1, 0.01, 0.001, 1e-5, 1e-8] {
-            let plan = StorePlan::for_rate(&levels, rate).unwrap();
-            assert!(plan.reads_per_miss() <= rate, "{records} records, {rate}: {plan:?}");
-            // No byte can be taken from any level.
-            for level in 0..3 {
-                let mut less = plan.filter_bytes().to_vec();
-                less[level] -= 1;
-                if let Ok(other) = StorePlan::new(&levels, &less) {
-                    assert!(
-                        other.reads_per_miss() > rate,
-                        "{records} records, {rate}: level {level} of {plan:?}"
-                    );
+fn any_rate_is_met_with_the_least_memory() {
+    for keys in [1, 3, 34, 61, 200, 679, 1300] {
+        for loads in [loads(keys, 826), Loads::random(f64::from(keys), 3)] {
+            for rate in [3.0, 1.0, 0.1, 0.01, 0.001, 1e-5, 1e-8] {
+                let plan = StorePlan::for_rate(&loads, 0.2, rate).unwrap();
+                assert!(plan.reads_per_miss() <= rate, "{keys} keys, {rate}: {plan:?}");
+                if let Ok(less) = StorePlan::new(&loads, 0.2, plan.guide_bytes() - 1) {
+                    assert!(less.reads_per_miss() > rate, "{keys} keys, {rate}: {plan:?}");
                 }
             }
         }
@@ -89,47 +71,39 @@ fn the_solver_meets_any_rate_with_the_least_memory() {
 }
 
 #[test]
-fn the_solver_is_as_good_as_trying_everything() {
-    // Bits instead of bytes: 7 in the first level and 10 to 12 below, or 8, 8 and more; all of them are tried.
-    let levels = levels(34, [826, 165, 33]);
-    let plan = StorePlan::for_rate(&levels, 0.01).unwrap();
-    let mut least = f64::INFINITY;
-    for first in 20..60 {
-        for second in 20..80 {
-            for third in 20..100 {
-                let other = StorePlan::new(&levels, &[first, second, third]).unwrap();
-                if other.reads_per_miss() <= 0.01 {
-                    least = least.min(other.ram_bytes_per_key());
-                }
-            }
-        }
+fn random_loads_have_poissons_distribution() {
+    // e^-2 · 2^k/k!: .1353 for 0, .2707 for 1 and 2.
+    let loads = Loads::random(2.0, 3);
+    assert!((loads.keys() as f64 / loads.guides() as f64 - 2.0).abs() < 1e-6);
+    // One byte tells nothing, and guides without keys need not be told of: three reads for all others.
+    let plan = StorePlan::new(&loads, 0.0, 1).unwrap();
+    assert!((plan.reads_per_miss() - 3.0 * (1.0 - 0.135_335_283)).abs() < 1e-6, "{plan:?}");
+    for mean in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e7] {
+        assert_eq!(Loads::random(mean, 3).keys(), 0, "{mean}");
     }
-    assert!(plan.ram_bytes_per_key() <= 1.02 * least, "{plan:?}, the least is {least}");
 }
 
 #[test]
-fn pages_with_different_numbers_of_records_are_averaged() {
-    let mut level = LevelPages::new();
-    level.add(0, 10);
-    level.add(20, 30);
-    level.add(34, 60);
-    assert_eq!((level.pages(), level.records()), (100, 20 * 30 + 34 * 60));
-    let p = level.false_positive_probability(36);
-    let by_hand = 0.3 * false_positive_probability(36, 20) + 0.6 * false_positive_probability(36, 34);
-    assert!((p - by_hand).abs() < 1e-15);
-    // Fewer records have more bits: 280/21 is 13.
-    assert!((false_positive_probability(36, 20) * 8192.0 - 1.0).abs() < 0.01);
+fn small_homes_share_a_guide() {
+    // 32 keys together or more: 8 homes of 4 have that, 8 of 3 not, and no more than 64 share one.
+    let known =
+        [(41.0, 0), (32.0, 0), (31.9, 1), (16.0, 1), (4.0, 3), (3.9, 4), (0.6, 6), (0.0, 6), (f64::NAN, 6)];
+    for (keys, log2) in known {
+        assert_eq!(guide_homes_log2(keys), log2, "{keys}");
+    }
 }
 
 #[test]
 fn numbers_out_of_range_are_refused() {
-    let levels = levels(34, [10, 2, 0]);
-    assert!(StorePlan::new(&levels, &[1, 1]).is_err());
-    assert!(StorePlan::new(&levels, &[0, 1, 1]).is_err());
-    assert!(StorePlan::new(&levels, &[1, 1, MOST_FILTER_BYTES + 1]).is_err());
-    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 3.1, 1e-12] {
-        assert!(StorePlan::for_rate(&levels, rate).is_err(), "{rate}");
+    let few = loads(34, 10);
+    for bytes in [0, MOST_GUIDE_BYTES + 1] {
+        assert!(StorePlan::new(&few, 0.2, bytes).is_err());
     }
-    let empty = StorePlan::for_rate(&[const { LevelPages::new() }; 3], 0.01).unwrap();
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 65.0, 1e-12] {
+        assert!(StorePlan::for_rate(&few, 0.2, rate).is_err(), "{rate}");
+    }
+    // 8191 bytes are 16 bits for each of 4000 keys: three in 65536 lookups are the fewest.
+    assert!(StorePlan::for_rate(&loads(4000, 1), 0.2, 4e-5).is_err());
+    let empty = StorePlan::for_rate(&Loads::new(), 0.0, 0.01).unwrap();
     assert_eq!((empty.reads_per_hit(), empty.reads_per_miss(), empty.ram_bytes_per_key()), (1.0, 0.0, 0.0));
 }

@@ -1,0 +1,57 @@
+//! The keys of a segment by their guides.
+
+use oneread::hash::Digest;
+use oneread::plan::store::Loads;
+
+use crate::format::geometry::{self, LEVELS};
+use crate::format::guide::{Form, Located, Solver};
+
+/// The keys of each guide, wherever they are now.
+#[derive(Debug)]
+pub(crate) struct Guided {
+    keys: Vec<Located>,
+    /// By guide, the end of its keys.
+    ends: Vec<u32>,
+}
+
+impl Guided {
+    /// Sorts the keys of a segment with so many homes by the guides that such a form makes.
+    pub(crate) fn new(homes: u32, form: Form, keys: impl Iterator<Item = Located> + Clone) -> Self {
+        let guide = |key: &Located| form.guide(geometry::page(key.0, 0, homes)) as usize;
+        let mut ends = vec![0u32; form.guides(homes) as usize];
+        keys.clone().for_each(|key| ends[guide(&key)] += 1);
+        let mut all = 0;
+        for count in &mut ends {
+            // For now where a guide's keys begin; filling moves it to where they end.
+            all += std::mem::replace(count, all);
+        }
+        let mut sorted = vec![(Digest::from_halves(0, 0), 0); all as usize];
+        for key in keys {
+            let at = &mut ends[guide(&key)];
+            sorted[*at as usize] = key;
+            *at += 1;
+        }
+        Self { keys: sorted, ends }
+    }
+
+    /// The keys of one guide after the other.
+    fn iter(&self) -> impl Iterator<Item = &[Located]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.keys[start as usize..end as usize])
+    }
+
+    /// Counts the guides of a segment with these levels.
+    pub(crate) fn count(&self, levels: [u32; LEVELS], loads: &mut Loads) {
+        let levels = levels.iter().filter(|&&pages| pages > 0).count() as u32;
+        self.iter().for_each(|keys| loads.add(keys.len() as u32, levels, 1));
+    }
+
+    /// All guides, of so many bytes each.
+    pub(crate) fn solve(&self, guide_bytes: u32, solver: &mut Solver) -> Vec<u8> {
+        let mut guides = vec![0; self.ends.len() * guide_bytes as usize];
+        for (keys, guide) in self.iter().zip(guides.chunks_exact_mut(guide_bytes as usize)) {
+            solver.write(keys, guide);
+        }
+        guides
+    }
+}
