@@ -1,11 +1,11 @@
 //! A key-value store in one file that reads one page for a key it has, and almost none for a key it has not.
 //!
-//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and a small guide
-//! for each page of the first level in memory, 1.2 bytes a key. A key can be on three pages; the guide of the first says which one to read, or that
+//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and guides in
+//! memory, 1.1 to 1.2 bytes a key. A key can be on two or three pages; the guide of the first says which one to read, or that
 //! there is none. A live store is the same with a log, and changes.
 //!
 //! ```text
-//!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide, in memory ──▶ one of three pages, on the medium ──▶ value
+//!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide, in memory ──▶ one of its pages, on the medium ──▶ value
 //!                                          nowhere? absent, no read
 //! ```
 //!

@@ -86,7 +86,7 @@ impl Options {
         Self { duplicates, ..self }
     }
 
-    /// About how much memory the building takes beside 1.2 bytes a key for the guides; 256 MiB by default. What does not fit
+    /// About how much memory the building takes beside 1.1 to 1.2 bytes a key for the guides; 256 MiB by default. What does not fit
     /// goes to temporary files.
     #[must_use]
     pub fn memory_bytes(self, bytes: usize) -> Self {

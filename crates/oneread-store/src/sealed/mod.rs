@@ -29,14 +29,14 @@ use counters::Counters;
 
 /// A store that is only read: one page read for a key it has, almost none for a key it has not.
 ///
-/// Opening it reads the header and the summary: a guide for each page of the first level, 1.2 bytes a key, which stays in memory. A key can be
-/// on three pages; the guide of the first one tells which of them has it, or that none has, and it is wrong only about keys that are not
+/// Opening it reads the header and the summary: guides, 1.1 to 1.2 bytes a key, which stay in memory. A key can be
+/// on two or three pages; the guide of the first one tells which of them has it, or that none has, and it is wrong only about keys that are not
 /// there. Each page is checked against its checksum whenever it is read.
 ///
 /// It can be shared among threads as it is.
 ///
 /// # Costs
-/// With a rate of 1%, as by default: one page read a hit, .01 a miss, 1.2 bytes of memory a key. A value above 1024
+/// With a rate of 1%, as by default: one page read a hit, .01 a miss, 1.1 to 1.2 bytes of memory a key. A value above 1024
 /// bytes takes a second read. [`stats`](Self::stats) tells what was planned and what happened.
 ///
 /// # Limits

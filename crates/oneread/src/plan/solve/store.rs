@@ -111,9 +111,9 @@ pub struct Planned {
 /// let best = solve::store(&targets)?.best;
 /// assert_eq!(best.page_records, 34);
 /// assert!(best.ram_bytes < 1_140_000 && best.disk_bytes < 126_000_000);
-/// // Half a byte of memory a key is too little for that, and enough for a read in some ten misses.
+/// // Half a byte of memory a key is too little for that, and enough for a read in four misses.
 /// assert!(solve::store(&Targets { ram_bytes: Some(500_000), ..targets }).is_err());
-/// let fewer = Targets { ram_bytes: Some(500_000), reads_per_miss: 0.2, ..targets };
+/// let fewer = Targets { ram_bytes: Some(500_000), reads_per_miss: 0.25, ..targets };
 /// assert!(solve::store(&fewer).is_ok());
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
