@@ -67,7 +67,6 @@ pub struct Builder {
     partitions: Partitions,
     values: Values,
     totals: Totals,
-    record: Vec<u8>,
 }
 
 /// What was inserted, duplicates included.
@@ -90,7 +89,6 @@ impl Builder {
             partitions: Partitions::new(),
             values: Values::new(),
             totals: Totals::default(),
-            record: Vec::new(),
             options,
         })
     }
@@ -113,11 +111,9 @@ impl Builder {
         } else {
             Stored::Run(self.values.push(value, &self.options)?)
         };
-        self.record.clear();
-        record::encode(key, value, &mut self.record);
-        self.partitions.push(self.digester.digest(key), &self.record);
+        let bytes = self.partitions.push(self.digester.digest(key), |out| record::encode(key, value, out));
         self.totals.records += 1;
-        self.totals.weight += (self.record.len() + RECORD_OVERHEAD) as u64;
+        self.totals.weight += (bytes + RECORD_OVERHEAD) as u64;
         Ok(())
     }
 

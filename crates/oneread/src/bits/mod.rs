@@ -25,6 +25,7 @@ pub use atomic::AtomicWords;
 pub use counters::Counters;
 pub use line::{Line, Lines};
 pub use little_endian::LittleEndian;
+pub use prefetch::prefetch_to_write;
 
 pub(crate) use counters::counter_words;
 pub(crate) use extract::extract;

@@ -21,9 +21,10 @@ fn prefetch_address(address: *const i8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
 }
 
-/// Asks for the cache line of `items[at]` as one that will be written: no other processor keeps a copy.
+/// Asks for the cache line of `items[at]` as one that will be written: no other processor keeps a copy. Does nothing out of range, or where there
+/// is no such instruction.
 #[inline(always)]
-pub(crate) fn prefetch_to_write<T>(items: &[T], at: usize) {
+pub fn prefetch_to_write<T>(items: &[T], at: usize) {
     if let Some(item) = items.get(at) {
         prefetch_address_to_write(core::ptr::from_ref(item).cast());
     }
