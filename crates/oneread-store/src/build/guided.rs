@@ -17,17 +17,18 @@ pub(crate) struct Guided {
 impl Guided {
     /// Sorts the keys of a segment with so many homes by the guides that such a form makes.
     pub(crate) fn new(homes: u32, form: Form, keys: impl Iterator<Item = Located> + Clone) -> Self {
-        let guide = |key: &Located| form.guide(geometry::page(key.0, 0, homes)) as usize;
+        let guides: Vec<u32> =
+            keys.clone().map(|(digest, _)| form.guide(geometry::page(digest, 0, homes))).collect();
         let mut ends = vec![0u32; form.guides(homes) as usize];
-        keys.clone().for_each(|key| ends[guide(&key)] += 1);
+        guides.iter().for_each(|&guide| ends[guide as usize] += 1);
         let mut all = 0;
         for count in &mut ends {
             // For now where a guide's keys begin; filling moves it to where they end.
             all += std::mem::replace(count, all);
         }
         let mut sorted = vec![(Digest::from_halves(0, 0), 0); all as usize];
-        for key in keys {
-            let at = &mut ends[guide(&key)];
+        for (key, guide) in keys.zip(guides) {
+            let at = &mut ends[guide as usize];
             sorted[*at as usize] = key;
             *at += 1;
         }
