@@ -38,8 +38,8 @@ pub(crate) fn questions_of(paper: Paper) -> Vec<Question> {
 #[must_use]
 pub const fn full_core_minutes(paper: Paper) -> f64 {
     match paper {
-        Paper::Summaries => 90.0,
-        Paper::Moves => 100.0,
+        Paper::Summaries => 26.0,
+        Paper::Moves => 72.0,
         Paper::Lecture => 4.0,
         Paper::LessHashing => 6.0,
         Paper::DLeft => 3.0,
