@@ -21,6 +21,8 @@ use super::guided::Guided;
 pub(crate) struct Placed {
     pub(crate) segment: u32,
     pub(crate) pages: u32,
+    /// Whether there are as few as the load asks for.
+    pub(crate) is_tight: bool,
     shape: Shape,
     /// The records, by pages.
     entries: Vec<Entry>,
@@ -45,7 +47,8 @@ impl Placed {
         let mut of_record = vec![0; entries.len()];
         while pages <= most {
             if place(shape.levels(pages as u32), entries, &order, &mut of_record)?.is_ok() {
-                return Ok(Self::sorted(segment, (pages as u32, shape), entries, &order, &of_record));
+                let sorted = Self::sorted(segment, (pages as u32, shape), entries, &order, &of_record);
+                return Ok(Self { is_tight: pages == least, ..sorted });
             }
             tries += 1;
             pages += (pages / FIRST_STEP).max(1) * (1 + tries / TRIES_A_STEP);
@@ -76,7 +79,7 @@ impl Placed {
             sorted[*at as usize] = entries[entry as usize];
             *at += 1;
         }
-        Self { segment, pages, shape, entries: sorted, ends }
+        Self { segment, pages, is_tight: false, shape, entries: sorted, ends }
     }
 
     /// The keys that each page of level 0 is the home of, on average.

@@ -154,8 +154,13 @@ impl Builder {
         for shape in std::iter::once(Shape::TWO).chain(Shape::THREE) {
             let placed = self.place(group, shape)?;
             let pages = placed.iter().map(|segment| u64::from(segment.pages)).sum();
+            let is_tight = placed.iter().all(|segment| segment.is_tight);
             if best.as_ref().is_none_or(|&(least, ..)| pages < least) {
                 best = Some((pages, shape, placed));
+            }
+            // No other has fewer pages.
+            if is_tight {
+                break;
             }
         }
         best.map(|(_, shape, placed)| (shape, placed)).ok_or(Error::Crowded { records: group.entries.len() })
