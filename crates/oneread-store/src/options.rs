@@ -87,7 +87,8 @@ impl Options {
     }
 
     /// About how much memory the building takes beside 1.1 to 1.2 bytes a key for the guides; 256 MiB by default. What does not fit
-    /// goes to temporary files.
+    /// goes to temporary files. A store that is larger than that is written past the system's cache, where the system can do that: building it leaves to
+    /// others what they have there, and its first lookups read the disk.
     #[must_use]
     pub fn memory_bytes(self, bytes: usize) -> Self {
         Self { memory_bytes: bytes, ..self }

@@ -9,6 +9,7 @@
 mod displace;
 pub(crate) mod group;
 mod guided;
+pub(crate) mod out;
 mod partitions;
 mod report;
 pub(crate) mod segment;
@@ -19,7 +20,7 @@ pub use report::{Progress, Report};
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufWriter, Cursor};
+use std::io::Cursor;
 use std::path::Path;
 
 use oneread::hash::{Digester, Portable};
@@ -29,6 +30,7 @@ use crate::format::record::{self, Stored};
 use crate::format::{INLINE_BYTES, KEY_BYTES};
 use crate::{Error, Options};
 
+use out::OutFile;
 use partitions::Partitions;
 use values::Values;
 
@@ -161,7 +163,10 @@ impl Builder {
         naming.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = naming.tempfile_in(folder).map_err(Error::io("make the store's file"))?;
         let report = {
-            let mut out = BufWriter::with_capacity(1 << 20, file.as_file());
+            let mut out = OutFile::new(file.as_file());
+            if self.totals.weight > self.options.memory_bytes as u64 {
+                out = out.past_cache(file.path());
+            }
             self.write(&mut out, progress)?
         };
         file.as_file().sync_all().map_err(Error::io("sync the store's file"))?;

@@ -15,6 +15,7 @@ use crate::format::{PAGE, header};
 use super::displace::{NOWHERE, displace};
 use super::group::{Entry, Group};
 use super::guided::Guided;
+use super::out::Pages;
 
 /// Which record goes to which page.
 #[derive(Debug)]
@@ -108,11 +109,11 @@ impl Placed {
         Guided::new(levels[0], form, of_level.enumerate().flat_map(located))
     }
 
-    /// The bytes of the segment's pages and guides.
-    pub(crate) fn encode(&self, group: &Group, form: Form, solver: &mut Solver) -> Encoded {
+    /// The bytes of the segment's pages and guides. The memory is that of pages that are no longer needed.
+    pub(crate) fn encode(&self, group: &Group, form: Form, solver: &mut Solver, memory: Pages) -> Encoded {
         let guided = self.guided(form);
         let mut encoded = Encoded {
-            pages: vec![0; self.pages as usize * PAGE],
+            pages: memory.zeroed(self.pages as usize),
             guides: guided.solve(form.bytes, solver),
             loads: Loads::new(),
             runs: Vec::new(),
@@ -228,7 +229,7 @@ pub(crate) struct RunAt {
 /// A segment as it is written. Pages with references to runs are not sealed yet.
 #[derive(Debug)]
 pub(crate) struct Encoded {
-    pub(crate) pages: Vec<u8>,
+    pub(crate) pages: Pages,
     pub(crate) guides: Vec<u8>,
     pub(crate) loads: Loads,
     /// By pages.

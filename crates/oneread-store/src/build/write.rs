@@ -1,7 +1,8 @@
 //! From partitions to the file: groups of segments are placed by several threads and written in order.
 
-use std::io::{Seek, SeekFrom, Write};
+use std::io::SeekFrom;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use oneread::plan::store::{Loads, StorePlan};
@@ -16,6 +17,7 @@ use crate::format::summary;
 
 use super::Builder;
 use super::group::Group;
+use super::out::{Out, Pages};
 use super::report::{Progress, Report};
 use super::segment::{Encoded, Placed};
 use super::values::Ordered;
@@ -42,7 +44,7 @@ impl Builder {
     /// Writes the whole store.
     pub(crate) fn write(
         mut self,
-        out: &mut (impl Write + Seek),
+        out: &mut impl Out,
         mut progress: impl FnMut(Progress),
     ) -> Result<Report, Error> {
         self.partitions.complete(&self.options)?;
@@ -61,7 +63,7 @@ impl Builder {
         let form = self.form(&placed, sample == segments);
         let mut solver = Solver::default();
         for segment in &placed {
-            writer.write(segment.encode(&group, form, &mut solver))?;
+            writer.write(segment.encode(&group, form, &mut solver, Pages::default()))?;
         }
         let mut replaced = group.replaced;
         let done = |items: u64, replaced: u64| Progress { done: items + replaced, total };
@@ -70,11 +72,14 @@ impl Builder {
 
         let groups = self.groups(sample, segments);
         let threads = self.options.threads.min(groups.len());
+        // Memory of pages that are written, for those to come: the system need not find new memory for each.
+        let spare = Mutex::new(Vec::new());
         thread::scope(|scope| {
+            let (builder, spare) = (&self, &spare);
             let place = |mine: Vec<(u32, u32)>, sender: &SyncSender<Result<Ready, Error>>| {
                 let mut solver = Solver::default();
                 for (first, end) in mine {
-                    let ready = self.ready((first, end, segments), shape, form, &mut solver);
+                    let ready = builder.ready((first, end, segments), shape, form, &mut solver, spare);
                     // Nobody waits for it any more once something has failed.
                     if sender.send(ready).is_err() {
                         return;
@@ -95,7 +100,8 @@ impl Builder {
                 let lost = || Error::io("place records")(std::io::Error::other("a thread was lost"));
                 let ready: Ready = received.map_err(|_| lost())??;
                 for segment in ready.segments {
-                    writer.write(segment)?;
+                    let memory = writer.write(segment)?;
+                    lock(spare).push(memory);
                 }
                 replaced += ready.replaced;
                 progress(done(writer.items(), replaced));
@@ -183,12 +189,22 @@ impl Builder {
         shape: Shape,
         form: Form,
         solver: &mut Solver,
+        spare: &Mutex<Vec<Pages>>,
     ) -> Result<Ready, Error> {
         let group = self.group(first, end, segments)?;
         let placed = self.place(&group, shape)?;
-        let segments = placed.iter().map(|segment| segment.encode(&group, form, solver)).collect();
+        let encoded = |segment: &Placed| {
+            let memory = lock(spare).pop().unwrap_or_default();
+            segment.encode(&group, form, solver, memory)
+        };
+        let segments = placed.iter().map(encoded).collect();
         Ok(Ready { segments, replaced: group.replaced })
     }
+}
+
+/// What a thread that failed has left there is memory all the same.
+fn lock(spare: &Mutex<Vec<Pages>>) -> MutexGuard<'_, Vec<Pages>> {
+    spare.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Appends segments to the file, and keeps what the header and the summary are made of.
@@ -205,7 +221,7 @@ struct Writer<'a, W> {
     value_bytes: u64,
 }
 
-impl<'a, W: Write + Seek> Writer<'a, W> {
+impl<'a, W: Out> Writer<'a, W> {
     fn new(out: &'a mut W, values: Ordered) -> Self {
         Self {
             out,
@@ -224,7 +240,8 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
         self.levels.iter().map(|level| level.items).sum()
     }
 
-    fn write(&mut self, mut segment: Encoded) -> Result<(), Error> {
+    /// Writes a segment, and gives its memory back.
+    fn write(&mut self, mut segment: Encoded) -> Result<Pages, Error> {
         for runs in segment.runs.chunk_by(|a, b| a.page == b.page) {
             let page = &mut segment.pages[runs[0].page * PAGE..][..PAGE];
             for run in runs {
@@ -233,7 +250,7 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
             }
             page::seal(page);
         }
-        self.out.write_all(&segment.pages).map_err(Error::io(WRITING))?;
+        self.out.write_pages(&segment.pages).map_err(Error::io(WRITING))?;
         let pages = (segment.pages.len() / PAGE) as u32;
         self.pages += u64::from(pages);
         if self.pages > u64::from(u32::MAX) {
@@ -248,7 +265,7 @@ impl<'a, W: Write + Seek> Writer<'a, W> {
         }
         self.key_bytes += segment.key_bytes;
         self.value_bytes += segment.value_bytes;
-        Ok(())
+        Ok(segment.pages)
     }
 
     /// Writes runs, summary and header. Tells the number of guides.

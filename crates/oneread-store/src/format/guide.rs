@@ -207,6 +207,9 @@ impl Solver {
 
     /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a solution.
     fn solve(&mut self, keys: &[Located], system: u32, unknowns: u32) -> bool {
+        if unknowns <= u64::BITS {
+            return self.solve_in_words(keys, system, unknowns);
+        }
         let words = (unknowns as usize).div_ceil(64);
         self.rows.clear();
         self.rows.resize(unknowns as usize * words, 0);
@@ -235,6 +238,45 @@ impl Solver {
             }
             self.results[at] = value;
         }
+        true
+    }
+
+    /// The same where a row is a word, as it nearly always is.
+    fn solve_in_words(&mut self, keys: &[Located], system: u32, unknowns: u32) -> bool {
+        const MOST: usize = u64::BITS as usize;
+        let (mut rows, mut results) = ([0u64; MOST], [0u32; MOST]);
+        for &(digest, level) in keys {
+            let (unknowns_of_row, result) = equation(digest, system, unknowns);
+            let mut row = unknowns_of_row.iter().fold(0u64, |row, unknown| row ^ 1 << (unknown % u64::BITS));
+            let mut result = result ^ u32::from(level);
+            loop {
+                if row == 0 {
+                    if result != 0 {
+                        return false;
+                    }
+                    break;
+                }
+                let at = row.trailing_zeros() as usize % MOST;
+                if rows[at] == 0 {
+                    (rows[at], results[at]) = (row, result);
+                    break;
+                }
+                row ^= rows[at];
+                result ^= results[at];
+            }
+        }
+        for at in (0..unknowns as usize).rev() {
+            // All but the first, which is the unknown itself.
+            let mut others = rows[at] & rows[at].wrapping_sub(1);
+            let mut value = results[at];
+            while others != 0 {
+                value ^= results[others.trailing_zeros() as usize % MOST];
+                others &= others - 1;
+            }
+            results[at] = value;
+        }
+        self.results.clear();
+        self.results.extend_from_slice(&results[..unknowns as usize]);
         true
     }
 

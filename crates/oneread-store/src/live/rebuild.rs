@@ -12,6 +12,7 @@ use super::merge::{Merging, Prepared};
 use super::segment::Segment;
 use crate::Error;
 use crate::build::group::{Entry as Record, Group};
+use crate::build::out::Pages;
 use crate::build::segment::{Placed, weight};
 use crate::format::PAGE;
 use crate::format::geometry::Shape;
@@ -125,7 +126,7 @@ impl Merging<'_> {
         let shape = shape(records.len(), total);
         let placed = Placed::new(id, records, LOAD, shape)?;
         let form = self.tools.plans.form(placed.levels(), records.len());
-        let mut encoded = placed.encode(group, form, &mut self.tools.solver);
+        let mut encoded = placed.encode(group, form, &mut self.tools.solver, Pages::default());
         // References to large values are right as they are.
         for run in encoded.runs.chunk_by(|a, b| a.page == b.page) {
             page::seal(&mut encoded.pages[run[0].page * PAGE..][..PAGE]);

@@ -57,6 +57,13 @@ fn little_memory_and_many_threads_give_the_same_bytes() {
         assert!(bytes == expected, "{memory} bytes, {threads} threads");
         assert!(memory > 1 << 21 || report.spilled_bytes > 1_000_000, "{memory} bytes: {report:?}");
     }
+    // Nor does it whether pages go to the file through the system's cache or past it.
+    let folder = tempfile::tempdir().unwrap();
+    for memory in [0, 1 << 30] {
+        let path = folder.path().join(memory.to_string());
+        builder(options().memory_bytes(memory), &pairs).finish(&path).unwrap();
+        assert!(std::fs::read(path).unwrap() == expected, "{memory} bytes");
+    }
     // Nor does the order matter.
     pairs.reverse();
     assert!(builder(options(), &pairs).finish_in_memory().unwrap().0 == expected);
