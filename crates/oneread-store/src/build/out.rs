@@ -93,7 +93,7 @@ impl Out for OutFile<'_> {
         if let Some(direct) = &self.direct {
             use std::os::unix::fs::FileExt;
             // Also writes out what is buffered.
-            let at = self.file.seek(SeekFrom::Current(0))?;
+            let at = self.file.stream_position()?;
             match direct.write_all_at(pages, at) {
                 Ok(()) => return self.file.seek(SeekFrom::Start(at + pages.len() as u64)).map(|_| ()),
                 // The medium asks for more than whole pages.
