@@ -10,6 +10,7 @@ mod balanced;
 mod bucket64;
 mod choices;
 mod codec;
+mod gathered;
 #[cfg(all(loom, test))]
 mod interleavings;
 mod lengths;
@@ -196,7 +197,10 @@ impl<D> DLeftFilter<D> {
     {
         let digester = self.digester.clone();
         let digests = keys.into_iter().map(move |key| digester.digest(key));
-        self.choices.run(InsertMany { filter: self, digests })
+        match self.insert_gathered(digests) {
+            Ok(outcome) => outcome,
+            Err(digests) => self.choices.run(InsertMany { filter: self, digests }),
+        }
     }
 
     /// Adds all fingerprints of another filter of the same layout, digester and seed.
@@ -366,7 +370,9 @@ impl<D, S: Words> DLeft<D, S> {
         D: Digester<Q>,
     {
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        self.choices.run(ContainsMany { filter: self, digests, answer });
+        if let Err((digests, answer)) = self.contains_gathered(digests, answer) {
+            self.choices.run(ContainsMany { filter: self, digests, answer });
+        }
     }
 
     fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {
