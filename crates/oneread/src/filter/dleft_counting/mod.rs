@@ -26,10 +26,11 @@ pub use statistics::DLeftCountingStatistics;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::hint::select_unpredictable;
 
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
-use self::format::Format;
+use self::format::{Format, LOAD_AT, STATE_AT};
 use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, Full, NotPresent};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -193,36 +194,37 @@ impl<D> DLeftCountingFilter<D> {
     #[inline(always)]
     fn place_with(&mut self, digest: Digest, extract: impl Fn(u64, u64) -> u64) -> Result<Outcome, Full> {
         let choices = self.chooser.choices(digest);
-        match (self.format.two_sizes, self.layout.subtables()) {
-            (false, 2) => self.place_as::<false, 2>(choices, extract),
-            (false, 3) => self.place_as::<false, 3>(choices, extract),
-            (false, 4) => self.place_as::<false, 4>(choices, extract),
-            (false, _) => self.place_as::<false, ANY>(choices, extract),
-            (true, _) => self.place_as::<true, ANY>(choices, extract),
+        match (self.format.minimal_by_row, self.layout.subtables()) {
+            (true, 2) => self.place_as::<true, 2>(choices, extract),
+            (true, 3) => self.place_as::<true, 3>(choices, extract),
+            (true, 4) => self.place_as::<true, 4>(choices, extract),
+            _ => self.place_as::<false, ANY>(choices, extract),
         }
     }
 
     /// Looks for the minimal remainder in all buckets before anything is decided: so the processor need not guess where it is.
     #[inline(always)]
-    fn place_as<const TWO_SIZES: bool, const SUBTABLES: u32>(
+    fn place_as<const BY_ROW: bool, const SUBTABLES: u32>(
         &mut self,
         choices: Choices,
         extract: impl Fn(u64, u64) -> u64,
     ) -> Result<Outcome, Full> {
-        let (mut joined, mut least) = (false, u32::MAX);
-        let mut places = [0; DLeftCountingLayout::MOST_SUBTABLES as usize];
+        let (mut joined, mut least) = (false, u64::MAX);
         for subtable in 0..self.subtables::<SUBTABLES>() {
             let at = choices.bucket(subtable);
             let bucket = self.bucket(at);
-            joined |= self.format.holds_minimal::<TWO_SIZES>(bucket, choices.word);
-            // The load and, among equal ones, the first: in one number, so that no jump depends on it.
-            least = least.min(u32::from(self.format.row(bucket, choices.word).load) << 3 | subtable);
-            places[subtable as usize & 7] = at;
+            let row = self.format.row(bucket, choices.word);
+            joined |= match BY_ROW {
+                true => self.format.row_holds_minimal(bucket, choices.word, row),
+                false => self.format.holds_minimal(bucket, choices.word),
+            };
+            // The load and the bucket in one number, so that no jump depends on it.
+            least = least.min(row.load | at as u64);
         }
         if joined {
             return self.join(choices);
         }
-        let best = places[least as usize & 7];
+        let best = (least & ((1 << LOAD_AT) - 1)) as usize;
         let bucket = self.format.add(self.bucket(best), choices.word, extract).ok_or(Full)?;
         self.set_bucket(best, bucket);
         self.len += 1;
@@ -233,10 +235,7 @@ impl<D> DLeftCountingFilter<D> {
     #[inline(never)]
     fn join(&mut self, choices: Choices) -> Result<Outcome, Full> {
         let word = choices.word;
-        let holds = |&at: &usize| match self.format.two_sizes {
-            true => self.format.holds_minimal::<true>(self.bucket(at), word),
-            false => self.format.holds_minimal::<false>(self.bucket(at), word),
-        };
+        let holds = |&at: &usize| self.format.holds_minimal(self.bucket(at), word);
         let mut buckets = (0..self.layout.subtables()).map(|subtable| choices.bucket(subtable));
         let at = buckets.find(holds).expect("a bucket that has it");
         let (bucket, outcome) = self.format.insert(self.bucket(at), word)?;
@@ -303,12 +302,17 @@ impl<D> DLeftCountingFilter<D> {
     #[inline(always)]
     fn take_with(&mut self, digest: Digest) -> Option<bool> {
         let choices = self.chooser.choices(digest);
-        let at = self.find(choices)?;
+        let (at, found) = self.find(choices)?;
         let bucket = self.bucket(at);
-        let less = self.format.remove(bucket, choices.word)?;
+        let usual = self.format.remove_found(bucket, choices.word, found);
+        let less = match usual {
+            Some(less) => less,
+            None => self.format.remove(bucket, choices.word)?,
+        };
         self.set_bucket(at, less);
         self.len = self.len.saturating_sub(1);
-        Some(self.format.state(less).load < self.format.state(bucket).load)
+        // There is a state for each load.
+        Some(less >> STATE_AT != bucket >> STATE_AT)
     }
 
     /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
@@ -465,29 +469,34 @@ impl<D, S: Words> DLeftCounting<D, S> {
         if SUBTABLES == ANY { self.layout.subtables() } else { SUBTABLES }
     }
 
-    /// The first bucket that holds the remainder of a key.
+    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it: nothing if there are two sizes, and more if there are two such
+    /// buckets.
     #[inline(always)]
-    fn find(&self, choices: Choices) -> Option<usize> {
+    fn find(&self, choices: Choices) -> Option<(usize, u128)> {
         match (self.format.two_sizes, self.layout.subtables()) {
-            (false, 2) => self.find_as::<false, 2>(choices),
-            (false, 3) => self.find_as::<false, 3>(choices),
-            (false, 4) => self.find_as::<false, 4>(choices),
-            (false, _) => self.find_as::<false, ANY>(choices),
-            (true, _) => self.find_as::<true, ANY>(choices),
+            (false, 2) => self.find_as::<2>(choices),
+            (false, 3) => self.find_as::<3>(choices),
+            (false, 4) => self.find_as::<4>(choices),
+            (false, _) => self.find_as::<ANY>(choices),
+            (true, subtables) => {
+                let mut buckets = (0..subtables).map(|subtable| choices.bucket(subtable));
+                let holds = |&at: &usize| self.format.holds::<true>(self.bucket(at), choices.word);
+                buckets.find(holds).map(|at| (at, 0))
+            }
         }
     }
 
     #[inline(always)]
-    fn find_as<const TWO_SIZES: bool, const SUBTABLES: u32>(&self, choices: Choices) -> Option<usize> {
-        let mut holding = 0u32;
-        let mut places = [0; DLeftCountingLayout::MOST_SUBTABLES as usize];
-        for subtable in 0..self.subtables::<SUBTABLES>() {
+    fn find_as<const SUBTABLES: u32>(&self, choices: Choices) -> Option<(usize, u128)> {
+        let (mut place, mut all) = (0, 0);
+        // Backwards, so that the first one is what stays.
+        for subtable in (0..self.subtables::<SUBTABLES>()).rev() {
             let at = choices.bucket(subtable);
-            let holds = self.format.holds::<TWO_SIZES>(self.bucket(at), choices.word);
-            holding |= u32::from(holds) << subtable;
-            places[subtable as usize & 7] = at;
+            let found = self.format.found(self.bucket(at), choices.word);
+            place = select_unpredictable(found != 0, at, place);
+            all |= found;
         }
-        (holding != 0).then(|| places[holding.trailing_zeros() as usize & 7])
+        (all != 0).then_some((place, all))
     }
 
     /// How often a key may have been inserted and not removed: never too low, unless its cells have stuck, and then
