@@ -69,7 +69,7 @@ impl Key {
         let in_page = |bucket: usize| bucket & ((1 << PAGE) - 1);
         let place = (first & ((1 << shift) - 1)) << (2 * SMALL)
             | (in_page(second) - FIRST) << SMALL
-            | in_page(third) - (FIRST + (1 << SMALL));
+            | (in_page(third) - (FIRST + (1 << SMALL)));
         Self { word: fingerprint, place: place as u32, number }
     }
 
@@ -400,7 +400,7 @@ mod tests {
     fn some_choices(count: u64, pages: u64, crowded: u64) -> Vec<Choice<3>> {
         let choice = |number: u64| {
             let digest = Ideal::with_seed(7).digest(&(if number % 10 == 9 { number / 2 } else { number }));
-            choices::paged(digest, if number % 4 == 0 { pages } else { crowded }, Bits64)
+            choices::paged(digest, if number.is_multiple_of(4) { pages } else { crowded }, Bits64)
         };
         (0..count).map(choice).collect()
     }

@@ -186,6 +186,8 @@ impl<D> DLeftFilter<D> {
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
     ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs.
+    ///
     /// # Errors
     /// [`Full`] at the first key whose buckets have no room. Keys before it are inserted, those after it are not.
     pub fn insert_many<'q, Q: ?Sized + 'q>(
@@ -362,6 +364,8 @@ impl<D, S: Words> DLeft<D, S> {
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
+    ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs, and answers come many at a time.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,

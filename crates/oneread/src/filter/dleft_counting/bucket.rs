@@ -199,7 +199,7 @@ impl Format {
     }
 
     /// Removes a word from a bucket: the longest cell that has its string. None if there is no such cell.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn remove(&self, bucket: u128, word: u64) -> Option<u128> {
         let state = self.state(bucket);
         for group in self.groups(state, word) {

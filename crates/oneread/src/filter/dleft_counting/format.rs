@@ -195,7 +195,7 @@ impl Format {
 /// Where the row of a state and the lowest bit of a word is: all states of one bit, then those of the other, so that with a key comes one table.
 #[inline(always)]
 fn place(state: usize, bit: usize) -> usize {
-    (state | bit * STATES) & (2 * STATES - 1)
+    (state + bit * STATES) & (2 * STATES - 1)
 }
 
 /// A table of defaults, or an error where there is no memory for it.

@@ -52,7 +52,7 @@ pub struct DLeftCounting<D, S> {
     len: u64,
     words: S,
     /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and word, an insertion into three
-    /// sub-tables has 334 instructions and had 429, a lookup 182 and 229, by counting them.
+    /// sub-tables had 334 instructions instead of 429, a lookup 182 instead of 229, by counting them. (By now they have 272 and 173.)
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     bmi: bool,
 }
@@ -256,9 +256,7 @@ impl<D> DLeftCountingFilter<D> {
         D: Digester<Q> + Clone,
     {
         let digester = self.digester.clone();
-        self.change_many(keys.into_iter().map(|key| digester.digest(key)), |filter, digest| {
-            filter.insert_digest(digest).map(drop)
-        })
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::place_all)
     }
 
     /// Removes a key that was inserted.
@@ -327,15 +325,15 @@ impl<D> DLeftCountingFilter<D> {
         D: Digester<Q> + Clone,
     {
         let digester = self.digester.clone();
-        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::remove_digest)
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::take_all)
     }
 
-    /// Applies a change for each digest, up to the first that fails.
+    /// Applies a change to all digests, some at a time, up to the first that fails.
     #[inline(always)]
     fn change_many<E>(
         &mut self,
         digests: impl Iterator<Item = Digest>,
-        change: impl Fn(&mut Self, Digest) -> Result<(), E>,
+        change_all: impl Fn(&mut Self, &[Digest]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut result = Ok(());
         let ask = !self.is_cached();
@@ -343,13 +341,52 @@ impl<D> DLeftCountingFilter<D> {
             if ask {
                 self.prefetch_all(digests);
             }
-            for &digest in digests {
-                if result.is_ok() {
-                    result = change(self, digest);
-                }
+            if result.is_ok() {
+                result = change_all(self, digests);
             }
         });
         result
+    }
+
+    /// Inserts the keys of some digests, up to the first that finds no room: in one call, which saves a tenth of an insertion.
+    fn place_all(&mut self, digests: &[Digest]) -> Result<(), Full> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.place_all_bmi(digests) };
+        }
+        digests.iter().try_for_each(|&digest| self.place_with(digest, extract).map(drop))
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn place_all_bmi(&mut self, digests: &[Digest]) -> Result<(), Full> {
+        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
+        for &digest in digests {
+            self.place_with(digest, |word, mask| core::arch::x86_64::_pext_u64(word, mask))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the keys of some digests, up to the first that is not there.
+    fn take_all(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.take_all_bmi(digests) };
+        }
+        digests.iter().try_for_each(|&digest| self.take_with(digest).map(drop).ok_or(NotPresent))
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn take_all_bmi(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
+        for &digest in digests {
+            if self.take_with(digest).is_none() {
+                return Err(NotPresent);
+            }
+        }
+        Ok(())
     }
 
     /// Makes remainders long again: the filter becomes that of these keys alone, freshly inserted.
@@ -469,8 +506,10 @@ impl<D, S: Words> DLeftCounting<D, S> {
         if SUBTABLES == ANY { self.layout.subtables() } else { SUBTABLES }
     }
 
-    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it: nothing if there are two sizes, and more if there are two such
-    /// buckets.
+    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it; or 0 if there are two sizes.
+    ///
+    /// A key that is not there may seem to be in two buckets. Then what is found in both is joined: it is one bit only if that stands for an equal cell in each of
+    /// them.
     #[inline(always)]
     fn find(&self, choices: Choices) -> Option<(usize, u128)> {
         match (self.format.two_sizes, self.layout.subtables()) {
