@@ -69,11 +69,12 @@ impl Format {
         zeros(bucket ^ u128::from(word >> shift).wrapping_mul(ones), ones, tops)
     }
 
-    /// The bucket without the cell that [`found`](Self::found) found, in the usual case: that is the only one, and it counts one key.
+    /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case: that is the only one, and it counts one key.
     #[inline(always)]
     pub(super) fn remove_found(&self, bucket: u128, word: u64, found: u128) -> Option<u128> {
+        debug_assert!(found != 0);
         let Row { width, removed, .. } = *self.row(bucket, word);
-        if found.count_ones() == 1 && self.counter(bucket, found) == 0 {
+        if found & found.wrapping_sub(1) == 0 && self.counter(bucket, found) == 0 {
             Some(self.close(bucket, found, u32::from(width), removed))
         } else {
             None

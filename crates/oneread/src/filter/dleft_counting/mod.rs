@@ -302,8 +302,7 @@ impl<D> DLeftCountingFilter<D> {
         let choices = self.chooser.choices(digest);
         let (at, found) = self.find(choices)?;
         let bucket = self.bucket(at);
-        let usual = self.format.remove_found(bucket, choices.word, found);
-        let less = match usual {
+        let less = match self.format.remove_found(bucket, choices.word, found) {
             Some(less) => less,
             None => self.format.remove(bucket, choices.word)?,
         };
@@ -506,7 +505,7 @@ impl<D, S: Words> DLeftCounting<D, S> {
         if SUBTABLES == ANY { self.layout.subtables() } else { SUBTABLES }
     }
 
-    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it; or 0 if there are two sizes.
+    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it; or more, if there are two sizes.
     ///
     /// A key that is not there may seem to be in two buckets. Then what is found in both is joined: it is one bit only if that stands for an equal cell in each of
     /// them.
@@ -517,12 +516,14 @@ impl<D, S: Words> DLeftCounting<D, S> {
             (false, 3) => self.find_as::<3>(choices),
             (false, 4) => self.find_as::<4>(choices),
             (false, _) => self.find_as::<ANY>(choices),
-            (true, subtables) => {
-                let mut buckets = (0..subtables).map(|subtable| choices.bucket(subtable));
-                let holds = |&at: &usize| self.format.holds::<true>(self.bucket(at), choices.word);
-                buckets.find(holds).map(|at| (at, 0))
-            }
+            (true, _) => self.find_of_two_sizes(choices).map(|at| (at, u128::MAX)),
         }
+    }
+
+    #[inline(never)]
+    fn find_of_two_sizes(&self, choices: Choices) -> Option<usize> {
+        let mut buckets = (0..self.layout.subtables()).map(|subtable| choices.bucket(subtable));
+        buckets.find(|&at| self.format.holds::<true>(self.bucket(at), choices.word))
     }
 
     #[inline(always)]
