@@ -10,6 +10,7 @@ mod balanced;
 mod bucket64;
 mod choices;
 mod codec;
+mod gathered;
 #[cfg(all(loom, test))]
 mod interleavings;
 mod lengths;
@@ -185,6 +186,8 @@ impl<D> DLeftFilter<D> {
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
     ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs.
+    ///
     /// # Errors
     /// [`Full`] at the first key whose buckets have no room. Keys before it are inserted, those after it are not.
     pub fn insert_many<'q, Q: ?Sized + 'q>(
@@ -196,7 +199,10 @@ impl<D> DLeftFilter<D> {
     {
         let digester = self.digester.clone();
         let digests = keys.into_iter().map(move |key| digester.digest(key));
-        self.choices.run(InsertMany { filter: self, digests })
+        match self.insert_gathered(digests) {
+            Ok(outcome) => outcome,
+            Err(digests) => self.choices.run(InsertMany { filter: self, digests }),
+        }
     }
 
     /// Adds all fingerprints of another filter of the same layout, digester and seed.
@@ -358,6 +364,8 @@ impl<D, S: Words> DLeft<D, S> {
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
+    ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs, and answers come many at a time.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
@@ -366,7 +374,9 @@ impl<D, S: Words> DLeft<D, S> {
         D: Digester<Q>,
     {
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        self.choices.run(ContainsMany { filter: self, digests, answer });
+        if let Err((digests, answer)) = self.contains_gathered(digests, answer) {
+            self.choices.run(ContainsMany { filter: self, digests, answer });
+        }
     }
 
     fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {

@@ -57,27 +57,51 @@ impl Format {
             let differing = bucket ^ self.remainders(state, 0, word) ^ self.remainders(state, 1, word);
             any_zero(differing, ones, tops)
         } else {
-            let Row { ones, tops, shift, .. } = *self.row(bucket, word);
-            any_zero(bucket ^ u128::from(word >> shift).wrapping_mul(ones), ones, tops)
+            self.found(bucket, word) != 0
+        }
+    }
+
+    /// The highest bit of the first cell that has the remainder of a word, in the group where that can be, and perhaps bits above it; 0 if there is no such
+    /// cell. Not for two sizes.
+    #[inline(always)]
+    pub(super) fn found(&self, bucket: u128, word: u64) -> u128 {
+        let Row { ones, tops, shift, .. } = *self.row(bucket, word);
+        zeros(bucket ^ u128::from(word >> shift).wrapping_mul(ones), ones, tops)
+    }
+
+    /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case: that is the only one, and it counts one key.
+    #[inline(always)]
+    pub(super) fn remove_found(&self, bucket: u128, word: u64, found: u128) -> Option<u128> {
+        debug_assert!(found != 0);
+        let Row { width, removed, .. } = *self.row(bucket, word);
+        if found & found.wrapping_sub(1) == 0 && self.counter(bucket, found) == 0 {
+            Some(self.close(bucket, found, u32::from(width), removed))
+        } else {
+            None
         }
     }
 
     /// Whether a bucket holds the minimal remainder of a word.
     #[inline(always)]
-    pub(super) fn holds_minimal<const TWO_SIZES: bool>(&self, bucket: u128, word: u64) -> bool {
-        if !TWO_SIZES && self.told_always == 1 {
-            // The told bit is one of them.
-            let Row { ones, tops, minimal, shift, .. } = *self.row(bucket, word);
-            let differing = bucket ^ u128::from(word >> shift).wrapping_mul(ones);
-            return any_zero(differing & minimal, ones, tops);
+    pub(super) fn holds_minimal(&self, bucket: u128, word: u64) -> bool {
+        if self.minimal_by_row {
+            return self.row_holds_minimal(bucket, word, self.row(bucket, word));
         }
         let state = self.state(bucket);
         let (ones, tops) = (state.ones[0] | state.ones[1], state.tops[0] | state.tops[1]);
-        let all = match TWO_SIZES {
+        let all = match self.two_sizes {
             true => self.remainders(state, 0, word) | self.remainders(state, 1, word),
             false => u128::from(word >> state.shift[0]).wrapping_mul(ones),
         };
         any_zero((bucket ^ all) & state.minimal, ones, tops)
+    }
+
+    /// The same by the bucket's row, if that is enough.
+    #[inline(always)]
+    pub(super) fn row_holds_minimal(&self, bucket: u128, word: u64, row: &Row) -> bool {
+        debug_assert!(self.minimal_by_row);
+        let differing = bucket ^ u128::from(word >> row.shift).wrapping_mul(row.ones);
+        any_zero(differing & row.minimal, row.ones, row.tops)
     }
 
     /// The remainder of a word in each cell of a group.
@@ -176,7 +200,7 @@ impl Format {
     }
 
     /// Removes a word from a bucket: the longest cell that has its string. None if there is no such cell.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn remove(&self, bucket: u128, word: u64) -> Option<u128> {
         let state = self.state(bucket);
         for group in self.groups(state, word) {
@@ -209,11 +233,16 @@ impl Format {
     /// The bucket without the cell whose remainder has this highest bit.
     #[inline(always)]
     pub(super) fn without(&self, bucket: u128, state: &State, group: usize, top: u128) -> u128 {
-        let width = u32::from(state.width[group]);
+        self.close(bucket, top, u32::from(state.width[group]), state.removed[group])
+    }
+
+    /// The same with what is known of its group.
+    #[inline(always)]
+    fn close(&self, bucket: u128, top: u128, width: u32, removed: u8) -> u128 {
         let at = top.trailing_zeros() + 1 + self.counter_bits - width;
         let before = (1u128 << at) - 1;
         let cells = bucket & CELLS;
-        cells & before | (cells >> (width & 31)) & !before | u128::from(state.removed[group]) << STATE_AT
+        cells & before | (cells >> (width & 31)) & !before | u128::from(removed) << STATE_AT
     }
 
     /// How many keys of a word's remainder a bucket counts.
@@ -253,10 +282,16 @@ impl Format {
     }
 }
 
-/// Whether any of these cells is 0: the lowest such cell, and only a cell above it, borrows.
+/// The highest bit of the first of these cells that is 0, and perhaps bits above it: that cell, and only a cell above it, borrows.
+#[inline(always)]
+fn zeros(cells: u128, ones: u128, tops: u128) -> u128 {
+    cells.wrapping_sub(ones) & !cells & tops
+}
+
+/// Whether any of these cells is 0.
 #[inline(always)]
 fn any_zero(cells: u128, ones: u128, tops: u128) -> bool {
-    cells.wrapping_sub(ones) & !cells & tops != 0
+    zeros(cells, ones, tops) != 0
 }
 
 /// The bits that are 1, one by one.

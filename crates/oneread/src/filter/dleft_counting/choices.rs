@@ -85,6 +85,9 @@ impl Choices {
     /// The bucket in a sub-table, counted from the first of the first sub-table.
     #[inline(always)]
     pub(super) fn bucket(&self, subtable: u32) -> usize {
+        if subtable == 0 {
+            return self.place as usize;
+        }
         // Both are below 2^39.
         let shifted = self.place + shift(self.minimal, subtable, self.buckets_each);
         let own = shifted.min(shifted.wrapping_sub(self.buckets_each));

@@ -81,9 +81,17 @@ pub(super) struct Row {
     pub(super) ones: u128,
     pub(super) tops: u128,
     pub(super) minimal: u128,
+    /// The load, shifted up by [`LOAD_AT`]: with the number of a bucket below it, the less is that of the less loaded bucket and, of equals, of the first.
+    pub(super) load: u64,
     pub(super) shift: u8,
-    pub(super) load: u8,
+    /// The bits of a cell.
+    pub(super) width: u8,
+    /// The state without one of the cells.
+    pub(super) removed: u8,
 }
+
+/// Above the numbers of all buckets, which are below 2^42.
+pub(super) const LOAD_AT: u32 = 48;
 
 /// What an insertion makes of a bucket, by the same.
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,8 +124,8 @@ pub(super) struct Format {
     /// Whether a key's remainder may be in either group.
     pub(super) two_sizes: bool,
     pub(super) repeats: Repeats,
-    /// 1 if the told bit is one of the minimal remainder's, else 0.
-    pub(super) told_always: u8,
+    /// Whether the cells of a row are all that can have its word's minimal remainder: the told bit is one of that, or there is one group.
+    pub(super) minimal_by_row: bool,
 }
 
 impl Format {
@@ -136,8 +144,8 @@ impl Format {
         let mut growths = table::<Growth, { 2 * STATES }>()?;
         for number in 0..keys.len() {
             for told in 0..2 {
-                rows[2 * number + told] = states[number].row(told);
-                growths[2 * number + told] = growth(&states, number, told);
+                rows[place(number, told)] = states[number].row(told);
+                growths[place(number, told)] = growth(&states, number, told);
             }
         }
         Ok(Self {
@@ -148,7 +156,7 @@ impl Format {
             counter_bits: layout.counter_bits(),
             two_sizes: layout.remainders() == Remainders::TwoSizes,
             repeats: layout.repeats(),
-            told_always: u8::from(layout.always_told()),
+            minimal_by_row: layout.always_told() || layout.remainders() == Remainders::Fixed,
         })
     }
 
@@ -166,13 +174,13 @@ impl Format {
     /// The row of a bucket and a word.
     #[inline(always)]
     pub(super) fn row(&self, bucket: u128, word: u64) -> &Row {
-        &self.rows[place(bucket, word)]
+        &self.rows[place((bucket >> STATE_AT) as usize, word as usize & 1)]
     }
 
     /// What inserting a word makes of a bucket.
     #[inline(always)]
     pub(super) fn growth(&self, bucket: u128, word: u64) -> &Growth {
-        &self.growths[place(bucket, word)]
+        &self.growths[place((bucket >> STATE_AT) as usize, word as usize & 1)]
     }
 
     /// Whether these are the bits of a bucket: a state that exists, and nothing beyond its cells.
@@ -184,10 +192,10 @@ impl Format {
     }
 }
 
-/// Where the row of a bucket and a word is.
+/// Where the row of a state and the lowest bit of a word is: all states of one bit, then those of the other, so that with a key comes one table.
 #[inline(always)]
-fn place(bucket: u128, word: u64) -> usize {
-    usize::from((bucket >> STATE_AT) as u8) << 1 | word as usize & 1
+fn place(state: usize, bit: usize) -> usize {
+    (state + bit * STATES) & (2 * STATES - 1)
 }
 
 /// A table of defaults, or an error where there is no memory for it.
@@ -204,8 +212,10 @@ impl State {
             ones: self.ones[group],
             tops: self.tops[group],
             minimal: self.minimal,
+            load: u64::from(self.load) << LOAD_AT,
             shift: self.shift[group],
-            load: self.load,
+            width: self.width[group],
+            removed: self.removed[group],
         }
     }
 

@@ -1,16 +1,27 @@
 //! The growing filter with removals: layers of d-left counting filters for a set of unknown size.
 //!
 //! # Invariants
-//! 1. The remainders of a layer have one length and are never cut. So what a layer takes for its own only shrinks once it is
-//!    not the newest: it gets no new cells, only counts, and loses cells by removals.
-//! 2. A key that is there is in the *oldest* layer that takes it for its own. When it was inserted, no older layer did, else it
-//!    would have joined that; and by 1 none does later. So a removal from the oldest layer that holds the key's
-//!    remainder is right, and takes no other key's place.
+//! 1. A layer has one cell at most for a place and remainder: its remainders have one length and are never cut, and two bits count up to where a cell
+//!    sticks. So a layer that takes a key for its own never refuses it, however full it is: the cell counts one more, or is stuck.
+//! 2. Only the newest layer gets new cells, and no layer becomes the newest again: what follows one that was popped is newer still. So what a layer takes
+//!    for its own only shrinks once it is not the newest.
 //! 3. Place and remainder of a key in an older layer are functions of those in a newer one (see
-//!    [`plan::dleft_counting::layer`]): keys that are one in a newer layer are one in all older ones, and so wherever the first of
-//!    them is, the others join it.
+//!    [`plan::dleft_counting::layer`]): keys that are one in a newer layer are one in all older ones.
 //! 4. A layer never has more cells than its share of the rate allows. So the rate of the whole holds, whatever the
 //!    history.
+//!
+//! # Why nothing is lost
+//! A removal counts down the cell in the *oldest* layer that takes the key for its own. Claim: a cell counts exactly the keys that were inserted into it and not
+//! removed, unless it is stuck; and a key that is there is in the oldest layer that takes it for its own. By cases:
+//! - *Insert into layer l*, the oldest that takes the key for its own, else the newest: no older layer takes it, and by 2 none does later. By 1, the cell
+//!   in l is one more for it.
+//! - *Remove k*, which is in layer l: no older layer takes it, and l does. So the cell that is counted down is that which counts k. It goes only
+//!   when no other key is left in it.
+//! - *A cell sticks*: it stays, and its layer with it, and all keys that are in it are found for good.
+//! - *A layer is given back*: it has no cells.
+//!
+//! This rests on 1. In a filter whose equal fingerprints take a slot each ([`GrowingLineFilter`]), a full layer refuses a key that it takes for its own, and
+//! that goes to a newer one: there the oldest layer would be the wrong one to remove it from.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -22,6 +33,8 @@ use super::saved::MOST_KEYS;
 use super::{DLeftCounting, word_count};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
+#[cfg(doc)]
+use crate::filter::GrowingLineFilter;
 use crate::filter::batch::in_batches;
 use crate::filter::growing::check_bytes;
 use crate::filter::{BuildError, NotPresent, layers};

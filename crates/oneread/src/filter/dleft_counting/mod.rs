@@ -26,10 +26,11 @@ pub use statistics::DLeftCountingStatistics;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::hint::select_unpredictable;
 
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
-use self::format::Format;
+use self::format::{Format, LOAD_AT, STATE_AT};
 use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, Full, NotPresent};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -51,7 +52,7 @@ pub struct DLeftCounting<D, S> {
     len: u64,
     words: S,
     /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and word, an insertion into three
-    /// sub-tables has 334 instructions and had 429, a lookup 182 and 229, by counting them.
+    /// sub-tables had 334 instructions instead of 429, a lookup 182 instead of 229, by counting them. (By now they have 272 and 173.)
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     bmi: bool,
 }
@@ -193,36 +194,37 @@ impl<D> DLeftCountingFilter<D> {
     #[inline(always)]
     fn place_with(&mut self, digest: Digest, extract: impl Fn(u64, u64) -> u64) -> Result<Outcome, Full> {
         let choices = self.chooser.choices(digest);
-        match (self.format.two_sizes, self.layout.subtables()) {
-            (false, 2) => self.place_as::<false, 2>(choices, extract),
-            (false, 3) => self.place_as::<false, 3>(choices, extract),
-            (false, 4) => self.place_as::<false, 4>(choices, extract),
-            (false, _) => self.place_as::<false, ANY>(choices, extract),
-            (true, _) => self.place_as::<true, ANY>(choices, extract),
+        match (self.format.minimal_by_row, self.layout.subtables()) {
+            (true, 2) => self.place_as::<true, 2>(choices, extract),
+            (true, 3) => self.place_as::<true, 3>(choices, extract),
+            (true, 4) => self.place_as::<true, 4>(choices, extract),
+            _ => self.place_as::<false, ANY>(choices, extract),
         }
     }
 
     /// Looks for the minimal remainder in all buckets before anything is decided: so the processor need not guess where it is.
     #[inline(always)]
-    fn place_as<const TWO_SIZES: bool, const SUBTABLES: u32>(
+    fn place_as<const BY_ROW: bool, const SUBTABLES: u32>(
         &mut self,
         choices: Choices,
         extract: impl Fn(u64, u64) -> u64,
     ) -> Result<Outcome, Full> {
-        let (mut joined, mut least) = (false, u32::MAX);
-        let mut places = [0; DLeftCountingLayout::MOST_SUBTABLES as usize];
+        let (mut joined, mut least) = (false, u64::MAX);
         for subtable in 0..self.subtables::<SUBTABLES>() {
             let at = choices.bucket(subtable);
             let bucket = self.bucket(at);
-            joined |= self.format.holds_minimal::<TWO_SIZES>(bucket, choices.word);
-            // The load and, among equal ones, the first: in one number, so that no jump depends on it.
-            least = least.min(u32::from(self.format.row(bucket, choices.word).load) << 3 | subtable);
-            places[subtable as usize & 7] = at;
+            let row = self.format.row(bucket, choices.word);
+            joined |= match BY_ROW {
+                true => self.format.row_holds_minimal(bucket, choices.word, row),
+                false => self.format.holds_minimal(bucket, choices.word),
+            };
+            // The load and the bucket in one number, so that no jump depends on it.
+            least = least.min(row.load | at as u64);
         }
         if joined {
             return self.join(choices);
         }
-        let best = places[least as usize & 7];
+        let best = (least & ((1 << LOAD_AT) - 1)) as usize;
         let bucket = self.format.add(self.bucket(best), choices.word, extract).ok_or(Full)?;
         self.set_bucket(best, bucket);
         self.len += 1;
@@ -233,10 +235,7 @@ impl<D> DLeftCountingFilter<D> {
     #[inline(never)]
     fn join(&mut self, choices: Choices) -> Result<Outcome, Full> {
         let word = choices.word;
-        let holds = |&at: &usize| match self.format.two_sizes {
-            true => self.format.holds_minimal::<true>(self.bucket(at), word),
-            false => self.format.holds_minimal::<false>(self.bucket(at), word),
-        };
+        let holds = |&at: &usize| self.format.holds_minimal(self.bucket(at), word);
         let mut buckets = (0..self.layout.subtables()).map(|subtable| choices.bucket(subtable));
         let at = buckets.find(holds).expect("a bucket that has it");
         let (bucket, outcome) = self.format.insert(self.bucket(at), word)?;
@@ -257,9 +256,7 @@ impl<D> DLeftCountingFilter<D> {
         D: Digester<Q> + Clone,
     {
         let digester = self.digester.clone();
-        self.change_many(keys.into_iter().map(|key| digester.digest(key)), |filter, digest| {
-            filter.insert_digest(digest).map(drop)
-        })
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::place_all)
     }
 
     /// Removes a key that was inserted.
@@ -303,12 +300,16 @@ impl<D> DLeftCountingFilter<D> {
     #[inline(always)]
     fn take_with(&mut self, digest: Digest) -> Option<bool> {
         let choices = self.chooser.choices(digest);
-        let at = self.find(choices)?;
+        let (at, found) = self.find(choices)?;
         let bucket = self.bucket(at);
-        let less = self.format.remove(bucket, choices.word)?;
+        let less = match self.format.remove_found(bucket, choices.word, found) {
+            Some(less) => less,
+            None => self.format.remove(bucket, choices.word)?,
+        };
         self.set_bucket(at, less);
         self.len = self.len.saturating_sub(1);
-        Some(self.format.state(less).load < self.format.state(bucket).load)
+        // There is a state for each load.
+        Some(less >> STATE_AT != bucket >> STATE_AT)
     }
 
     /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
@@ -323,15 +324,15 @@ impl<D> DLeftCountingFilter<D> {
         D: Digester<Q> + Clone,
     {
         let digester = self.digester.clone();
-        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::remove_digest)
+        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::take_all)
     }
 
-    /// Applies a change for each digest, up to the first that fails.
+    /// Applies a change to all digests, some at a time, up to the first that fails.
     #[inline(always)]
     fn change_many<E>(
         &mut self,
         digests: impl Iterator<Item = Digest>,
-        change: impl Fn(&mut Self, Digest) -> Result<(), E>,
+        change_all: impl Fn(&mut Self, &[Digest]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut result = Ok(());
         let ask = !self.is_cached();
@@ -339,13 +340,52 @@ impl<D> DLeftCountingFilter<D> {
             if ask {
                 self.prefetch_all(digests);
             }
-            for &digest in digests {
-                if result.is_ok() {
-                    result = change(self, digest);
-                }
+            if result.is_ok() {
+                result = change_all(self, digests);
             }
         });
         result
+    }
+
+    /// Inserts the keys of some digests, up to the first that finds no room: in one call, which saves a tenth of an insertion.
+    fn place_all(&mut self, digests: &[Digest]) -> Result<(), Full> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.place_all_bmi(digests) };
+        }
+        digests.iter().try_for_each(|&digest| self.place_with(digest, extract).map(drop))
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn place_all_bmi(&mut self, digests: &[Digest]) -> Result<(), Full> {
+        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
+        for &digest in digests {
+            self.place_with(digest, |word, mask| core::arch::x86_64::_pext_u64(word, mask))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the keys of some digests, up to the first that is not there.
+    fn take_all(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.take_all_bmi(digests) };
+        }
+        digests.iter().try_for_each(|&digest| self.take_with(digest).map(drop).ok_or(NotPresent))
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn take_all_bmi(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
+        for &digest in digests {
+            if self.take_with(digest).is_none() {
+                return Err(NotPresent);
+            }
+        }
+        Ok(())
     }
 
     /// Makes remainders long again: the filter becomes that of these keys alone, freshly inserted.
@@ -465,29 +505,38 @@ impl<D, S: Words> DLeftCounting<D, S> {
         if SUBTABLES == ANY { self.layout.subtables() } else { SUBTABLES }
     }
 
-    /// The first bucket that holds the remainder of a key.
+    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it; or more, if there are two sizes.
+    ///
+    /// A key that is not there may seem to be in two buckets. Then what is found in both is joined: it is one bit only if that stands for an equal cell in each of
+    /// them.
     #[inline(always)]
-    fn find(&self, choices: Choices) -> Option<usize> {
+    fn find(&self, choices: Choices) -> Option<(usize, u128)> {
         match (self.format.two_sizes, self.layout.subtables()) {
-            (false, 2) => self.find_as::<false, 2>(choices),
-            (false, 3) => self.find_as::<false, 3>(choices),
-            (false, 4) => self.find_as::<false, 4>(choices),
-            (false, _) => self.find_as::<false, ANY>(choices),
-            (true, _) => self.find_as::<true, ANY>(choices),
+            (false, 2) => self.find_as::<2>(choices),
+            (false, 3) => self.find_as::<3>(choices),
+            (false, 4) => self.find_as::<4>(choices),
+            (false, _) => self.find_as::<ANY>(choices),
+            (true, _) => self.find_of_two_sizes(choices).map(|at| (at, u128::MAX)),
         }
     }
 
+    #[inline(never)]
+    fn find_of_two_sizes(&self, choices: Choices) -> Option<usize> {
+        let mut buckets = (0..self.layout.subtables()).map(|subtable| choices.bucket(subtable));
+        buckets.find(|&at| self.format.holds::<true>(self.bucket(at), choices.word))
+    }
+
     #[inline(always)]
-    fn find_as<const TWO_SIZES: bool, const SUBTABLES: u32>(&self, choices: Choices) -> Option<usize> {
-        let mut holding = 0u32;
-        let mut places = [0; DLeftCountingLayout::MOST_SUBTABLES as usize];
-        for subtable in 0..self.subtables::<SUBTABLES>() {
+    fn find_as<const SUBTABLES: u32>(&self, choices: Choices) -> Option<(usize, u128)> {
+        let (mut place, mut all) = (0, 0);
+        // Backwards, so that the first one is what stays.
+        for subtable in (0..self.subtables::<SUBTABLES>()).rev() {
             let at = choices.bucket(subtable);
-            let holds = self.format.holds::<TWO_SIZES>(self.bucket(at), choices.word);
-            holding |= u32::from(holds) << subtable;
-            places[subtable as usize & 7] = at;
+            let found = self.format.found(self.bucket(at), choices.word);
+            place = select_unpredictable(found != 0, at, place);
+            all |= found;
         }
-        (holding != 0).then(|| places[holding.trailing_zeros() as usize & 7])
+        (all != 0).then_some((place, all))
     }
 
     /// How often a key may have been inserted and not removed: never too low, unless its cells have stuck, and then

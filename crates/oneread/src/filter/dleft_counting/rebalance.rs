@@ -245,9 +245,6 @@ impl<D> DLeftCountingFilter<D> {
 
     /// Whether a bucket of a key has its minimal remainder.
     fn holds_minimal(&self, choices: &Choices) -> bool {
-        self.each(choices).any(|at| match self.format.two_sizes {
-            true => self.format.holds_minimal::<true>(self.bucket(at), choices.word),
-            false => self.format.holds_minimal::<false>(self.bucket(at), choices.word),
-        })
+        self.each(choices).any(|at| self.format.holds_minimal(self.bucket(at), choices.word))
     }
 }

@@ -207,6 +207,32 @@ fn batches_answer_as_single_operations_do() {
     assert_eq!(tiny.fingerprints(), 12);
 }
 
+/// A filter that no second-level cache holds, and so many keys that they are gathered; then more than there is room for.
+#[test]
+#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
+fn very_many_keys_at_once_are_as_one_after_the_other() {
+    let layout = plan::dleft::for_items(2_200_000, 16.0).unwrap();
+    for (count, fits) in [(2_000_000, true), (3_000_000, false)] {
+        let keys: Vec<u64> = (0..count).map(|key| key * 7 % 2_900_000).collect();
+        let (mut single, mut batch) =
+            (DLeftFilter::with_seed(layout, 3).unwrap(), DLeftFilter::with_seed(layout, 3).unwrap());
+        let refused = keys.iter().position(|key| single.insert(key).is_err());
+        assert_eq!((refused.is_none(), batch.insert_many(&keys).is_ok()), (fits, fits));
+        // As many as were inserted before the first that was refused, and none after it.
+        let mut before = DLeftFilter::with_seed(layout, 3).unwrap();
+        keys[..refused.unwrap_or(keys.len())].iter().for_each(|key| _ = before.insert(key).unwrap());
+        assert!(batch == before, "{count} keys");
+        let mut answers = Vec::new();
+        let asked: Vec<u64> = (1_500_000..3_000_000).collect();
+        batch.contains_many(&asked, |answer| answers.push(answer));
+        assert!(asked.iter().map(|key| batch.contains(key)).eq(answers));
+        // An iterator that does not know how many keys it has.
+        let mut unknown = DLeftFilter::with_seed(layout, 3).unwrap();
+        assert_eq!(unknown.insert_many(keys.iter().filter(|_| true)).is_ok(), fits);
+        assert!(unknown == batch);
+    }
+}
+
 #[test]
 fn threads_lose_nothing() {
     let layout = plan::dleft::for_items(40_000, 16.0).unwrap();

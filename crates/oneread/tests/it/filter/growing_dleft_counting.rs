@@ -172,6 +172,111 @@ fn the_rate_holds_at_every_size_and_age() {
     }
 }
 
+/// Fills a filter up to the last cell of its first layer, and gives also keys that it takes for its own though they are not there.
+fn full_with_twins(
+    first_items: u64,
+    rate: f64,
+    seed: u64,
+) -> (GrowingDLeftCountingFilter, Vec<u64>, Vec<u64>) {
+    let mut filter = empty(first_items, rate, seed);
+    let mut own = Vec::new();
+    for key in 0.. {
+        let mut next = filter.clone();
+        next.insert(&key).unwrap();
+        if next.layers() > 1 {
+            break;
+        }
+        filter = next;
+        own.push(key);
+    }
+    let absent = 1 << 40..(1 << 40) + 400;
+    let twins = absent.filter(|key| filter.contains(key)).collect();
+    (filter, own, twins)
+}
+
+/// Were a full layer to refuse a key that it takes for its own, that would go to a newer one, and its removal, from the oldest, would lose another.
+#[test]
+fn a_full_old_layer_counts_its_twins_and_loses_neither() {
+    for seed in 0..20 {
+        let (full, own, twins) = full_with_twins(12, 0.3, seed);
+        let twin = twins[0];
+        for twin_first in [false, true] {
+            let mut filter = full.clone();
+            assert!(filter.insert(&twin).unwrap() && filter.layers() == 1, "seed {seed}");
+            // Another layer, so that the first one is old.
+            (1 << 50..(1 << 50) + 100u64).for_each(|key| _ = filter.insert(&key).unwrap());
+            assert!(filter.layers() > 1);
+            assert!(filter.insert(&twin).unwrap());
+            if twin_first {
+                (0..2).for_each(|_| filter.remove(&twin).unwrap());
+                assert!(own.iter().all(|key| filter.contains(key)), "seed {seed}");
+                filter.remove_many(&own).unwrap();
+            } else {
+                filter.remove_many(&own).unwrap();
+                assert!(filter.contains(&twin), "seed {seed}");
+                (0..2).for_each(|_| filter.remove(&twin).unwrap());
+            }
+            assert!((1 << 50..(1 << 50) + 100u64).all(|key| filter.contains(&key)), "seed {seed}");
+        }
+    }
+}
+
+/// Full layers of copies and twins, removed and inserted again in any order, with every third filter up to where cells stick and beyond. What is there is
+/// found, and when all is gone nothing is left but what stuck.
+#[test]
+#[cfg_attr(miri, ignore = "too many steps for an interpreter")]
+fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
+    let (mut stuck, mut most_layers, mut fewest_later) = (0, 0, usize::MAX);
+    for seed in 0..60 {
+        let rate = [0.3, 0.02, 0.9][seed as usize / 3 % 3];
+        let (mut filter, mut there, twins) = full_with_twins(1 + seed % 12, rate, seed);
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
+        let check = |filter: &GrowingDLeftCountingFilter, there: &[u64]| {
+            let forgotten = there.iter().find(|key| !filter.contains(key));
+            assert_eq!((forgotten, filter.len()), (None, there.len() as u64), "seed {seed}");
+        };
+        check(&filter, &there);
+        let may_stick = seed % 3 == 0;
+        let mut sticks = false;
+        for phase in 0..10 {
+            while there.len() < 300 {
+                let word = random.next_u64();
+                let key = match twins.get(reduce(word, 2 * twins.len() as u64) as usize) {
+                    Some(&twin) => twin,
+                    None => 1 << 50 | word >> 20,
+                };
+                // By their documentation, four stick.
+                if may_stick || filter.count(&key) < 3 {
+                    filter.insert(&key).unwrap();
+                    there.push(key);
+                    sticks |= filter.count(&key) == 4;
+                    check(&filter, &there);
+                } else if word & 7 == 0 {
+                    break;
+                }
+            }
+            most_layers = most_layers.max(filter.layers());
+            // Nearly all of it now and then, so that layers become empty between others.
+            let keep = if phase % 5 == 4 { 2 } else { 10 * (phase % 7) };
+            while there.len() > keep {
+                let at = reduce(random.next_u64(), there.len() as u64) as usize;
+                assert_eq!(filter.remove(&there.swap_remove(at)), Ok(()), "seed {seed}");
+                check(&filter, &there);
+            }
+            fewest_later = fewest_later.min(filter.layers());
+        }
+        filter.remove_many(&there).unwrap();
+        assert!(filter.is_empty());
+        assert_eq!(filter.false_positive_rate() == 0.0, !sticks, "seed {seed}");
+        assert!(may_stick || !sticks, "seed {seed}");
+        stuck += u32::from(sticks);
+    }
+    println!(
+        "{stuck} of 60 with stuck cells, {most_layers} layers at most, {fewest_later} when nearly empty"
+    );
+    assert!(stuck > 10 && most_layers > 3 && fewest_later == 1);
+}
+
 #[test]
 fn an_older_fingerprint_is_a_function_of_a_newer_one() {
     for (first_items, rate, growth) in [(1, 0.5, 2), (1000, 0.01, 2), (77, 1e-4, 5)] {
