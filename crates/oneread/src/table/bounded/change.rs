@@ -66,7 +66,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
             note.group(at);
             (at, self.slots.groups()[at].free())
         });
-        let (at, slots) = if one.1.len() >= other.1.len() { one } else { other };
+        let (at, slots) = if one.1.has_as_many_as(other.1) { one } else { other };
         Some(at * SLOTS + slots.first()?)
     }
 

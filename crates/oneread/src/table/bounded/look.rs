@@ -126,7 +126,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         if found.is_some() || !home.group().may_be_out(tag) {
             return found;
         }
-        self.find_out(home.at(), tag, |(k, _)| k.borrow() == key, note)
+        self.find_out(home.at(), tag, move |(k, _)| k.borrow() == key, note)
     }
 
     /// Looks in the groups of a route after the home.

@@ -301,7 +301,8 @@ impl<'a, K, V> Seen<'a, K, V> {
         &self,
         mut is_it: impl FnMut(usize, &'a (K, V)) -> bool,
     ) -> Option<(usize, &'a (K, V))> {
-        for slot in self.found {
+        let mut left = self.found;
+        while let Some(slot) = left.first() {
             let place = self.at * SLOTS + slot;
             // SAFETY: the slot was found for its tag, which is not 0, so that it is in use and holds an item; nobody can have
             // taken it since, as the group is borrowed.
@@ -309,6 +310,8 @@ impl<'a, K, V> Seen<'a, K, V> {
             if is_it(place, item) {
                 return Some((place, item));
             }
+            // Mostly not reached: the others are not looked for before.
+            left = left.without_first();
         }
         None
     }
