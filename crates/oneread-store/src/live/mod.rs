@@ -4,7 +4,7 @@
 //!  put ──▶ log, on the medium ──▶ buffer, in memory ──▶ pages on free slots, a segment at a time ──▶ checkpoint: the manifest
 //!          safe, acknowledged     full? another log                                                  the log is used again
 //!
-//!  get ──▶ buffers ──▶ segment, by a range of words ──▶ filters, in memory ──▶ one page
+//!  get ──▶ buffers ──▶ segment, by a range of words ──▶ guide, in memory ──▶ one page
 //! ```
 //!
 //! | file | what |
@@ -120,7 +120,7 @@ impl Batch {
 /// A store that changes: one page read for a key it has, almost none for a key it has not, and nothing lost in a crash.
 ///
 /// Changes go to a log, and are kept in memory until there are many; then they are brought to pages, a segment at a time, by a thread of
-/// the store's own. Pages are hashed to, as in a [sealed](crate::Sealed) store, and a filter for each is in memory. There is no
+/// the store's own. Pages are hashed to, as in a [sealed](crate::Sealed) store, and guides in memory tell on which one a key is. There is no
 /// compaction: a page is written when something on it changes, to a free place of the file, and its old place is free after the
 /// next checkpoint. A segment without room gets a few more pages; one with too many becomes two.
 ///
@@ -129,14 +129,14 @@ impl Batch {
 /// [read](Self::open_read_only).
 ///
 /// # Costs
-/// With a rate of 1%, as by default: about 1.01 page reads a hit, .01 a miss. About 1.5 bytes of memory a key of 16 bytes with a value of 100, and
+/// With a rate of 1%, as by default: one page read a hit, .01 a miss or less. About 1.5 bytes of memory a key of 16 bytes with a value of 100, and
 /// the [buffer](StoreOptions::buffer_bytes). A change is written to the log, and later with its page: what is changed together in one
 /// page is written once. Beside its sync, no change waits for more than the work on one segment, or 5 ms while there is a checkpoint; only if so many come in meanwhile that the
 /// buffer is half as large again as it should be, they wait for its end.
 ///
 /// # Limits
 /// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes lie apart, take whole pages of 4096 bytes, and cost a second read. There are no range scans.
-/// The file does not get smaller; pages that deletions leave are used again.
+/// The file does not get smaller; pages that deletions leave are used again. A damaged page is an error for its keys; and changes stop coming to pages when one belongs to its segment.
 ///
 /// # Example
 /// ```
@@ -287,7 +287,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether there is a value for a key. Reads its page, for the filters alone cannot tell.
+    /// Whether there is a value for a key. Reads its page, for the guides alone cannot tell.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -364,7 +364,7 @@ impl Store {
     }
 
     /// Reads and checks everything: that all checksums are right, that each key is where its hash says and nowhere
-    /// else, that its filter passes it, that large values and all numbers are right, and that no page of the file is used twice.
+    /// else, that its guide tells so, that large values and all numbers are right, and that no page of the file is used twice.
     ///
     /// Damage is no error here; it is what the answer tells. Pages are numbered by their places in the file.
     ///

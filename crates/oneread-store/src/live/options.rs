@@ -130,7 +130,7 @@ impl StoreOptions {
     }
 }
 
-/// Those that filters can be planned for.
+/// Those that guides can be planned for.
 const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
 
 /// Whether a store can have been made with these.

@@ -30,7 +30,7 @@ pub struct StoreStats {
     pub disk_bytes: u64,
     /// The bytes of the file's pages that are in use or wait for a checkpoint to be used again; the others are free.
     pub used_bytes: u64,
-    /// The bytes of filters and of the places of pages in memory.
+    /// The bytes of guides and of the places of pages in memory.
     pub ram_bytes: u64,
     /// The same for each key.
     pub ram_bytes_per_key: f64,
