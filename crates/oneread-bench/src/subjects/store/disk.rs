@@ -1,6 +1,7 @@
 //! What the system knows of files: their bytes on the disk, their pages in the cache, what this process read.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +44,14 @@ pub(super) fn ensure_free(folder: &Path, bytes: u64) -> Result<()> {
         folder.display(),
         gib(free)
     );
+    Ok(())
+}
+
+/// Reads all files under a folder, so that the system's cache has them.
+pub(super) fn remember(folder: &Path) -> Result<()> {
+    for file in files(folder)? {
+        io::copy(&mut File::open(&file)?, &mut io::sink())?;
+    }
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! The sealed store beside other stores that a program can embed.
 //!
-//! Five million pairs of 16-byte keys and 100-byte values, random and in no order, go into every store once, in the same run. Then a round looks
+//! Five million pairs of 16-byte keys and 100-byte values, random and in no order, go into every store, in the same run. Then a round looks
 //! up keys that are there, or that are not.
 //!
 //! | workload | what is timed |
 //! | --- | --- |
-//! | import | from the first pair until all are durable, once for each store; the ratio is to the fastest peer |
+//! | import | from the first pair until all are durable; those that are fast five times, in turn; the ratio is to the fastest peer |
 //! | warm | processor time a lookup, on one thread, with all files cached; each value is touched |
 //! | cold | time a lookup with no file cached, one after the other, once for each store |
 //! | cold, 32 in flight | many lookups at once, beside the raw disk; nothing cached in any round |
@@ -35,6 +35,7 @@ mod peers;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
@@ -49,6 +50,10 @@ pub(crate) struct Store;
 
 /// The name of the fact that a ratio is to be compared with.
 const RATIO_BAR: &str = "ratio, at least";
+
+/// Loads that take less than this are repeated, so that a moment in which the disk was busy does not decide.
+const FAST: Duration = Duration::from_secs(6);
+const IMPORTS: usize = 5;
 
 /// What we ask of ourselves, of which none depends on the machine.
 const READS_A_HIT: f64 = 1.01;
@@ -75,6 +80,13 @@ impl Subject for Store {
         for contender in contenders::all() {
             bench.say(format!("loading {}", contender.name()));
             loaded.push(Loaded::new(contender, &pairs, &folder)?);
+        }
+        for round in 1..IMPORTS {
+            for store in loaded.iter_mut().filter(|store| store.samples[0].elapsed() < FAST) {
+                bench.say(format!("loading {} again, {round} of {}", store.contender.name(), IMPORTS - 1));
+                let again = TempDir::new_in(folder.path())?;
+                store.samples.push(store.contender.load(&pairs, again.path())?);
+            }
         }
         let ours = loaded[0].folder.path().to_owned();
         let facts = facts_of_ours(&pairs, &loaded[0])?;
@@ -104,8 +116,8 @@ fn folder(raw_bytes: u64) -> Result<TempDir> {
 struct Loaded {
     contender: Box<dyn Contender>,
     folder: TempDir,
-    /// How long it took.
-    sample: Sample,
+    /// How long it took, each time.
+    samples: Vec<Sample>,
     disk_bytes: u64,
 }
 
@@ -116,7 +128,11 @@ impl Loaded {
         let sample = contender.load(pairs, folder.path()).with_context(|| format!("{name} cannot load"))?;
         contender.settle(folder.path()).with_context(|| format!("{name} cannot settle"))?;
         let disk_bytes = disk::disk_bytes(folder.path())?;
-        Ok(Self { contender, folder, sample, disk_bytes })
+        Ok(Self { contender, folder, samples: vec![sample], disk_bytes })
+    }
+
+    fn fastest(&self) -> Option<Duration> {
+        self.samples.iter().map(Sample::elapsed).min()
     }
 
     /// Its name in a table, with the way where there are several.
@@ -147,16 +163,17 @@ fn facts_of_ours(pairs: &Pairs, ours: &Loaded) -> Result<Facts> {
 
 /// All loads, beside the fastest of the peers'.
 fn import(bench: &mut Bench, loaded: &[Loaded], facts: &Facts) {
-    let fastest = loaded[1..].iter().min_by_key(|store| store.sample.elapsed()).expect("there are peers");
+    let fastest = loaded[1..].iter().min_by_key(|store| store.fastest()).expect("there are peers");
     let contestants = loaded.iter().enumerate().map(|(number, store)| {
-        let sample = store.sample;
-        let contestant = Contestant::new(store.contender.name(), move || sample);
+        let mut samples = store.samples.iter().copied().cycle();
+        let contestant =
+            Contestant::new(store.contender.name(), move || samples.next().expect("there is one"));
         match number {
             0 => contestant.with_facts(facts.clone()).with_facts([(RATIO_BAR, 1.0)]),
             _ => contestant,
         }
     });
-    bench.contest("import, once each", fastest.contender.name(), contestants.collect());
+    bench.contest("import", fastest.contender.name(), contestants.collect());
 }
 
 /// Lookups with all files cached.
@@ -172,6 +189,7 @@ fn warm(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded], facts: &Facts) -> R
         }
         let mut contestants = Vec::new();
         for (number, store) in loaded.iter().enumerate() {
+            disk::remember(store.folder.path())?;
             for &way in store.contender.ways() {
                 let mut of_row = Facts::new();
                 let opened = store.contender.open(store.folder.path(), way)?;
