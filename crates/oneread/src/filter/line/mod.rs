@@ -9,6 +9,7 @@
 //! The layout of a line is in `slots`.
 
 mod fingerprints;
+mod gathered;
 mod growing;
 mod places;
 mod saved;
@@ -179,6 +180,10 @@ impl<D> LineFilter<D> {
     {
         let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+        let words = match gathered::insert_many(self.simd, &mut self.table, words) {
+            Ok(result) => return result,
+            Err(words) => words,
+        };
         let mut result = Ok(());
         in_batches_of(words, 0, |words| {
             if result.is_ok() {
@@ -389,12 +394,15 @@ impl<D, S: Lines> Lined<D, S> {
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
+        answer: impl FnMut(bool),
     ) where
         D: Digester<Q>,
     {
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
         let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
+        let Err((words, mut answer)) = gathered::contains_many(self.simd, &self.table, words, answer) else {
+            return;
+        };
         in_batches_of(words, 0, |words| {
             self.simd.run(bits, ContainsAll { table: &self.table, words, ask, answer: &mut answer });
         });

@@ -1,0 +1,378 @@
+//! Very many keys at once, gathered by their homes: see `filter::gathered`.
+//!
+//! A key whose home does not settle it waits until some others have been visited, while its other lines come. The homes of a part have
+//! their other lines of one quotient side by side, so that these are near one another too.
+//!
+//! What comes of lookups is the same as one after the other. Insertions come in another order: the filter then has the same fingerprints, but some of
+//! them in other lines.
+//!
+//! # When a key finds no room
+//! Then those before it must be in and those after it not. So all keys gathered with it are taken back, and inserted one by one in the
+//! order they came in. To take them back, a copy of each is removed; of those that added none, since four were there for good, none. So there are as many
+//! copies of each fingerprint as before.
+
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::places::{Place, Places};
+use super::simd::{Simd, Vector, Work};
+use super::slots::{self, Fingerprint};
+use super::table::{Table, leaves};
+use super::work::InsertAt;
+use crate::bits::{Line, Lines, zeroed};
+use crate::filter::Full;
+use crate::filter::batch::BATCH;
+use crate::filter::gathered::{self, Part, Shape};
+use crate::layout::LineLayout;
+
+/// The logarithm of a line's words.
+const LINE: u32 = Line::WORDS.ilog2();
+
+/// The bits of a quotient.
+const QUOTIENT: u32 = LineLayout::QUOTIENTS.next_power_of_two().ilog2();
+
+/// Keys that wait for their other lines at once.
+const MOST_WAITING: usize = 8;
+
+/// A gathered key. From its lowest bit on: its remainder, its quotient, its home counted from the start of the part, how many were gathered before
+/// it; and the two bits below.
+#[derive(Clone, Copy, Debug, Default)]
+struct Key(u64);
+
+impl Key {
+    /// It is inserted, and there is one copy of its fingerprint more.
+    const ADDED: u64 = 1 << 63;
+    /// It is inserted, and its fingerprint was there for good.
+    const STUCK: u64 = 1 << 62;
+
+    #[inline(always)]
+    fn new(place: Place, number: u32, form: Form) -> Self {
+        let Place { line, fingerprint: Fingerprint { quotient, remainder } } = place;
+        let lines = u64::from(number) << form.lines | line as u64 & slots::low(form.lines);
+        Self((lines << QUOTIENT | u64::from(quotient)) << form.remainder | u64::from(remainder))
+    }
+
+    /// What it was made of, in the part that starts with this line.
+    #[inline(always)]
+    fn place(self, start: usize, form: Form) -> Place {
+        let quotients = self.0 >> form.remainder;
+        Place {
+            line: start + (quotients >> QUOTIENT & slots::low(form.lines)) as usize,
+            fingerprint: Fingerprint {
+                quotient: (quotients & slots::low(QUOTIENT)) as u32,
+                remainder: (self.0 & slots::low(form.remainder)) as u32,
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn number(self, form: Form) -> usize {
+        ((self.0 & (Self::STUCK - 1)) >> (form.remainder + QUOTIENT + form.lines)) as usize
+    }
+}
+
+/// The bits of a key's parts.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    remainder: u32,
+    /// Those of a line in a part.
+    lines: u32,
+}
+
+type Gathered = gathered::Gathered<Key>;
+
+fn shape(layout: LineLayout) -> Shape {
+    // Of 2^s lines a part there are at most 2^(s + 10), for which 2^(s + 12) keys of eight bytes are gathered and a few more: their numbers take s + 13 bits.
+    const OTHERS: u32 = 13 + QUOTIENT + 2;
+    let most = (u64::BITS - OTHERS - layout.remainder_bits()) / 2;
+    Shape { words: layout.lines() << LINE, lines_each: 1, most_shift: LINE + most }
+}
+
+/// Room to gather this many keys at least, if that pays.
+fn gathered(layout: LineLayout, keys: usize) -> Option<Gathered> {
+    let shape = shape(layout);
+    if shape.is_large() { Gathered::new(shape, keys as u64) } else { None }
+}
+
+impl Gathered {
+    fn form(&self, layout: LineLayout) -> Form {
+        Form { remainder: layout.remainder_bits(), lines: self.shift() - LINE }
+    }
+
+    #[inline(always)]
+    fn add_word(&mut self, places: &Places, word: u64, form: Form) -> bool {
+        let place = places.of(word);
+        self.add(place.line << LINE, |number| Key::new(place, number, form))
+    }
+
+    /// Inserts the keys of words, up to the first that finds no room.
+    fn insert(
+        &mut self,
+        simd: Simd,
+        table: &mut Table<Vec<Line>>,
+        words: impl Iterator<Item = u64>,
+    ) -> Result<(), Full> {
+        let (form, places) = (self.form(table.layout), table.places);
+        for word in words {
+            if self.add_word(&places, word, form) {
+                insert_gathered(self, simd, table, form)?;
+            }
+        }
+        insert_gathered(self, simd, table, form)
+    }
+
+    /// Looks the keys of words up; `answers` are as many as there is room for keys.
+    fn contains<S: Lines>(
+        &mut self,
+        simd: Simd,
+        table: &Table<S>,
+        answers: &mut [bool],
+        words: impl Iterator<Item = u64>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let (form, places) = (self.form(table.layout), table.places);
+        let mut give = |gathered: &mut Self| {
+            look_up(gathered, simd, table, form, answers);
+            answers[..gathered.count()].iter().for_each(|&found| answer(found));
+            gathered.clear();
+        };
+        for word in words {
+            if self.add_word(&places, word, form) {
+                give(self);
+            }
+        }
+        give(self);
+    }
+}
+
+#[inline(never)]
+fn look_up<S: Lines>(
+    gathered: &mut Gathered,
+    simd: Simd,
+    table: &Table<S>,
+    form: Form,
+    answers: &mut [bool],
+) {
+    for part in 0..gathered.parts() {
+        simd.run(form.remainder, ContainsPart { table, form, part: gathered.part(part), answers });
+    }
+}
+
+/// What waits until some others have come.
+struct Waiting<T> {
+    some: [T; MOST_WAITING],
+    came: usize,
+}
+
+impl<T: Copy + Default> Waiting<T> {
+    fn new() -> Self {
+        Self { some: [T::default(); MOST_WAITING], came: 0 }
+    }
+
+    /// Takes one more, and gives one back that waited long enough.
+    #[inline(always)]
+    fn push(&mut self, one: T) -> Option<T> {
+        let is_full = self.came >= MOST_WAITING;
+        let first = core::mem::replace(&mut self.some[self.came % MOST_WAITING], one);
+        self.came += 1;
+        is_full.then_some(first)
+    }
+
+    /// Those that wait, in order.
+    fn rest(self) -> impl Iterator<Item = T> {
+        (self.came.saturating_sub(MOST_WAITING)..self.came).map(move |at| self.some[at % MOST_WAITING])
+    }
+}
+
+/// Looks the keys of a part up.
+struct ContainsPart<'a, S> {
+    table: &'a Table<S>,
+    form: Form,
+    part: Part<'a, Key>,
+    /// By the numbers of keys.
+    answers: &'a mut [bool],
+}
+
+impl<S: Lines> ContainsPart<'_, S> {
+    /// The answer for a key that its home did not settle.
+    #[inline(always)]
+    fn settle<const R: u32, V: Vector>(&mut self, vector: V, key: Key, start: usize) {
+        let place = key.place(start, self.form);
+        let threshold = self.table.lines.read_line(place.line, slots::threshold);
+        self.answers[key.number(self.form)] = self.table.is_elsewhere::<R, V>(vector, place, threshold);
+    }
+}
+
+impl<S: Lines> Work for ContainsPart<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(mut self, vector: V) {
+        let table = self.table;
+        let form = Form { remainder: R, ..self.form };
+        let start = self.part.ahead.start >> LINE;
+        let keys = core::mem::take(&mut self.part.keys);
+        let mut waiting = Waiting::new();
+        for keys in keys.chunks(BATCH) {
+            self.part.ahead.ask(&table.lines, keys, |key, _| [key.place(start, form).line << LINE]);
+            for &key in keys {
+                let place = key.place(start, form);
+                let fingerprint = place.fingerprint;
+                let (found, threshold) = table.lines.read_line(place.line, |line| {
+                    (slots::residents::<R, V>(vector, line, fingerprint) != 0, slots::threshold(line))
+                });
+                self.answers[key.number(form)] = found;
+                if !found && leaves(threshold, fingerprint.quotient) {
+                    table.ask_for_guest(place);
+                    if let Some(first) = waiting.push(key) {
+                        self.settle::<R, V>(vector, first, start);
+                    }
+                }
+            }
+        }
+        for key in waiting.rest() {
+            self.settle::<R, V>(vector, key, start);
+        }
+    }
+}
+
+/// Inserts the keys of a part. After one that finds no room, others may not be in.
+struct InsertPart<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    form: Form,
+    part: Part<'a, Key>,
+}
+
+impl InsertPart<'_> {
+    /// Inserts a key that waited.
+    #[inline(always)]
+    fn settle<const R: u32, V: Vector>(
+        table: &mut Table<Vec<Line>>,
+        vector: V,
+        place: Place,
+    ) -> Result<u64, Full> {
+        let stuck = table.sticks::<R, V>(vector, place);
+        vector.apart::<R, _>(InsertAt { table, place })?;
+        Ok(if stuck { Key::STUCK } else { Key::ADDED })
+    }
+}
+
+impl Work for InsertPart<'_> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<(), Full> {
+        let Self { table, form, part: Part { keys, mut ahead } } = self;
+        let form = Form { remainder: R, ..form };
+        let start = ahead.start >> LINE;
+        let mut waiting = Waiting::new();
+        for first in (0..keys.len()).step_by(BATCH) {
+            let end = keys.len().min(first + BATCH);
+            ahead.ask(&table.lines, &keys[first..end], |key, _| [key.place(start, form).line << LINE]);
+            for at in first..end {
+                let place = keys[at].place(start, form);
+                if table.insert_plainly::<R, V>(vector, place) {
+                    keys[at].0 |= Key::ADDED;
+                    continue;
+                }
+                table.ask_for_room::<R, V>(vector, place);
+                if let Some(first) = waiting.push(at) {
+                    keys[first].0 |= Self::settle::<R, V>(table, vector, keys[first].place(start, form))?;
+                }
+            }
+        }
+        for at in waiting.rest() {
+            keys[at].0 |= Self::settle::<R, V>(table, vector, keys[at].place(start, form))?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the keys of a part back that were inserted.
+struct TakeBack<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    form: Form,
+    part: Part<'a, Key>,
+}
+
+impl Work for TakeBack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const R: u32, V: Vector>(self, vector: V) {
+        for key in self.part.keys {
+            if key.0 & Key::ADDED != 0 {
+                self.table.take_back::<R, V>(vector, key.place(self.part.ahead.start >> LINE, self.form));
+            } else if key.0 & Key::STUCK != 0 {
+                self.table.len = self.table.len.saturating_sub(1);
+            }
+        }
+    }
+}
+
+/// Inserts the gathered keys, up to the first that finds no room.
+#[inline(never)]
+fn insert_gathered(
+    gathered: &mut Gathered,
+    simd: Simd,
+    table: &mut Table<Vec<Line>>,
+    form: Form,
+) -> Result<(), Full> {
+    let parts = 0..gathered.parts();
+    let done = parts
+        .clone()
+        .try_for_each(|part| simd.run(form.remainder, InsertPart { table, form, part: gathered.part(part) }));
+    let done = done.or_else(|Full| {
+        parts.for_each(|part| simd.run(form.remainder, TakeBack { table, form, part: gathered.part(part) }));
+        insert_in_order(gathered, simd, table, form)
+    });
+    gathered.clear();
+    done
+}
+
+/// Inserts the gathered keys in the order they came in, up to the first that finds no room.
+#[cold]
+fn insert_in_order(
+    gathered: &mut Gathered,
+    simd: Simd,
+    table: &mut Table<Vec<Line>>,
+    form: Form,
+) -> Result<(), Full> {
+    // The keys of each part are in order. So the first of all is the first of some part: of each one, the number of the next, the least on top.
+    let mut next = BinaryHeap::with_capacity(gathered.parts());
+    let number = |gathered: &mut Gathered, part, at: usize| {
+        gathered.part(part).keys.get(at).map(|key| Reverse((key.number(form), part, at)))
+    };
+    next.extend((0..gathered.parts()).filter_map(|part| number(gathered, part, 0)));
+    while let Some(Reverse((_, part, at))) = next.pop() {
+        let Part { keys, ahead } = gathered.part(part);
+        let place = keys[at].place(ahead.start >> LINE, form);
+        simd.run(form.remainder, InsertAt { table, place })?;
+        next.extend(number(gathered, part, at + 1));
+    }
+    Ok(())
+}
+
+/// Inserts the keys of words gathered by parts, or gives the words back if that does not pay.
+pub(super) fn insert_many<I: Iterator<Item = u64>>(
+    simd: Simd,
+    table: &mut Table<Vec<Line>>,
+    words: I,
+) -> Result<Result<(), Full>, I> {
+    let Some(mut gathered) = gathered(table.layout, words.size_hint().0) else { return Err(words) };
+    Ok(gathered.insert(simd, table, words))
+}
+
+/// Looks the keys of words up gathered by parts, or gives the words and the answer back if that does not pay.
+pub(super) fn contains_many<S: Lines, I: Iterator<Item = u64>, A: FnMut(bool)>(
+    simd: Simd,
+    table: &Table<S>,
+    words: I,
+    answer: A,
+) -> Result<(), (I, A)> {
+    let Some(mut gathered) = gathered(table.layout, words.size_hint().0) else { return Err((words, answer)) };
+    let Ok(mut answers) = zeroed(false, gathered.most()) else { return Err((words, answer)) };
+    gathered.contains(simd, table, &mut answers, words, answer);
+    Ok(())
+}
