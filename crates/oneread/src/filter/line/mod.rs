@@ -232,6 +232,10 @@ impl<D> LineFilter<D> {
     {
         let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+        let words = match gathered::remove_many(self.simd, &mut self.table, words) {
+            Ok(result) => return result,
+            Err(words) => words,
+        };
         let mut found = true;
         in_batches_of(words, 0, |words| {
             found = found && self.simd.run(bits, RemoveAll { table: &mut self.table, words, ask });

@@ -123,10 +123,9 @@ impl<S: Lines> Table<S> {
         residents.count_ones() >= LineLayout::STICKS_AT
     }
 
-    /// The copies of a word's fingerprint.
+    /// The copies of a fingerprint.
     #[inline(always)]
-    pub(super) fn count<const R: u32, V: Vector>(&self, vector: V, word: u64) -> u64 {
-        let place = self.places.of(word);
+    pub(super) fn count<const R: u32, V: Vector>(&self, vector: V, place: Place) -> u64 {
         let fingerprint = place.fingerprint;
         let (residents, threshold) = self.lines.read_line(place.line, |line| {
             (slots::residents::<R, V>(vector, line, fingerprint).count_ones(), slots::threshold(line))
@@ -392,6 +391,22 @@ impl Table<Vec<Line>> {
         true
     }
 
+    /// Takes a resident out, if there is one and fewer than stick; says whether one is there. Nobody comes home yet.
+    #[inline(always)]
+    pub(super) fn take_resident<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+        let Place { line, fingerprint } = place;
+        let home = &mut self.lines[line];
+        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        if residents == 0 {
+            return false;
+        }
+        self.len = self.len.saturating_sub(1);
+        if residents.count_ones() < LineLayout::STICKS_AT {
+            slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
+        }
+        true
+    }
+
     /// Takes a copy of a fingerprint back that an insertion has just added, also from four that would stick.
     #[inline(always)]
     pub(super) fn take_back<const R: u32, V: Vector>(&mut self, vector: V, place: Place) {
@@ -405,6 +420,16 @@ impl Table<Vec<Line>> {
         self.len = self.len.saturating_sub(1);
         slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
         self.pull_home::<R, V>(vector, line);
+    }
+
+    /// Asks for what bringing a guest home to a line will want.
+    #[inline(always)]
+    pub(super) fn ask_for_guests_of(&self, line: usize, threshold: u32) {
+        if (2..STASHED).contains(&threshold) {
+            for quotient in [threshold - 1, threshold - 2] {
+                self.lines.prefetch_line(self.places.other(line, quotient));
+            }
+        }
     }
 
     #[inline(always)]

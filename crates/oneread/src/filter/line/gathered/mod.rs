@@ -11,6 +11,8 @@
 //! order they came in. To take them back, a copy of each is removed; of those that added none, since four were there for good, none. So there are as many
 //! copies of each fingerprint as before.
 
+mod remove;
+
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -31,6 +33,8 @@ const LINE: u32 = Line::WORDS.ilog2();
 
 /// The bits of a quotient.
 const QUOTIENT: u32 = LineLayout::QUOTIENTS.next_power_of_two().ilog2();
+
+pub(super) use remove::remove_many;
 
 /// Keys that wait for their other lines at once.
 const MOST_WAITING: usize = 8;
@@ -68,7 +72,7 @@ impl Key {
 
     #[inline(always)]
     fn number(self, form: Form) -> usize {
-        ((self.0 & (Self::STUCK - 1)) >> (form.remainder + QUOTIENT + form.lines)) as usize
+        ((self.0 & (Self::STUCK - 1)) >> form.place()) as usize
     }
 }
 
@@ -78,6 +82,14 @@ struct Form {
     remainder: u32,
     /// Those of a line in a part.
     lines: u32,
+}
+
+impl Form {
+    /// The bits of a place.
+    #[inline(always)]
+    fn place(self) -> u32 {
+        self.remainder + QUOTIENT + self.lines
+    }
 }
 
 type Gathered = gathered::Gathered<Key>;
@@ -479,6 +491,45 @@ mod tests {
             assert!(queries.iter().map(|&word| filter.contains_word(word)).eq(found), "{case:?}");
         }
         assert!(full >= 3 && rounds >= 30, "{full} full, {rounds} rounds");
+    }
+
+    /// All of them, with one that never was inserted, and with one that comes once too often; those before it are gone, those after it are there.
+    #[test]
+    fn gathered_keys_are_removed_as_those_one_after_the_other_are() {
+        for case @ (bits, lines, crowded, load) in CASES {
+            let mut full = empty(bits, lines);
+            let words = some_words((full.layout().capacity() as f64 * load) as u64, crowded);
+            let end = words.iter().position(|&word| full.insert_word(word) == Err(Full));
+            let words = &words[..end.unwrap_or(words.len())];
+            let at_first = counts(numbers(&full, words));
+            let number = |word| full.table.places.number(full.table.places.of(word));
+            let absent = (0..).find(|&word: &u64| !full.contains_word(word << 40)).unwrap() << 40;
+            let once = *words.iter().find(|&&word| at_first[&number(word)] == 1).unwrap();
+            for (wrong, at) in
+                [(absent, words.len() / 2), (once, words.len() - 1), (absent, 0), (once, words.len())]
+            {
+                let (before, after) = words.split_at(at);
+                let asked = before.iter().chain([&wrong]).chain(after).copied();
+                let mut filter = full.clone();
+                let mut gathered = gathered_for(&filter, words.len());
+                let mut seen = remove::Seen::new(&gathered).unwrap();
+                let outcome = gathered.remove(&mut seen, filter.simd, &mut filter.table, asked);
+                assert!(outcome.is_err(), "{case:?}");
+                assert_eq!(filter.len(), after.len() as u64, "{case:?}");
+                let (found, left) = (counts(filter.fingerprints()), counts(numbers(&filter, after)));
+                for (number, &count) in &at_first {
+                    let [found, left] =
+                        [&found, &left].map(|counts| counts.get(number).copied().unwrap_or(0));
+                    let is_right = if count < 4 { found == left } else { found >= left };
+                    assert!(is_right, "{case:?}: of {count}, {found} and not {left} are left");
+                }
+                assert!(LineFilter::from_bytes(&filter.to_bytes()).unwrap() == filter, "{case:?}");
+            }
+            let mut gathered = gathered_for(&full, words.len());
+            let mut seen = remove::Seen::new(&gathered).unwrap();
+            let outcome = gathered.remove(&mut seen, full.simd, &mut full.table, words.iter().copied());
+            assert_eq!((outcome, full.len()), (Ok(()), 0), "{case:?}");
+        }
     }
 
     /// Keys that come six times, of which four would stick, after one that finds no room.
