@@ -169,6 +169,9 @@ impl<D> LineFilter<D> {
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
     ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs, and keys come in another order: the
+    /// filter then holds the same fingerprints as if they had come one after the other, but some of them in other lines, so that its bytes may differ.
+    ///
     /// # Errors
     /// [`Full`] if there is no room for a key; those before it are in, those after it are not.
     pub fn insert_many<'q, Q: ?Sized + 'q>(
@@ -220,6 +223,8 @@ impl<D> LineFilter<D> {
     }
 
     /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
+    ///
+    /// If there are very many, it takes memory and leaves bytes as [`insert_many`](Self::insert_many) does.
     ///
     /// # Errors
     /// If a key is certainly not there; those before it are removed, those after it are not.
@@ -395,6 +400,8 @@ impl<D, S: Lines> Lined<D, S> {
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
+    ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs, and answers come many at a time.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
