@@ -10,9 +10,6 @@ use core::ops::Range;
 use super::batch::BATCH;
 use crate::bits::{Words, zeroed};
 
-/// From this size on keys are gathered. At half of it, insertions and lookups were no faster so.
-const GATHERED_BYTES: u64 = 4 << 20;
-
 /// The memory of gathered keys, as a share of the filter's. With a quarter, lookups took 1.4 times as long.
 const SHARE: f64 = 0.5;
 
@@ -54,11 +51,6 @@ pub(super) struct Shape {
 impl Shape {
     fn bytes(self) -> u64 {
         self.words * size_of::<u64>() as u64
-    }
-
-    /// Whether the filter is so large that gathering may pay.
-    pub(super) fn is_large(self) -> bool {
-        self.bytes() >= GATHERED_BYTES
     }
 }
 

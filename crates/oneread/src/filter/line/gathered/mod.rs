@@ -28,6 +28,10 @@ use crate::filter::batch::BATCH;
 use crate::filter::gathered::{self, Part, Shape};
 use crate::layout::LineLayout;
 
+/// From this size on keys are gathered. With 4 MB, insertions and lookups took 1.4 times as long so; with 6 to 8 MB from .6 to 1.7 times, by how much of a
+/// third-level cache of 32 MB other programs left.
+const GATHERED_BYTES: u64 = 12 << 20;
+
 /// The logarithm of a line's words.
 const LINE: u32 = Line::WORDS.ilog2();
 
@@ -101,10 +105,14 @@ fn shape(layout: LineLayout) -> Shape {
     Shape { words: layout.lines() << LINE, lines_each: 1, most_shift: LINE + most }
 }
 
+/// Whether a filter is so large that gathering may pay.
+fn is_large(layout: LineLayout) -> bool {
+    layout.byte_len() >= GATHERED_BYTES
+}
+
 /// Room to gather this many keys at least, if that pays.
 fn gathered(layout: LineLayout, keys: usize) -> Option<Gathered> {
-    let shape = shape(layout);
-    if shape.is_large() { Gathered::new(shape, keys as u64) } else { None }
+    if is_large(layout) { Gathered::new(shape(layout), keys as u64) } else { None }
 }
 
 impl Gathered {
@@ -466,6 +474,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too many keys for an interpreter")]
     fn gathered_keys_are_in_as_those_one_after_the_other_are() {
         let (mut full, mut rounds) = (0, 0);
         for case @ (bits, lines, crowded, load) in CASES {
@@ -495,6 +504,7 @@ mod tests {
 
     /// All of them, with one that never was inserted, and with one that comes once too often; those before it are gone, those after it are there.
     #[test]
+    #[cfg_attr(miri, ignore = "too many keys for an interpreter")]
     fn gathered_keys_are_removed_as_those_one_after_the_other_are() {
         for case @ (bits, lines, crowded, load) in CASES {
             let mut full = empty(bits, lines);
@@ -555,8 +565,8 @@ mod tests {
         assert!(Gathered::new(shape_of(10, 30_000), 29_999).is_none());
         assert!(Gathered::new(shape_of(10, 30_000), 30_000).is_some());
         assert!(Gathered::new(shape_of(16, 1 << 23), u64::MAX).is_none());
-        assert!(!shape_of(10, (4 << 20) / 64 - 1).is_large());
-        assert!(shape_of(10, (4 << 20) / 64).is_large());
+        assert!(!is_large(LineLayout::new(10, GATHERED_BYTES / 64 - 1).unwrap()));
+        assert!(is_large(LineLayout::new(10, GATHERED_BYTES / 64).unwrap()));
         // Whatever is said of the keys.
         let gathered = Gathered::new(shape_of(10, 30_000), u64::MAX).unwrap();
         assert!(gathered.most() * 8 <= 30_000 * 64 / 2 + 64 * gathered.parts() as u64);
