@@ -34,6 +34,7 @@ mod distinct;
 mod dleft;
 mod dleft_counting;
 mod error;
+mod gathered;
 mod growing;
 mod layers;
 mod line;

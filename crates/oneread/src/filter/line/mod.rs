@@ -9,6 +9,7 @@
 //! The layout of a line is in `slots`.
 
 mod fingerprints;
+mod gathered;
 mod growing;
 mod places;
 mod saved;
@@ -168,6 +169,9 @@ impl<D> LineFilter<D> {
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
     ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs, and keys come in another order: the
+    /// filter then holds the same fingerprints as if they had come one after the other, but some of them in other lines, so that its bytes may differ.
+    ///
     /// # Errors
     /// [`Full`] if there is no room for a key; those before it are in, those after it are not.
     pub fn insert_many<'q, Q: ?Sized + 'q>(
@@ -179,6 +183,10 @@ impl<D> LineFilter<D> {
     {
         let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+        let words = match gathered::insert_many(self.simd, &mut self.table, words) {
+            Ok(result) => return result,
+            Err(words) => words,
+        };
         let mut result = Ok(());
         in_batches_of(words, 0, |words| {
             if result.is_ok() {
@@ -216,6 +224,8 @@ impl<D> LineFilter<D> {
 
     /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
     ///
+    /// If there are very many, it takes memory and leaves bytes as [`insert_many`](Self::insert_many) does.
+    ///
     /// # Errors
     /// If a key is certainly not there; those before it are removed, those after it are not.
     pub fn remove_many<'q, Q: ?Sized + 'q>(
@@ -227,6 +237,10 @@ impl<D> LineFilter<D> {
     {
         let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+        let words = match gathered::remove_many(self.simd, &mut self.table, words) {
+            Ok(result) => return result,
+            Err(words) => words,
+        };
         let mut found = true;
         in_batches_of(words, 0, |words| {
             found = found && self.simd.run(bits, RemoveAll { table: &mut self.table, words, ask });
@@ -386,15 +400,20 @@ impl<D, S: Lines> Lined<D, S> {
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
+    ///
+    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs, and answers come many at a time.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
+        answer: impl FnMut(bool),
     ) where
         D: Digester<Q>,
     {
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
         let words = keys.into_iter().map(|key| Places::word(self.digester.digest(key)));
+        let Err((words, mut answer)) = gathered::contains_many(self.simd, &self.table, words, answer) else {
+            return;
+        };
         in_batches_of(words, 0, |words| {
             self.simd.run(bits, ContainsAll { table: &self.table, words, ask, answer: &mut answer });
         });

@@ -3,7 +3,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
+use super::places::Places;
 use super::{BuildError, Full, LineFilter, LineLayout, NotPresent, Portable};
+use crate::bits::Lines;
+use crate::filter::batch::{BATCH, CACHED_BYTES};
 use crate::hash::{Digest, Digester, Domain, reduce};
 use crate::plan;
 
@@ -77,6 +80,17 @@ impl<D> ShardedLineFilter<D> {
         self.parts[part].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Asks for the homes of digests in a part, unless all parts lie in a cache.
+    #[inline]
+    fn ask(&self, part: &LineFilter<D>, digests: &[(u32, Digest)]) {
+        let table = &part.table;
+        if table.layout.byte_len() * PARTS >= CACHED_BYTES as u64 {
+            for &(_, digest) in digests {
+                table.lines.prefetch_line(table.places.of(Places::word(digest)).line);
+            }
+        }
+    }
+
     /// Inserts a key; says whether it may have been there before.
     ///
     /// # Errors
@@ -111,8 +125,11 @@ impl<D> ShardedLineFilter<D> {
         while sorted.take() {
             for (part, digests) in sorted.parts() {
                 let mut part = self.lock(part);
-                for &(_, digest) in digests {
-                    done = part.insert_digest(digest).and(done);
+                for digests in digests.chunks(BATCH) {
+                    self.ask(&part, digests);
+                    for &(_, digest) in digests {
+                        done = part.insert_digest(digest).and(done);
+                    }
                 }
             }
         }
@@ -135,8 +152,11 @@ impl<D> ShardedLineFilter<D> {
         while sorted.take() {
             for (part, digests) in sorted.parts() {
                 let mut part = self.lock(part);
-                for &(_, digest) in digests {
-                    done = part.remove_digest(digest).and(done);
+                for digests in digests.chunks(BATCH) {
+                    self.ask(&part, digests);
+                    for &(_, digest) in digests {
+                        done = part.remove_digest(digest).and(done);
+                    }
                 }
             }
         }
@@ -158,8 +178,11 @@ impl<D> ShardedLineFilter<D> {
             answers.resize(sorted.came.len(), false);
             for (part, digests) in sorted.parts() {
                 let part = self.lock(part);
-                for &(number, digest) in digests {
-                    answers[number as usize] = part.contains_digest(digest);
+                for digests in digests.chunks(BATCH) {
+                    self.ask(&part, digests);
+                    for &(number, digest) in digests {
+                        answers[number as usize] = part.contains_digest(digest);
+                    }
                 }
             }
             answers.iter().for_each(|&found| answer(found));

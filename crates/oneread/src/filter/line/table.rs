@@ -105,19 +105,27 @@ impl<S: Lines> Table<S> {
         is_guest || threshold == STASHED && self.stash.contains(self.places.number(place))
     }
 
-    /// Whether so many residents are a word's fingerprint that they are there for good.
+    /// Asks for what [`is_elsewhere`](Self::is_elsewhere) will want.
     #[inline(always)]
-    pub(super) fn sticks<const R: u32, V: Vector>(&self, vector: V, word: u64) -> bool {
-        let Place { line, fingerprint } = self.places.of(word);
+    pub(super) fn ask_for_guest(&self, place: Place) {
+        let Place { line, fingerprint } = place;
+        if fingerprint.quotient < MOVABLE {
+            self.lines.prefetch_line(self.places.other(line, fingerprint.quotient));
+        }
+    }
+
+    /// Whether so many residents are a fingerprint that they are there for good.
+    #[inline(always)]
+    pub(super) fn sticks<const R: u32, V: Vector>(&self, vector: V, place: Place) -> bool {
+        let Place { line, fingerprint } = place;
         let residents =
             self.lines.read_line(line, |line| slots::residents::<R, V>(vector, line, fingerprint));
         residents.count_ones() >= LineLayout::STICKS_AT
     }
 
-    /// The copies of a word's fingerprint.
+    /// The copies of a fingerprint.
     #[inline(always)]
-    pub(super) fn count<const R: u32, V: Vector>(&self, vector: V, word: u64) -> u64 {
-        let place = self.places.of(word);
+    pub(super) fn count<const R: u32, V: Vector>(&self, vector: V, place: Place) -> u64 {
         let fingerprint = place.fingerprint;
         let (residents, threshold) = self.lines.read_line(place.line, |line| {
             (slots::residents::<R, V>(vector, line, fingerprint).count_ones(), slots::threshold(line))
@@ -155,16 +163,25 @@ impl Table<Vec<Line>> {
     /// Inserts the fingerprint of a word; says whether it may have been there before.
     #[inline(always)]
     pub(super) fn insert<const R: u32, V: Vector>(&mut self, vector: V, word: u64) -> Result<bool, Full> {
-        let Place { line, fingerprint } = self.places.of(word);
-        let home = &mut self.lines[line];
-        let is_new = slots::residents::<R, V>(vector, home, fingerprint) == 0
-            && !leaves(slots::threshold(home), fingerprint.quotient);
-        if is_new && slots::has_room::<R, V>(vector, home, fingerprint.quotient) {
-            slots::add::<R, V>(vector, home, fingerprint, false);
-            self.len = self.len.saturating_add(1);
+        if self.insert_plainly::<R, V>(vector, self.places.of(word)) {
             return Ok(false);
         }
         vector.apart::<R, _>(InsertWithCare { table: self, word })
+    }
+
+    /// Inserts a fingerprint that is not there into a home with room; says whether it is so.
+    #[inline(always)]
+    pub(super) fn insert_plainly<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+        let Place { line, fingerprint } = place;
+        let home = &mut self.lines[line];
+        let is_plain = slots::residents::<R, V>(vector, home, fingerprint) == 0
+            && !leaves(slots::threshold(home), fingerprint.quotient)
+            && slots::has_room::<R, V>(vector, home, fingerprint.quotient);
+        if is_plain {
+            slots::add::<R, V>(vector, home, fingerprint, false);
+            self.len = self.len.saturating_add(1);
+        }
+        is_plain
     }
 
     /// Inserts a fingerprint; says whether it may have been there before.
@@ -258,9 +275,7 @@ impl Table<Vec<Line>> {
         let line = &self.lines[from];
         let runs = slots::runs_below::<R, V>(vector, line, MOVABLE);
         // The first few are mostly enough, and waited for together.
-        for (quotient, _) in runs.take(PREFETCHED) {
-            self.lines.prefetch_line(self.places.other(from, quotient));
-        }
+        self.ask_next_door(from, runs);
         let marks = slots::marks::<R, V>(vector, line);
         let mut list = [None; NARROW];
         let (mut listed, mut tried) = (0, 0);
@@ -324,6 +339,27 @@ impl Table<Vec<Line>> {
         (None, list)
     }
 
+    /// Asks for the other lines of the first few runs.
+    #[inline(always)]
+    fn ask_next_door(&self, from: usize, runs: slots::Runs) {
+        for (quotient, _) in runs.take(PREFETCHED) {
+            self.lines.prefetch_line(self.places.other(from, quotient));
+        }
+    }
+
+    /// Asks for what an insertion that is not plain will want.
+    #[inline(always)]
+    pub(super) fn ask_for_room<const R: u32, V: Vector>(&self, vector: V, place: Place) {
+        let Place { line, fingerprint } = place;
+        let home = &self.lines[line];
+        if leaves(slots::threshold(home), fingerprint.quotient) {
+            self.ask_for_guest(place);
+        }
+        if !slots::has_room::<R, V>(vector, home, fingerprint.quotient) {
+            self.ask_next_door(line, slots::runs_below::<R, V>(vector, home, MOVABLE));
+        }
+    }
+
     #[inline(always)]
     fn go<const R: u32, V: Vector>(&mut self, vector: V, step: Move) {
         let Move { from, to, fingerprint, is_new } = step;
@@ -353,6 +389,47 @@ impl Table<Vec<Line>> {
             }
         }
         true
+    }
+
+    /// Takes a resident out, if there is one and fewer than stick; says whether one is there. Nobody comes home yet.
+    #[inline(always)]
+    pub(super) fn take_resident<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+        let Place { line, fingerprint } = place;
+        let home = &mut self.lines[line];
+        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        if residents == 0 {
+            return false;
+        }
+        self.len = self.len.saturating_sub(1);
+        if residents.count_ones() < LineLayout::STICKS_AT {
+            slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
+        }
+        true
+    }
+
+    /// Takes a copy of a fingerprint back that an insertion has just added, also from four that would stick.
+    #[inline(always)]
+    pub(super) fn take_back<const R: u32, V: Vector>(&mut self, vector: V, place: Place) {
+        let Place { line, fingerprint } = place;
+        let home = &mut self.lines[line];
+        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        if residents == 0 {
+            self.remove_elsewhere::<R, V>(vector, place);
+            return;
+        }
+        self.len = self.len.saturating_sub(1);
+        slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
+        self.pull_home::<R, V>(vector, line);
+    }
+
+    /// Asks for what bringing a guest home to a line will want.
+    #[inline(always)]
+    pub(super) fn ask_for_guests_of(&self, line: usize, threshold: u32) {
+        if (2..STASHED).contains(&threshold) {
+            for quotient in [threshold - 1, threshold - 2] {
+                self.lines.prefetch_line(self.places.other(line, quotient));
+            }
+        }
     }
 
     #[inline(always)]

@@ -35,7 +35,7 @@ impl<S: Lines> Work for Sticks<'_, S> {
 
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.sticks::<R, V>(vector, self.word)
+        self.table.sticks::<R, V>(vector, self.table.places.of(self.word))
     }
 }
 
@@ -49,7 +49,7 @@ impl<S: Lines> Work for Count<'_, S> {
 
     #[inline(always)]
     fn run<const R: u32, V: Vector>(self, vector: V) -> u64 {
-        self.table.count::<R, V>(vector, self.word)
+        self.table.count::<R, V>(vector, self.table.places.of(self.word))
     }
 }
 
