@@ -1,0 +1,221 @@
+//! Very many lookups at once.
+//!
+//! Their locations are gathered with the numbers of the keys, the parts gone through, and the keys whose bit or counter is 0 struck off. This costs the same for
+//! every key, and there is none that needs but two lines: so it is done while most keys are found, and the others are looked up in small batches.
+//! With 10 and 40 million keys at 12 and 16 bits, keys that are there took 1.5 to 2.8 times as long in small batches.
+//!
+//! # Numbers of keys
+//! A location is a distance in a part and leaves some bits of an entry, for a number below 2^11 to 2^13. So keys are counted in *blocks* of
+//! that many, and where a block ends in each part is noted.
+
+use alloc::vec::Vec;
+
+use super::Parts;
+use crate::bits::{Words, zeroed};
+use crate::filter::batch::contains_in_batches;
+use crate::hash::Digest;
+use crate::hash::probes::AnyScheme;
+
+/// The memory of gathered locations, as a share of the filter's. With half of that, lookups took 1.1 to 1.5 times as long.
+const SHARE: f64 = 0.5;
+
+/// From this size on lookups are gathered.
+const GATHERED_BYTES: usize = 4 << 20;
+
+/// The logarithm of the most bits of a part, so that there are numbers for enough keys.
+const MOST_SHIFT: u32 = 21;
+
+/// So many keys that are looked up in small batches tell how the next ones are.
+const SAMPLE: usize = 4096;
+
+/// Bits or counters that a filter looks at; none lies across two words.
+pub(in crate::filter) struct Cells<'a, S> {
+    pub(in crate::filter) words: &'a S,
+    /// The bits of one, a power of two.
+    pub(in crate::filter) width: u32,
+    pub(in crate::filter) scheme: &'a AnyScheme,
+    /// The locations of a key.
+    pub(in crate::filter) hashes: u32,
+}
+
+/// How many keys were looked up, and how many of them found.
+#[derive(Default)]
+struct Tally {
+    asked: usize,
+    found: usize,
+}
+
+impl Tally {
+    fn count(&mut self, found: bool) {
+        self.asked += 1;
+        self.found += usize::from(found);
+    }
+
+    /// Whether the next keys are better gathered, if they are like these.
+    fn says_gather(&self) -> bool {
+        2 * self.found >= self.asked
+    }
+}
+
+impl<S: Words> Cells<'_, S> {
+    /// Whether none of the cells of each digest is 0; `answer` gets the answers in order.
+    #[inline(always)]
+    pub(in crate::filter) fn contains_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let Some(mut gathered) = Gathered::new(self, digests.size_hint().0) else {
+            return self.in_batches(digests, answer);
+        };
+        let mut digests = digests.fuse();
+        loop {
+            let mut tally = Tally::default();
+            self.in_batches(digests.by_ref().take(SAMPLE), |found| {
+                tally.count(found);
+                answer(found);
+            });
+            if tally.asked < SAMPLE {
+                return;
+            }
+            while tally.says_gather() {
+                if !gathered.gather(self, &mut digests) {
+                    return;
+                }
+                gathered.look_up(self.words, self.width);
+                tally = gathered.give(&mut answer);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn in_batches(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+        let bit = |location| location * u64::from(self.width);
+        let ask = |location| self.words.prefetch((bit(location) / 64) as usize);
+        let test = |location| {
+            let word = self.words.word((bit(location) / 64) as usize);
+            word >> (bit(location) % 64) & mask(self.width) != 0
+        };
+        contains_in_batches(self.scheme, digests, ask, test, answer);
+    }
+}
+
+/// The lowest so many bits.
+#[inline(always)]
+fn mask(width: u32) -> u64 {
+    (1 << width) - 1
+}
+
+/// Keys to be looked up, by the parts of their locations.
+struct Gathered {
+    /// The tag of a location is the number of its key in the block.
+    parts: Parts,
+    /// Where each block ends in each part.
+    ends: Vec<u32>,
+    /// A bit for each key: whether it is not struck off.
+    passed: Vec<u64>,
+    keys: usize,
+    /// The logarithm of the keys in a block.
+    block_bits: u32,
+}
+
+impl Gathered {
+    /// For at least so many keys, if that pays and there is memory.
+    fn new<S: Words>(cells: &Cells<'_, S>, keys: usize) -> Option<Self> {
+        if cells.words.len() * size_of::<u64>() < GATHERED_BYTES {
+            return None;
+        }
+        let bits = cells.scheme.size() * u64::from(cells.width);
+        let parts = Parts::new(bits, (keys as u64).saturating_mul(cells.hashes.into()), SHARE)?;
+        if parts.shift > MOST_SHIFT || parts.capacity <= cells.hashes as usize {
+            return None;
+        }
+        let block_bits = u32::BITS - parts.shift;
+        // Every key has its share of the entries, so there are never more.
+        let blocks = (parts.entries.len() as u64 / u64::from(cells.hashes)).div_ceil(1 << block_bits);
+        Some(Self {
+            ends: zeroed(0, blocks * parts.filled.len() as u64).ok()?,
+            passed: zeroed(0, blocks << block_bits >> u64::BITS.ilog2()).ok()?,
+            keys: 0,
+            block_bits,
+            parts,
+        })
+    }
+
+    /// Gathers keys until there are no more of them, or a part may have no room for all locations of another one. Says whether there are any.
+    #[inline(always)]
+    fn gather<S: Words>(&mut self, cells: &Cells<'_, S>, digests: &mut impl Iterator<Item = Digest>) -> bool {
+        let last = (self.parts.capacity - cells.hashes as usize) as u32;
+        for digest in digests {
+            let number = self.keys & ((1 << self.block_bits) - 1);
+            if number == 0 && self.keys > 0 {
+                self.end_block();
+            }
+            let tag = (number as u32) << self.parts.shift;
+            let mut is_last = false;
+            cells.scheme.for_each(digest, |location| {
+                is_last |= self.parts.add_tagged(location * u64::from(cells.width), tag) > last;
+            });
+            self.keys += 1;
+            if is_last {
+                break;
+            }
+        }
+        if self.keys > 0 {
+            self.end_block();
+        }
+        self.keys > 0
+    }
+
+    /// Notes where the block of the last key ends.
+    fn end_block(&mut self) {
+        let filled = &self.parts.filled;
+        self.ends[((self.keys - 1) >> self.block_bits) * filled.len()..][..filled.len()]
+            .copy_from_slice(filled);
+    }
+
+    /// Strikes off the keys that have a cell of 0.
+    #[inline(never)]
+    fn look_up<S: Words>(&mut self, words: &S, width: u32) {
+        let block_words = 1 << (self.block_bits - u64::BITS.ilog2());
+        let blocks = self.keys.div_ceil(block_words * 64);
+        let passed = &mut self.passed[..blocks * block_words];
+        passed.fill(u64::MAX);
+        let (shift, distance, cell) = (self.parts.shift, self.parts.distance(), mask(width));
+        for part in 0..self.parts.filled.len() {
+            let start = part * self.parts.part_words();
+            let mut ahead = self.parts.ahead(part);
+            let lines = ahead.lines_each(blocks);
+            let mut entries = self.parts.entries(part);
+            let mut from = 0;
+            let ends = self.ends.chunks_exact(self.parts.filled.len());
+            for (passed, ends) in passed.chunks_exact_mut(block_words).zip(ends) {
+                let (now, later) = entries.split_at((ends[part] - from) as usize);
+                (entries, from) = (later, ends[part]);
+                ahead.ask(start, lines, now).for_each(|at| words.prefetch(at));
+                for &entry in now {
+                    let offset = entry & distance;
+                    // Most keys are found, so this is a branch that goes one way.
+                    if words.word(start + offset as usize / 64) >> (offset % 64) & cell == 0 {
+                        let number = entry >> shift;
+                        passed[number as usize / 64] &= !(1 << (number % 64));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hands the answers over, and forgets the keys.
+    #[inline(always)]
+    fn give(&mut self, mut answer: impl FnMut(bool)) -> Tally {
+        let mut tally = Tally::default();
+        for key in 0..self.keys {
+            let found = self.passed[key / 64] >> (key % 64) & 1 == 1;
+            tally.count(found);
+            answer(found);
+        }
+        self.keys = 0;
+        self.parts.filled.fill(0);
+        tally
+    }
+}
