@@ -411,7 +411,9 @@ impl<D, S: Words> Bloom<D, S> {
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
         let hashes = self.layout.hashes();
-        Cells { words: &self.words, width: 1, scheme: &self.scheme, hashes }.contains_many(digests, answer);
+        let cells = Cells { words: &self.words, width: 1, scheme: &self.scheme, hashes };
+        let ask = |location| self.words.prefetch((location / 64) as usize);
+        cells.contains_many(digests, ask, |location| self.bit(location), answer);
     }
 
     /// Asks for all lines of the digests' locations, unless the filter is so small that they are near anyway.

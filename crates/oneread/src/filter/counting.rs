@@ -354,12 +354,14 @@ impl<D, S: Words> CountingBloom<D, S> {
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
         let (width, hashes) = (self.layout.counter_bits(), self.layout.hashes());
+        let ask = |location| self.counters.prefetch(location);
+        let test = |location| self.counters.get(location) > 0;
         if width.is_power_of_two() {
             let words = self.counters.words();
-            return Cells { words, width, scheme: &self.scheme, hashes }.contains_many(digests, answer);
+            let cells = Cells { words, width, scheme: &self.scheme, hashes };
+            return cells.contains_many(digests, ask, test, answer);
         }
-        let ask = |location| self.counters.prefetch(location);
-        contains_in_batches(&self.scheme, digests, ask, |location| self.counters.get(location) > 0, answer);
+        contains_in_batches(&self.scheme, digests, ask, test, answer);
     }
 
     /// Whether the filter is so small that it lies in a second-level cache.
