@@ -8,8 +8,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{CACHED_BYTES, contains_in_batches, in_batches};
-use super::parts::{Part, Parts};
+use super::batch::{CACHED_BYTES, in_batches};
+use super::parts::{Cells, Part, Parts};
 use super::{BuildError, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -188,10 +188,12 @@ impl<D> BloomFilter<D> {
         if let Some(mut parts) = Parts::new(self.layout.bits(), self.visits(&digests), SHARE) {
             for digest in digests {
                 self.scheme.for_each(digest, |location| {
-                    parts.add(location, |part| set_all(&mut self.words, &part));
+                    if parts.add(location) {
+                        set_all(&mut self.words, &mut parts);
+                    }
                 });
             }
-            return parts.finish(|part| set_all(&mut self.words, &part));
+            return set_all(&mut self.words, &mut parts);
         }
         in_batches(digests, |digests| {
             self.prefetch_all(digests);
@@ -305,10 +307,12 @@ impl<D> AtomicBloomFilter<D> {
             let mut own = alloc::vec![0; parts.part_words()];
             for digest in digests {
                 self.scheme.for_each(digest, |location| {
-                    parts.add(location, |part| join_all(&self.words, &part, &mut own));
+                    if parts.add(location) {
+                        join_all(&self.words, &mut parts, &mut own);
+                    }
                 });
             }
-            return parts.finish(|part| join_all(&self.words, &part, &mut own));
+            return join_all(&self.words, &mut parts, &mut own);
         }
         in_batches(digests, |digests| {
             for few in digests.chunks(ATOMIC_BATCH) {
@@ -332,26 +336,30 @@ impl<D> AtomicBloomFilter<D> {
     }
 }
 
-/// Sets the bits of a part's locations.
+/// Sets the bits of all locations.
 #[inline(never)]
-fn set_all(words: &mut [u64], part: &Part<'_>) {
-    let words = &mut words[(part.start / 64) as usize..];
-    part.for_each(|offset, later| {
-        prefetch(words, later as usize / 64);
-        words[offset as usize / 64] |= 1 << (offset % 64);
+fn set_all(words: &mut [u64], parts: &mut Parts) {
+    parts.visit(|part| {
+        for (coming, offsets) in part.batches() {
+            coming.for_each(|at| prefetch(words, at));
+            for &offset in offsets {
+                words[part.start + offset as usize / 64] |= 1 << (offset % 64);
+            }
+        }
     });
 }
 
 /// The same where other threads look on: first in words of one's own, so that each word is written once and each line taken from the others once.
 #[inline(never)]
-fn join_all(words: &AtomicWords, part: &Part<'_>, own: &mut [u64]) {
-    let first = (part.start / 64) as usize;
-    for &offset in part.offsets {
-        own[offset as usize / 64] |= 1 << (offset % 64);
-    }
-    for (at, word) in own.iter_mut().enumerate() {
-        words.set_bits(first + at, core::mem::take(word));
-    }
+fn join_all(words: &AtomicWords, parts: &mut Parts, own: &mut [u64]) {
+    parts.visit(|Part { start, offsets, .. }| {
+        for &offset in offsets {
+            own[offset as usize / 64] |= 1 << (offset % 64);
+        }
+        for (at, word) in own.iter_mut().enumerate() {
+            words.set_bits(start + at, core::mem::take(word));
+        }
+    });
 }
 
 impl<D, S: Words> Bloom<D, S> {
@@ -388,6 +396,9 @@ impl<D, S: Words> Bloom<D, S> {
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
+    ///
+    /// Of very many keys, most of which are found, the locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
+    /// that; the answers come when they have been.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
@@ -399,8 +410,10 @@ impl<D, S: Words> Bloom<D, S> {
             return keys.into_iter().for_each(|key| answer(self.contains(key)));
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
+        let hashes = self.layout.hashes();
+        let cells = Cells { words: &self.words, width: 1, scheme: &self.scheme, hashes };
         let ask = |location| self.words.prefetch((location / 64) as usize);
-        contains_in_batches(&self.scheme, digests, ask, |location| self.bit(location), answer);
+        cells.contains_many(digests, ask, |location| self.bit(location), answer);
     }
 
     /// Asks for all lines of the digests' locations, unless the filter is so small that they are near anyway.

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::{CACHED_BYTES, contains_in_batches, in_batches};
-use super::parts::{Part, Parts};
+use super::parts::{Cells, Parts};
 use super::{BloomFilter, BuildError, MergeError, NotPresent};
 use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -163,11 +163,12 @@ impl<D> CountingBloomFilter<D> {
             if let Some(mut parts) = Parts::new(bits, visits, SHARE) {
                 for digest in digests {
                     self.scheme.for_each(digest, |location| {
-                        let at = location * u64::from(USUAL_BITS);
-                        parts.add(at, |part| count_all(&mut self.counters, &part));
+                        if parts.add(location * u64::from(USUAL_BITS)) {
+                            count_all(&mut self.counters, &mut parts);
+                        }
                     });
                 }
-                return parts.finish(|part| count_all(&mut self.counters, &part));
+                return count_all(&mut self.counters, &mut parts);
             }
         }
         in_batches(digests, |digests| {
@@ -273,13 +274,17 @@ impl<D> CountingBloomFilter<D> {
     }
 }
 
-/// Counts one more at each location of a part, of counters of the usual width.
+/// Counts one more at each location, of counters of the usual width.
 #[inline(never)]
-fn count_all(counters: &mut Counters<Vec<u64>>, part: &Part<'_>) {
-    let counter = |offset: u32| (part.start + u64::from(offset)) / u64::from(USUAL_BITS);
-    part.for_each(|offset, later| {
-        counters.prefetch(counter(later));
-        counters.cells(USUAL_BITS).increment(counter(offset));
+fn count_all(counters: &mut Counters<Vec<u64>>, parts: &mut Parts) {
+    parts.visit(|part| {
+        for (coming, offsets) in part.batches() {
+            coming.for_each(|at| counters.words().prefetch(at));
+            let first = part.start as u64 * u64::from(u64::BITS / USUAL_BITS);
+            for &offset in offsets {
+                counters.cells(USUAL_BITS).increment(first + u64::from(offset / USUAL_BITS));
+            }
+        }
     });
 }
 
@@ -334,6 +339,9 @@ impl<D, S: Words> CountingBloom<D, S> {
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
+    ///
+    /// Of very many keys, most of which are found, the locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
+    /// that (and the width of its counters is a power of two); the answers come when they have been.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
@@ -345,8 +353,15 @@ impl<D, S: Words> CountingBloom<D, S> {
             return keys.into_iter().for_each(|key| answer(self.contains(key)));
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
+        let (width, hashes) = (self.layout.counter_bits(), self.layout.hashes());
         let ask = |location| self.counters.prefetch(location);
-        contains_in_batches(&self.scheme, digests, ask, |location| self.counters.get(location) > 0, answer);
+        let test = |location| self.counters.get(location) > 0;
+        if width.is_power_of_two() {
+            let words = self.counters.words();
+            let cells = Cells { words, width, scheme: &self.scheme, hashes };
+            return cells.contains_many(digests, ask, test, answer);
+        }
+        contains_in_batches(&self.scheme, digests, ask, test, answer);
     }
 
     /// Whether the filter is so small that it lies in a second-level cache.
