@@ -15,6 +15,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use oneread::bits::ask_for_large_pages;
 use oneread::hash::{Digester, Portable};
 
 use crate::format::geometry::{self, LEVELS};
@@ -292,6 +293,8 @@ pub(crate) fn read_summary(
     // No more than there are bytes in the file.
     let Ok(length) = usize::try_from(header.summary_bytes) else { return Err(out_of_memory) };
     content.try_reserve_exact(length).map_err(|_| out_of_memory)?;
+    // A lookup comes anywhere in it.
+    ask_for_large_pages(content.spare_capacity_mut());
     let at = header.summary_at().unwrap_or(u64::MAX);
     let mut scratch = Vec::new();
     let (mut number, mut whole) = (0, true);

@@ -81,7 +81,7 @@ impl From<&[u64]> for AtomicWords {
     fn from(words: &[u64]) -> Self {
         let len = words.len() + Line::WORDS - 1;
         let mut allocated = Vec::with_capacity(len);
-        huge_pages::ask_for(allocated.spare_capacity_mut());
+        huge_pages::ask_for_large_pages(allocated.spare_capacity_mut());
         allocated.resize_with(len, AtomicU64::default);
         let allocated = allocated.into_boxed_slice();
         // A box does not move its words. (If the offset could not be computed, any other would be right, only slower.)

@@ -6,7 +6,7 @@
 
 /// Asks the system to put the memory of a vector that is about to be filled on large pages. A wish, not a condition.
 #[cfg(all(target_os = "linux", feature = "std", not(miri)))]
-pub(super) fn ask_for<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
+pub fn ask_for_large_pages<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
     const HUGE_PAGE: usize = 2 << 20;
     const PAGE: usize = 4096;
     // Smaller structures fit the second-level address cache, and would waste most of a large page.
@@ -21,5 +21,6 @@ pub(super) fn ask_for<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
     unsafe { libc::madvise(memory.start.with_addr(start).cast(), length, libc::MADV_HUGEPAGE) };
 }
 
+/// Does nothing where there is no such call.
 #[cfg(not(all(target_os = "linux", feature = "std", not(miri))))]
-pub(super) fn ask_for<T>(_memory: &mut [core::mem::MaybeUninit<T>]) {}
+pub fn ask_for_large_pages<T>(_memory: &mut [core::mem::MaybeUninit<T>]) {}

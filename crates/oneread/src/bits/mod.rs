@@ -23,6 +23,7 @@ mod zeros;
 
 pub use atomic::AtomicWords;
 pub use counters::Counters;
+pub use huge_pages::ask_for_large_pages;
 pub use line::{Line, Lines};
 pub use little_endian::LittleEndian;
 pub use prefetch::prefetch_to_write;
@@ -123,6 +124,6 @@ pub(crate) fn reserved<T>(len: u64) -> Result<Vec<T>, OutOfMemory> {
     let len = usize::try_from(len).map_err(|_| out_of_memory)?;
     let mut vector = Vec::new();
     vector.try_reserve_exact(len).map_err(|_| out_of_memory)?;
-    huge_pages::ask_for(vector.spare_capacity_mut());
+    huge_pages::ask_for_large_pages(vector.spare_capacity_mut());
     Ok(vector)
 }

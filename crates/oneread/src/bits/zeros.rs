@@ -25,7 +25,7 @@ pub(crate) fn zero_words(len: u64) -> Result<Vec<u64>, OutOfMemory> {
     }
     // SAFETY: the memory is the global allocator's, with the layout of `len` words, and of a length of 0 nothing is read.
     let mut words = unsafe { Vec::from_raw_parts(memory, 0, len) };
-    huge_pages::ask_for(words.spare_capacity_mut());
+    huge_pages::ask_for_large_pages(words.spare_capacity_mut());
     // SAFETY: `len` is the capacity, and zeroed words are words; advice changes nothing in them.
     unsafe { words.set_len(len) };
     Ok(words)
