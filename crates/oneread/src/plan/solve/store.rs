@@ -76,6 +76,8 @@ pub struct Planned {
     pub ratio: f64,
     /// The guides, and what lookups read of pages.
     pub plan: StorePlan,
+    /// The pages of level 0 that share a guide.
+    pub guide_homes: u32,
     /// The reads of a hit, with that of a value which does not lie beside its key.
     pub reads_per_hit: f64,
     /// The memory for the guides and the directory.
@@ -176,11 +178,12 @@ fn planned(targets: &Targets, (ratio, levels): (f64, usize)) -> Result<Planned, 
     let without_room = coming / items;
     let levels = sizes.iter().filter(|&&size| size > 0.0).count() as u32;
     let keys_a_home = items / sizes[0];
-    let guide_homes = f64::from(1u32 << guide_homes_log2(keys_a_home));
-    let loads = Loads::random(keys_a_home * guide_homes, levels);
+    let guide_homes = 1u32 << guide_homes_log2(keys_a_home);
+    let loads = Loads::random(keys_a_home * f64::from(guide_homes), levels);
     let plan = StorePlan::for_rate(&loads, above / items, targets.reads_per_miss * KEPT_BACK)?;
     let directory = 4.0 * ceil(pages / SEGMENT_PAGES);
-    let ram_bytes = (ceil(sizes[0] / guide_homes) * f64::from(plan.guide_bytes()) + directory) as u64;
+    let ram_bytes =
+        (ceil(sizes[0] / f64::from(guide_homes)) * f64::from(plan.guide_bytes()) + directory) as u64;
     let is_inline = targets.value_bytes <= MOST_INLINE_BYTES;
     let values = if is_inline { 0.0 } else { items * targets.value_bytes as f64 };
     let disk_bytes = (1.0 + pages) * PAGE_BYTES as f64 + values + ram_bytes as f64;
@@ -193,6 +196,7 @@ fn planned(targets: &Targets, (ratio, levels): (f64, usize)) -> Result<Planned, 
         ratio,
         reads_per_hit: plan.reads_per_hit() + if is_inline { 0.0 } else { 1.0 },
         plan,
+        guide_homes,
         ram_bytes,
         disk_bytes: disk_bytes as u64,
         utilisation: items * record_bytes as f64 / (pages * PAGE_BYTES as f64),
