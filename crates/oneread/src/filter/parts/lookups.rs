@@ -2,8 +2,8 @@
 //!
 //! Their locations are gathered with the numbers of the keys, the parts gone through, and the keys whose bit or counter is 0 struck off. It costs the
 //! same for every key, while an absent key wants two or three lines of its own: so this is done as long as most keys are found, and the others are looked up in
-//! small batches. With 40 million keys at 16 bits, keys that were there took 2.8 times as long in small batches, with 10 million 1.3 to 1.9
-//! times, side by side on a busy machine.
+//! small batches. With 40 million keys at 16 bits, keys that were there took 2.8 times as long in small batches, with 10 million 1.1 to 2.4
+//! times, by what else was running.
 //!
 //! # Numbers of keys
 //! A location is a distance in a part and leaves some bits of an entry, for a number below 2^11 to 2^13. So keys are counted in *blocks* of
