@@ -32,8 +32,14 @@ const UNTOLD: u32 = 0;
 /// A bit for each level.
 const ALL_LEVELS: u32 = (1 << LEVELS) - 1;
 
-/// Bytes that must follow the last guide in memory: an unknown is read eight bytes at a time.
-pub(crate) const PADDING: usize = 8;
+/// Bytes of an unknown that are read at once.
+const READ: usize = 8;
+
+/// A guide of so many bytes, or fewer, is read through a window of one size, in which the compiler sees that every unknown lies, and checks none.
+const SMALL: usize = 64;
+
+/// Bytes that must follow the last guide in memory: a small guide is read as if it were the largest of them.
+pub(crate) const PADDING: usize = SMALL + READ;
 
 /// How large the guides of a store or a segment are, and how many homes share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,22 +132,23 @@ impl Heads {
 /// A guide in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guide<'a> {
-    /// The guide and [`PADDING`] bytes more.
+    /// The guide and at least [`PADDING`] bytes more.
     memory: &'a [u8],
+    bytes: u32,
 }
 
 impl<'a> Guide<'a> {
-    /// The guide in these bytes, the last [`PADDING`] of which are not its own.
+    /// The guide in the first bytes of these, at least [`PADDING`] more of which are not its own.
     #[inline(always)]
-    pub(crate) fn new(memory: &'a [u8]) -> Self {
-        Self { memory }
+    pub(crate) fn new(memory: &'a [u8], bytes: u32) -> Self {
+        debug_assert!(memory.len() >= bytes as usize + PADDING);
+        Self { memory, bytes }
     }
 
     /// A bit for each level that may have a key. Usually it is one bit or none.
     #[inline(always)]
     pub(crate) fn levels(self, digest: Digest) -> u32 {
-        let bytes = (self.memory.len() - PADDING) as u32;
-        self.levels_as(Head::new(bytes, self.memory[0]), digest)
+        self.levels_as(Head::new(self.bytes, self.memory[0]), digest)
     }
 
     /// The same with what can be worked out beforehand.
@@ -152,21 +159,31 @@ impl<'a> Guide<'a> {
 
     #[inline(always)]
     fn levels_as(self, Head { bits, unknowns }: Head, digest: Digest) -> u32 {
-        let (head, packed) = (self.memory[0], &self.memory[1..]);
         if unknowns == 0 {
             return if bits == EMPTY { 0 } else { ALL_LEVELS };
         }
-        let (row, result) = equation(digest, u32::from(head >> 5), unknowns);
-        let mut answer = u64::from(result);
+        let (row, result) = equation(digest, u32::from(self.memory[0] >> 5), unknowns);
         // No branch on a single unknown: what a foreign key meets here, no processor can predict.
-        for unknown in row {
-            let bit = unknown * bits;
-            let eight = packed[(bit / 8) as usize..].first_chunk();
-            answer ^= eight.map_or(0, |&eight| u64::from_le_bytes(eight)) >> (bit % 8);
-        }
-        let answer = answer & ((1 << bits) - 1);
+        let sum = match self.memory.first_chunk::<{ 1 + SMALL + READ }>() {
+            Some(window) if self.bytes <= SMALL as u32 => sum(row, bits, |byte| {
+                let byte = 1 + byte % SMALL;
+                window[byte..byte + READ].first_chunk()
+            }),
+            _ => sum(row, bits, |byte| self.memory[1..].get(byte..)?.first_chunk()),
+        };
+        let answer = (sum ^ u64::from(result)) & ((1 << bits) - 1);
         u32::from(answer < LEVELS as u64) << (answer & 3)
     }
+}
+
+/// The exclusive or of the unknowns of a row, and whatever bits lie above.
+#[inline(always)]
+fn sum<'a>(row: [u32; ROW_UNKNOWNS], bits: u32, at_byte: impl Fn(usize) -> Option<&'a [u8; READ]>) -> u64 {
+    row.into_iter().fold(0, |sum, unknown| {
+        let bit = unknown * bits;
+        let eight = at_byte((bit / 8) as usize).map_or(0, |&eight| u64::from_le_bytes(eight));
+        sum ^ eight >> (bit % 8)
+    })
 }
 
 /// A key, and the level that has it.
@@ -343,6 +360,11 @@ mod tests {
         memory
     }
 
+    /// The guide in memory that has nothing else.
+    fn of(memory: &[u8]) -> Guide<'_> {
+        Guide::new(memory, (memory.len() - PADDING) as u32)
+    }
+
     proptest! {
         #[test]
         fn knows_the_level_of_every_key(seed: u64, count in 0u64..700, bytes in 1usize..900) {
@@ -350,16 +372,16 @@ mod tests {
             let memory = guide(&keys, bytes);
             let told = memory[0] & 31 != UNTOLD as u8;
             for (digest, level) in keys {
-                let levels = Guide::new(&memory).levels(digest);
+                let levels = of(&memory).levels(digest);
                 prop_assert_eq!(levels, if told { 1 << level } else { ALL_LEVELS });
-                prop_assert_eq!(levels, Guide::new(&memory).levels_with(&Heads::new(bytes as u32), digest));
+                prop_assert_eq!(levels, of(&memory).levels_with(&Heads::new(bytes as u32), digest));
             }
         }
 
         #[test]
         fn any_bytes_answer(memory in proptest::collection::vec(any::<u8>(), PADDING + 1..600), seed: u64) {
             for digest in digests(seed, 20) {
-                prop_assert!(Guide::new(&memory).levels(digest) <= ALL_LEVELS);
+                prop_assert!(of(&memory).levels(digest) <= ALL_LEVELS);
             }
         }
     }
@@ -374,7 +396,7 @@ mod tests {
             for home in 0..200 {
                 let memory = guide(&keys(home, count), bytes);
                 for foreign in digests(1000 + home, 2000) {
-                    passed += u64::from(Guide::new(&memory).levels(foreign).count_ones());
+                    passed += u64::from(of(&memory).levels(foreign).count_ones());
                     asked += 1;
                 }
             }
@@ -401,9 +423,9 @@ mod tests {
     #[test]
     fn an_empty_home_has_no_key_and_a_small_guide_tells_nothing() {
         let memory = guide(&[], 20);
-        assert!(digests(1, 100).all(|key| Guide::new(&memory).levels(key) == 0));
+        assert!(digests(1, 100).all(|key| of(&memory).levels(key) == 0));
         // Of 100 keys, two bits each would take 26 bytes.
         let memory = guide(&keys(2, 100), 20);
-        assert!(digests(1, 100).all(|key| Guide::new(&memory).levels(key) == ALL_LEVELS));
+        assert!(digests(1, 100).all(|key| of(&memory).levels(key) == ALL_LEVELS));
     }
 }

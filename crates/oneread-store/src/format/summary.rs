@@ -48,6 +48,8 @@ pub(crate) fn content_of(chunk: &[u8], number: u64) -> Option<&[u8]> {
 struct Start {
     page: u32,
     guide: u32,
+    /// The pages of its level 0: a key that is nowhere needs to know no more.
+    homes: u32,
 }
 
 /// Where everything is, and which pages cannot have a key.
@@ -83,7 +85,6 @@ pub(crate) const fn memory_bytes(segments: u32, guides: u64) -> u64 {
 pub(crate) struct Segment {
     pub(crate) first_page: u32,
     pub(crate) levels: [u32; LEVELS],
-    first_guide: u32,
 }
 
 impl Summary {
@@ -97,19 +98,20 @@ impl Summary {
         starts
             .try_reserve_exact(header.segments as usize + 1)
             .map_err(|_| Error::OutOfMemory { bytes: memory as u64 })?;
-        let mut start = Start { page: 0, guide: 0 };
+        let mut start = Start { page: 0, guide: 0, homes: 0 };
         for entry in directory.chunks_exact(4) {
-            starts.push(start);
             let pages = word_at(entry, 0);
             if pages == 0 || pages > SEGMENT_PAGES {
                 return Err(damaged("a segment has more pages than segments have, or none"));
             }
+            start.homes = header.shape.levels(pages)[0];
+            starts.push(start);
             let all = start.page.checked_add(pages).filter(|&all| u64::from(all) <= header.pages);
             start.page = all.ok_or(damaged("the segments have more pages than the store"))?;
             // No more than pages.
-            start.guide += header.guides.guides(header.shape.levels(pages)[0]);
+            start.guide += header.guides.guides(start.homes);
         }
-        starts.push(start);
+        starts.push(Start { homes: 0, ..start });
         if u64::from(start.page) != header.pages {
             return Err(damaged("the segments have fewer pages than the store"));
         }
@@ -138,29 +140,28 @@ impl Summary {
     #[inline(always)]
     pub(crate) fn segment(&self, segment: u32) -> Segment {
         let (start, end) = (self.starts[segment as usize], self.starts[segment as usize + 1]);
-        Segment {
-            first_page: start.page,
-            levels: self.shape.levels(end.page - start.page),
-            first_guide: start.guide,
-        }
+        Segment { first_page: start.page, levels: self.shape.levels(end.page - start.page) }
     }
 
-    /// Asks the guide of a key's home.
+    /// Asks the guide of a key's home which pages may have it, if any.
     ///
     /// It lies on one or two cache lines, which are both asked for before the first is used, so that memory brings them together.
     #[inline(always)]
-    pub(crate) fn candidates(&self, digest: Digest) -> Candidates {
+    pub(crate) fn candidates(&self, digest: Digest) -> Option<Candidates> {
         let number = geometry::segment(digest, self.starts.len() as u32 - 1);
-        let segment = self.segment(number);
-        let home = geometry::page(digest, 0, segment.levels[0]);
-        let bytes = self.form.bytes as usize;
-        let at = (segment.first_guide + self.form.guide(home)) as usize * bytes;
+        let start = self.starts[number as usize];
+        let home = geometry::page(digest, 0, start.homes);
+        let at = (start.guide + self.form.guide(home)) as usize * self.form.bytes as usize;
         let lines = LittleEndian::new(&self.guides);
         lines.prefetch(at / 8);
-        lines.prefetch((at + bytes) / 8);
-        let guide = Guide::new(&self.guides[at..][..bytes + PADDING]);
-        let levels = guide.levels_with(&self.heads, digest) & segment.levels_with_pages();
-        Candidates { digest, number, segment, levels }
+        lines.prefetch((at + self.form.bytes as usize) / 8);
+        let levels = Guide::new(&self.guides[at..], self.form.bytes).levels_with(&self.heads, digest);
+        if levels == 0 {
+            return None;
+        }
+        let segment = self.segment(number);
+        let levels = levels & segment.levels_with_pages();
+        (levels != 0).then_some(Candidates { digest, number, segment, levels })
     }
 
     /// The segment of a page, which is below the number of pages.

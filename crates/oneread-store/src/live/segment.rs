@@ -137,8 +137,8 @@ impl Segment {
         let home = geometry::page(digest, 0, self.levels[0].max(1));
         let bytes = self.form.bytes as usize;
         let start = self.form.guide(home) as usize * bytes;
-        let guide = self.guides.get(start..start + bytes + PADDING);
-        let levels = guide.map_or(0, |guide| Guide::new(guide).levels(digest));
+        let guide = self.guides.get(start..).filter(|guide| guide.len() >= bytes + PADDING);
+        let levels = guide.map_or(0, |guide| Guide::new(guide, bytes as u32).levels(digest));
         let passing = (0..LEVELS).filter(move |level| levels >> level & 1 == 1);
         passing.filter_map(move |level| self.page(digest, level))
     }

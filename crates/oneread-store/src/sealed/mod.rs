@@ -173,11 +173,10 @@ impl<R: ReadAt> Sealed<R> {
     fn candidates(&self, key: &[u8]) -> Option<Candidates> {
         let digest = self.digester.digest(key);
         let candidates = self.summary.candidates(digest);
-        if candidates.levels == 0 {
+        if candidates.is_none() {
             self.counters.count(false, 0);
-            return None;
         }
-        Some(candidates)
+        candidates
     }
 
     /// Reads the pages that may have a key, and counts the reads.

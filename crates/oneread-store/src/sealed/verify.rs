@@ -302,7 +302,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
                 wrong = Some("it has a key that belongs elsewhere");
             } else if tag != geometry::tag(digest) {
                 wrong = Some("it has a key with another tag");
-            } else if store.summary.candidates(digest).levels >> level & 1 == 0 {
+            } else if store.summary.candidates(digest).is_none_or(|found| found.levels >> level & 1 == 0) {
                 wrong = Some("it has a key that its guide does not know");
             }
             self.key_bytes += record.key.len() as u64;
