@@ -13,7 +13,7 @@
 //!
 //! The order of out-tags means nothing, and equal ones are interchangeable.
 
-use super::slots::{equal, equal_from_out};
+use super::slots::{equal, equal_from_out, equal_in_halves};
 
 /// Slots of a group: what one comparison of sixteen bytes looks at.
 pub(super) const SLOTS: usize = 16;
@@ -140,7 +140,13 @@ impl Group {
     /// The bytes of `more` are compared like out-tags: only if it is not 0 can they be equal to a tag, and then anything may be out.
     #[inline(always)]
     pub(super) fn may_be_out(&self, tag: Tag) -> bool {
-        equal_from_out(self, tag.get()) != 0 || self.more != 0
+        (equal_from_out(self, tag.get()) | u32::from(self.more)) != 0
+    }
+
+    /// Whether a key with this tag may be in a slot here, or out.
+    #[inline(always)]
+    pub(super) fn may_have(&self, tag: Tag) -> bool {
+        (equal_in_halves(self, tag.get()) | u32::from(self.more)) != 0
     }
 
     /// A key with this tag goes out.
@@ -198,6 +204,12 @@ pub(super) fn equal_from_out_portable(group: &Group, byte: u8) -> u32 {
     equal_portable(&bytes, byte)
 }
 
+/// The same for both halves, one upon the other.
+#[cfg_attr(all(target_arch = "x86_64", target_feature = "sse2", not(miri)), allow(dead_code))]
+pub(super) fn equal_in_halves_portable(group: &Group, byte: u8) -> u32 {
+    equal_portable(&group.tags, byte) | equal_from_out_portable(group, byte)
+}
+
 /// The bytes that equal one, as a bit for each: eight at a time, where there is nothing better.
 #[cfg_attr(all(target_arch = "x86_64", target_feature = "sse2", not(miri)), allow(dead_code))]
 #[inline(always)]
@@ -234,6 +246,12 @@ mod tests {
                 let expected = (0..SLOTS).filter(|&at| bytes[at] == byte).fold(0, |bits, at| bits | 1 << at);
                 assert_eq!(equal(&bytes, byte), expected, "{bytes:?} {byte}");
                 assert_eq!(equal_portable(&bytes, byte), expected, "{bytes:?} {byte}");
+                let group = Group { tags: bytes, more: (state >> 48) as u16, ..Group::default() };
+                assert_eq!(
+                    equal_in_halves(&group, byte),
+                    equal_in_halves_portable(&group, byte),
+                    "{group:?}"
+                );
             }
         }
     }

@@ -344,7 +344,7 @@ impl<K, V> SeenMut<'_, K, V> {
     /// Whether no key with this tag can be there that has its home here.
     #[inline(always)]
     pub(super) fn lacks(&self, tag: Tag) -> bool {
-        self.group.matching(tag) == Set::EMPTY && !self.group.may_be_out(tag)
+        !self.group.may_have(tag)
     }
 
     /// A free slot, if there is one.
@@ -426,7 +426,9 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
 /// SSE2 is part of every x86-64, so that nothing has to be found out at run time.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
 mod sse2 {
-    use core::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    use core::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
 
     use super::{Group, SLOTS};
 
@@ -444,6 +446,18 @@ mod sse2 {
         compare(unsafe { _mm_loadu_si128(core::ptr::from_ref(group).cast::<__m128i>().add(1)) }, byte)
     }
 
+    /// The same for both halves of a group, one upon the other.
+    #[inline(always)]
+    pub(in super::super) fn equal_in_halves(group: &Group, byte: u8) -> u32 {
+        const { assert!(size_of::<Group>() == 2 * SLOTS) };
+        // SAFETY: both halves of a group's 32 bytes are read, all of which are initialized; the feature is there, by the `cfg`.
+        unsafe {
+            let (halves, byte) = (core::ptr::from_ref(group).cast::<__m128i>(), _mm_set1_epi8(byte as i8));
+            let [tags, out] = [0, 1].map(|half| _mm_cmpeq_epi8(_mm_loadu_si128(halves.add(half)), byte));
+            _mm_movemask_epi8(_mm_or_si128(tags, out)) as u32
+        }
+    }
+
     #[inline(always)]
     fn compare(bytes: __m128i, byte: u8) -> u32 {
         // SAFETY: the feature is there, by the `cfg`.
@@ -452,10 +466,13 @@ mod sse2 {
 }
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
-pub(super) use sse2::{equal, equal_from_out};
+pub(super) use sse2::{equal, equal_from_out, equal_in_halves};
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2", not(miri))))]
-pub(super) use super::group::{equal_from_out_portable as equal_from_out, equal_portable as equal};
+pub(super) use super::group::{
+    equal_from_out_portable as equal_from_out, equal_in_halves_portable as equal_in_halves,
+    equal_portable as equal,
+};
 
 impl<K, V> Drop for Slots<K, V> {
     fn drop(&mut self) {
