@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{CACHED_BYTES, in_batches};
+use super::batch::{NEARBY_BYTES, in_batches};
 use super::parts::{Cells, Part, Parts};
 use super::{BuildError, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zeroed};
@@ -180,7 +180,7 @@ impl<D> BloomFilter<D> {
     where
         D: Digester<Q> + Clone,
     {
-        if self.is_cached() {
+        if self.is_nearby() {
             return keys.into_iter().for_each(|key| _ = self.insert(key));
         }
         let digester = self.digester.clone();
@@ -270,7 +270,7 @@ impl<D> AtomicBloomFilter<D> {
     /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
-        if self.is_cached() {
+        if self.is_nearby() {
             // An atomic write waits for its line, and the next one for it: let all lines come at once.
             self.prefetch_to_write(digest);
         }
@@ -297,7 +297,7 @@ impl<D> AtomicBloomFilter<D> {
     {
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
         let visits = self.visits(&digests);
-        if self.is_cached() {
+        if self.is_nearby() {
             return match zeroed(0, self.words.len() as u64) {
                 Ok(own) if visits >= own.len() as u64 => self.insert_by_way_of(own, digests),
                 _ => digests.for_each(|digest| _ = self.insert_digest(digest)),
@@ -375,7 +375,7 @@ impl<D, S: Words> Bloom<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        if self.is_cached() {
+        if self.is_nearby() {
             self.scheme.every(digest, |location| self.shifted(location))
         } else {
             // A mispredicted branch costs less than the cache lines of locations that need not be looked at.
@@ -388,10 +388,10 @@ impl<D, S: Words> Bloom<D, S> {
         (digests.size_hint().0 as u64).saturating_mul(self.layout.hashes().into())
     }
 
-    /// Whether the filter is so small that it lies in a second-level cache.
+    /// Whether the filter is so small that its lines are near: in a second-level cache, or the next.
     #[inline(always)]
-    fn is_cached(&self) -> bool {
-        self.byte_len() < CACHED_BYTES
+    fn is_nearby(&self) -> bool {
+        self.byte_len() < NEARBY_BYTES
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -406,7 +406,7 @@ impl<D, S: Words> Bloom<D, S> {
     ) where
         D: Digester<Q>,
     {
-        if self.is_cached() {
+        if self.is_nearby() {
             return keys.into_iter().for_each(|key| answer(self.contains(key)));
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
@@ -419,7 +419,7 @@ impl<D, S: Words> Bloom<D, S> {
     /// Asks for all lines of the digests' locations, unless the filter is so small that they are near anyway.
     #[inline(always)]
     pub(super) fn prefetch_all(&self, digests: &[Digest]) {
-        if self.is_cached() {
+        if self.is_nearby() {
             return;
         }
         digests.iter().for_each(|&digest| self.prefetch(digest));

@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{CACHED_BYTES, contains_in_batches, in_batches};
+use super::batch::{NEARBY_BYTES, contains_in_batches, in_batches};
 use super::parts::{Cells, Parts};
 use super::{BloomFilter, BuildError, MergeError, NotPresent};
 use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
@@ -152,7 +152,7 @@ impl<D> CountingBloomFilter<D> {
     where
         D: Digester<Q> + Clone,
     {
-        if self.is_cached() {
+        if self.is_nearby() {
             return keys.into_iter().for_each(|key| _ = self.insert(key));
         }
         let digester = self.digester.clone();
@@ -329,7 +329,7 @@ impl<D, S: Words> CountingBloom<D, S> {
     fn contains_as(&self, digest: Digest, bits: u32) -> bool {
         // SAFETY: a scheme's locations are below the number of counters, and `bits` is their width.
         let counter = move |location| unsafe { self.counters.get_unchecked(location, bits) };
-        if self.is_cached() {
+        if self.is_nearby() {
             // The lowest bit is 1 if the counter is above 0.
             self.scheme.every(digest, move |location| (counter(location) + (1 << bits) - 1) >> bits)
         } else {
@@ -349,7 +349,7 @@ impl<D, S: Words> CountingBloom<D, S> {
     ) where
         D: Digester<Q>,
     {
-        if self.is_cached() {
+        if self.is_nearby() {
             return keys.into_iter().for_each(|key| answer(self.contains(key)));
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
@@ -364,10 +364,10 @@ impl<D, S: Words> CountingBloom<D, S> {
         contains_in_batches(&self.scheme, digests, ask, test, answer);
     }
 
-    /// Whether the filter is so small that it lies in a second-level cache.
+    /// Whether the filter is so small that its lines are near: in a second-level cache, or the next.
     #[inline(always)]
-    fn is_cached(&self) -> bool {
-        self.byte_len() < CACHED_BYTES
+    fn is_nearby(&self) -> bool {
+        self.byte_len() < NEARBY_BYTES
     }
 
     #[inline(always)]

@@ -235,11 +235,11 @@ fn many_keys_at_once_are_as_one_after_the_other() {
     }
 }
 
-/// More than a second-level cache holds, and more keys than lines: locations are gathered by parts of the filter, which are gone through several times
-/// with the more keys, and once with the fewer.
+/// In more than 6 MiB, with more locations than lines, they are gathered by parts of the filter, which are gone through several times with the more keys, and once
+/// with the fewer. In less, an atomic filter gets them by way of a plain one.
 #[test]
 fn very_many_keys_at_once_are_as_one_after_the_other() {
-    for (bits, length) in [(5_000_003, 300_000), (9_000_000, 20_000)] {
+    for (bits, length) in [(51_000_003, 1_000_000), (60_000_000, 60_000), (5_000_003, 300_000)] {
         for scheme in [SchemeName::Accelerated, SchemeName::IndependentBands] {
             let layout = BloomLayout::new(bits, 7).unwrap().with_scheme(scheme).unwrap();
             let keys: Vec<u64> = (0..length).collect();
