@@ -12,9 +12,9 @@ pub(crate) const BATCH: usize = 32;
 /// A structure below this size lies in a second-level cache, where asking costs more than waiting.
 pub(crate) const CACHED_BYTES: usize = 1 << 19;
 
-/// The same for filters with many lines a key. Below this size most of them come from a third-level cache, and a processor waits for several at once, asked or
-/// not: with a million keys at 12 bits, asking for them and gathering them took twice the time of one key after the other (insertions 35 ns and
-/// 20, hits 44 and 21), and with 8 million a third of it.
+/// The same for filters with many lines a key, and for those that hardly compute. Below this size most lines come from a third-level cache, and a processor
+/// waits for several at once, asked or not: with a million keys at 12 bits, asking for a Bloom filter's lines and gathering them took twice the
+/// time of one key after the other (insertions 35 ns and 20, hits 44 and 21), and with 8 million half of it or less.
 pub(crate) const NEARBY_BYTES: usize = 6 << 20;
 
 /// Calls `work` with the items, at most [`BATCH`] at a time, in order; `filler` may be any value.

@@ -12,7 +12,7 @@ mod work;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{CACHED_BYTES, in_batches_of};
+use super::batch::{NEARBY_BYTES, in_batches_of};
 use super::{BuildError, MergeError};
 use crate::bits::{AtomicWords, Line, Lines, LittleEndian, Words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
@@ -187,7 +187,7 @@ impl<D> BlockedBloomFilter<D> {
     {
         let (domain, blocks, simd) = (self.domain, self.layout.blocks(), self.simd);
         let places = keys.into_iter().map(|key| Place::of(self.digester.digest(key), domain, blocks));
-        if is_cached(self.layout) {
+        if is_nearby(self.layout) {
             return simd.run(InsertAll { lines: &mut self.lines, places });
         }
         in_batches_of(places, Place::default(), |places| {
@@ -301,9 +301,9 @@ impl<D, S> Blocked<D, S> {
     }
 }
 
-/// Whether a filter is so small that it lies in a second-level cache.
-fn is_cached(layout: BlockedLayout) -> bool {
-    layout.byte_len() < CACHED_BYTES as u64
+/// Whether a filter is so small that its lines are near. One operation takes so little that a processor waits for the lines of many at once.
+fn is_nearby(layout: BlockedLayout) -> bool {
+    layout.byte_len() < NEARBY_BYTES as u64
 }
 
 impl<D, S: Lines> Blocked<D, S> {
@@ -335,7 +335,7 @@ impl<D, S: Lines> Blocked<D, S> {
     {
         let places = keys.into_iter().map(|key| self.place(self.digester.digest(key)));
         let lines = &self.lines;
-        if is_cached(self.layout) {
+        if is_nearby(self.layout) {
             return self.simd.run(ContainsAll { lines, places, answer });
         }
         in_batches_of(places, Place::default(), |places| {

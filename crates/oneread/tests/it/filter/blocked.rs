@@ -189,8 +189,9 @@ fn an_empty_filter_contains_nothing_and_one_key_has_a_bit_in_each_word() {
 
 #[test]
 fn many_keys_at_once_are_as_one_after_the_other() {
-    for length in BATCH_LENGTHS {
-        let layout = BlockedLayout::new(20).unwrap();
+    // In more than 6 MiB, 98304 blocks, lines are asked for beforehand.
+    for (blocks, length) in BATCH_LENGTHS.into_iter().flat_map(|length| [(20, length), (100_000, length)]) {
+        let layout = BlockedLayout::new(blocks).unwrap();
         let keys: Vec<u64> = (0..length).collect();
         let queries: Vec<u64> = (length / 2..length + length / 2).collect();
         let (one_by_one, _) = filled(layout, 9, &keys);
@@ -198,7 +199,7 @@ fn many_keys_at_once_are_as_one_after_the_other() {
         at_once.insert_many(&keys);
         let atomic = AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_seed(layout, 9).unwrap());
         atomic.insert_many(&keys);
-        assert!(at_once == one_by_one && atomic == one_by_one, "{length} keys");
+        assert!(at_once == one_by_one && atomic == one_by_one, "{length} keys, {blocks} blocks");
         let expected: Vec<bool> = queries.iter().map(|key| one_by_one.contains(key)).collect();
         let (mut found, mut found_in_view) = (Vec::new(), Vec::new());
         at_once.contains_many(&queries, |answer| found.push(answer));
