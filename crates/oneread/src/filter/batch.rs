@@ -41,17 +41,19 @@ pub(crate) fn in_batches(digests: impl Iterator<Item = Digest>, work: impl FnMut
     in_batches_of(digests, Digest::from_halves(0, 0), work);
 }
 
-/// Looks digests up, of which all locations must pass the test; `ask` asks for a location to be brought near, and `answer` gets the answers in order.
+/// Looks digests up, of which all locations must pass the test but the first `passed`, which did already; `ask` asks for a location to be brought near, and
+/// `answer` gets the answers in order.
 #[inline(always)]
 pub(crate) fn contains_in_batches(
     scheme: &AnyScheme,
+    passed: usize,
     digests: impl Iterator<Item = Digest>,
     ask: impl Fn(u64),
     test: impl Fn(u64) -> bool,
     mut answer: impl FnMut(bool),
 ) {
     // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the others only of the keys that pass.
-    const FIRST: usize = 2;
+    let first = passed..passed + 2;
     let ask_for = |digest, which: Range<usize>| {
         let mut at = 0;
         scheme.all(digest, |location| {
@@ -65,23 +67,30 @@ pub(crate) fn contains_in_batches(
     let first_pass = |digest| {
         let (mut pass, mut at) = (true, 0);
         scheme.all(digest, |location| {
-            pass &= test(location);
+            pass &= at < first.start || test(location);
             at += 1;
-            at < FIRST
+            at < first.end
         });
         pass
     };
+    let others_pass = |digest| {
+        let mut at = 0;
+        scheme.all(digest, |location| {
+            at += 1;
+            at <= passed || test(location)
+        })
+    };
     in_batches(digests, |digests| {
         let mut passed = [false; BATCH];
-        digests.iter().for_each(|&digest| ask_for(digest, 0..FIRST));
+        digests.iter().for_each(|&digest| ask_for(digest, first.clone()));
         for (passed, &digest) in passed.iter_mut().zip(digests) {
             *passed = first_pass(digest);
             if *passed {
-                ask_for(digest, FIRST..usize::MAX);
+                ask_for(digest, first.end..usize::MAX);
             }
         }
         for (passed, &digest) in passed.iter().zip(digests) {
-            answer(*passed && scheme.all(digest, &test));
+            answer(*passed && others_pass(digest));
         }
     });
 }

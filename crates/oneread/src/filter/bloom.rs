@@ -397,7 +397,7 @@ impl<D, S: Words> Bloom<D, S> {
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
     ///
-    /// Of very many keys, most of which are found, the locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
+    /// Of very many keys, most of which are found or hardly any, locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
     /// that; the answers come when they have been.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,

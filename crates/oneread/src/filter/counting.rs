@@ -340,7 +340,7 @@ impl<D, S: Words> CountingBloom<D, S> {
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
     ///
-    /// Of very many keys, most of which are found, the locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
+    /// Of very many keys, most of which are found or hardly any, locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
     /// that (and the width of its counters is a power of two); the answers come when they have been.
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
@@ -361,7 +361,7 @@ impl<D, S: Words> CountingBloom<D, S> {
             let cells = Cells { words, width, scheme: &self.scheme, hashes };
             return cells.contains_many(digests, ask, test, answer);
         }
-        contains_in_batches(&self.scheme, digests, ask, test, answer);
+        contains_in_batches(&self.scheme, 0, digests, ask, test, answer);
     }
 
     /// Whether the filter is so small that its lines are near: in a second-level cache, or the next.

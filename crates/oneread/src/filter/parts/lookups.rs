@@ -1,15 +1,18 @@
 //! Very many lookups at once.
 //!
-//! Their locations are gathered with the numbers of the keys, the parts gone through, and the keys whose bit or counter is 0 struck off. It costs the
-//! same for every key, while an absent key wants two or three lines of its own: so this is done as long as most keys are found, and the others are looked up in
-//! small batches. With 40 million keys at 16 bits, keys that were there took 2.8 times as long in small batches, with 10 million 1.1 to 2.4
-//! times, by what else was running.
+//! Their locations are gathered with the numbers of the keys, the parts gone through, and the keys whose bit or counter is 0 struck off. If most keys are found, all
+//! their locations are gathered. If hardly any is, the first two of each are, which strike three quarters of them off, and the others are looked up in
+//! small batches. In between all are: of a key that is found, the first two would be looked at twice.
+//!
+//! With 40 million keys at 16 bits, keys that were there took 2.8 times as long in small batches, with 10 million 1.1 to 2.4
+//! times, by what else was running; absent keys 1.4 to 1.6 and 1.2 to 1.4 times as long.
 //!
 //! # Numbers of keys
 //! A location is a distance in a part and leaves some bits of an entry, for a number below 2^11 to 2^13. So keys are counted in *blocks* of
 //! that many, and where a block ends in each part is noted.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use super::{MOST_PARTS, Parts};
 use crate::bits::{Words, zeroed};
@@ -19,6 +22,12 @@ use crate::hash::probes::AnyScheme;
 
 /// The memory of gathered locations, as a share of the filter's. With a quarter, lookups took 1.1 to 1.5 times as long.
 const SHARE: f64 = 0.5;
+
+/// The locations that are gathered of keys that are hardly ever found. With three, lookups took as long.
+const FIRST: u32 = 2;
+
+/// The same share for these; their digests, for those that are not struck off, take twice as much.
+const FIRST_SHARE: f64 = SHARE / 3.0;
 
 /// From this size on lookups are gathered. Smaller filters lie in a third-level cache for the most part: those of 10 to 14 MB took 1.5 times as long so, of 15 MB
 /// 1.2 times as long or half as long, by what else was running.
@@ -53,9 +62,15 @@ impl Tally {
         self.found += usize::from(found);
     }
 
-    /// Whether the next keys are better gathered, if they are like these.
-    fn says_gather(&self) -> bool {
-        8 * self.found >= 7 * self.asked
+    /// How many locations of the next keys are better gathered, if any and if they are like these.
+    fn gathers(&self, hashes: u32) -> Option<u32> {
+        if 8 * self.found >= 7 * self.asked {
+            Some(hashes)
+        } else if 8 * self.found <= self.asked && hashes > FIRST {
+            Some(FIRST)
+        } else {
+            None
+        }
     }
 }
 
@@ -74,15 +89,17 @@ impl<S: Words> Cells<'_, S> {
         let is_large = self.words.len() * size_of::<u64>() >= GATHERED_BYTES;
         // Twice as many each time: who has come this far will hardly change.
         let mut sample = if is_large { SAMPLE } else { usize::MAX };
-        let (mut digests, mut gathered) = (digests.fuse(), None);
+        let (mut digests, mut gathered) = (digests.fuse(), None::<Gathered>);
         loop {
             let mut tally = self.contains_some(&mut digests, sample, &ask, &test, &mut answer);
             if tally.asked < sample {
                 return;
             }
             sample = sample.saturating_mul(2);
-            while tally.says_gather() {
-                gathered = gathered.or_else(|| Gathered::new(self, keys));
+            while let Some(locations) = tally.gathers(self.hashes) {
+                // The memory of the one goes before the other comes.
+                gathered = gathered.filter(|gathered| gathered.locations == locations);
+                gathered = gathered.or_else(|| Gathered::new(self, keys, locations));
                 let Some(gathered) = &mut gathered else {
                     sample = usize::MAX;
                     break;
@@ -91,6 +108,9 @@ impl<S: Words> Cells<'_, S> {
                     return;
                 }
                 gathered.look_up(self.words, self.width);
+                if locations < self.hashes {
+                    gathered.look_further(self.scheme, &ask, &test);
+                }
                 tally = gathered.give(&mut answer);
                 sample = SAMPLE;
             }
@@ -108,7 +128,7 @@ impl<S: Words> Cells<'_, S> {
         mut answer: impl FnMut(bool),
     ) -> Tally {
         let mut tally = Tally::default();
-        contains_in_batches(self.scheme, digests.take(most), ask, test, |found| {
+        contains_in_batches(self.scheme, 0, digests.take(most), ask, test, |found| {
             tally.count(found);
             answer(found);
         });
@@ -133,35 +153,44 @@ struct Gathered {
     keys: usize,
     /// The logarithm of the keys in a block.
     block_bits: u32,
+    /// The locations that are gathered of a key.
+    locations: u32,
+    /// The keys, if these are not all.
+    digests: Vec<Digest>,
 }
 
 impl Gathered {
     /// For at least so many keys, if that pays and there is memory.
-    fn new<S: Words>(cells: &Cells<'_, S>, keys: usize) -> Option<Self> {
+    fn new<S: Words>(cells: &Cells<'_, S>, keys: usize, locations: u32) -> Option<Self> {
         let bits = cells.scheme.size() * u64::from(cells.width);
         if bits >> MOST_SHIFT >= MOST_PARTS {
             return None;
         }
-        let parts = Parts::new(bits, (keys as u64).saturating_mul(cells.hashes.into()), SHARE)?;
-        if parts.capacity <= cells.hashes as usize {
+        let are_all = locations == cells.hashes;
+        let visits = (keys as u64).saturating_mul(locations.into());
+        let parts = Parts::new(bits, visits, if are_all { SHARE } else { FIRST_SHARE })?;
+        if parts.capacity <= locations as usize {
             return None;
         }
         let block_bits = u32::BITS - parts.shift;
         // Every key has its share of the entries, so there are never more.
-        let blocks = (parts.entries.len() as u64 / u64::from(cells.hashes)).div_ceil(1 << block_bits);
+        let most = parts.entries.len() as u64 / u64::from(locations);
+        let blocks = most.div_ceil(1 << block_bits);
         Some(Self {
             ends: zeroed(0, blocks * parts.filled.len() as u64).ok()?,
             passed: zeroed(0, blocks << block_bits >> u64::BITS.ilog2()).ok()?,
             keys: 0,
             block_bits,
             parts,
+            locations,
+            digests: zeroed(Digest::from_halves(0, 0), if are_all { 0 } else { most }).ok()?,
         })
     }
 
     /// Gathers keys until there are no more of them, or a part may have no room for all locations of another one. Says whether there are any.
     #[inline(always)]
     fn gather<S: Words>(&mut self, cells: &Cells<'_, S>, digests: &mut impl Iterator<Item = Digest>) -> bool {
-        let last = (self.parts.capacity - cells.hashes as usize) as u32;
+        let last = (self.parts.capacity - self.locations as usize) as u32;
         for digest in digests {
             let number = self.keys & ((1 << self.block_bits) - 1);
             if number == 0 && self.keys > 0 {
@@ -169,9 +198,20 @@ impl Gathered {
             }
             let tag = (number as u32) << self.parts.shift;
             let mut is_last = false;
-            cells.scheme.for_each(digest, |location| {
+            let mut add = |location| {
                 is_last |= self.parts.add_tagged(location * u64::from(cells.width), tag) > last;
-            });
+            };
+            if let Some(kept) = self.digests.get_mut(self.keys) {
+                *kept = digest;
+                let mut left = self.locations;
+                cells.scheme.all(digest, |location| {
+                    add(location);
+                    left -= 1;
+                    left > 0
+                });
+            } else {
+                cells.scheme.for_each(digest, add);
+            }
             self.keys += 1;
             if is_last {
                 break;
@@ -198,6 +238,7 @@ impl Gathered {
         let passed = &mut self.passed[..blocks * block_words];
         passed.fill(u64::MAX);
         let (shift, distance, cell) = (self.parts.shift, self.parts.distance(), mask(width));
+        let is_branch = self.digests.is_empty();
         for part in 0..self.parts.filled.len() {
             let start = part * self.parts.part_words();
             let mut ahead = self.parts.ahead(part);
@@ -210,15 +251,40 @@ impl Gathered {
                 (entries, from) = (later, ends[part]);
                 ahead.ask(start, lines, now).for_each(|at| words.prefetch(at));
                 for &entry in now {
-                    let offset = entry & distance;
-                    // Most keys are found, so this is a branch that goes one way.
-                    if words.word(start + offset as usize / 64) >> (offset % 64) & cell == 0 {
-                        let number = entry >> shift;
-                        passed[number as usize / 64] &= !(1 << (number % 64));
+                    let (offset, number) = (entry & distance, entry >> shift);
+                    let is_zero = words.word(start + offset as usize / 64) >> (offset % 64) & cell == 0;
+                    let (word, bit) = (&mut passed[number as usize / 64], number % 64);
+                    if is_branch {
+                        // Most keys are found, so this is a branch that goes one way.
+                        if is_zero {
+                            *word &= !(1 << bit);
+                        }
+                    } else {
+                        *word &= !(u64::from(is_zero) << bit);
                     }
                 }
             }
         }
+    }
+
+    /// Looks the keys up in small batches that are not struck off.
+    #[inline(never)]
+    fn look_further(&mut self, scheme: &AnyScheme, ask: impl Fn(u64), test: impl Fn(u64) -> bool) {
+        let passed = Cell::from_mut(&mut self.passed[..self.keys.div_ceil(64)]).as_slice_of_cells();
+        // What is beyond the last key passes for nothing.
+        if let Some(last) = passed.last() {
+            last.set(last.get() & u64::MAX >> (self.keys.wrapping_neg() % 64));
+        }
+        // One goes ahead to the keys, the other strikes off what the first has left behind.
+        let (asked, mut answered) = (ones(passed), ones(passed));
+        let digests = asked.map(|key| self.digests[key]);
+        contains_in_batches(scheme, self.locations as usize, digests, ask, test, |found| {
+            let key = answered.next().unwrap_or(0);
+            if !found {
+                let word = &passed[key / 64];
+                word.set(word.get() & !(1 << (key % 64)));
+            }
+        });
     }
 
     /// Hands the answers over, and forgets the keys.
@@ -234,6 +300,18 @@ impl Gathered {
         self.parts.filled.fill(0);
         tally
     }
+}
+
+/// The ones of words, each word as it is when its first one is asked for.
+fn ones(words: &[Cell<u64>]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(at, word)| {
+        let mut left = word.get();
+        core::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(64 * at + bit)
+        })
+    })
 }
 
 #[cfg(test)]
@@ -275,22 +353,27 @@ mod tests {
             let expected: Vec<bool> = digests.iter().map(|&digest| scheme.all(digest, is_set)).collect();
             assert!(expected.contains(&true) && expected.contains(&false));
             let cells = Cells { words: &words, width, scheme: &scheme, hashes: HASHES };
-            let mut gathered = Gathered::new(&cells, keys).unwrap();
-            let (mut found, mut left) = (Vec::new(), digests.iter().copied());
-            while gathered.gather(&cells, &mut left) {
-                gathered.look_up(&words, width);
-                let before = found.len();
-                let tally = gathered.give(|answer| found.push(answer));
-                assert_eq!(tally.asked, found.len() - before);
-                assert_eq!(tally.found, found[before..].iter().filter(|&&found| found).count());
-                rounds += 1;
+            for locations in [HASHES, FIRST] {
+                let mut gathered = Gathered::new(&cells, keys, locations).unwrap();
+                let (mut found, mut left) = (Vec::new(), digests.iter().copied());
+                while gathered.gather(&cells, &mut left) {
+                    gathered.look_up(&words, width);
+                    if locations < HASHES {
+                        gathered.look_further(&scheme, |_| (), is_set);
+                    }
+                    let before = found.len();
+                    let tally = gathered.give(|answer| found.push(answer));
+                    assert_eq!(tally.asked, found.len() - before);
+                    assert_eq!(tally.found, found[before..].iter().filter(|&&found| found).count());
+                    rounds += 1;
+                }
+                assert!(
+                    found == expected,
+                    "{cells_count} cells of {width}, {keys} keys, 1 in {every} of its own, {locations} locations"
+                );
             }
-            assert!(
-                found == expected,
-                "{cells_count} cells of {width}, {keys} keys, 1 in {every} of its own"
-            );
         }
-        assert!(rounds >= 10, "{rounds} rounds");
+        assert!(rounds >= 20, "{rounds} rounds");
     }
 
     /// Keys that are there, so that some are gathered; then absent ones, half of each, and again such that are there.
@@ -324,8 +407,10 @@ mod tests {
         for (cells, gathers) in [(1 << 27, true), (1 << 31, false)] {
             let scheme = AnyScheme::new(SchemeName::Accelerated, Domain::FILTER, 3, cells).unwrap();
             let cells = Cells { words: &words, width: 1, scheme: &scheme, hashes: 3 };
-            assert_eq!(Gathered::new(&cells, 1 << 24).is_some(), gathers);
-            assert!(Gathered::new(&cells, 1 << 10).is_none());
+            for locations in [FIRST, 3] {
+                assert_eq!(Gathered::new(&cells, 1 << 24, locations).is_some(), gathers);
+                assert!(Gathered::new(&cells, 1 << 10, locations).is_none());
+            }
         }
     }
 }
