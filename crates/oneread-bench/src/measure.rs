@@ -195,7 +195,7 @@ impl Bench {
         }
         for (contestant, own) in contestants.into_iter().zip(&rates) {
             let ratios = own.iter().zip(&rates[peer_at]).map(|(ours, theirs)| ours / theirs).collect();
-            self.rows.push(Row {
+            let row = Row {
                 workload: workload.to_owned(),
                 name: contestant.name,
                 peer: peer.to_owned(),
@@ -205,7 +205,15 @@ impl Bench {
                     / quantile(own.clone(), 0.5),
                 bar_seconds: contestant.bar.map(|bar| bar.as_secs_f64()),
                 facts: contestant.facts,
-            });
+            };
+            // At once: a run may take an hour, and be ended before.
+            let Row { workload, name, ratio, peer, spread, .. } = &row;
+            let nanoseconds = 1e3 / row.million_per_second;
+            self.tell(&format!(
+                "{workload}: {name} {nanoseconds:.1} ns, {ratio:.2} of {peer} (spread {:.0}%)",
+                100.0 * spread
+            ));
+            self.rows.push(row);
         }
     }
 

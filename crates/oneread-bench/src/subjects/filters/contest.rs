@@ -13,9 +13,19 @@ use crate::measure::{Bench, Contestant, timed};
 /// Operations in a round: enough to time, few enough to hold many rounds.
 pub(crate) const OPERATIONS: usize = 1_000_000;
 
-/// More insertions than these in a round are repeated in no more than so many rounds.
-const MANY: usize = 20_000_000;
-const FEW_ROUNDS: usize = 3;
+/// More insertions than these in a round take seconds, of each contender: then there are fewer rounds of them, and filters are not filled anew for each round of removals.
+const MANY: usize = 2_000_000;
+
+/// Rounds of filling with so many keys, of so many that others have.
+fn filling_rounds(inserted: usize, all: usize) -> usize {
+    if inserted <= MANY {
+        all
+    } else if inserted <= 20_000_000 {
+        all.min(5)
+    } else {
+        all.min(3)
+    }
+}
 
 /// The seed of all hash functions.
 pub(crate) const SEED: u64 = 1;
@@ -190,9 +200,8 @@ pub(crate) fn contest<K: BenchKey>(
     // what a filter does that is in its cache.
     let passes = (2 * OPERATIONS / operations).max(1);
     let peer = contenders[0].name();
-    // Filling 40 million keys takes each contender seconds: nine rounds of it would be many minutes.
     let all = bench.effort().rounds();
-    let filling = if inserted > MANY { all.min(FEW_ROUNDS) } else { all };
+    let filling = filling_rounds(inserted, all);
     let rounds = (filling < all).then_some(("rounds", filling as f64));
 
     let inserting = contenders.iter_mut().map(|contender| {
@@ -236,12 +245,19 @@ pub(crate) fn contest<K: BenchKey>(
         let removing = contenders.iter_mut().map(|contender| {
             Contestant::new(contender.name(), move || {
                 let pass = |_| {
-                    contender.clear();
-                    contender.insert(&present[..inserted]);
-                    timed(|| {
+                    // Of many, all are there since the lookups.
+                    if inserted <= MANY {
+                        contender.clear();
+                        contender.insert(&present[..inserted]);
+                    }
+                    let sample = timed(|| {
                         contender.remove(&present[..operations]);
                         operations as u64
-                    })
+                    });
+                    if inserted > MANY {
+                        contender.insert(&present[..operations]);
+                    }
+                    sample
                 };
                 (0..passes).map(pass).sum()
             })
