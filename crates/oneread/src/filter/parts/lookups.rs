@@ -279,7 +279,7 @@ impl Gathered {
         let (asked, mut answered) = (ones(passed), ones(passed));
         let digests = asked.map(|key| self.digests[key]);
         contains_in_batches(scheme, self.locations as usize, digests, ask, test, |found| {
-            let key = answered.next().unwrap_or(0);
+            let key = answered.next().expect("as many answers as keys");
             if !found {
                 let word = &passed[key / 64];
                 word.set(word.get() & !(1 << (key % 64)));

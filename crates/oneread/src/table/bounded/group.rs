@@ -246,12 +246,16 @@ mod tests {
                 let expected = (0..SLOTS).filter(|&at| bytes[at] == byte).fold(0, |bits, at| bits | 1 << at);
                 assert_eq!(equal(&bytes, byte), expected, "{bytes:?} {byte}");
                 assert_eq!(equal_portable(&bytes, byte), expected, "{bytes:?} {byte}");
-                let group = Group { tags: bytes, more: (state >> 48) as u16, ..Group::default() };
-                assert_eq!(
-                    equal_in_halves(&group, byte),
-                    equal_in_halves_portable(&group, byte),
-                    "{group:?}"
-                );
+                // Both halves, one upon the other: out-tags in another order, and a count behind them.
+                let (out, more) =
+                    (core::array::from_fn(|at| bytes[(5 * at + 3) % SLOTS]), (state >> 48) as u16);
+                let group = Group { tags: bytes, out, more };
+                let second = [&out[..], &more.to_ne_bytes()].concat();
+                let expected = (0..SLOTS)
+                    .filter(|&at| bytes[at] == byte || second[at] == byte)
+                    .fold(0, |bits, at| bits | 1 << at);
+                assert_eq!(equal_in_halves(&group, byte), expected, "{group:?} {byte}");
+                assert_eq!(equal_in_halves_portable(&group, byte), expected, "{group:?} {byte}");
             }
         }
     }
