@@ -7,6 +7,7 @@
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod x86;
 
+use super::slots::{self, Runs};
 use crate::bits::Line;
 
 /// What this machine can do, found out once for each filter.
@@ -46,6 +47,18 @@ pub(super) trait Vector: Copy {
     /// Moves the bytes above `at` and below `end` one back; the last becomes 0.
     fn close(self, line: &mut Line, at: u32, end: u32);
 
+    /// Writes a new slot above the slots `below`, and the runs as they then are.
+    #[inline(always)]
+    fn open_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64, remainder: u32, is_guest: bool) {
+        slots::open_in_words::<R, Self>(self, line, runs, below, remainder, is_guest);
+    }
+
+    /// Takes the slot above the slots `below` out, and writes the runs as they then are.
+    #[inline(always)]
+    fn close_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64) {
+        slots::close_in_words::<R, Self>(self, line, runs, below);
+    }
+
     /// Does something in a function for these instructions.
     ///
     /// A plain function would be compiled without them, and call one for each; so would a closure that is not inlined.
@@ -67,7 +80,7 @@ impl Simd {
         let scalar = has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt");
         Self(if cfg!(miri) || !scalar || !has!("avx2") || x86::has_slow_pdep() {
             Width::Portable
-        } else if has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vbmi2") {
+        } else if has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vbmi") && has!("avx512vbmi2") {
             Width::Avx512
         } else {
             Width::Avx2

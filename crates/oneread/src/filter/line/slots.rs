@@ -39,7 +39,7 @@ pub(super) const fn low(count: u32) -> u64 {
 }
 
 /// The positions in a line with remainders of R bits.
-struct At<const R: u32>;
+pub(super) struct At<const R: u32>;
 
 impl<const R: u32> At<R> {
     const SLOTS: u32 = LineLayout::slots_of(R);
@@ -49,13 +49,30 @@ impl<const R: u32> At<R> {
     const PLANES: u32 = R % 8;
     const FIRST_PLANE: u32 = Self::STARTS + Self::SLOTS;
     /// The byte where the low bytes begin.
-    const LOW: u32 = Line::BYTES as u32 - Self::SLOTS;
+    pub(super) const LOW: u32 = Line::BYTES as u32 - Self::SLOTS;
     /// The byte where the high bytes begin, if there are any; what is before them is the *header*.
     const HIGH: u32 = Line::BYTES as u32 - Self::ROWS * Self::SLOTS;
     const FITS: () = assert!(Self::plane(Self::PLANES) == 8 * Self::HIGH && Self::HIGH <= 32);
 
     const fn plane(number: u32) -> u32 {
         Self::FIRST_PLANE + number * Self::SLOTS
+    }
+
+    /// The fields of the header: quotients and threshold, marks, starts, planes.
+    pub(super) const FIELDS: u32 = 3 + Self::PLANES;
+
+    /// Whether each field of the header is whole bytes, and all remainders end with the line.
+    pub(super) const IS_BYTES: bool =
+        Self::STARTS.is_multiple_of(8) && Self::SLOTS.is_multiple_of(8) && Self::ROWS == 1;
+
+    /// Where a field of the header begins; after the last, where the header ends.
+    pub(super) const fn field(number: u32) -> u32 {
+        match number {
+            0 => 0,
+            1 => MARKS_AT,
+            2 => Self::STARTS,
+            _ => Self::plane(number - 3),
+        }
     }
 }
 
@@ -65,35 +82,35 @@ fn field<V: Vector>(vector: V, line: &Line, at: u32, width: u32) -> u64 {
     vector.window(line, at / 8) >> (at % 8) & low(width)
 }
 
-/// The bits before the low and high bytes, taken apart.
-struct Header {
+/// What of a line follows from its runs, after a slot has come or gone.
+#[derive(Clone, Copy)]
+pub(super) struct Runs {
     /// Which quotients are there, and the threshold.
-    occupied: u64,
+    pub(super) occupied: u64,
+    pub(super) starts: u64,
+}
+
+/// What each slot has a bit of, taken apart.
+struct Columns {
     marks: u64,
-    starts: u64,
     planes: [u64; 8],
 }
 
-impl Header {
+impl Columns {
     #[inline(always)]
     fn of<const R: u32, V: Vector>(vector: V, line: &Line) -> Self {
         let mut planes = [0; 8];
         for plane in 0..At::<R>::PLANES {
             planes[plane as usize] = field(vector, line, At::<R>::plane(plane), At::<R>::SLOTS);
         }
-        Self {
-            occupied: line.0[0] & low(MARKS_AT),
-            marks: marks::<R, V>(vector, line),
-            starts: exact_starts::<R, V>(vector, line),
-            planes,
-        }
+        Self { marks: marks::<R, V>(vector, line), planes }
     }
 
     /// Writes whole words: parts of them would be waited for by whoever reads the line next.
     #[inline(always)]
-    fn write<const R: u32>(&self, line: &mut Line) {
+    fn write<const R: u32>(&self, line: &mut Line, runs: Runs) {
         const { At::<R>::FITS };
-        let mut words = [self.occupied, 0, 0, 0, 0];
+        let mut words = [runs.occupied, 0, 0, 0, 0];
         let mut put = |at: u32, value: u64| {
             let (word, shift) = ((at / 64) as usize, at % 64);
             words[word] |= value << shift;
@@ -101,7 +118,7 @@ impl Header {
             words[word + 1] |= value >> 1 >> (63 - shift);
         };
         put(MARKS_AT, self.marks);
-        put(At::<R>::STARTS, self.starts & low(At::<R>::SLOTS));
+        put(At::<R>::STARTS, runs.starts & low(At::<R>::SLOTS));
         for plane in 0..At::<R>::PLANES {
             put(At::<R>::plane(plane), self.planes[plane as usize]);
         }
@@ -110,6 +127,48 @@ impl Header {
             *word = *word & !bits | new & bits;
         }
     }
+}
+
+/// Writes a new slot above the slots `below`, word by word.
+#[inline(always)]
+pub(super) fn open_in_words<const R: u32, V: Vector>(
+    vector: V,
+    line: &mut Line,
+    runs: Runs,
+    below: u64,
+    remainder: u32,
+    is_guest: bool,
+) {
+    let mut columns = Columns::of::<R, V>(vector, line);
+    let one_if = |condition: bool| if condition { below + 1 } else { 0 };
+    columns.marks = opened(columns.marks, below) & low(At::<R>::MARKS) | one_if(is_guest);
+    for plane in 0..At::<R>::PLANES {
+        let bits = &mut columns.planes[plane as usize];
+        *bits = opened(*bits, below) | one_if(remainder >> (8 + plane) & 1 == 1);
+    }
+    let at = below.count_ones();
+    vector.open(line, At::<R>::LOW + at, Line::BYTES as u32, remainder as u8);
+    if At::<R>::ROWS == 2 {
+        vector.open(line, At::<R>::HIGH + at, At::<R>::LOW, (remainder >> 8) as u8);
+    }
+    columns.write::<R>(line, runs);
+}
+
+/// Takes the slot above the slots `below` out, word by word.
+#[inline(always)]
+pub(super) fn close_in_words<const R: u32, V: Vector>(vector: V, line: &mut Line, runs: Runs, below: u64) {
+    let mut columns = Columns::of::<R, V>(vector, line);
+    columns.marks = closed(columns.marks, below);
+    for plane in 0..At::<R>::PLANES {
+        let bits = &mut columns.planes[plane as usize];
+        *bits = closed(*bits, below);
+    }
+    let at = below.count_ones();
+    vector.close(line, At::<R>::LOW + at, Line::BYTES as u32);
+    if At::<R>::ROWS == 2 {
+        vector.close(line, At::<R>::HIGH + at, At::<R>::LOW);
+    }
+    columns.write::<R>(line, runs);
 }
 
 /// Makes place for a bit below which are the bits `below`.
@@ -283,66 +342,47 @@ pub(super) fn add<const R: u32, V: Vector>(
     is_guest: bool,
 ) {
     let Fingerprint { quotient, remainder } = fingerprint;
-    let mut header = Header::of::<R, V>(vector, line);
     let (before, here) = rank(line, quotient);
-    let slot = vector.nth(header.starts, before + here);
+    let starts = starts::<R, V>(vector, line) & low(At::<R>::SLOTS);
+    let slot = vector.nth(starts, before + here);
     let below = slot - 1;
-    let one_if = |condition: bool| if condition { slot } else { 0 };
-
-    header.occupied |= 1 << quotient;
-    header.starts = opened(header.starts, below) | one_if(here == 0);
-    header.marks = opened(header.marks, below) & low(At::<R>::MARKS) | one_if(is_guest);
-    for plane in 0..At::<R>::PLANES {
-        let bits = &mut header.planes[plane as usize];
-        *bits = opened(*bits, below) | one_if(remainder >> (8 + plane) & 1 == 1);
-    }
-    let at = slot.trailing_zeros();
-    vector.open(line, At::<R>::LOW + at, Line::BYTES as u32, remainder as u8);
-    if At::<R>::ROWS == 2 {
-        vector.open(line, At::<R>::HIGH + at, At::<R>::LOW, (remainder >> 8) as u8);
-    }
-    header.write::<R>(line);
+    let runs = Runs {
+        occupied: line.0[0] & low(MARKS_AT) | 1 << quotient,
+        starts: opened(starts, below) | if here == 0 { slot } else { 0 },
+    };
+    vector.open_slot::<R>(line, runs, below, remainder, is_guest);
 }
 
 /// Takes the fingerprint out of a slot, which must be one of its quotient's.
 #[inline(always)]
 pub(super) fn take<const R: u32, V: Vector>(vector: V, line: &mut Line, quotient: u32, slot: u32) {
-    let mut header = Header::of::<R, V>(vector, line);
     let (before, _) = rank(line, quotient);
-    let first = vector.nth(header.starts, before);
-    let is_last = header.starts & first << 1 != 0;
-    let below = low(slot);
-
-    header.occupied &= !(u64::from(is_last) << quotient);
+    let starts = exact_starts::<R, V>(vector, line);
+    let first = vector.nth(starts, before);
+    let is_last = starts & first << 1 != 0;
     // Of a run of several, a bit goes that is not its start: the one after it.
-    header.starts = closed(header.starts, if is_last { first - 1 } else { 2 * first - 1 });
-    // An empty line is all zeros, but for its threshold.
-    header.starts &= u64::from(header.starts != 1).wrapping_neg();
-    header.marks = closed(header.marks, below);
-    for plane in 0..At::<R>::PLANES {
-        let bits = &mut header.planes[plane as usize];
-        *bits = closed(*bits, below);
-    }
-    vector.close(line, At::<R>::LOW + slot, Line::BYTES as u32);
-    if At::<R>::ROWS == 2 {
-        vector.close(line, At::<R>::HIGH + slot, At::<R>::LOW);
-    }
-    header.write::<R>(line);
+    let starts = closed(starts, if is_last { first - 1 } else { 2 * first - 1 });
+    let runs = Runs {
+        occupied: line.0[0] & low(MARKS_AT) & !(u64::from(is_last) << quotient),
+        // An empty line is all zeros, but for its threshold.
+        starts: starts & u64::from(starts != 1).wrapping_neg(),
+    };
+    vector.close_slot::<R>(line, runs, low(slot));
 }
 
 /// The runs of a line below a quotient, the lowest first: each with its quotient and its slots.
 #[derive(Clone, Copy)]
-pub(super) struct Runs {
+pub(super) struct RunsBelow {
     quotients: u64,
     starts: u64,
 }
 
 #[inline(always)]
-pub(super) fn runs_below<const R: u32, V: Vector>(vector: V, line: &Line, end: u32) -> Runs {
-    Runs { quotients: occupied(line) & low(end), starts: starts::<R, V>(vector, line) }
+pub(super) fn runs_below<const R: u32, V: Vector>(vector: V, line: &Line, end: u32) -> RunsBelow {
+    RunsBelow { quotients: occupied(line) & low(end), starts: starts::<R, V>(vector, line) }
 }
 
-impl Iterator for Runs {
+impl Iterator for RunsBelow {
     type Item = (u32, u64);
 
     #[inline(always)]

@@ -341,7 +341,7 @@ impl Table<Vec<Line>> {
 
     /// Asks for the other lines of the first few runs.
     #[inline(always)]
-    fn ask_next_door(&self, from: usize, runs: slots::Runs) {
+    fn ask_next_door(&self, from: usize, runs: slots::RunsBelow) {
         for (quotient, _) in runs.take(PREFETCHED) {
             self.lines.prefetch_line(self.places.other(from, quotient));
         }

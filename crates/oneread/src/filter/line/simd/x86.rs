@@ -2,6 +2,7 @@
 
 use core::arch::x86_64::*;
 
+use super::super::slots::{self, At, Runs};
 use super::{Vector, Work};
 use crate::bits::Line;
 
@@ -28,7 +29,7 @@ impl Avx512 {
     }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn within_avx512<const R: u32, W: Work>(vector: Avx512, work: W) -> W::Output {
     work.run::<R, Avx512>(vector)
 }
@@ -61,6 +62,26 @@ impl Vector for Avx512 {
     fn close(self, line: &mut Line, at: u32, end: u32) {
         // SAFETY: `self` proves the feature.
         unsafe { close_avx512(line, at, end) }
+    }
+
+    #[inline(always)]
+    fn open_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64, remainder: u32, is_guest: bool) {
+        if At::<R>::IS_BYTES {
+            // SAFETY: `self` proves the features.
+            unsafe { open_slot_avx512::<R>(line, runs, below, remainder, is_guest) }
+        } else {
+            slots::open_in_words::<R, Self>(self, line, runs, below, remainder, is_guest);
+        }
+    }
+
+    #[inline(always)]
+    fn close_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64) {
+        if At::<R>::IS_BYTES {
+            // SAFETY: `self` proves the features.
+            unsafe { close_slot_avx512::<R>(line, runs, below) }
+        } else {
+            slots::close_in_words::<R, Self>(self, line, runs, below);
+        }
     }
 
     #[inline(always)]
@@ -174,6 +195,87 @@ fn close_avx512(line: &mut Line, at: u32, end: u32) {
     let bytes = _mm512_mask_mov_epi8(bytes, below(end), moved);
     // SAFETY: as above, and this one is borrowed mutably.
     unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
+}
+
+/// The header of a line with remainders of R bits as a vector of its fields, each in a word of its own.
+///
+/// One shift then moves the bits of all fields, where taking them apart and joining them word by word took sixty instructions.
+struct Apart<const R: u32>;
+
+impl<const R: u32> Apart<R> {
+    /// Of each byte of the fields, which byte of the line it is; of each byte of the header, where it is among the fields; and
+    /// which bytes these are.
+    const BYTES: ([u8; 64], [u8; 64], u64, u64) = {
+        let (mut to_fields, mut to_header, mut of_fields, mut of_header) = ([0; 64], [0; 64], 0, 0);
+        let mut field = 0;
+        while field < At::<R>::FIELDS {
+            let (mut byte, end) = (At::<R>::field(field) / 8, At::<R>::field(field + 1) / 8);
+            let mut apart = 8 * field;
+            while byte < end {
+                (to_fields[apart as usize], to_header[byte as usize]) = (byte as u8, apart as u8);
+                (of_fields, of_header) = (of_fields | 1 << apart, of_header | 1 << byte);
+                (byte, apart) = (byte + 1, apart + 1);
+            }
+            field += 1;
+        }
+        (to_fields, to_header, of_fields, of_header)
+    };
+    const TO_FIELDS: [u8; 64] = Self::BYTES.0;
+    const TO_HEADER: [u8; 64] = Self::BYTES.1;
+    const OF_FIELDS: u64 = Self::BYTES.2;
+    const OF_HEADER: u64 = Self::BYTES.3;
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn fields<const R: u32>(line: __m512i) -> __m512i {
+    // SAFETY: 64 bytes.
+    let from = unsafe { _mm512_loadu_si512(Apart::<R>::TO_FIELDS.as_ptr().cast()) };
+    _mm512_maskz_permutexvar_epi8(Apart::<R>::OF_FIELDS, from, line)
+}
+
+/// Writes a line: the runs, the other fields, the remainders.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn write_fields<const R: u32>(line: &mut Line, runs: Runs, fields: __m512i, remainders: __m512i) {
+    // SAFETY: 64 bytes.
+    let from = unsafe { _mm512_loadu_si512(Apart::<R>::TO_HEADER.as_ptr().cast()) };
+    let fields = _mm512_mask_set1_epi64(fields, 1, runs.occupied as i64);
+    let fields = _mm512_mask_set1_epi64(fields, 1 << 2, runs.starts as i64);
+    let bytes = _mm512_mask_permutexvar_epi8(remainders, Apart::<R>::OF_HEADER, from, fields);
+    // SAFETY: a line is 64 bytes, aligned to 64, and borrowed mutably.
+    unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
+fn open_slot_avx512<const R: u32>(line: &mut Line, runs: Runs, below: u64, remainder: u32, is_guest: bool) {
+    // SAFETY: a line is 64 bytes, aligned to 64.
+    let bytes = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
+    let slot = below + 1;
+    let old = fields::<R>(bytes);
+    let below = _mm512_set1_epi64(below as i64);
+    let moved = _mm512_slli_epi64(_mm512_andnot_si512(below, old), 1);
+    // old & below | moved.
+    let opened = _mm512_ternarylogic_epi64(old, below, moved, 0xea);
+    let ones = (u32::from(is_guest) << 1 | remainder >> 8 << 3) as u8;
+    let opened = _mm512_mask_or_epi64(opened, ones, opened, _mm512_set1_epi64(slot as i64));
+    let low = _mm512_set1_epi8(remainder as i8);
+    let remainders = _mm512_mask_expand_epi8(low, !(slot << At::<R>::LOW), bytes);
+    write_fields::<R>(line, runs, opened, remainders);
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
+fn close_slot_avx512<const R: u32>(line: &mut Line, runs: Runs, below: u64) {
+    // SAFETY: a line is 64 bytes, aligned to 64.
+    let bytes = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
+    let old = fields::<R>(bytes);
+    let moved = _mm512_srli_epi64(old, 1);
+    // old & below | moved & !below.
+    let closed = _mm512_ternarylogic_epi64(_mm512_set1_epi64(below as i64), old, moved, 0xca);
+    let remainders = _mm512_maskz_compress_epi8(!((below + 1) << At::<R>::LOW), bytes);
+    write_fields::<R>(line, runs, closed, remainders);
 }
 
 /// The two halves of a line.
