@@ -333,6 +333,42 @@ pub(super) fn has_room_for_guest<const R: u32, V: Vector>(
         && guests::<R, V>(vector, line, fingerprint) == 0
 }
 
+/// What a newcomer needs to know of a line that is to lose a resident for it.
+#[derive(Clone, Copy)]
+pub(super) struct Newcomer {
+    is_guest: bool,
+    /// The slot after its run, alone in a word.
+    end: u64,
+    is_crowded: bool,
+    /// It is a guest here already.
+    is_there: bool,
+}
+
+impl Newcomer {
+    #[inline(always)]
+    pub(super) fn new<const R: u32, V: Vector>(
+        vector: V,
+        line: &Line,
+        fingerprint: Fingerprint,
+        is_guest: bool,
+    ) -> Self {
+        Self {
+            is_guest,
+            end: end_of_run::<R, V>(vector, line, fingerprint.quotient),
+            is_crowded: is_crowded::<R, V>(vector, line),
+            is_there: is_guest && guests::<R, V>(vector, line, fingerprint) != 0,
+        }
+    }
+
+    /// Whether there is room for it once the resident of a slot is gone, and all above have moved down.
+    #[inline(always)]
+    pub(super) fn has_room_without<const R: u32>(&self, slot: u32) -> bool {
+        let is_crowded = self.is_crowded && slot >= At::<R>::MARKS;
+        let is_marked = self.end >> u32::from(1 << slot < self.end) < 1 << At::<R>::MARKS;
+        if self.is_guest { !is_crowded && is_marked && !self.is_there } else { !is_crowded || !is_marked }
+    }
+}
+
 /// Adds a fingerprint. There must be room.
 #[inline(always)]
 pub(super) fn add<const R: u32, V: Vector>(
@@ -356,14 +392,31 @@ pub(super) fn add<const R: u32, V: Vector>(
 /// Takes the fingerprint out of a slot, which must be one of its quotient's.
 #[inline(always)]
 pub(super) fn take<const R: u32, V: Vector>(vector: V, line: &mut Line, quotient: u32, slot: u32) {
+    take_raising::<R, V>(vector, line, quotient, slot, 0);
+}
+
+/// The same, with a threshold that is at least this one then: written at once, as whoever reads the whole line next would wait for a part of it.
+#[inline(always)]
+pub(super) fn take_raising<const R: u32, V: Vector>(
+    vector: V,
+    line: &mut Line,
+    quotient: u32,
+    slot: u32,
+    least_threshold: u32,
+) {
     let (before, _) = rank(line, quotient);
     let starts = exact_starts::<R, V>(vector, line);
     let first = vector.nth(starts, before);
     let is_last = starts & first << 1 != 0;
     // Of a run of several, a bit goes that is not its start: the one after it.
     let starts = closed(starts, if is_last { first - 1 } else { 2 * first - 1 });
+    let raised = if least_threshold == 0 {
+        line.0[0]
+    } else {
+        occupied(line) | u64::from(threshold(line).max(least_threshold) / 2) << THRESHOLD_AT
+    };
     let runs = Runs {
-        occupied: line.0[0] & low(MARKS_AT) & !(u64::from(is_last) << quotient),
+        occupied: raised & low(MARKS_AT) & !(u64::from(is_last) << quotient),
         // An empty line is all zeros, but for its threshold.
         starts: starts & u64::from(starts != 1).wrapping_neg(),
     };

@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use super::STASHED;
 use super::places::{MOVABLE, Place, Places, Stash};
 use super::simd::Vector;
-use super::slots::{self, Fingerprint};
+use super::slots::{self, Fingerprint, Newcomer};
 use super::work::{ContainsElsewhere, InsertWithCare, PullHome, RemoveElsewhere, WayOut};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
@@ -277,6 +277,7 @@ impl Table<Vec<Line>> {
         // The first few are mostly enough, and waited for together.
         self.ask_next_door(from, runs);
         let marks = slots::marks::<R, V>(vector, line);
+        let room = Newcomer::new::<R, V>(vector, line, newcomer, is_guest);
         let mut list = [None; NARROW];
         let (mut listed, mut tried) = (0, 0);
         let mut is_newcomers_turn = !is_guest && newcomer.quotient < MOVABLE;
@@ -303,7 +304,7 @@ impl Table<Vec<Line>> {
                         && (residents.count_ones() < LineLayout::STICKS_AT
                             || slots::residents::<R, V>(vector, line, fingerprint).count_ones()
                                 < LineLayout::STICKS_AT)
-                        && room_without::<R, V>(vector, line, fingerprint, newcomer, is_guest);
+                        && room.has_room_without::<R>(residents.trailing_zeros() & 63);
                     if !suits {
                         continue;
                     }
@@ -365,11 +366,13 @@ impl Table<Vec<Line>> {
         let Move { from, to, fingerprint, is_new } = step;
         slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
         let line = &mut self.lines[from];
-        if !is_new {
-            let residents = slots::residents::<R, V>(vector, line, fingerprint);
-            slots::take::<R, V>(vector, line, fingerprint.quotient, residents.trailing_zeros());
+        let threshold = next_even(fingerprint.quotient);
+        if is_new {
+            slots::set_threshold(line, slots::threshold(line).max(threshold));
+        } else {
+            let slot = slots::residents::<R, V>(vector, line, fingerprint).trailing_zeros();
+            slots::take_raising::<R, V>(vector, line, fingerprint.quotient, slot, threshold);
         }
-        slots::set_threshold(line, slots::threshold(line).max(next_even(fingerprint.quotient)));
     }
 
     /// Removes the fingerprint of a word; says whether it was there.
@@ -525,27 +528,5 @@ impl Table<Vec<Line>> {
             self.stash.take(first);
         }
         has_room
-    }
-}
-
-/// Whether a newcomer would have room in a line without one of its residents.
-#[inline(always)]
-fn room_without<const R: u32, V: Vector>(
-    vector: V,
-    line: &Line,
-    fingerprint: Fingerprint,
-    newcomer: Fingerprint,
-    is_guest: bool,
-) -> bool {
-    if !is_guest && !slots::is_crowded::<R, V>(vector, line) {
-        return true;
-    }
-    let mut line = *line;
-    let residents = slots::residents::<R, V>(vector, &line, fingerprint);
-    slots::take::<R, V>(vector, &mut line, fingerprint.quotient, residents.trailing_zeros());
-    if is_guest {
-        slots::has_room_for_guest::<R, V>(vector, &line, newcomer)
-    } else {
-        slots::has_room::<R, V>(vector, &line, newcomer.quotient)
     }
 }
