@@ -263,7 +263,8 @@ impl Table<Vec<Line>> {
     }
 
     /// A resident of a line that can leave at once, so that a newcomer has room; the lowest quotients first, the newcomer itself among
-    /// them, if it is at home here. Beside it, if `LISTS`, some that could leave if their other line had room.
+    /// them, if it is at home here. Beside it, if `LISTS`, some that could leave if their other line had room; of the first line passed only these, since
+    /// from there none can leave at once.
     #[inline(always)]
     fn room_next_door<const R: u32, V: Vector, const LISTS: bool>(
         &self,
@@ -278,6 +279,7 @@ impl Table<Vec<Line>> {
         self.ask_next_door(from, runs);
         let marks = slots::marks::<R, V>(vector, line);
         let room = Newcomer::new::<R, V>(vector, line, newcomer, is_guest);
+        let only_lists = LISTS && passed.len() == 1;
         let mut list = [None; NARROW];
         let (mut listed, mut tried) = (0, 0);
         let mut is_newcomers_turn = !is_guest && newcomer.quotient < MOVABLE;
@@ -316,12 +318,14 @@ impl Table<Vec<Line>> {
                     continue;
                 }
                 let candidate = Some(Move { from, to, fingerprint, is_new });
-                if slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
+                if !only_lists && slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
                     return (candidate, list);
                 }
                 if LISTS && listed < NARROW {
                     list[listed] = candidate;
                     listed += 1;
+                } else if only_lists {
+                    return (None, list);
                 }
             }
             if tried >= BREADTH {
@@ -386,8 +390,9 @@ impl Table<Vec<Line>> {
         }
         self.len = self.len.saturating_sub(1);
         if residents.count_ones() < LineLayout::STICKS_AT {
+            let has_left = slots::threshold(home) > 0;
             slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
-            if slots::threshold(home) > 0 {
+            if has_left {
                 vector.apart::<R, _>(PullHome { table: self, line });
             }
         }
