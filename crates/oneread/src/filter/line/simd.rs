@@ -49,7 +49,14 @@ pub(super) trait Vector: Copy {
 
     /// Writes a new slot above the slots `below`, and the runs as they then are.
     #[inline(always)]
-    fn open_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64, remainder: u32, is_guest: bool) {
+    fn open_slot<const R: u32>(
+        self,
+        line: &mut Line,
+        runs: Runs,
+        below: u64,
+        remainder: u32,
+        is_guest: bool,
+    ) {
         slots::open_in_words::<R, Self>(self, line, runs, below, remainder, is_guest);
     }
 
@@ -80,7 +87,12 @@ impl Simd {
         let scalar = has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt");
         Self(if cfg!(miri) || !scalar || !has!("avx2") || x86::has_slow_pdep() {
             Width::Portable
-        } else if has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vbmi") && has!("avx512vbmi2") {
+        } else if has!("avx512f")
+            && has!("avx512bw")
+            && has!("avx512vl")
+            && has!("avx512vbmi")
+            && has!("avx512vbmi2")
+        {
             Width::Avx512
         } else {
             Width::Avx2
@@ -219,16 +231,18 @@ mod tests {
     use super::*;
     use crate::hash::{Digester, Domain, Ideal};
 
-    /// The paths that this machine can take.
-    fn available() -> impl Iterator<Item = Simd> {
-        let widest = Simd::detect();
-        let paths = [
-            Some(Simd(Width::Portable)),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            (widest.0 == Width::Avx512).then_some(Simd(Width::Avx2)),
-            Some(widest),
-        ];
-        paths.into_iter().flatten()
+    impl Simd {
+        /// The paths that this machine can take.
+        pub(in super::super) fn available() -> impl Iterator<Item = Self> {
+            let widest = Self::detect();
+            let paths = [
+                Some(Self(Width::Portable)),
+                #[cfg(all(target_arch = "x86_64", feature = "std"))]
+                (widest.0 == Width::Avx512).then_some(Self(Width::Avx2)),
+                Some(widest),
+            ];
+            paths.into_iter().flatten()
+        }
     }
 
     /// Everything that a vector does, once.
@@ -282,7 +296,7 @@ mod tests {
                 let window = u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap());
                 let equal = (0..64).filter(|&at| bytes[at] == byte).fold(0, |all, at| all | 1 << at);
                 let expected = (1 << nth.unwrap(), window, equal, line_of(&opened), line_of(&closed));
-                for simd in available() {
+                for simd in Simd::available() {
                     assert_eq!(simd.run(bits, Check { line, at, byte }), expected, "{simd:?}, key {key}");
                 }
             }

@@ -484,3 +484,6 @@ pub(super) fn is_valid<const R: u32>(line: &Line) -> bool {
             (used..At::<R>::SLOTS).all(|slot| byte(first + slot) == 0)
         })
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,7 +65,14 @@ impl Vector for Avx512 {
     }
 
     #[inline(always)]
-    fn open_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64, remainder: u32, is_guest: bool) {
+    fn open_slot<const R: u32>(
+        self,
+        line: &mut Line,
+        runs: Runs,
+        below: u64,
+        remainder: u32,
+        is_guest: bool,
+    ) {
         if At::<R>::IS_BYTES {
             // SAFETY: `self` proves the features.
             unsafe { open_slot_avx512::<R>(line, runs, below, remainder, is_guest) }
