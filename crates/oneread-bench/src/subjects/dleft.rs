@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 use oneread::filter::{AtomicDLeftFilter, DLeftCountingFilter, DLeftFilter};
-use oneread::layout::{BucketBits, DLeftCountingLayout, DLeftLayout};
+use oneread::layout::{BucketBits, DLeftCountingLayout, DLeftLayout, Remainders};
 use oneread::plan;
 
 use super::Subject;
@@ -197,7 +197,14 @@ fn counting(n: usize) -> Result<Contenders<u64>> {
             |filter| filter.byte_len(),
         ),
         single_counting("oneread d-left counting, not to age", new)?,
+        single_counting("oneread d-left counting, fixed", fixed(n)?)?,
     ])
+}
+
+/// Remainders of one length, the dlCBF of the papers: eight cells of 15 bits, three quarters of them in use.
+fn fixed(n: usize) -> Result<DLeftCountingLayout> {
+    let layout = DLeftCountingLayout::new(3, (n as u64).div_ceil(3 * 6))?;
+    Ok(layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?)
 }
 
 fn single_counting(name: &str, layout: DLeftCountingLayout) -> Result<Box<dyn Contender<u64>>> {

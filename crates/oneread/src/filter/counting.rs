@@ -210,6 +210,32 @@ impl<D> CountingBloomFilter<D> {
         Err(NotPresent)
     }
 
+    /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
+    ///
+    /// # Errors
+    /// If a key is certainly not there; those before it are removed, those after it are not.
+    pub fn remove_many<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+    ) -> Result<(), NotPresent>
+    where
+        D: Digester<Q> + Clone,
+    {
+        let mut keys = keys.into_iter();
+        if self.is_nearby() {
+            return keys.try_for_each(|key| self.remove(key));
+        }
+        let digester = self.digester.clone();
+        let mut result = Ok(());
+        in_batches(keys.map(|key| digester.digest(key)), |digests| {
+            if result.is_ok() {
+                self.prefetch_all(digests);
+                result = digests.iter().try_for_each(|&digest| self.remove_digest(digest));
+            }
+        });
+        result
+    }
+
     #[inline(never)]
     fn take_unusual(&mut self, digest: Digest) -> (u64, u32) {
         self.take_as(digest, self.layout.counter_bits(), self.layout.counting())

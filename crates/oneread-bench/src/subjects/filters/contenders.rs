@@ -8,6 +8,7 @@ use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, BlockedBloomFilter, BloomFilter, CountMinSketch,
     CountingBloomFilter, GrowingFilter,
 };
+use oneread::hash::Std;
 use oneread::layout::GrowingLayout;
 use oneread::plan;
 use xorf::Filter;
@@ -17,7 +18,7 @@ use super::contest::{BenchKey, Contenders, Made, SEED, foldhash, in_threads, mad
 pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
     let layout = plan::bloom::for_bits((bits * n) as u64, n as u64)?;
     let peer = fastbloom::BloomFilter::with_num_bits(bits * n).hasher(foldhash()).hashes(layout.hashes());
-    Ok(vec![
+    let mut contenders = vec![
         made(
             "fastbloom",
             peer,
@@ -46,12 +47,23 @@ pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>>
             },
             |filter| filter.byte_len(),
         ),
-    ])
+    ];
+    if K::IS_STRING {
+        contenders.push(made(
+            "oneread Bloom, foldhash",
+            BloomFilter::with_digester(layout, Std(foldhash()))?,
+            |filter| filter.clear(),
+            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ));
+    }
+    Ok(contenders)
 }
 
 pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
     let layout = plan::blocked::for_bits_per_key(n as u64, bits as f64)?;
-    Ok(vec![
+    let mut contenders = vec![
         made(
             "sbbf-rs-safe",
             sbbf_rs_safe::Filter::new(bits, n),
@@ -86,7 +98,18 @@ pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K
             },
             |filter| filter.byte_len(),
         ),
-    ])
+    ];
+    if K::IS_STRING {
+        contenders.push(made(
+            "oneread blocked, foldhash",
+            BlockedBloomFilter::with_digester(layout, Std(foldhash()))?,
+            |filter| filter.clear(),
+            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
+            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+            |filter| filter.byte_len(),
+        ));
+    }
+    Ok(contenders)
 }
 
 /// Both at a rate of 1%.
@@ -136,7 +159,7 @@ pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             found
         },
         remove: Some(|filter: &mut CountingBloomFilter, keys: &[K]| {
-            keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted"));
+            filter.remove_many(keys).expect("keys that were inserted");
         }),
         bytes: |filter: &CountingBloomFilter| filter.byte_len(),
         is_filter: true,

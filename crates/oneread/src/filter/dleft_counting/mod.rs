@@ -13,6 +13,7 @@
 
 mod bucket;
 mod choices;
+mod fixed;
 mod format;
 mod growing;
 mod rebalance;
@@ -30,6 +31,7 @@ use core::hint::select_unpredictable;
 
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
+use self::fixed::FixedCells;
 use self::format::{Format, LOAD_AT, STATE_AT};
 use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, Full, NotPresent};
@@ -49,6 +51,8 @@ pub struct DLeftCounting<D, S> {
     digester: D,
     chooser: Chooser,
     format: Arc<Format>,
+    /// If all remainders have one length.
+    fixed: Option<FixedCells>,
     len: u64,
     words: S,
     /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and word, an insertion into three
@@ -177,6 +181,9 @@ impl<D> DLeftCountingFilter<D> {
     /// Inserts the key of a digest.
     #[inline]
     fn place(&mut self, digest: Digest) -> Result<Outcome, Full> {
+        if self.fixed.is_some() {
+            return self.place_fixed(digest);
+        }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if self.bmi {
             // SAFETY: the machine has the instructions.
@@ -283,6 +290,9 @@ impl<D> DLeftCountingFilter<D> {
     /// Removes the key of a digest; says whether a cell became free. None if the key is not there.
     #[inline]
     fn take(&mut self, digest: Digest) -> Option<bool> {
+        if self.fixed.is_some() {
+            return self.take_fixed(digest);
+        }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if self.bmi {
             // SAFETY: the machine has the instructions.
@@ -306,10 +316,16 @@ impl<D> DLeftCountingFilter<D> {
             Some(less) => less,
             None => self.format.remove(bucket, choices.word)?,
         };
+        Some(self.put_less(at, bucket, less))
+    }
+
+    /// Writes a bucket from which a key was removed; says whether a cell became free.
+    #[inline(always)]
+    fn put_less(&mut self, at: usize, bucket: u128, less: u128) -> bool {
         self.set_bucket(at, less);
         self.len = self.len.saturating_sub(1);
         // There is a state for each load.
-        Some(less >> STATE_AT != bucket >> STATE_AT)
+        less >> STATE_AT != bucket >> STATE_AT
     }
 
     /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
@@ -349,6 +365,9 @@ impl<D> DLeftCountingFilter<D> {
 
     /// Inserts the keys of some digests, up to the first that finds no room: in one call, which saves a tenth of an insertion.
     fn place_all(&mut self, digests: &[Digest]) -> Result<(), Full> {
+        if self.fixed.is_some() {
+            return digests.iter().try_for_each(|&digest| self.place_fixed(digest).map(drop));
+        }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if self.bmi {
             // SAFETY: the machine has the instructions.
@@ -369,6 +388,11 @@ impl<D> DLeftCountingFilter<D> {
 
     /// Removes the keys of some digests, up to the first that is not there.
     fn take_all(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
+        if self.fixed.is_some() {
+            return digests
+                .iter()
+                .try_for_each(|&digest| self.take_fixed(digest).map(drop).ok_or(NotPresent));
+        }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if self.bmi {
             // SAFETY: the machine has the instructions.
@@ -429,6 +453,7 @@ impl<D, S: Words> DLeftCounting<D, S> {
             digester,
             chooser,
             format,
+            fixed: FixedCells::new(layout),
             len,
             words,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -462,6 +487,9 @@ impl<D, S: Words> DLeftCounting<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
+        if let Some(fixed) = &self.fixed {
+            return self.contains_fixed(fixed, digest);
+        }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if self.bmi {
             // SAFETY: the machine has the instructions.

@@ -342,6 +342,27 @@ fn many_keys_at_once_are_as_one_after_the_other() {
 }
 
 #[test]
+fn many_keys_are_removed_as_one_after_the_other() {
+    // One that is cached, and one of 12 MiB, whose counters are asked for.
+    for counters in [100_000, 25_000_000] {
+        let layout = CountingLayout::new(counters, 7, 4).unwrap();
+        let (keys, absent): (Vec<u64>, u64) = ((0..5000).collect(), 1 << 40);
+        let (mut one_by_one, _) = filled(layout, 4, &keys);
+        let mut at_once = one_by_one.clone();
+        keys[..4000].iter().for_each(|key| one_by_one.remove(key).unwrap());
+        assert_eq!(at_once.remove_many(&keys[..4000]), Ok(()));
+        assert!(at_once == one_by_one, "{counters} counters");
+        assert_eq!(at_once.remove_many(&Vec::<u64>::new()), Ok(()));
+        // What comes before the absent key is removed, and no more.
+        assert!(!one_by_one.contains(&absent));
+        let asked: Vec<u64> = [&keys[4000..4100], &[absent], &keys[4100..]].concat();
+        keys[4000..4100].iter().for_each(|key| one_by_one.remove(key).unwrap());
+        assert_eq!(at_once.remove_many(&asked), Err(NotPresent));
+        assert!(at_once == one_by_one, "{counters} counters");
+    }
+}
+
+#[test]
 fn the_bloom_filter_of_the_same_keys_has_their_bits() {
     for scheme in SchemeName::ALL {
         let layout = CountingLayout::new(5000, 5, 4).unwrap().with_scheme(scheme).unwrap();
