@@ -197,12 +197,12 @@ fn counting(n: usize) -> Result<Contenders<u64>> {
             |filter| filter.byte_len(),
         ),
         single_counting("oneread d-left counting, not to age", new)?,
-        single_counting("oneread d-left counting, fixed", fixed(n)?)?,
+        single_counting("oneread d-left counting, fixed", of_one_length(n)?)?,
     ])
 }
 
 /// Remainders of one length, the dlCBF of the papers: eight cells of 15 bits, three quarters of them in use.
-fn fixed(n: usize) -> Result<DLeftCountingLayout> {
+fn of_one_length(n: usize) -> Result<DLeftCountingLayout> {
     let layout = DLeftCountingLayout::new(3, (n as u64).div_ceil(3 * 6))?;
     Ok(layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?)
 }

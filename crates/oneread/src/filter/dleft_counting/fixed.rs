@@ -139,7 +139,7 @@ impl<D> DLeftCountingFilter<D> {
 
     #[inline(always)]
     fn place_fixed_as<const SUBTABLES: u32>(&mut self, digest: Digest) -> Result<Outcome, Full> {
-        let fixed = self.fixed.as_ref().expect("remainders of one length");
+        let fixed = self.format.fixed.as_ref().expect("remainders of one length");
         let choices = self.chooser.choices(digest);
         let pattern = fixed.pattern(choices.word);
         let (mut found, mut least) = (0, u64::MAX);
@@ -185,7 +185,7 @@ impl<D> DLeftCountingFilter<D> {
 
     #[inline(always)]
     fn take_fixed_as<const SUBTABLES: u32>(&mut self, digest: Digest) -> Option<bool> {
-        let fixed = self.fixed.as_ref().expect("remainders of one length");
+        let fixed = self.format.fixed.as_ref().expect("remainders of one length");
         let choices = self.chooser.choices(digest);
         let pattern = fixed.pattern(choices.word);
         let (mut at, mut all) = (0, 0);

@@ -22,6 +22,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::fixed::FixedCells;
 use crate::bits::{OutOfMemory, reserved};
 use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
 
@@ -126,6 +127,8 @@ pub(super) struct Format {
     pub(super) repeats: Repeats,
     /// Whether the cells of a row are all that can have its word's minimal remainder: the told bit is one of that, or there is one group.
     pub(super) minimal_by_row: bool,
+    /// If all remainders have one length: what is enough to read them.
+    pub(super) fixed: Option<FixedCells>,
 }
 
 impl Format {
@@ -157,6 +160,7 @@ impl Format {
             two_sizes: layout.remainders() == Remainders::TwoSizes,
             repeats: layout.repeats(),
             minimal_by_row: layout.always_told() || layout.remainders() == Remainders::Fixed,
+            fixed: FixedCells::new(layout),
         })
     }
 

@@ -31,7 +31,6 @@ use core::hint::select_unpredictable;
 
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
-use self::fixed::FixedCells;
 use self::format::{Format, LOAD_AT, STATE_AT};
 use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, Full, NotPresent};
@@ -51,8 +50,6 @@ pub struct DLeftCounting<D, S> {
     digester: D,
     chooser: Chooser,
     format: Arc<Format>,
-    /// If all remainders have one length.
-    fixed: Option<FixedCells>,
     len: u64,
     words: S,
     /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and word, an insertion into three
@@ -181,7 +178,7 @@ impl<D> DLeftCountingFilter<D> {
     /// Inserts the key of a digest.
     #[inline]
     fn place(&mut self, digest: Digest) -> Result<Outcome, Full> {
-        if self.fixed.is_some() {
+        if self.format.fixed.is_some() {
             return self.place_fixed(digest);
         }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -290,7 +287,7 @@ impl<D> DLeftCountingFilter<D> {
     /// Removes the key of a digest; says whether a cell became free. None if the key is not there.
     #[inline]
     fn take(&mut self, digest: Digest) -> Option<bool> {
-        if self.fixed.is_some() {
+        if self.format.fixed.is_some() {
             return self.take_fixed(digest);
         }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -365,7 +362,7 @@ impl<D> DLeftCountingFilter<D> {
 
     /// Inserts the keys of some digests, up to the first that finds no room: in one call, which saves a tenth of an insertion.
     fn place_all(&mut self, digests: &[Digest]) -> Result<(), Full> {
-        if self.fixed.is_some() {
+        if self.format.fixed.is_some() {
             return digests.iter().try_for_each(|&digest| self.place_fixed(digest).map(drop));
         }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -388,7 +385,7 @@ impl<D> DLeftCountingFilter<D> {
 
     /// Removes the keys of some digests, up to the first that is not there.
     fn take_all(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
-        if self.fixed.is_some() {
+        if self.format.fixed.is_some() {
             return digests
                 .iter()
                 .try_for_each(|&digest| self.take_fixed(digest).map(drop).ok_or(NotPresent));
@@ -453,7 +450,6 @@ impl<D, S: Words> DLeftCounting<D, S> {
             digester,
             chooser,
             format,
-            fixed: FixedCells::new(layout),
             len,
             words,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -487,7 +483,7 @@ impl<D, S: Words> DLeftCounting<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        if let Some(fixed) = &self.fixed {
+        if let Some(fixed) = &self.format.fixed {
             return self.contains_fixed(fixed, digest);
         }
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
