@@ -8,6 +8,10 @@ use super::{BoundedMap, route};
 use crate::filter::batch::BATCH;
 use crate::hash::Digester;
 
+/// A map below this size is looked up as fast one key after the other, or faster: with 2 MB hits took 7.2 ns and 7.8 in batches, misses 3.6 and 6.5; with 4 MB 8.6 and 8.2, 3.8 and
+/// 6.7; with 16 MB 26 and 17, 10.2 and 9.7.
+const NEARBY_BYTES: usize = 3 << 20;
+
 impl<K, V, D> BoundedMap<K, V, D> {
     /// Looks many keys up; `answer` gets the values in the order of the keys.
     ///
@@ -32,7 +36,21 @@ impl<K, V, D> BoundedMap<K, V, D> {
         K: Borrow<Q>,
         D: Digester<Q>,
     {
-        let mut keys = keys.into_iter();
+        if self.byte_len() < NEARBY_BYTES {
+            keys.into_iter().for_each(|key| answer(self.get(key)));
+        } else {
+            self.get_in_batches(keys.into_iter(), answer);
+        }
+    }
+
+    pub(super) fn get_in_batches<'a, 'q, Q: ?Sized + Eq + 'q>(
+        &'a self,
+        mut keys: impl Iterator<Item = &'q Q>,
+        mut answer: impl FnMut(Option<&'a V>),
+    ) where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
         let mut batch = [const { None::<Awaited<'a, 'q, K, V, Q>> }; BATCH];
         loop {
             let mut filled = 0;

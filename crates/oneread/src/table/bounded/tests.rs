@@ -128,3 +128,41 @@ fn a_removal_brings_a_key_home() {
     assert!(at_home(&map, 16));
     map.check();
 }
+
+#[test]
+fn keys_in_batches_are_found_as_one_after_the_other() {
+    // From each key in a digest of its own to routes that are full, so that keys are at home, out, and in the stash.
+    for digests in [1, 3, 50, 5000] {
+        let layout = BoundedLayout::new(1000, 100, 3).unwrap();
+        let mut map = BoundedMap::<u64, u64, _>::with_digester(layout, Few { digests }).unwrap();
+        for key in 0..1000 {
+            // Not all find room where digests are few.
+            _ = map.insert(key, key + 1);
+        }
+        for asked in [0, 1, 31, 32, 33, 64, 2000] {
+            let keys: Vec<u64> = (0..asked).map(|key| key * 7 % 2000).collect();
+            let mut found = Vec::new();
+            map.get_in_batches(keys.iter(), |value| found.push(value.copied()));
+            let expected: Vec<_> = keys.iter().map(|key| map.get(key).copied()).collect();
+            assert_eq!(found, expected, "{digests} digests, {asked} keys");
+            found.clear();
+            map.get_many(&keys, |value| found.push(value.copied()));
+            assert_eq!(found, expected, "{digests} digests, {asked} keys");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn a_large_map_is_looked_up_in_batches() {
+    let len = 200_000;
+    let layout = BoundedLayout::for_capacity(len).unwrap();
+    let mut map = BoundedMap::with_digester(layout, Ideal::with_seed(1)).unwrap();
+    for key in 0..len {
+        map.insert(key, 3 * key).unwrap();
+    }
+    let keys: Vec<u64> = (0..2 * len).step_by(3).collect();
+    let mut expected = keys.iter().map(|&key| (key < len).then_some(3 * key));
+    map.get_many(&keys, |value| assert_eq!(Some(value.copied()), expected.next()));
+    assert!(map.byte_len() > 4_000_000 && expected.next().is_none());
+}
