@@ -10,7 +10,7 @@ use crate::hash::Digester;
 
 /// A map below this size is looked up as fast one key after the other, or faster: with 2 MB hits took 7.2 ns and 7.8 in batches, misses 3.6 and 6.5; with 4 MB 8.6 and 8.2, 3.8 and
 /// 6.7; with 16 MB 26 and 17, 10.2 and 9.7.
-const NEARBY_BYTES: usize = 3 << 20;
+pub(super) const NEARBY_BYTES: usize = 3 << 20;
 
 impl<K, V, D> BoundedMap<K, V, D> {
     /// Looks many keys up; `answer` gets the values in the order of the keys.

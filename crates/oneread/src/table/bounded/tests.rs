@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::group::{SLOTS, Tag};
 use super::look::Touched;
+use super::many::NEARBY_BYTES;
 use super::{BoundedMap, MostLines, route};
 use crate::hash::{Digest, Digester, Domain, Ideal};
 use crate::layout::BoundedLayout;
@@ -164,5 +165,5 @@ fn a_large_map_is_looked_up_in_batches() {
     let keys: Vec<u64> = (0..2 * len).step_by(3).collect();
     let mut expected = keys.iter().map(|&key| (key < len).then_some(3 * key));
     map.get_many(&keys, |value| assert_eq!(Some(value.copied()), expected.next()));
-    assert!(map.byte_len() > 4_000_000 && expected.next().is_none());
+    assert!(map.byte_len() > NEARBY_BYTES && expected.next().is_none());
 }
