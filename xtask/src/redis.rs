@@ -29,7 +29,8 @@ fn apt(package: &str) -> Command {
 
 /// Installs libclang if it is missing: the server's functions are declared in C.
 pub(crate) fn ensure_libclang() -> Result<()> {
-    let found = "ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* 2>/dev/null | grep -q .";
+    // Not `libclang-cpp`, which comes with other packages and is of no use here.
+    let found = "ls /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu /usr/lib64 2>/dev/null | grep -Eq '^libclang(-[0-9.]+)?[.]so'";
     ensure("libclang", || with_args("sh", &["-c", found]), &mut apt("libclang-dev"))
 }
 
