@@ -16,12 +16,15 @@ mod choices;
 mod fixed;
 mod format;
 mod growing;
+mod many;
 mod rebalance;
+mod rebuild;
 mod saved;
 mod shared;
 mod statistics;
 
 pub use growing::{GrowingDLeftCounting, GrowingDLeftCountingFilter, GrowingDLeftCountingView};
+pub use rebuild::RebuildError;
 pub use statistics::DLeftCountingStatistics;
 
 use alloc::sync::Arc;
@@ -32,7 +35,6 @@ use core::hint::select_unpredictable;
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
 use self::format::{Format, LOAD_AT, STATE_AT};
-use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, Full, NotPresent};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use crate::bits::has_bmi;
@@ -248,21 +250,6 @@ impl<D> DLeftCountingFilter<D> {
         Ok(outcome)
     }
 
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// # Errors
-    /// If there is no room for a key; those before it are in, those after it are not.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), Full>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let digester = self.digester.clone();
-        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::place_all)
-    }
-
     /// Removes a key that was inserted.
     ///
     /// # Errors
@@ -323,109 +310,6 @@ impl<D> DLeftCountingFilter<D> {
         self.len = self.len.saturating_sub(1);
         // There is a state for each load.
         less >> STATE_AT != bucket >> STATE_AT
-    }
-
-    /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// # Errors
-    /// If a key is certainly not there; those before it are removed, those after it are not.
-    pub fn remove_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), NotPresent>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let digester = self.digester.clone();
-        self.change_many(keys.into_iter().map(|key| digester.digest(key)), Self::take_all)
-    }
-
-    /// Applies a change to all digests, some at a time, up to the first that fails.
-    #[inline(always)]
-    fn change_many<E>(
-        &mut self,
-        digests: impl Iterator<Item = Digest>,
-        change_all: impl Fn(&mut Self, &[Digest]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut result = Ok(());
-        let ask = !self.is_cached();
-        in_batches(digests, |digests| {
-            if ask {
-                self.prefetch_all(digests);
-            }
-            if result.is_ok() {
-                result = change_all(self, digests);
-            }
-        });
-        result
-    }
-
-    /// Inserts the keys of some digests, up to the first that finds no room: in one call, which saves a tenth of an insertion.
-    fn place_all(&mut self, digests: &[Digest]) -> Result<(), Full> {
-        if self.format.fixed.is_some() {
-            return digests.iter().try_for_each(|&digest| self.place_fixed(digest).map(drop));
-        }
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe { self.place_all_bmi(digests) };
-        }
-        digests.iter().try_for_each(|&digest| self.place_with(digest, extract).map(drop))
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn place_all_bmi(&mut self, digests: &[Digest]) -> Result<(), Full> {
-        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
-        for &digest in digests {
-            self.place_with(digest, |word, mask| core::arch::x86_64::_pext_u64(word, mask))?;
-        }
-        Ok(())
-    }
-
-    /// Removes the keys of some digests, up to the first that is not there.
-    fn take_all(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
-        if self.format.fixed.is_some() {
-            return digests
-                .iter()
-                .try_for_each(|&digest| self.take_fixed(digest).map(drop).ok_or(NotPresent));
-        }
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe { self.take_all_bmi(digests) };
-        }
-        digests.iter().try_for_each(|&digest| self.take_with(digest).map(drop).ok_or(NotPresent))
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn take_all_bmi(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
-        for &digest in digests {
-            if self.take_with(digest).is_none() {
-                return Err(NotPresent);
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes remainders long again: the filter becomes that of these keys alone, freshly inserted.
-    ///
-    /// # Errors
-    /// If there is no memory for a second filter, or no room for a key, which may happen near the capacity; nothing is changed
-    /// then.
-    pub fn rebuild<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), RebuildError>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let words = zeroed(0, word_count(self.layout))?;
-        let mut fresh = Self::over_words(self.layout, self.digester.clone(), 0, words)?;
-        fresh.insert_many(keys)?;
-        *self = fresh;
-        Ok(())
     }
 
     /// Removes all keys, and frees the cells that are stuck.
@@ -581,42 +465,6 @@ impl<D, S: Words> DLeftCounting<D, S> {
         (0..self.layout.subtables()).map(of_subtable).sum()
     }
 
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        if self.is_cached() {
-            return keys.into_iter().for_each(|key| answer(self.contains(key)));
-        }
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                answer(self.contains_digest(digest));
-            }
-        });
-    }
-
-    /// Whether the filter is so small that it lies in a second-level cache.
-    #[inline(always)]
-    fn is_cached(&self) -> bool {
-        self.byte_len() < CACHED_BYTES
-    }
-
-    #[inline(always)]
-    fn prefetch_all(&self, digests: &[Digest]) {
-        for &digest in digests {
-            let choices = self.chooser.choices(digest);
-            for subtable in 0..self.layout.subtables() {
-                self.words.prefetch(2 * choices.bucket(subtable));
-            }
-        }
-    }
-
     /// The layout it was made with.
     pub fn layout(&self) -> DLeftCountingLayout {
         self.layout
@@ -683,36 +531,3 @@ impl<D: PartialEq, S: Words, T: Words> PartialEq<DLeftCounting<D, T>> for DLeftC
 }
 
 impl<D: Eq, S: Words> Eq for DLeftCounting<D, S> {}
-
-/// A filter could not be rebuilt, and was not changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RebuildError {
-    /// There was no room for a key.
-    Full(Full),
-    /// There was no memory for a second filter.
-    OutOfMemory(OutOfMemory),
-}
-
-impl fmt::Display for RebuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full(error) => error.fmt(f),
-            Self::OutOfMemory(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for RebuildError {}
-
-impl From<Full> for RebuildError {
-    fn from(error: Full) -> Self {
-        Self::Full(error)
-    }
-}
-
-impl From<OutOfMemory> for RebuildError {
-    fn from(error: OutOfMemory) -> Self {
-        Self::OutOfMemory(error)
-    }
-}

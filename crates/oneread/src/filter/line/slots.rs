@@ -57,7 +57,11 @@ impl<const R: u32> At<R> {
     const fn plane(number: u32) -> u32 {
         Self::FIRST_PLANE + number * Self::SLOTS
     }
+}
 
+/// What a vector of the fields is made by.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+impl<const R: u32> At<R> {
     /// The fields of the header: quotients and threshold, marks, starts, planes.
     pub(super) const FIELDS: u32 = 3 + Self::PLANES;
 
