@@ -101,7 +101,7 @@ fn every_path_makes_the_same_lines_of_every_length() {
 
 fn room_is_foretold<const R: u32>() {
     let mut foretold = [0, 0];
-    for line in lines_of::<R>().iter().step_by(7) {
+    for line in lines_of::<R>().iter().step_by(if cfg!(miri) { 50 } else { 7 }) {
         for (number, (leaving, _)) in all::<R>(line).enumerate().filter(|(_, (_, is_guest))| !is_guest) {
             let mut less = *line;
             take::<R, _>(Portable, &mut less, leaving.quotient, number as u32);
