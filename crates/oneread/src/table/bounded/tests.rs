@@ -133,14 +133,15 @@ fn a_removal_brings_a_key_home() {
 #[test]
 fn keys_in_batches_are_found_as_one_after_the_other() {
     // From each key in a digest of its own to routes that are full, so that keys are at home, out, and in the stash.
-    for digests in [1, 3, 50, 5000] {
+    let (few, many) = ([3], [1, 3, 50, 5000]);
+    for &digests in if cfg!(miri) { &few[..] } else { &many } {
         let layout = BoundedLayout::new(1000, 100, 3).unwrap();
         let mut map = BoundedMap::<u64, u64, _>::with_digester(layout, Few { digests }).unwrap();
-        for key in 0..1000 {
+        for key in 0..if cfg!(miri) { 60 } else { 1000 } {
             // Not all find room where digests are few.
             _ = map.insert(key, key + 1);
         }
-        for asked in [0, 1, 31, 32, 33, 64, 2000] {
+        for asked in [0, 1, 31, 32, 33, 64, if cfg!(miri) { 0 } else { 2000 }] {
             let keys: Vec<u64> = (0..asked).map(|key| key * 7 % 2000).collect();
             let mut found = Vec::new();
             map.get_in_batches(keys.iter(), |value| found.push(value.copied()));
