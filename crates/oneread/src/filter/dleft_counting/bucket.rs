@@ -75,7 +75,7 @@ impl Format {
         debug_assert!(found != 0);
         let Row { width, removed, .. } = *self.row(bucket, word);
         if found & found.wrapping_sub(1) == 0 && self.counter(bucket, found) == 0 {
-            Some(self.close(bucket, found, u32::from(width), removed))
+            Some(close(bucket, found, self.counter_bits, u32::from(width), removed))
         } else {
             None
         }
@@ -233,16 +233,7 @@ impl Format {
     /// The bucket without the cell whose remainder has this highest bit.
     #[inline(always)]
     pub(super) fn without(&self, bucket: u128, state: &State, group: usize, top: u128) -> u128 {
-        self.close(bucket, top, u32::from(state.width[group]), state.removed[group])
-    }
-
-    /// The same with what is known of its group.
-    #[inline(always)]
-    fn close(&self, bucket: u128, top: u128, width: u32, removed: u8) -> u128 {
-        let at = top.trailing_zeros() + 1 + self.counter_bits - width;
-        let before = (1u128 << at) - 1;
-        let cells = bucket & CELLS;
-        cells & before | (cells >> (width & 31)) & !before | u128::from(removed) << STATE_AT
+        close(bucket, top, self.counter_bits, u32::from(state.width[group]), state.removed[group])
     }
 
     /// How many keys of a word's remainder a bucket counts.
@@ -280,6 +271,15 @@ impl Format {
             bits(state.tops[group]).map(move |top| (length, self.counter(bucket, top) + 1))
         })
     }
+}
+
+/// The bucket without the cell of `width` bits whose remainder has the highest bit `top`, in the state `removed`.
+#[inline(always)]
+pub(super) fn close(bucket: u128, top: u128, counter_bits: u32, width: u32, removed: u8) -> u128 {
+    let at = top.trailing_zeros() + 1 + counter_bits - width;
+    let before = (1u128 << at) - 1;
+    let cells = bucket & CELLS;
+    cells & before | (cells >> (width & 31)) & !before | u128::from(removed) << STATE_AT
 }
 
 /// The highest bit of the first of these cells that is 0, and perhaps bits above it: that cell, and only a cell above it, borrows.

@@ -6,7 +6,7 @@
 
 use core::hint::select_unpredictable;
 
-use super::bucket::Outcome;
+use super::bucket::{Outcome, close};
 use super::format::{LOAD_AT, STATE_AT};
 use super::{ANY, DLeftCounting, DLeftCountingFilter};
 use crate::bits::Words;
@@ -99,15 +99,13 @@ impl FixedCells {
     /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case: that is the only one, and it counts one key.
     #[inline(always)]
     pub(super) fn without(&self, bucket: u128, found: u128) -> Option<u128> {
-        let end = found.trailing_zeros() + 1 + self.counter_bits;
-        let counter = (bucket >> (end - self.counter_bits)) as u32 & ((1 << self.counter_bits) - 1);
+        let counter = (bucket >> (found.trailing_zeros() + 1)) as u32 & ((1 << self.counter_bits) - 1);
         if found & found.wrapping_sub(1) != 0 || counter != 0 {
             return None;
         }
-        let before = (1u128 << (end - self.width)) - 1;
-        let cells = bucket & ((1 << STATE_AT) - 1);
-        let state = (bucket >> STATE_AT) - 1;
-        Some(cells & before | cells >> (self.width & 31) & !before | state << STATE_AT)
+        // Not 0, as there is a cell.
+        let removed = (bucket >> STATE_AT) as u8 - 1;
+        Some(close(bucket, found, self.counter_bits, self.width, removed))
     }
 }
 

@@ -206,7 +206,7 @@ fn close_avx512(line: &mut Line, at: u32, end: u32) {
 
 /// The header of a line with remainders of R bits as a vector of its fields, each in a word of its own.
 ///
-/// One shift then moves the bits of all fields, where taking them apart and joining them word by word took sixty instructions.
+/// One shift then moves the bits of all fields, which word by word are taken apart and joined again one by one.
 struct Apart<const R: u32>;
 
 impl<const R: u32> Apart<R> {

@@ -6,14 +6,16 @@ use super::super::simd::{Portable, Simd, Work};
 use super::*;
 use crate::hash::{Digester, Domain, Ideal};
 
-/// A change of a line; says whether there was room for it.
+/// A change of a line.
 #[derive(Clone, Copy)]
 enum Change {
+    /// A fingerprint, and whether it is a guest's.
     Add(Fingerprint, bool),
     /// The slot of a quotient, and what the threshold becomes at least.
     Take(u32, u32, u32),
 }
 
+/// Makes a change if there is room for it, and says whether there was.
 struct Make<'a> {
     line: &'a mut Line,
     change: Change,
@@ -56,7 +58,8 @@ fn lines_of<const R: u32>() -> Vec<Line> {
     let mut seen = Vec::new();
     for step in 0..if cfg!(miri) { 100 } else { 4000u64 } {
         let word = words.digest(&step).word(Domain::LINE, 0);
-        let (quotient, remainder) = ((word % 52) as u32, (word >> 8) as u32 & low(R) as u32);
+        let (quotient, remainder) =
+            ((word % u64::from(LineLayout::QUOTIENTS)) as u32, (word >> 8) as u32 & low(R) as u32);
         let line = lines[0].1;
         let used = all::<R>(&line).count() as u64;
         // In turn mostly more and mostly less.
@@ -105,7 +108,7 @@ fn room_is_foretold<const R: u32>() {
         for (number, (leaving, _)) in all::<R>(line).enumerate().filter(|(_, (_, is_guest))| !is_guest) {
             let mut less = *line;
             take::<R, _>(Portable, &mut less, leaving.quotient, number as u32);
-            for quotient in (0..52).step_by(3) {
+            for quotient in (0..LineLayout::QUOTIENTS).step_by(3) {
                 for is_guest in [false, true] {
                     let newcomer = Fingerprint { quotient, remainder: leaving.remainder };
                     let has_room = if is_guest {
