@@ -23,6 +23,7 @@ mod key;
 mod mix;
 pub mod probes;
 mod range;
+mod short;
 
 pub use digest::Digest;
 pub use digester::{Digester, FromFamily, Ideal, Keyed, Portable, Std};

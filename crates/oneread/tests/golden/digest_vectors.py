@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes digest_vectors.tsv: digests and words of many keys, for any implementation to compare with.
 
-This is an implementation of the digests apart from the library's, after docs/format.md. It needs the
+This is an implementation of the digests apart from the library's, after docs/format.md. For long strings it needs the
 package `xxhash` (the authors' C code) and nothing else:
 
     pip install xxhash && python3 digest_vectors.py > digest_vectors.tsv
@@ -38,7 +38,24 @@ def portable_word(key, seed):
 
 
 def portable_bytes(key, seed):
-    return xxhash.xxh3_128_intdigest(key, seed=seed)
+    return portable_short(key, seed) if len(key) <= 16 else xxhash.xxh3_128_intdigest(key, seed=seed)
+
+
+def portable_short(key, seed):
+    number = lambda part: int.from_bytes(part, "little")
+    if len(key) >= 8:
+        numbers = number(key[:8]), number(key[-8:])
+    elif len(key) >= 4:
+        numbers = number(key[:4]), number(key[-4:])
+    elif key:
+        numbers = key[0], key[len(key) // 2] | key[-1] << 8
+    else:
+        numbers = 0, 0
+    step = [spread((seed + i * GOLDEN) & M64) for i in (3, 4)]
+    multiplier = [spread((seed + i * GOLDEN) & M64) | 1 for i in (5, 6)]
+    first, second = ((numbers[i] + step[i] * (len(key) + 1) & M64) * multiplier[i] for i in (0, 1))
+    # The halves of the second product exchanged.
+    return first ^ (second & M64) << 64 ^ second >> 64
 
 
 def siphash128(key, secret):
@@ -113,8 +130,8 @@ NUMBERS = {
 }
 WIDE = {"u128": [0, 7, 2**128 - 1], "i128": [-1], "ipv6": [0x20010DB8 << 96 | 1]}
 TEXTS = ["", "a", "key", "caf\u00e9", "0123456789abcdef", "x" * 17]
-# Lengths on both sides of every branch of XXH3: 0, 1-3, 4-8, 9-16, 17-128, 129-240, longer.
-LENGTHS = [0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 1024]
+# Lengths on both sides of every branch: 0, 1-3, 4-7, 8-16, then those of XXH3: 17-128, 129-240, longer.
+LENGTHS = [0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 128, 129, 240, 241, 1024]
 SEEDS = [0, 1, 0x123456789ABCDEF0, M64]
 SECRETS = [bytes(16), bytes(range(16))]
 

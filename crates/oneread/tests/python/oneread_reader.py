@@ -157,36 +157,8 @@ def xxh3_64(data):
 
 
 def xxh3_128(data, seed):
-    """XXH3-128 with a seed, as its low and high half."""
+    """XXH3-128 with a seed, as its low and high half, of more than 16 bytes."""
     size = len(data)
-    if size == 0:
-        return avalanche_xxh64(seed ^ secret_xor(64)), avalanche_xxh64(seed ^ secret_xor(80))
-    if size <= 3:
-        low = one_to_three(data)
-        high = swap(low, 4)
-        high = (high << 13 | high >> 19) & M32
-        return (
-            avalanche_xxh64(low ^ (secret_xor(0, 4) + seed & M64)),
-            avalanche_xxh64(high ^ (secret_xor(8, 4) - seed & M64)),
-        )
-    if size <= 8:
-        seed ^= swap(seed & M32, 4) << 32
-        keyed = (u32(data, 0) + (u32(data, size - 4) << 32)) ^ (secret_xor(16) + seed & M64)
-        product = keyed * (P64_1 + (size << 2) & M64)
-        low, high = product & M64, product >> 64
-        high = high + (low << 1) & M64
-        low ^= high >> 3
-        low = (low ^ low >> 35) * MX2 & M64
-        return low ^ low >> 28, avalanche(high)
-    if size <= 16:
-        low, high = u64(data, 0), u64(data, size - 8)
-        product = (low ^ high ^ (secret_xor(32) - seed & M64)) * P64_1
-        high ^= secret_xor(48) + seed & M64
-        low, upper = (product & M64) + (size - 1 << 54) & M64, product >> 64
-        upper = upper + high + (high & M32) * (P32_2 - 1) & M64
-        low ^= swap(upper, 8)
-        product = low * P64_2
-        return avalanche(product & M64), avalanche((product >> 64) + upper * P64_2 & M64)
     if size <= 240:
         low, high = size * P64_1 & M64, 0
 
@@ -232,7 +204,25 @@ def portable(key, seed):
     if isinstance(key, int):
         product = (key & M64 ^ spread(seed + PHI & M64)) * (spread(seed + 2 * PHI & M64) | 1)
         return product & M64, product >> 64
-    return xxh3_128(key, seed)
+    return short(key, seed) if len(key) <= 16 else xxh3_128(key, seed)
+
+
+def short(key, seed):
+    """The digest of at most 16 bytes: the sum without carry of two products, the halves of the second exchanged."""
+    width = 8 if len(key) >= 8 else 4
+    if len(key) >= width:
+        first, second = key[:width], key[-width:]
+    elif key:
+        first, second = key[:1], bytes([key[len(key) // 2], key[-1]])
+    else:
+        first, second = b"", b""
+
+    def product(part, step, multiplier):
+        raised = int.from_bytes(part, "little") + (len(key) + 1) * spread(seed + step * PHI & M64) & M64
+        return raised * (spread(seed + multiplier * PHI & M64) | 1)
+
+    first, second = product(first, 3, 5), product(second, 4, 6)
+    return first & M64 ^ second >> 64, second & M64 ^ first >> 64
 
 
 @functools.lru_cache(maxsize=None)

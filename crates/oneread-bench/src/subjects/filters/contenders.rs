@@ -8,7 +8,6 @@ use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, BlockedBloomFilter, BloomFilter, CountMinSketch,
     CountingBloomFilter, GrowingFilter,
 };
-use oneread::hash::Std;
 use oneread::layout::GrowingLayout;
 use oneread::plan;
 use xorf::Filter;
@@ -18,7 +17,7 @@ use super::contest::{BenchKey, Contenders, Made, SEED, foldhash, in_threads, mad
 pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
     let layout = plan::bloom::for_bits((bits * n) as u64, n as u64)?;
     let peer = fastbloom::BloomFilter::with_num_bits(bits * n).hasher(foldhash()).hashes(layout.hashes());
-    let mut contenders = vec![
+    Ok(vec![
         made(
             "fastbloom",
             peer,
@@ -47,23 +46,12 @@ pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>>
             },
             |filter| filter.byte_len(),
         ),
-    ];
-    if K::IS_STRING {
-        contenders.push(made(
-            "oneread Bloom, foldhash",
-            BloomFilter::with_digester(layout, Std(foldhash()))?,
-            |filter| filter.clear(),
-            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ));
-    }
-    Ok(contenders)
+    ])
 }
 
 pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
     let layout = plan::blocked::for_bits_per_key(n as u64, bits as f64)?;
-    let mut contenders = vec![
+    Ok(vec![
         made(
             "sbbf-rs-safe",
             sbbf_rs_safe::Filter::new(bits, n),
@@ -98,18 +86,7 @@ pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K
             },
             |filter| filter.byte_len(),
         ),
-    ];
-    if K::IS_STRING {
-        contenders.push(made(
-            "oneread blocked, foldhash",
-            BlockedBloomFilter::with_digester(layout, Std(foldhash()))?,
-            |filter| filter.clear(),
-            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ));
-    }
-    Ok(contenders)
+    ])
 }
 
 /// Both at a rate of 1%.

@@ -37,15 +37,12 @@ pub(crate) fn foldhash() -> FixedState {
 
 /// A key that we and all peers can take.
 pub(crate) trait BenchKey: Key + Hash + Copy + Send + Sync + 'static {
-    /// Whether its digest takes longer than most of what a filter does then. So filters are also measured with the peers' hash function.
-    const IS_STRING: bool;
     /// For peers that hash bytes themselves.
     type Bytes: AsRef<[u8]>;
     fn bytes(&self) -> Self::Bytes;
 }
 
 impl BenchKey for u64 {
-    const IS_STRING: bool = false;
     type Bytes = [u8; 8];
     fn bytes(&self) -> [u8; 8] {
         self.to_ne_bytes()
@@ -53,7 +50,6 @@ impl BenchKey for u64 {
 }
 
 impl BenchKey for [u8; 16] {
-    const IS_STRING: bool = true;
     type Bytes = [u8; 16];
     fn bytes(&self) -> [u8; 16] {
         *self

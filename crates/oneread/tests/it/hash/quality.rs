@@ -1,5 +1,7 @@
 //! Digests of hostile keys look random: to every test here, with the bound of `statistics`.
 
+use std::collections::HashSet;
+
 use oneread::hash::{Digest, Digester, Domain, Ideal, Keyed, Portable, Std, reduce};
 
 use crate::statistics::{SIX_SIGMA, binomial_z, uniformity_z};
@@ -37,7 +39,48 @@ fn hostile_strings() -> Vec<(String, Vec<String>)> {
         ("padded decimal strings".to_owned(), (0..1 << 16).map(|i| format!("{i:016}")).collect()),
         ("long common prefix".to_owned(), (0..1 << 16).map(|i| format!("{prefix}{i}")).collect()),
         ("runs of one letter".to_owned(), (0..1 << 12).map(|i| "a".repeat(i)).collect()),
+        ("eight letters, twice".to_owned(), (0..1 << 16).map(|i| format!("{i:08x}").repeat(2)).collect()),
+        ("digits in front".to_owned(), (0..1 << 16).map(|i| format!("{i:x}-the-same")).collect()),
+        ("digits in both halves".to_owned(), (0..1 << 16).map(|i| format!("{i:05}item-{i:05}")).collect()),
     ]
+}
+
+/// Strings of at most sixteen bytes, which are no text: what is hostile to two numbers of 64 bits that are multiplied.
+fn hostile_short_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
+    const COUNT: u128 = 1 << 16;
+    let of_length = |length: usize, keys: &mut dyn Iterator<Item = u128>| -> Vec<Vec<u8>> {
+        keys.map(|key| key.to_le_bytes()[..length].to_vec()).collect()
+    };
+    let mut sets = vec![
+        (
+            "two bits of sixteen bytes".to_owned(),
+            of_length(16, &mut (0..128).flat_map(|a| (0..a).map(move |b| 1 << a | 1 << b))),
+        ),
+        ("the same counter in both numbers".to_owned(), of_length(16, &mut (0..COUNT).map(|i| i << 64 | i))),
+        (
+            "a counter up and one down".to_owned(),
+            of_length(16, &mut (0..COUNT).map(|i| i << 64 | (COUNT - i))),
+        ),
+        (
+            "all short lengths".to_owned(),
+            (0..1 << 12)
+                .flat_map(|i: u128| (2..=16).map(move |length| i.to_le_bytes()[..length].to_vec()))
+                .collect(),
+        ),
+        (
+            "zeros after a counter of two bytes".to_owned(),
+            (0..1 << 12)
+                .flat_map(|i: u16| (0..15).map(move |zeros| [&i.to_le_bytes()[..], &vec![0; zeros]].concat()))
+                .collect(),
+        ),
+    ];
+    for length in [2, 3, 4, 5, 7, 8, 9, 12, 15, 16] {
+        for shift in (0..=8 * length - 16).step_by(16) {
+            let keys = of_length(length, &mut (0..COUNT).map(|i| i << shift));
+            sets.push((format!("a counter at bit {shift} of {length} bytes"), keys));
+        }
+    }
+    sets
 }
 
 /// Everything the tests ask of one set of digests: each statistic has a name and a z-score.
@@ -116,8 +159,21 @@ fn every_digester_spreads_hostile_strings() {
     for (name, keys) in hostile_strings() {
         let digests =
             |digester: &dyn Digester<str>| keys.iter().map(|key| digester.digest(key)).collect::<Vec<_>>();
-        assert_all_fair("portable", &name, &digests(&Portable::with_seed(SEED)));
+        for seed in [0, 1, SEED, u64::MAX] {
+            assert_all_fair("portable", &name, &digests(&Portable::with_seed(seed)));
+        }
         assert_all_fair("keyed", &name, &digests(&Keyed::with_secret([3; 16])));
+    }
+}
+
+#[test]
+fn the_default_digester_spreads_hostile_short_strings_and_tells_them_apart() {
+    for (name, keys) in hostile_short_bytes() {
+        for seed in [0, 1, SEED, u64::MAX] {
+            let digests: Vec<_> = keys.iter().map(|key| Portable::with_seed(seed).digest(key)).collect();
+            assert_all_fair("portable", &name, &digests);
+            assert_eq!(digests.iter().collect::<HashSet<_>>().len(), keys.len(), "{name}, seed {seed}");
+        }
     }
 }
 
@@ -174,7 +230,7 @@ fn every_input_bit_reaches_every_output_bit() {
         seen(portable.digest(&word(key)))
     });
     assert_avalanche("portable, small words", 64, &small, |key| seen(portable.digest(&word(key))));
-    for length in [1, 3, 8, 16, 33] {
+    for length in [1, 2, 3, 4, 7, 8, 9, 16, 33] {
         let keys = if length < 4 { random_keys(KEYS, 4) } else { random_keys(KEYS, length) };
         let name = format!("portable, {length} bytes");
         assert_avalanche(&name, 8 * length, &keys, |key| seen(portable.digest(key)));
