@@ -376,7 +376,7 @@ impl<D, S: Words> Bloom<D, S> {
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         if self.is_nearby() {
-            self.scheme.every(digest, |location| self.shifted(location))
+            self.scheme.every(digest, 0, |location| self.shifted(location))
         } else {
             // A mispredicted branch costs less than the cache lines of locations that need not be looked at.
             self.scheme.all(digest, |location| self.bit(location))

@@ -92,11 +92,23 @@ impl Parts {
         1 << (self.shift - u64::BITS.ilog2())
     }
 
+    /// The most locations that can be gathered.
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Adds a location below the filter's bits; says whether its part is full then: all parts must be visited before another one is added.
     #[inline(always)]
     #[must_use]
     pub(super) fn add(&mut self, location: u64) -> bool {
-        self.add_tagged(location, 0) as usize == self.capacity
+        self.add_leaving(1, location)
+    }
+
+    /// The same, but says whether there is less than this room left in the part.
+    #[inline(always)]
+    #[must_use]
+    pub(super) fn add_leaving(&mut self, room: u32, location: u64) -> bool {
+        (self.add_tagged(location, 0) + room) as usize > self.capacity
     }
 
     /// Adds a location with a tag, which has bits only above those of the distance, to a part that is not full; says how many the part has then.
@@ -123,10 +135,23 @@ impl Parts {
 
     /// Hands all parts to `visit`, in order, and forgets them.
     pub(super) fn visit(&mut self, mut visit: impl FnMut(Part<'_>)) {
-        for part in 0..self.filled.len() {
+        self.visit_while(|part| {
+            visit(part);
+            true
+        });
+        self.clear();
+    }
+
+    /// Hands all parts to `visit`, in order, until it returns `false`; says whether it never did.
+    pub(super) fn visit_while(&self, mut visit: impl FnMut(Part<'_>) -> bool) -> bool {
+        (0..self.filled.len()).all(|part| {
             let offsets = self.entries(part);
-            visit(Part { start: part * self.part_words(), offsets, ahead: self.ahead(part) });
-        }
+            visit(Part { start: part * self.part_words(), offsets, ahead: self.ahead(part) })
+        })
+    }
+
+    /// Forgets all locations.
+    pub(super) fn clear(&mut self) {
         self.filled.fill(0);
     }
 
@@ -207,6 +232,17 @@ mod tests {
             parts.visit(&mut visit);
             assert_eq!((count, sum), (visits, expected), "{bits} bits");
         }
+    }
+
+    #[test]
+    fn a_part_says_when_it_has_less_room_than_asked_for() {
+        let mut parts = Parts::new(5 << 20, 1 << 20, 0.25).unwrap();
+        let (capacity, location) = (parts.capacity, 7 << 19);
+        for added in 1..capacity {
+            assert_eq!(parts.add_leaving(7, location), capacity - added < 7, "{added} of {capacity}");
+        }
+        assert!(parts.add(location), "full");
+        assert_eq!(parts.capacity(), parts.filled.len() * capacity);
     }
 
     #[test]

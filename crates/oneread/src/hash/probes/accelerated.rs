@@ -86,17 +86,17 @@ impl AcceleratedLocations {
         location
     }
 
-    /// Whether the lowest bit of `test` is 1 for all locations; the first four are tested with one branch.
+    /// Whether a bit of `test` is 1 for all locations; the first four are tested with one branch.
     #[inline(always)]
-    pub(super) fn every(mut self, test: impl Fn(u64) -> u64) -> bool {
+    pub(super) fn every(mut self, bit: u32, test: impl Fn(u64) -> u64) -> bool {
         if let Some(left) = self.left.checked_sub(4) {
             self.left = left;
             let four = test(self.step()) & test(self.step()) & test(self.step()) & test(self.step());
-            if four & 1 == 0 {
+            if four >> bit & 1 == 0 {
                 return false;
             }
         }
-        self.all(move |location| test(location) & 1 == 1)
+        self.all(move |location| test(location) >> bit & 1 == 1)
     }
 }
 

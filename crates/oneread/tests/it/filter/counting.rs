@@ -362,6 +362,34 @@ fn many_keys_are_removed_as_one_after_the_other() {
     }
 }
 
+/// In more than 6 MiB and several rounds of gathering, each of some 58,000 keys: what one round could not take whole is given back, and done one by one.
+#[test]
+fn very_many_keys_are_removed_as_one_after_the_other() {
+    let layout = CountingLayout::new(13_000_003, 7, 4).unwrap();
+    let keys: Vec<u64> = (0..200_000).collect();
+    let mut full = CountingBloomFilter::with_seed(layout, 9).unwrap();
+    full.insert_many(&keys);
+    // Counters that are stuck lose nothing, and get nothing back.
+    (0..20).for_each(|_| full.insert_many(&keys[140_000..140_100]));
+    assert!(full.stuck() > 0);
+    let absent = (1 << 40..).find(|key| !full.contains(key)).unwrap();
+    let with = |at: usize, key: u64| [&keys[..at], &[key], &keys[at..]].concat();
+    for (name, asked) in [
+        ("all", keys.clone()),
+        ("an absent one first", with(0, absent)),
+        ("an absent one amid a round", with(150_000, absent)),
+        ("an absent one last", with(200_000, absent)),
+        ("one twice in a round", with(150_000, 149_999)),
+        ("one twice in two rounds", with(190_000, 3)),
+    ] {
+        let (mut one_by_one, mut at_once) = (full.clone(), full.clone());
+        let expected = asked.iter().try_for_each(|key| one_by_one.remove(key));
+        assert_eq!(expected.is_ok(), name == "all");
+        assert_eq!(at_once.remove_many(&asked), expected, "{name}");
+        assert!(at_once == one_by_one, "{name}");
+    }
+}
+
 #[test]
 fn the_bloom_filter_of_the_same_keys_has_their_bits() {
     for scheme in SchemeName::ALL {

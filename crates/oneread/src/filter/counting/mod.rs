@@ -6,15 +6,17 @@
 //! 2. Insert and remove visit the same locations in the same way, so 1 survives both.
 //! 3. So every counter of a present key is above 0: no false negatives.
 
+mod many;
+mod saved;
+
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{NEARBY_BYTES, contains_in_batches, in_batches};
-use super::parts::{Cells, Parts};
+use super::batch::NEARBY_BYTES;
 use super::{BloomFilter, BuildError, MergeError, NotPresent};
 use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
-use crate::hash::probes::{AnyScheme, SchemeName};
+use crate::bytes::View;
+use crate::hash::probes::AnyScheme;
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::{BloomLayout, Counting, CountingLayout, MOST_HASHES};
 use crate::plan;
@@ -31,9 +33,6 @@ pub struct CountingBloom<D, S> {
 /// The width of counters that has code of its own, without a multiplication to find a counter and without
 /// asking whether it lies across two words.
 const USUAL_BITS: u32 = 4;
-
-/// The memory of gathered locations, as a share of the counters'.
-const SHARE: f64 = 0.25;
 
 /// A Bloom filter from which keys can be removed: a small counter in the place of each bit.
 ///
@@ -145,40 +144,6 @@ impl<D> CountingBloomFilter<D> {
         }
     }
 
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// Of very many keys the locations are gathered first, in up to a quarter as much memory as the filter has, if there is that.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
-    where
-        D: Digester<Q> + Clone,
-    {
-        if self.is_nearby() {
-            return keys.into_iter().for_each(|key| _ = self.insert(key));
-        }
-        let digester = self.digester.clone();
-        let digests = keys.into_iter().map(|key| digester.digest(key));
-        if self.is_usual() {
-            let visits = (digests.size_hint().0 as u64).saturating_mul(self.layout.hashes().into());
-            let bits = self.layout.counters() * u64::from(USUAL_BITS);
-            if let Some(mut parts) = Parts::new(bits, visits, SHARE) {
-                for digest in digests {
-                    self.scheme.for_each(digest, |location| {
-                        if parts.add(location * u64::from(USUAL_BITS)) {
-                            count_all(&mut self.counters, &mut parts);
-                        }
-                    });
-                }
-                return count_all(&mut self.counters, &mut parts);
-            }
-        }
-        in_batches(digests, |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                self.insert_digest(digest);
-            }
-        });
-    }
-
     /// Removes a key that was inserted.
     ///
     /// # Errors
@@ -208,32 +173,6 @@ impl<D> CountingBloomFilter<D> {
         // A counter that is 0 (or, where c probes coincide, below c) proves the key absent.
         self.give_back(digest, taken);
         Err(NotPresent)
-    }
-
-    /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// # Errors
-    /// If a key is certainly not there; those before it are removed, those after it are not.
-    pub fn remove_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), NotPresent>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let mut keys = keys.into_iter();
-        if self.is_nearby() {
-            return keys.try_for_each(|key| self.remove(key));
-        }
-        let digester = self.digester.clone();
-        let mut result = Ok(());
-        in_batches(keys.map(|key| digester.digest(key)), |digests| {
-            if result.is_ok() {
-                self.prefetch_all(digests);
-                result = digests.iter().try_for_each(|&digest| self.remove_digest(digest));
-            }
-        });
-        result
     }
 
     #[inline(never)]
@@ -300,20 +239,6 @@ impl<D> CountingBloomFilter<D> {
     }
 }
 
-/// Counts one more at each location, of counters of the usual width.
-#[inline(never)]
-fn count_all(counters: &mut Counters<Vec<u64>>, parts: &mut Parts) {
-    parts.visit(|part| {
-        for (coming, offsets) in part.batches() {
-            coming.for_each(|at| counters.words().prefetch(at));
-            let first = part.start as u64 * u64::from(u64::BITS / USUAL_BITS);
-            for &offset in offsets {
-                counters.cells(USUAL_BITS).increment(first + u64::from(offset / USUAL_BITS));
-            }
-        }
-    });
-}
-
 impl<D, S: Words> CountingBloom<D, S> {
     /// Whether the counters are of the width, and count in the way, that has code of its own.
     #[inline(always)]
@@ -355,52 +280,19 @@ impl<D, S: Words> CountingBloom<D, S> {
     fn contains_as(&self, digest: Digest, bits: u32) -> bool {
         // SAFETY: a scheme's locations are below the number of counters, and `bits` is their width.
         let counter = move |location| unsafe { self.counters.get_unchecked(location, bits) };
+        let maximum = (1 << bits) - 1;
         if self.is_nearby() {
-            // The lowest bit is 1 if the counter is above 0.
-            self.scheme.every(digest, move |location| (counter(location) + (1 << bits) - 1) >> bits)
+            // The sum has another bit if the counter is above 0.
+            self.scheme.every(digest, bits, move |location| counter(location) + maximum)
         } else {
             self.scheme.all(digest, move |location| counter(location) > 0)
         }
-    }
-
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    ///
-    /// Of very many keys, most of which are found or hardly any, locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
-    /// that (and the width of its counters is a power of two); the answers come when they have been.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        if self.is_nearby() {
-            return keys.into_iter().for_each(|key| answer(self.contains(key)));
-        }
-        let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        let (width, hashes) = (self.layout.counter_bits(), self.layout.hashes());
-        let ask = |location| self.counters.prefetch(location);
-        let test = |location| self.counters.get(location) > 0;
-        if width.is_power_of_two() {
-            let words = self.counters.words();
-            let cells = Cells { words, width, scheme: &self.scheme, hashes };
-            return cells.contains_many(digests, ask, test, answer);
-        }
-        contains_in_batches(&self.scheme, 0, digests, ask, test, answer);
     }
 
     /// Whether the filter is so small that its lines are near: in a second-level cache, or the next.
     #[inline(always)]
     fn is_nearby(&self) -> bool {
         self.byte_len() < NEARBY_BYTES
-    }
-
-    #[inline(always)]
-    fn prefetch_all(&self, digests: &[Digest]) {
-        for &digest in digests {
-            self.scheme.for_each(digest, |location| self.counters.prefetch(location));
-        }
     }
 
     /// How often a key was inserted and not removed, at most: the smallest of its counters. A stuck counter
@@ -550,80 +442,4 @@ impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountingBloom
 /// Words of a layout. A layout has at most 2^46 counters of 8 bits, so nothing overflows.
 fn word_count(layout: CountingLayout) -> u64 {
     counter_words(layout.counters(), layout.counter_bits()).expect("a checked layout")
-}
-
-/// The layout of a container's fields: counters, hashes, scheme, bits of a counter, once per item or not.
-fn decode_layout(block: &LayoutBlock) -> Result<CountingLayout, LoadError> {
-    let [counters, hashes, scheme, counter_bits, once] = block.fields()?;
-    let narrow = |field: u64| u32::try_from(field).ok();
-    let layout = narrow(hashes).zip(narrow(counter_bits));
-    let layout = layout.and_then(|(hashes, bits)| CountingLayout::new(counters, hashes, bits).ok());
-    let scheme = u8::try_from(scheme).ok().and_then(SchemeName::from_number);
-    let counting = [Counting::EachProbe, Counting::OncePerItem].get(once.min(2) as usize).copied();
-    let layout = layout.zip(scheme).and_then(|(layout, scheme)| layout.with_scheme(scheme).ok());
-    match layout.zip(counting) {
-        // Bands that leave counters over would have been written without them.
-        Some((layout, counting)) if layout.counters() == counters => Ok(layout.with_counting(counting)),
-        _ => Err(LoadError::Invalid { what: "a counting filter of impossible counters, hashes or scheme" }),
-    }
-}
-
-/// The words are as many as the layout takes, and nothing is beyond the last counter.
-fn check_words(layout: CountingLayout, words: &impl Words) -> Result<(), LoadError> {
-    if words.len() as u64 != word_count(layout) {
-        return Err(LoadError::Invalid {
-            what: "a counting filter with more or fewer words than its counters take",
-        });
-    }
-    let unused = layout.bits() % 64;
-    if unused != 0 && words.word(words.len() - 1) >> unused != 0 {
-        return Err(LoadError::Invalid { what: "a counting filter with bits beyond its last counter" });
-    }
-    Ok(())
-}
-
-impl<D: Identified> Saved for CountingBloomFilter<D> {
-    const KIND: Kind = Kind::Counting;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
-
-    fn layout_block(&self) -> LayoutBlock {
-        let layout = &self.layout;
-        LayoutBlock::new([
-            layout.counters(),
-            u64::from(layout.hashes()),
-            u64::from(layout.scheme().number()),
-            u64::from(layout.counter_bits()),
-            u64::from(layout.counting() == Counting::OncePerItem),
-        ])
-    }
-
-    fn payload_length(&self) -> u64 {
-        8 * word_count(self.layout)
-    }
-
-    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
-        write_words(self.counters.words(), sink);
-    }
-
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let layout = decode_layout(layout)?;
-        let words = payload.words(word_count(layout))?;
-        check_words(layout, &words)?;
-        Ok(Self::over_words(layout, digester, words))
-    }
-}
-
-impl<'a, D: Identified> Viewed<'a> for CountingBloom<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::Counting;
-    type Digester = D;
-
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let layout = decode_layout(layout)?;
-        check_words(layout, &payload)?;
-        Ok(Self::over_words(layout, digester, payload))
-    }
 }
