@@ -1,7 +1,5 @@
 //! Many keys at once: ask for all their memory before waiting for any of it.
 
-use core::ops::Range;
-
 use crate::hash::Digest;
 use crate::hash::probes::AnyScheme;
 
@@ -52,45 +50,57 @@ pub(crate) fn contains_in_batches(
     test: impl Fn(u64) -> bool,
     mut answer: impl FnMut(bool),
 ) {
-    // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the others only of the keys that pass.
-    let first = passed..passed + 2;
-    let ask_for = |digest, which: Range<usize>| {
-        let mut at = 0;
+    // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the others only of the keys that pass. (Asking for
+    // two more before the rest took as long for absent keys, and half as long again for others.)
+    let ask_for_first = |digest| {
+        let (mut first, mut at) = ([0; 2], 0);
         scheme.all(digest, |location| {
-            if which.contains(&at) {
+            // With one location only, twice that.
+            first = [if at == 0 { location } else { first[1] }, location];
+            if at >= passed {
                 ask(location);
             }
             at += 1;
-            at < which.end
+            at < passed + 2
         });
+        first
     };
-    let first_pass = |digest| {
-        let (mut pass, mut at) = (true, 0);
+    let ask_for_others = |digest| {
+        let mut at = 0;
         scheme.all(digest, |location| {
-            pass &= at < first.start || test(location);
+            if at >= passed + 2 {
+                ask(location);
+            }
             at += 1;
-            at < first.end
+            true
         });
-        pass
     };
     let others_pass = |digest| {
         let mut at = 0;
         scheme.all(digest, |location| {
             at += 1;
-            at <= passed || test(location)
+            at <= passed + 2 || test(location)
         })
     };
     in_batches(digests, |digests| {
-        let mut passed = [false; BATCH];
-        digests.iter().for_each(|&digest| ask_for(digest, first.clone()));
-        for (passed, &digest) in passed.iter_mut().zip(digests) {
-            *passed = first_pass(digest);
-            if *passed {
-                ask_for(digest, first.end..usize::MAX);
-            }
+        let mut first = [[0; 2]; BATCH];
+        for (first, &digest) in first.iter_mut().zip(digests) {
+            *first = ask_for_first(digest);
         }
-        for (passed, &digest) in passed.iter().zip(digests) {
-            answer(*passed && others_pass(digest));
+        // Without a branch, which one key in four would take, and from the locations as they were asked for: with 10 million keys at 12 bits,
+        // lookups of absent ones took 28 ns with a branch and each location worked out again, and 25 to 26 this way.
+        let (mut left, mut count) = ([0u8; BATCH], 0);
+        for (key, &[one, other]) in first[..digests.len()].iter().enumerate() {
+            left[count] = key as u8;
+            count += usize::from(test(one) & test(other));
         }
+        let left = &left[..count];
+        left.iter().for_each(|&key| ask_for_others(digests[usize::from(key)]));
+        const { assert!(BATCH <= u32::BITS as usize) };
+        let mut found = 0u32;
+        for &key in left {
+            found |= u32::from(others_pass(digests[usize::from(key)])) << key;
+        }
+        (0..digests.len()).for_each(|key| answer(found >> key & 1 == 1));
     });
 }

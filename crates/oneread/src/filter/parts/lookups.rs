@@ -376,6 +376,21 @@ mod tests {
         assert!(rounds >= 20, "{rounds} rounds");
     }
 
+    /// In more memory than a cache has, but less than what is gathered.
+    #[test]
+    fn few_locations_are_looked_up_in_batches_as_one_by_one() {
+        let bits = 4 * GATHERED_BYTES as u64 + 123;
+        for hashes in 1..=4 {
+            let mut filter = BloomFilter::with_seed(BloomLayout::new(bits, hashes).unwrap(), 1).unwrap();
+            let keys: Vec<u64> = (0..2000).collect();
+            filter.insert_many(&keys[..1000]);
+            let mut found = Vec::new();
+            filter.contains_many(&keys, |answer| found.push(answer));
+            assert!(found[..1000].iter().all(|&found| found), "{hashes} hashes");
+            assert!(keys.iter().map(|key| filter.contains(key)).eq(found), "{hashes} hashes");
+        }
+    }
+
     /// Keys that are there, so that some are gathered; then absent ones, half of each, and again such that are there.
     #[test]
     fn a_large_filter_answers_many_lookups_as_it_answers_one() {
