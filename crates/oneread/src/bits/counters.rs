@@ -78,7 +78,14 @@ impl<S: Words> Counters<S> {
     /// Asks for counter `at` to be brought near.
     #[inline(always)]
     pub(crate) fn prefetch(&self, at: u64) {
-        self.words.prefetch(place(at, self.bits).0);
+        self.prefetch_as(at, self.bits);
+    }
+
+    /// The same; the caller tells the width, so that the compiler may know it.
+    #[inline(always)]
+    pub(crate) fn prefetch_as(&self, at: u64, bits: u32) {
+        debug_assert_eq!(bits, self.bits);
+        self.words.prefetch(place(at, bits).0);
     }
 }
 

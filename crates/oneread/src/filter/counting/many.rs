@@ -133,11 +133,21 @@ impl<D, S: Words> CountingBloom<D, S> {
             return keys.into_iter().for_each(|key| answer(self.contains(key)));
         }
         let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        let (width, hashes) = (self.layout.counter_bits(), self.layout.hashes());
-        let ask = |location| self.counters.prefetch(location);
-        let test = |location| self.counters.get(location) > 0;
+        if self.layout.counter_bits() == USUAL_BITS {
+            self.contains_many_as(USUAL_BITS, digests, answer);
+        } else {
+            self.contains_many_as(self.layout.counter_bits(), digests, answer);
+        }
+    }
+
+    /// The same with the width of the counters, so that the compiler can know it.
+    #[inline(always)]
+    fn contains_many_as(&self, width: u32, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+        let ask = |location| self.counters.prefetch_as(location, width);
+        // SAFETY: a scheme's locations are below the number of counters, and `width` is theirs.
+        let test = |location| unsafe { self.counters.get_unchecked(location, width) } > 0;
         if width.is_power_of_two() {
-            let words = self.counters.words();
+            let (words, hashes) = (self.counters.words(), self.layout.hashes());
             let cells = parts::Cells { words, width, scheme: &self.scheme, hashes };
             return cells.contains_many(digests, ask, test, answer);
         }
