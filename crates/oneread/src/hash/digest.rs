@@ -16,8 +16,8 @@ use super::mix::{WordSeed, digest_word, folded_multiply};
 ///
 /// # Limits
 /// Two different byte strings have the same digest with probability about 2^-128 over the seeds, so among n of them
-/// some pair does with probability about n²/2^129: 1.5e-23 for n = 10^8. (It is known to be at most four times that for
-/// strings of one length up to 16.) Two different integers of up to 64 bits never do. ([`Std`](super::Std) has only 64 bits: see there.)
+/// some pair does with probability about n²/2^129: 1.5e-23 for n = 10^8. (Of strings of one length
+/// up to 16, some differences may have up to four times that.) Two different integers of up to 64 bits never do. ([`Std`](super::Std) has only 64 bits: see there.)
 ///
 /// # Example
 /// ```

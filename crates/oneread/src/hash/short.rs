@@ -35,11 +35,12 @@ impl ShortSeed {
 /// The digest of a string, unless it is a long one.
 ///
 /// # Two strings with one digest
+/// With steps and multipliers as random as the seed makes them:
 /// - Strings of one length that have one of their two numbers in common: never, as the lower half of a product with
 ///   an odd number tells the other ones apart.
-/// - Others of one length: with a chance of at most 4 · 2^-128 over the multipliers. That is what words of 3 to 7
-///   bits have for every pair, counted out (a test here does so for 5); the factor tends to 4, for two
-///   strings that differ in the top bits of both numbers, and is 1 on average.
+/// - Others of one length: with a chance of at most 4 · 2^-128. This is not proved but carried over from words of 3 to 7
+///   bits, where all pairs under all multipliers were counted out (a test here does so for 5): on average the chance was that of
+///   random digests, and at most 4 times that, for strings that differ in the top bits of both numbers.
 /// - Strings whose lengths differ by d: the steps make the differences of both their numbers uniform, up to
 ///   multiples of the power of two in d. So they have the same numbers with a chance of at most 2^-120, for lengths of
 ///   0 and 16, and the same digest otherwise as above.
