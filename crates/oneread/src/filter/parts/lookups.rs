@@ -378,6 +378,7 @@ mod tests {
 
     /// In more memory than a cache has, but less than what is gathered.
     #[test]
+    #[cfg_attr(miri, ignore = "too much memory for an interpreter")]
     fn few_locations_are_looked_up_in_batches_as_one_by_one() {
         let bits = 4 * GATHERED_BYTES as u64 + 123;
         for hashes in 1..=4 {

@@ -364,6 +364,7 @@ fn many_keys_are_removed_as_one_after_the_other() {
 
 /// In more than 6 MiB and several rounds of gathering, each of some 58,000 keys: what one round could not take whole is given back, and done one by one.
 #[test]
+#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
 fn very_many_keys_are_removed_as_one_after_the_other() {
     let layout = CountingLayout::new(13_000_003, 7, 4).unwrap();
     let keys: Vec<u64> = (0..200_000).collect();
