@@ -1,5 +1,5 @@
-//! The three arithmetic steps everything else is built from: folding a product, spreading a seed,
-//! and turning a word into a digest.
+//! The arithmetic steps everything else is built from: a product and its folding, spreading a seed, and turning a
+//! word into a digest.
 //!
 //! The vector file under `tests/golden` pins these functions: changing one constant changes every
 //! saved structure.
@@ -9,12 +9,19 @@ use super::Digest;
 /// 2^64 divided by the golden ratio, made odd: the step of Weyl sequences (Steele, Lea, Flood 2014).
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The lower and the upper half of a product.
+#[inline(always)]
+pub(super) const fn halves_of_product(a: u64, b: u64) -> (u64, u64) {
+    let product = (a as u128) * (b as u128);
+    (product as u64, (product >> 64) as u64)
+}
+
 /// Multiplies to 128 bits and adds the halves without carry, so that every bit of both factors
 /// can reach every bit of the result.
 #[inline(always)]
 pub(super) const fn folded_multiply(a: u64, b: u64) -> u64 {
-    let product = (a as u128) * (b as u128);
-    (product as u64) ^ ((product >> 64) as u64)
+    let (low, high) = halves_of_product(a, b);
+    low ^ high
 }
 
 /// The output function of `SplitMix64`: a bijection of 64-bit words with good avalanche.
@@ -22,6 +29,11 @@ pub(super) const fn spread(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
+}
+
+/// Number `index` of those that a seed stands for; each is used for one thing only.
+pub(super) const fn number_of_seed(seed: u64, index: u64) -> u64 {
+    spread(seed.wrapping_add(GOLDEN.wrapping_mul(index)))
 }
 
 /// What a seed contributes to the digest of a word: something to hide the key with, and a multiplier.
@@ -34,8 +46,7 @@ pub(super) struct WordSeed {
 
 impl WordSeed {
     pub(super) const fn new(seed: u64) -> Self {
-        let first = seed.wrapping_add(GOLDEN);
-        Self { mask: spread(first), multiplier: spread(first.wrapping_add(GOLDEN)) | 1 }
+        Self { mask: number_of_seed(seed, 1), multiplier: number_of_seed(seed, 2) | 1 }
     }
 }
 
@@ -46,8 +57,8 @@ impl WordSeed {
 /// [`Digest::word`]. (Together they are the finishing steps of Wang Yi's wyhash.)
 #[inline(always)]
 pub(super) const fn digest_word(key: u64, seed: WordSeed) -> Digest {
-    let product = ((key ^ seed.mask) as u128) * (seed.multiplier as u128);
-    Digest::from_halves(product as u64, (product >> 64) as u64)
+    let (low, high) = halves_of_product(key ^ seed.mask, seed.multiplier);
+    Digest::from_halves(low, high)
 }
 
 #[cfg(test)]

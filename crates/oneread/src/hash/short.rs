@@ -5,7 +5,7 @@
 //! products, under which two strings of one length can never share a digest, took 2.2: its products wait for each other.
 
 use super::Digest;
-use super::mix::{GOLDEN, spread};
+use super::mix::{halves_of_product, number_of_seed};
 
 /// The longest string that has a digest of this kind.
 const MAX_LENGTH: usize = 16;
@@ -22,12 +22,9 @@ pub(super) struct ShortSeed {
 impl ShortSeed {
     pub(super) const fn new(seed: u64) -> Self {
         // The first and the second number are those of `WordSeed`.
-        const fn number(seed: u64, index: u64) -> u64 {
-            spread(seed.wrapping_add(GOLDEN.wrapping_mul(index)))
-        }
         Self {
-            steps: [number(seed, 3), number(seed, 4)],
-            multipliers: [number(seed, 5) | 1, number(seed, 6) | 1],
+            steps: [number_of_seed(seed, 3), number_of_seed(seed, 4)],
+            multipliers: [number_of_seed(seed, 5) | 1, number_of_seed(seed, 6) | 1],
         }
     }
 }
@@ -51,9 +48,13 @@ pub(super) fn digest_short(bytes: &[u8], seed: ShortSeed) -> Option<Digest> {
     }
     let (first, second) = numbers(bytes);
     let times = bytes.len() as u64 + 1;
-    let first = product(first.wrapping_add(seed.steps[0].wrapping_mul(times)), seed.multipliers[0]);
-    let second = product(second.wrapping_add(seed.steps[1].wrapping_mul(times)), seed.multipliers[1]);
-    Some(Digest::from_halves(first.low ^ second.high, second.low ^ first.high))
+    let raised = [
+        first.wrapping_add(seed.steps[0].wrapping_mul(times)),
+        second.wrapping_add(seed.steps[1].wrapping_mul(times)),
+    ];
+    let (first_low, first_high) = halves_of_product(raised[0], seed.multipliers[0]);
+    let (second_low, second_high) = halves_of_product(raised[1], seed.multipliers[1]);
+    Some(Digest::from_halves(first_low ^ second_high, second_low ^ first_high))
 }
 
 /// Two numbers that hold all bytes of a short string, some of them twice: with the length they tell it from all others.
@@ -68,17 +69,6 @@ fn numbers(bytes: &[u8]) -> (u64, u64) {
     } else {
         (0, 0)
     }
-}
-
-struct Product {
-    low: u64,
-    high: u64,
-}
-
-#[inline(always)]
-const fn product(a: u64, b: u64) -> Product {
-    let product = (a as u128) * (b as u128);
-    Product { low: product as u64, high: (product >> 64) as u64 }
 }
 
 #[cfg(test)]
