@@ -15,9 +15,17 @@ use super::mix::{WordSeed, digest_word, folded_multiply};
 /// A word is one multiplication, two additions and an exclusive-or.
 ///
 /// # Limits
-/// Two different byte strings have the same digest with probability about 2^-128 over the seeds, so among n of them
-/// some pair does with probability about n²/2^129: 1.5e-23 for n = 10^8. (Of strings of one length
-/// up to 16, some differences may have up to four times that.) Two different integers of up to 64 bits never do. ([`Std`](super::Std) has only 64 bits: see there.)
+/// Two different integers of up to 64 bits never share a digest. Two byte strings may. The probabilities are over the
+/// seeds, and hold for strings that were made without knowing the seed:
+///
+/// | strings | probability that a pair shares its digest |
+/// | --- | --- |
+/// | both of at most 16 bytes | about 2^-128; at most 4 times that for some differences |
+/// | longer, not chosen to collide | about 2^-128 |
+/// | longer, chosen by somebody who knows this library | at most 2^-62 |
+///
+/// So among n = 10^8 strings that nobody chose, some pair shares a digest with probability about n²/2^129 = 1.5e-23.
+/// ([`Std`](super::Std) has only 64 bits: see there.)
 ///
 /// # Example
 /// ```

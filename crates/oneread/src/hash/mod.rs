@@ -20,6 +20,7 @@ mod digester;
 mod domain;
 pub mod family;
 mod key;
+mod long;
 mod mix;
 pub mod probes;
 mod range;

@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
 """Writes digest_vectors.tsv: digests and words of many keys, for any implementation to compare with.
 
-This is an implementation of the digests apart from the library's, after docs/format.md. For long strings it needs the
-package `xxhash` (the authors' C code) and nothing else:
+This is an implementation of the digests apart from the library's, after docs/format.md. It needs nothing but Python:
 
-    pip install xxhash && python3 digest_vectors.py > digest_vectors.tsv
+    python3 digest_vectors.py > digest_vectors.tsv
 """
-
-import xxhash
 
 M32, M64 = 2**32 - 1, 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -38,7 +35,35 @@ def portable_word(key, seed):
 
 
 def portable_bytes(key, seed):
-    return portable_short(key, seed) if len(key) <= 16 else xxhash.xxh3_128_intdigest(key, seed=seed)
+    return portable_short(key, seed) if len(key) <= 16 else portable_long(key, seed)
+
+
+def pieces(key, size):
+    """The pieces that end before the last byte, then the last one, which may overlap the piece before it."""
+    starts = range(0, len(key) - size, size)
+    return [key[at : at + size] for at in starts] + [key[-size:]]
+
+
+def lane_sum(lanes, keys):
+    """128 bits: the products of the keyed words of all lanes, and the words as digits to base 3 in the upper half."""
+    products = check = 0
+    for lane, (first, second) in zip(lanes, keys):
+        a, b = lane & M64, lane >> 64
+        products += (a + first & M64) * (b + second & M64)
+        check = 9 * check + 3 * a + b
+    return products + (check << 64)
+
+
+def portable_long(key, seed):
+    number = lambda index: spread((seed + index * GOLDEN) & M64)
+    block_keys = [(number(8 + 2 * i), number(9 + 2 * i)) for i in range(8)]
+    as_lanes = lambda part: [int.from_bytes(lane, "little") for lane in pieces(part, 16)]
+    if len(key) <= 128:
+        total = lane_sum(as_lanes(key), block_keys)
+    else:
+        blocks = [lane_sum(as_lanes(block), block_keys) & 2**128 - 1 for block in pieces(key, 128)]
+        total = lane_sum(blocks, [(number(24 + 2 * i), number(25 + 2 * i)) for i in range(len(blocks))])
+    return total + len(key) * (number(7) | 1) & 2**128 - 1
 
 
 def portable_short(key, seed):
@@ -130,8 +155,8 @@ NUMBERS = {
 }
 WIDE = {"u128": [0, 7, 2**128 - 1], "i128": [-1], "ipv6": [0x20010DB8 << 96 | 1]}
 TEXTS = ["", "a", "key", "caf\u00e9", "0123456789abcdef", "x" * 17]
-# Lengths on both sides of every branch: 0, 1-3, 4-7, 8-16, then those of XXH3: 17-128, 129-240, longer.
-LENGTHS = [0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 128, 129, 240, 241, 1024]
+# Lengths on both sides of every branch: 0, 1-3, 4-7, 8-16, 17-128 by lanes of 16, longer by blocks of 128.
+LENGTHS = [0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 127, 128, 129, 240, 256, 257, 1024]
 SEEDS = [0, 1, 0x123456789ABCDEF0, M64]
 SECRETS = [bytes(16), bytes(range(16))]
 

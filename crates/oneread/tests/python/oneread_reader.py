@@ -19,8 +19,8 @@ import sys
 
 M32, M64 = 2**32 - 1, 2**64 - 1
 
-# XXH3, after the specification at https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md: both
-# widths, all lengths, seeds, and the default secret.
+# XXH3 with 64 bits, after the specification at https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md: all
+# lengths, seeds, and the default secret.
 
 SECRET = bytes.fromhex(
     "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f"
@@ -156,36 +156,6 @@ def xxh3_64(data):
     return xxh3_64_long(data, 0)
 
 
-def xxh3_128(data, seed):
-    """XXH3-128 with a seed, as its low and high half, of more than 16 bytes."""
-    size = len(data)
-    if size <= 240:
-        low, high = size * P64_1 & M64, 0
-
-        def mix(first, second, secret, seed):
-            nonlocal low, high
-            low = low + mix16(data, first, secret, seed) & M64
-            low ^= u64(data, second) + u64(data, second + 8) & M64
-            high = high + mix16(data, second, secret + 16, seed) & M64
-            high ^= u64(data, first) + u64(data, first + 8) & M64
-
-        if size <= 128:
-            for i in reversed(range((size - 1) // 32 + 1)):
-                mix(16 * i, size - 16 * (i + 1), 32 * i, seed)
-        else:
-            for i in range(4):
-                mix(32 * i, 32 * i + 16, 32 * i, seed)
-            low, high = avalanche(low), avalanche(high)
-            for i in range(4, size // 32):
-                mix(32 * i, 32 * i + 16, 32 * (i - 4) + 3, seed)
-            mix(size - 16, size - 32, 136 - 17 - 16, -seed & M64)
-        total = low * P64_1 + high * P64_4 + (size - seed) * P64_2
-        return avalanche(low + high & M64), -avalanche(total & M64) & M64
-    secret = seeded_secret(seed)
-    acc = long_accumulators(data, secret)
-    return merge(acc, secret, 11, size * P64_1), merge(acc, secret, 192 - 64 - 11, ~(size * P64_2) & M64)
-
-
 # From a key to its places: docs/format.md.
 
 PHI = 0x9E3779B97F4A7C15
@@ -204,7 +174,7 @@ def portable(key, seed):
     if isinstance(key, int):
         product = (key & M64 ^ spread(seed + PHI & M64)) * (spread(seed + 2 * PHI & M64) | 1)
         return product & M64, product >> 64
-    return short(key, seed) if len(key) <= 16 else xxh3_128(key, seed)
+    return short(key, seed) if len(key) <= 16 else long(key, seed)
 
 
 def short(key, seed):
@@ -223,6 +193,32 @@ def short(key, seed):
 
     first, second = product(first, 3, 5), product(second, 4, 6)
     return first & M64 ^ second >> 64, second & M64 ^ first >> 64
+
+
+def long(key, seed):
+    """The digest of more than 16 bytes: a sum of products of words, each with a number of the seed added to it."""
+
+    def number(index):
+        return spread(seed + index * PHI & M64)
+
+    def cut(data, size):
+        return [data[at : at + size] for at in range(0, len(data) - size, size)] + [data[-size:]]
+
+    def total(lanes, first_key):
+        products = check = 0
+        for i, lane in enumerate(lanes):
+            a, b = u64(lane, 0), u64(lane, 8)
+            products += (a + number(first_key + 2 * i) & M64) * (b + number(first_key + 2 * i + 1) & M64)
+            check = 9 * check + 3 * a + b & M64
+        return (products + (check << 64)) % 2**128
+
+    if len(key) <= 128:
+        digest = total(cut(key, 16), 8)
+    else:
+        blocks = [total(cut(block, 16), 8).to_bytes(16, "little") for block in cut(key, 128)]
+        digest = total(blocks, 24)
+    digest += len(key) * (number(7) | 1)
+    return digest & M64, digest >> 64 & M64
 
 
 @functools.lru_cache(maxsize=None)

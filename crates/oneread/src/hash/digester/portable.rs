@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use xxhash_rust::xxh3::xxh3_128_with_seed;
-
+use super::super::long::{LongSeed, digest_long};
 use super::super::mix::{WordSeed, digest_word};
 use super::super::short::{ShortSeed, digest_short};
 use super::super::{Canonical, Digest, Key};
@@ -12,16 +11,20 @@ use super::Digester;
 /// The same key has the same digest on every platform and in every release of this library.
 ///
 /// A number x of up to 64 bits becomes the 128-bit product (x ^ mask) · multiplier, both taken from the seed. Strings of
-/// up to sixteen bytes, and numbers of 128 bits as sixteen little-endian bytes, become the sum of two such products,
-/// without carries and with the halves of the second exchanged. The [word](Digest::word) drawn from a digest adds the
-/// last multiplication that good mixing takes. Longer strings go through XXH3-128 with the seed.
+/// up to sixteen bytes, and numbers of 128 bits as sixteen little-endian bytes, become two such products, joined by
+/// exclusive or with the halves of the second exchanged. Longer strings become a sum of products, one for every sixteen
+/// bytes, in which every word of the string is offset by a number from the seed. A [word](Digest::word) drawn from
+/// the digest adds the last multiplication that good mixing takes.
 ///
 /// # Threat model
-/// None. The functions are fast, not cryptographic: whoever knows the seed, or can see which keys
-/// collide, can make keys that do. If strangers choose the keys and gain from collisions, use [`Keyed`](super::Keyed).
+/// *The seed is secret* (random, and neither printed nor saved where strangers read): no set of keys made beforehand
+/// collides more often than stated at [`Digest`], whatever its maker knows of this library. *The seed is known*, or strangers
+/// can watch which of their keys collide: they can make keys that share a digest, as many as they like, in microseconds. A filter
+/// then errs for them at any rate they choose, and a map becomes a list. If strangers choose the keys and gain from
+/// that, use [`Keyed`](super::Keyed).
 ///
 /// # Costs
-/// A number with its first word takes about a nanosecond, sixteen bytes two, and more what XXH3 takes.
+/// One word of the digest of a number takes about 1 ns, of sixteen bytes 2 ns, of 64 bytes 6 ns, of a kilobyte 100 ns.
 ///
 /// # Example
 /// ```
@@ -37,15 +40,17 @@ pub struct Portable {
     seed: u64,
     /// What the seed does to words; follows from `seed`.
     words: WordSeed,
-    /// What the seed does to short strings; follows from `seed`.
+    /// What the seed does to strings of up to sixteen bytes; follows from `seed`.
     short: ShortSeed,
+    /// What the seed does to longer strings; follows from `seed`.
+    long: LongSeed,
 }
 
 impl Portable {
     /// A digester whose digests depend on nothing but the key and this seed.
     #[must_use]
     pub const fn with_seed(seed: u64) -> Self {
-        Self { seed, words: WordSeed::new(seed), short: ShortSeed::new(seed) }
+        Self { seed, words: WordSeed::new(seed), short: ShortSeed::new(seed), long: LongSeed::new(seed) }
     }
 
     /// A digester with a fresh seed from the operating system's randomness.
@@ -57,7 +62,7 @@ impl Portable {
 
     #[inline(always)]
     fn digest_bytes(&self, bytes: &[u8]) -> Digest {
-        digest_short(bytes, self.short).unwrap_or_else(|| xxh3_128_with_seed(bytes, self.seed).into())
+        digest_short(bytes, self.short).unwrap_or_else(|| digest_long(bytes, &self.long))
     }
 
     /// The seed it was made with.
