@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum, value_parser};
+use oneread::hash::Portable;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{CountingLayout, MOST_HASHES};
 
@@ -27,8 +28,10 @@ const DEFAULT_RATE: f64 = 0.01;
 /// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little less.
 const LEAST_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
 
-/// The seed of a filter that was not told any: always the same, so that filters can be merged.
-const DEFAULT_SEED: u64 = 0;
+/// The seed of a filter or store that was given none. Nobody can prepare keys that collide under it.
+fn random_seed() -> u64 {
+    Portable::random().seed()
+}
 
 /// The usual width of a counter: at the planned load, fewer than one in 10^13 gets stuck.
 const DEFAULT_COUNTER_BITS: u32 = 4;
@@ -146,7 +149,8 @@ Examples:
   oneread filter build seen.filter < seen.txt                        at a rate of 1%
   oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits a line
   zcat *.gz | oneread filter build all.filter --kind growing         of a stream, in one pass
-  oneread filter build a.filter --items 1000000 < a.txt              to be merged with others of the same --items
+  oneread filter build a.filter --items 1000000 < a.txt              with room for a million lines
+  oneread filter build b.filter --like a.filter < b.txt              to be merged with a.filter
   oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
 A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
@@ -170,9 +174,19 @@ pub(crate) struct Build {
     /// room of the first layer, 100000 unless told.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) items: Option<u64>,
-    /// Which hash function; filters are merged only if they have the same.
-    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    /// The seed of the hash function [default: random].
+    ///
+    /// Filters are merged only if they have the same seed: name one, or use --like. Whoever knows the seed can choose
+    /// lines that collide.
+    #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
+    /// Takes kind, size and seed from another filter, so that the two can be merged.
+    #[arg(
+        long,
+        value_name = "FILTER",
+        conflicts_with_all = ["rate", "bits_per_key", "kind", "items", "seed", "hashes", "scheme", "counter_bits"],
+    )]
+    pub(crate) like: Option<PathBuf>,
     /// How many hashes a key has, instead of the best number (bloom, counting).
     #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=i64::from(MOST_HASHES)))]
     pub(crate) hashes: Option<u32>,
@@ -224,10 +238,11 @@ pub(crate) struct Info {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  for day in mon tue; do oneread filter build $day --items 1000000 < $day.txt; done
+  oneread filter build mon --items 1000000 < mon.txt
+  oneread filter build tue --like mon < tue.txt
   oneread filter merge week mon tue
 
-Filters of the same kind, size and seed can be merged: build them with the same --items. Counters are added,
+Filters of the same kind, size and seed can be merged: build one --like the other. Counters are added,
 the layers of growing filters are joined, and their rates add up. A bucket of a d-left filter holds a few keys of both:
 give --items for all lines together. D-left counting filters cannot be merged.")]
 pub(crate) struct Merge {

@@ -50,9 +50,13 @@ impl Shell {
     fn run(&self, args: &str, input: &[u8]) -> Output {
         let file = self.input.path().join("input");
         fs::write(&file, input).expect("input");
+        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the command.
+        let names_seed = ["--seed", "--like", "--random"].iter().any(|flag| args.contains(flag));
+        let seed: &[&str] = if args.starts_with("build ") && !names_seed { &["--seed", "0"] } else { &[] };
         Command::new(env!("CARGO_BIN_EXE_oneread"))
             .arg("filter")
-            .args(args.split_whitespace())
+            .args(args.split_whitespace().filter(|&flag| flag != "--random"))
+            .args(seed)
             .current_dir(self.path())
             .stdin(File::open(&file).expect("input"))
             .output()
@@ -184,6 +188,36 @@ fn a_merged_filter_is_the_filter_of_all_lines() {
             assert_eq!(info.as_object_mut().unwrap().remove("verified"), Some(true.into()));
             info
         });
+    }
+}
+
+#[test]
+fn filters_have_secret_seeds_unless_they_are_to_be_merged() {
+    let (a, b) = (numbered("a", 300), numbered("b", 200));
+    for kind in all_kinds() {
+        let shell = Shell::new();
+        let seed = |name: &str| shell.json(&format!("info {name}"), b"")["seed"].as_u64().expect("a seed");
+        // Of three seeds of 64 bits, two are the same once in 6e18.
+        for name in ["one", "two", "three"] {
+            shell.done(&format!("build {name} --random --kind {kind} --items 1000"), &a);
+        }
+        let seeds = HashSet::from([seed("one"), seed("two"), seed("three"), 0]);
+        assert_eq!(seeds.len(), 4, "{kind}: {seeds:?}");
+
+        shell.done("build like --like one", &b);
+        assert_eq!(seed("like"), seed("one"), "{kind}");
+        if kind == "dleft-counting" {
+            continue;
+        }
+        shell.done("merge merged one like", b"");
+        let all = [&*a, &*b].concat();
+        assert_eq!(shell.done("query merged", &all), all, "{kind}");
+        let refused = shell.run("merge no one two", b"");
+        assert!(text(&refused.stderr).contains("build one --like the other"), "{}", text(&refused.stderr));
+        let refused = shell.run("build x --like one --items 5", b"");
+        assert!(text(&refused.stderr).contains("cannot be used with"), "{}", text(&refused.stderr));
+        let refused = shell.run("build x --like missing", b"");
+        assert!(text(&refused.stderr).contains("missing: cannot be the model of --like"));
     }
 }
 

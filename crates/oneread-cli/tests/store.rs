@@ -40,10 +40,16 @@ impl Shell {
     fn command(&self, args: &str, input: &[u8]) -> Command {
         let file = self.input.path().join("input");
         fs::write(&file, input).expect("input");
+        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the command.
+        let makes_a_store = ["create ", "import ", "put "].iter().any(|command| args.starts_with(command));
+        let names_seed = ["--seed", "--random"].iter().any(|flag| args.contains(flag));
+        let seed: &[&str] = if makes_a_store && !names_seed { &["--seed=0"] } else { &[] };
+        let (command_name, rest) = args.split_once(' ').unwrap_or((args, ""));
         let mut command = Command::new(env!("CARGO_BIN_EXE_oneread"));
         command
-            .arg("store")
-            .args(args.split_whitespace())
+            .args(["store", command_name])
+            .args(seed)
+            .args(rest.split_whitespace().filter(|&flag| flag != "--random"))
             .current_dir(self.path())
             .stdin(File::open(&file).expect("input"));
         command
@@ -781,4 +787,21 @@ fn damage_to_a_live_store_is_found() {
         shell.write(name, whole);
     }
     assert_eq!(shell.run("verify a.store", b"").status.code(), Some(0));
+}
+
+#[test]
+fn stores_have_secret_seeds_unless_told_one() {
+    // Whoever knows a store's seed can choose keys that want the same pages.
+    let shell = Shell::new();
+    let seed = |name: &str| shell.json(&format!("stats {name}"))["seed"].as_u64().expect("a seed");
+    for name in ["created", "another"] {
+        shell.done(&format!("create --random {name}"));
+    }
+    shell.write("rows.csv", "key,value\na,1\n");
+    shell.done("import --random imported rows.csv");
+    shell.done("put --random made key value");
+    // Of four seeds of 64 bits, two are the same once in 3e18.
+    let seeds: BTreeMap<u64, &str> =
+        ["created", "another", "imported", "made"].map(|name| (seed(name), name)).into();
+    assert!(seeds.len() == 4 && !seeds.contains_key(&0), "{seeds:?}");
 }

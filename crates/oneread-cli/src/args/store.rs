@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum, value_parser};
 
-use super::DEFAULT_SEED;
+use super::random_seed;
 
 /// The pages that a miss reads in a store that was not told a rate.
 const DEFAULT_RATE: f64 = 0.01;
@@ -64,8 +64,8 @@ pub(crate) enum Store {
 pub(crate) struct Create {
     /// The file to make; there must be none yet.
     pub(crate) path: PathBuf,
-    /// Which hash functions the store has.
-    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    /// The seed of the hash functions [default: random]. Whoever knows it can choose keys that collide.
+    #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
     /// Prints one JSON document.
     #[arg(long)]
@@ -147,8 +147,8 @@ pub(crate) struct Import {
     /// About how much memory to use, beside a byte a key: 256M, 2G. A row can be as long.
     #[arg(long, value_name = "BYTES", default_value = DEFAULT_MEMORY, value_parser = memory)]
     pub(crate) memory: u64,
-    /// Which hash functions; the same rows and seed give the same file.
-    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    /// The seed of the hash functions [default: random]. The same rows and seed give the same file.
+    #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
     /// Replaces the store if there is one, at once and when all is done.
     #[arg(long)]
@@ -226,8 +226,8 @@ pub(crate) struct Put {
     /// Key and value are given as hexadecimal digits; not so a value from stdin.
     #[arg(long)]
     pub(crate) hex: bool,
-    /// Which hash functions a store has that is made.
-    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    /// The seed of the hash functions, if the store is created [default: random].
+    #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
 }
 

@@ -1,16 +1,17 @@
 //! `oneread filter build`: lines into a file.
 
 use std::io::{self, Read};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use indicatif::HumanCount;
 use oneread::hash::Digester;
 use serde::Serialize;
 
-use super::any::Owned;
+use super::any::{InPlace, Owned};
 use super::digester::LineDigester;
 use super::facts::{Facts, share};
-use super::file::Target;
+use super::file::{self, Target};
 use super::layout::Layout;
 use super::progress;
 use super::spill::Spill;
@@ -28,8 +29,11 @@ pub(super) fn run(args: &args::Build) -> Result<()> {
     let target = Target::new(&args.file, args.output.force)?;
     let mut lines = Lines::new(io::stdin().lock());
     let counts_first = args.items.is_none() && !matches!(args.kind, Kind::Growing);
-    let filter =
-        if counts_first { count_first(args, &target, &mut lines)? } else { stream(args, &mut lines)? };
+    let filter = match &args.like {
+        Some(model) => stream(args, empty_like(model)?, &mut lines)?,
+        None if counts_first => count_first(args, &target, &mut lines)?,
+        None => stream(args, empty(args, args.items.unwrap_or(FIRST_LAYER))?, &mut lines)?,
+    };
     let bytes = target.write(|writer| filter.save(writer))?;
 
     let lines = lines.count();
@@ -42,8 +46,7 @@ pub(super) fn run(args: &args::Build) -> Result<()> {
 }
 
 /// In one pass: the filter is made before the first line comes.
-fn stream(args: &args::Build, lines: &mut Lines<impl Read>) -> Result<Owned> {
-    let mut filter = empty(args, args.items.unwrap_or(FIRST_LAYER))?;
+fn stream(args: &args::Build, mut filter: Owned, lines: &mut Lines<impl Read>) -> Result<Owned> {
     let progress = progress::lines(args.items)?;
     while let Some(batch) = lines.next_batch()? {
         filter.insert_many(batch.lines()).with_context(|| cannot(args))?;
@@ -89,6 +92,16 @@ fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>
 fn empty(args: &args::Build, lines: u64) -> Result<Owned> {
     let layout = Layout::plan(args, lines).with_context(|| cannot(args))?;
     Owned::new(layout, digester(args)).with_context(|| cannot(args))
+}
+
+/// A filter without lines that can be merged with the one in a file.
+fn empty_like(path: &Path) -> Result<Owned> {
+    let like = || -> Result<Owned> {
+        let contents = file::open(path)?;
+        let model = InPlace::<LineDigester>::open(&contents, true)?;
+        Ok(Owned::new(model.layout(), *model.digester())?)
+    };
+    like().with_context(|| format!("{}: cannot be the model of --like", path.display()))
 }
 
 fn digester(args: &args::Build) -> LineDigester {

@@ -30,8 +30,8 @@ pub(super) fn run(args: &args::Merge) -> Result<()> {
         let (ours, theirs) = (description(&merged), description(&other));
         if let Err(error) = merged.merge(other) {
             let advice = match error {
-                MergeError::Layouts => "build both with the same --kind, --items and --rate",
-                MergeError::Digesters => "build both with the same --seed",
+                MergeError::Layouts => "build one --like the other",
+                MergeError::Digesters => "build one --like the other, or both with the same --seed",
                 MergeError::TooManyLayers => "joined they have too many layers: build one of all lines",
                 MergeError::Full => {
                     "joined they have more keys in a bucket than it can hold: build both with --items for all lines together"
