@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use valkey_module::raw;
 
 use crate::engine::{Context, server};
-use crate::settings::SEED;
 use crate::types::Kept;
 use crate::values::{BloomValue, CuckooValue, SketchValue};
 
@@ -42,6 +41,5 @@ unsafe extern "C" fn tell(info: *mut raw::RedisModuleInfoCtx, _for_crash_report:
         for (name, alive) in counts {
             server!(RedisModule_InfoAddFieldULongLong(info, name.as_ptr(), alive.load(Ordering::Relaxed)));
         }
-        server!(RedisModule_InfoAddFieldULongLong(info, c"seed".as_ptr(), SEED.get()));
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{OnceLock, RwLock};
 
+use oneread::hash::Portable;
 use valkey_module::raw;
 
 use crate::engine::{Arg, Args, Context, c_string, server};
@@ -21,9 +22,9 @@ impl Number {
         Self { name, value: AtomicI64::new(value), least, most }
     }
 
-    /// Never negative: no setting can be.
+    /// The value of a setting that cannot be negative; 0 for a negative one.
     pub(crate) fn get(&self) -> u64 {
-        self.value.load(Ordering::Relaxed) as u64
+        u64::try_from(self.value.load(Ordering::Relaxed)).unwrap_or(0)
     }
 }
 
@@ -61,8 +62,40 @@ pub(crate) static CF_MAX_ITERATIONS: Number = Number::new("cf-max-iterations", 2
 pub(crate) static CF_MAX_EXPANSIONS: Number = Number::new("cf-max-expansions", 32, 1, 65_535);
 /// The most that a value may take when it is reserved or loaded in chunks: a gigabyte, unless told otherwise.
 pub(crate) static MAX_BYTES: Number = Number::new("max-bytes", 1 << 30, 1024, i64::MAX);
-/// New values are made with it. Equal seeds make filters that can be merged.
-pub(crate) static SEED: Number = Number::new("seed", 0, 0, i64::MAX);
+/// The seed of new values, or -1 for random ones. Values with equal seeds can be merged.
+static SEED: Number = Number::new("seed", -1, -1, i64::MAX);
+
+/// The seed of new sketches if the setting is -1; negative until it is drawn.
+static SKETCH_SEED: AtomicI64 = AtomicI64::new(-1);
+
+/// A seed that nobody can foresee. Commands take seeds of 63 bits.
+fn random_seed() -> u64 {
+    Portable::random().seed() >> 1
+}
+
+/// The seed that is set, or else one for this value alone: who does not know it cannot choose items that collide.
+pub(crate) fn filter_seed() -> u64 {
+    u64::try_from(SEED.value.load(Ordering::Relaxed)).unwrap_or_else(|_| random_seed())
+}
+
+/// The seed that is set, or else a random one that all sketches of this server share, because `CMS.MERGE` joins any two
+/// of the same size.
+pub(crate) fn sketch_seed() -> u64 {
+    if let Ok(seed) = u64::try_from(SEED.value.load(Ordering::Relaxed)) {
+        return seed;
+    }
+    // One thread runs commands, so that nobody draws another one meanwhile.
+    u64::try_from(SKETCH_SEED.load(Ordering::Relaxed)).unwrap_or_else(|_| {
+        let seed = random_seed();
+        adopt_sketch_seed(seed);
+        seed
+    })
+}
+
+/// Takes the seed of a sketch that a restart or a master brought, so that new sketches can be merged with it.
+pub(crate) fn adopt_sketch_seed(seed: u64) {
+    SKETCH_SEED.store(i64::try_from(seed).unwrap_or(-1), Ordering::Relaxed);
+}
 
 static NUMBERS: [&Number; 9] = [
     &BF_INITIAL_SIZE,

@@ -8,7 +8,9 @@ use valkey_module::raw;
 
 use crate::engine::{Context, c_string, server};
 use crate::settings;
-use crate::values::{BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, Value, length_of, strings};
+use crate::values::{
+    BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, Value, length_of, strings, try_clone,
+};
 
 /// The version of what we write; other ones are refused.
 const ENCODING: c_int = 1;
@@ -24,6 +26,9 @@ pub(crate) trait Kept: Value {
     /// How many there are.
     fn alive() -> &'static AtomicU64;
 
+    /// Called with each value that the server loads when it starts or becomes a replica.
+    fn loaded(_value: &Self) {}
+
     /// Gives a value to the server, which will free it by [`free`].
     fn hand_over(slot: Slot<Self>) -> *mut Slot<Self> {
         Self::alive().fetch_add(1, Ordering::Relaxed);
@@ -32,10 +37,11 @@ pub(crate) trait Kept: Value {
 }
 
 macro_rules! kept {
-    ($value:ty, $name:literal, $loads:literal) => {
+    ($value:ty, $name:literal, $loads:literal $(, $loaded:item)?) => {
         impl Kept for $value {
             const NAME: &'static str = $name;
             const LOADS: &'static str = $loads;
+            $($loaded)?
 
             fn registered() -> &'static AtomicPtr<raw::RedisModuleType> {
                 static REGISTERED: AtomicPtr<raw::RedisModuleType> = AtomicPtr::new(std::ptr::null_mut());
@@ -52,7 +58,14 @@ macro_rules! kept {
 
 kept!(BloomValue, "oneread-b", "bf.loadchunk");
 kept!(CuckooValue, "oneread-c", "cf.loadchunk");
-kept!(SketchValue, "oneread-s", "oneread.loadsketch");
+kept!(
+    SketchValue,
+    "oneread-s",
+    "oneread.loadsketch",
+    fn loaded(sketch: &Self) {
+        settings::adopt_sketch_seed(sketch.seed());
+    }
+);
 
 /// Registers all types; says whether the server took them.
 pub(crate) fn register(context: &Context) -> Result<(), String> {
@@ -127,8 +140,8 @@ unsafe extern "C" fn copy<V: Kept>(
     _: *mut raw::RedisModuleString,
     value: *const c_void,
 ) -> *mut c_void {
-    // SAFETY: see `slot`.
-    V::hand_over(unsafe { slot::<V>(value) }.clone()).cast()
+    // SAFETY: see `slot`. Null tells the server that there is no copy, which `COPY` answers with an error.
+    try_clone(unsafe { slot::<V>(value) }).map_or(std::ptr::null_mut(), |copy| V::hand_over(copy).cast())
 }
 
 unsafe extern "C" fn digest<V: Kept>(digest: *mut raw::RedisModuleDigest, value: *mut c_void) {
@@ -228,7 +241,14 @@ unsafe extern "C" fn load<V: Kept>(io: *mut raw::RedisModuleIO, version: c_int) 
         Ok(slot)
     });
     let refused = match loaded {
-        Ok(Ok(slot)) => return V::hand_over(slot).cast(),
+        Ok(Ok(slot)) => {
+            if let Slot::Ready(value) = &slot
+                && is_loading(io)
+            {
+                V::loaded(value);
+            }
+            return V::hand_over(slot).cast();
+        }
         Ok(Err(Refused(words))) => words,
         Err(_) => "an error in the module; please report it".to_owned(),
     };
@@ -236,6 +256,13 @@ unsafe extern "C" fn load<V: Kept>(io: *mut raw::RedisModuleIO, version: c_int) 
     // SAFETY: the format takes one string, which lives until the call returns.
     unsafe { server!(RedisModule_LogIOError(io, c"warning".as_ptr(), c"%s".as_ptr(), words.as_ptr())) };
     std::ptr::null_mut()
+}
+
+/// Whether the server reads its own file or a master's, and not what a client sends by `RESTORE`.
+fn is_loading(io: *mut raw::RedisModuleIO) -> bool {
+    // SAFETY: the server is loading a value of ours.
+    let flags = unsafe { server!(RedisModule_GetContextFlags(server!(RedisModule_GetContextFromIO(io)))) };
+    flags as u32 & raw::REDISMODULE_CTX_FLAGS_LOADING != 0
 }
 
 /// As the chunks of `SCANDUMP`.

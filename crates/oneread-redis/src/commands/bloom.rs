@@ -3,7 +3,7 @@
 use super::chunks;
 use super::options::{MOST_EXPANSION, MOST_ITEMS, Options, UNKNOWN, check_size, fraction, integer};
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
-use crate::settings::{BF_ERROR_RATE, BF_EXPANSION, BF_INITIAL_SIZE, SEED, named};
+use crate::settings::{BF_ERROR_RATE, BF_EXPANSION, BF_INITIAL_SIZE, filter_seed, named};
 use crate::values::{AddError, BloomOptions, BloomValue, Slot, Value};
 
 const NOT_FOUND: &str = "ERR not found";
@@ -14,7 +14,7 @@ fn usual() -> BloomOptions {
         rate: BF_ERROR_RATE.get(),
         capacity: BF_INITIAL_SIZE.get(),
         expansion: BF_EXPANSION.get() as u32,
-        seed: SEED.get(),
+        seed: filter_seed(),
     }
 }
 

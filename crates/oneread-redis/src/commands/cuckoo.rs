@@ -4,8 +4,8 @@ use super::chunks;
 use super::options::{MOST_EXPANSION, MOST_ITEMS, Options, UNKNOWN, check_size, integer};
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
 use crate::settings::{
-    CF_BUCKET_SIZE, CF_ERROR_RATE, CF_EXPANSION, CF_INITIAL_SIZE, CF_MAX_EXPANSIONS, CF_MAX_ITERATIONS, SEED,
-    named,
+    CF_BUCKET_SIZE, CF_ERROR_RATE, CF_EXPANSION, CF_INITIAL_SIZE, CF_MAX_EXPANSIONS, CF_MAX_ITERATIONS,
+    filter_seed, named,
 };
 use crate::values::{AddError, CuckooOptions, CuckooValue, Slot, Value};
 
@@ -19,7 +19,7 @@ fn usual() -> CuckooOptions {
         expansion: CF_EXPANSION.get() as u32,
         bucket_size: CF_BUCKET_SIZE.get() as u32,
         max_iterations: CF_MAX_ITERATIONS.get() as u32,
-        seed: SEED.get(),
+        seed: filter_seed(),
     }
 }
 

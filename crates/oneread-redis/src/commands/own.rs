@@ -1,8 +1,9 @@
 //! `ONEREAD.*`: what RedisBloom's users ask for and do not have.
 
+use super::options::check_size;
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
-use crate::values::{BloomValue, CuckooValue, Refused, SketchValue, Slot, Value};
+use crate::values::{BloomValue, CuckooValue, Refused, SketchValue, Slot, Value, try_clone};
 
 /// `ONEREAD.MERGE destination source [source ...]`: the destination becomes the union of itself, if it is there, and the sources.
 pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
@@ -17,7 +18,7 @@ pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     if first.slot::<SketchValue>().is_ok_and(|slot| slot.is_some()) {
         drop(first);
         return merge_all::<SketchValue>(context, arguments, |own, other| {
-            let before = own.clone();
+            let before = try_clone(own)?;
             own.set_to_sum(&[(&before, 1), (other, 1)]).map_err(Refused::from)
         });
     }
@@ -32,7 +33,7 @@ fn merge_all<V: Kept>(
 ) -> Outcome {
     let name = arguments.at(1)?;
     // All is worked out before the destination changes, so that an error changes nothing.
-    let mut joined: Option<V> = Key::open(context, name, Open::ToRead).value::<V>()?.cloned();
+    let mut joined = Key::open(context, name, Open::ToRead).value::<V>()?.map(try_clone).transpose()?;
     for source in arguments.from(2) {
         if source.bytes() == name.bytes() && joined.is_some() {
             continue;
@@ -40,8 +41,12 @@ fn merge_all<V: Kept>(
         let key = Key::open(context, source, Open::ToRead);
         let value = key.value::<V>()?.ok_or("ERR not found")?;
         match &mut joined {
-            None => joined = Some(value.clone()),
-            Some(joined) => join(joined, value)?,
+            None => joined = Some(try_clone(value)?),
+            Some(joined) => {
+                // The layers of growing filters add up, so that merging to and fro could double them without end.
+                check_size(context, (joined.byte_len() + value.byte_len()) as u64)?;
+                join(joined, value)?;
+            }
         }
     }
     let joined = joined.ok_or("ERR not found")?;
@@ -78,7 +83,7 @@ pub(super) fn stats(context: &Context, arguments: Args<'_>) -> Outcome {
             let mut facts =
                 filter_facts("cuckoo", filter.len(), filter.byte_len(), filter.layers(), filter.seed());
             facts.extend(rates(filter.planned_rate(), filter.present_rate()));
-            facts.push(("load", Fact::Number(filter.len() as f64 / filter.buckets() as f64)));
+            facts.push(("load", Fact::Number(filter.len() as f64 / filter.slots() as f64)));
             facts
         }
         (.., Ok(Some(sketch))) => vec![

@@ -3,8 +3,8 @@
 use super::chunks;
 use super::options::{check_size, fraction, integer};
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
-use crate::settings::{SEED, named};
-use crate::values::{SketchValue, Slot};
+use crate::settings::{adopt_sketch_seed, named, sketch_seed};
+use crate::values::{Refused, SketchValue, Slot, try_clone};
 
 const ABSENT: &str = "CMS: key does not exist";
 
@@ -14,7 +14,7 @@ const MOST_ROWS: i64 = 64;
 /// `CMS.INITBYDIM key width depth`
 pub(super) fn init_by_dimensions(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(4..=4)?;
-    create(context, arguments, SEED.get(), || {
+    create(context, arguments, sketch_seed(), || {
         let width = integer(arguments.at(2)?, 1..=i64::MAX).ok_or("CMS: invalid width")?;
         let depth = integer(arguments.at(3)?, 1..=MOST_ROWS).ok_or("CMS: invalid depth")?;
         Ok((width as u64, depth as u32))
@@ -24,7 +24,7 @@ pub(super) fn init_by_dimensions(context: &Context, arguments: Args<'_>) -> Outc
 /// `CMS.INITBYPROB key error probability`
 pub(super) fn init_by_probability(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(4..=4)?;
-    create(context, arguments, SEED.get(), || {
+    create(context, arguments, sketch_seed(), || {
         let error = fraction(arguments.at(2)?).ok_or("CMS: invalid overestimation value")?;
         let probability = fraction(arguments.at(3)?).ok_or("CMS: invalid prob value")?;
         Ok(SketchValue::dimensions(error, probability))
@@ -35,6 +35,9 @@ pub(super) fn init_by_probability(context: &Context, arguments: Args<'_>) -> Out
 pub(super) fn make(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(5..=5)?;
     let seed = integer(arguments.at(4)?, 0..=i64::MAX).ok_or("ERR bad seed")?;
+    if !context.is_of_client() {
+        adopt_sketch_seed(seed as u64);
+    }
     create(context, arguments, seed as u64, || {
         let width = integer(arguments.at(2)?, 1..=i64::MAX).ok_or("CMS: invalid width")?;
         let depth = integer(arguments.at(3)?, 1..=MOST_ROWS).ok_or("CMS: invalid depth")?;
@@ -107,7 +110,9 @@ pub(super) fn query(context: &Context, arguments: Args<'_>) -> Outcome {
 pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     let count = arguments.at(2).ok().and_then(|count| count.integer());
     let sources = count.map_or(0, |count| count.clamp(0, arguments.len().saturating_sub(3) as i64) as usize);
-    if context.tells_keys(std::iter::once(1).chain(3..3 + sources)) {
+    // A key position at or behind the end of the arguments ends the server.
+    let positions = std::iter::once(1).chain(3..3 + sources).filter(|&at| at < arguments.len());
+    if context.tells_keys(positions) {
         return Ok(());
     }
     arguments.expect(4..)?;
@@ -126,7 +131,8 @@ pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     if !weighted && behind != 0 {
         return Err("CMS: wrong number of keys".into());
     }
-    let mut parts = Vec::with_capacity(sources);
+    let mut parts: Vec<(SketchValue, i64)> = Vec::new();
+    parts.try_reserve_exact(sources).map_err(Refused::from)?;
     for at in 0..sources {
         let weight = if weighted {
             arguments.at(4 + sources + at)?.integer().ok_or("CMS: invalid weight value")?
@@ -136,9 +142,9 @@ pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
         let source = arguments.at(3 + at)?;
         // The destination is open already, and may be a source.
         let part = if source.bytes() == name.bytes() {
-            key.value::<SketchValue>()?.ok_or(ABSENT)?.clone()
+            try_clone(key.value::<SketchValue>()?.ok_or(ABSENT)?)?
         } else {
-            Key::open(context, source, Open::ToRead).value::<SketchValue>()?.ok_or(ABSENT)?.clone()
+            try_clone(Key::open(context, source, Open::ToRead).value::<SketchValue>()?.ok_or(ABSENT)?)?
         };
         parts.push((part, weight));
     }

@@ -116,7 +116,10 @@ impl BloomValue {
     /// Takes in all items of another filter.
     pub(crate) fn merge(&mut self, other: &Self) -> Result<(), Refused> {
         match (&mut self.body, &other.body) {
-            (Body::Growing(own), Body::Growing(other)) => Ok(own.merge(other.clone())?),
+            (Body::Growing(own), Body::Growing(layers)) => {
+                super::check_memory(other.byte_len())?;
+                Ok(own.merge(layers.clone())?)
+            }
             (Body::Fixed { filter, items, .. }, Body::Fixed { filter: other, items: others, .. }) => {
                 filter.union(other)?;
                 *items += others;

@@ -166,6 +166,16 @@ impl CuckooValue {
         }
     }
 
+    /// The places for items in all buckets.
+    pub(crate) fn slots(&self) -> u64 {
+        match &self.body {
+            Body::GrowingLine(filter) => filter.total_slots(),
+            Body::Line(filter) => filter.layout().capacity(),
+            Body::GrowingDLeft(filter) => filter.total_slots(),
+            Body::DLeft(filter) => filter.layout().total_slots(),
+        }
+    }
+
     pub(crate) fn layers(&self) -> usize {
         match &self.body {
             Body::GrowingLine(filter) => filter.layers(),

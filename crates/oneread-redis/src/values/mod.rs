@@ -37,6 +37,20 @@ pub(crate) trait Value: Sized + Clone + 'static {
     fn byte_len(&self) -> usize;
 }
 
+/// An error if there is no memory for some more bytes.
+///
+/// Copies of values are made by `Clone`, which ends the server where memory is out. So we try beforehand: one thread
+/// runs commands, and nothing of note is allocated in between.
+pub(crate) fn check_memory(bytes: usize) -> Result<(), Refused> {
+    Ok(Vec::<u8>::new().try_reserve_exact(bytes)?)
+}
+
+/// A copy of a value, or an error if there is no memory for it.
+pub(crate) fn try_clone<V: Value>(value: &V) -> Result<V, Refused> {
+    check_memory(value.byte_len())?;
+    Ok(value.clone())
+}
+
 /// What is in a key: a value, or the part of one that has been loaded so far.
 #[derive(Clone)]
 pub(crate) enum Slot<V> {

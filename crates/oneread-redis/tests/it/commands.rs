@@ -249,7 +249,7 @@ fn unions_and_statistics_are_ours() {
     let server = Server::start(Engine::Redis, &[]);
     let mut client = server.connect();
     for (key, items) in [("a", "1 2 3"), ("b", "3 4"), ("c", "5")] {
-        client.expect(&format!("BF.RESERVE {key} 0.001 1000"), "OK".to_owned());
+        client.expect(&format!("BF.RESERVE {key} 0.001 1000 SEED 3"), "OK".to_owned());
         let _: Vec<i64> = client.ask(&format!("BF.MADD {key} {items}")).expect("room");
     }
     client.expect("ONEREAD.MERGE union a b c", "OK".to_owned());
@@ -257,8 +257,10 @@ fn unions_and_statistics_are_ours() {
     client.expect("ONEREAD.MERGE a b", "OK".to_owned());
     client.expect("BF.EXISTS a 4", 1);
     client.expect("BF.EXISTS b 1", 0);
-    client.expect("BF.RESERVE other 0.01 1000", "OK".to_owned());
+    client.expect("BF.RESERVE other 0.01 1000 SEED 3", "OK".to_owned());
     client.expect_error("ONEREAD.MERGE a other", "different layouts");
+    client.expect("BF.RESERVE unrelated 0.001 1000", "OK".to_owned());
+    client.expect_error("ONEREAD.MERGE a unrelated", "same seed");
     client.expect_error("ONEREAD.MERGE a nothing", "not found");
     client.expect("CF.ADD cuckoo x", 1);
     client.expect_error("ONEREAD.MERGE a cuckoo", "cannot be joined");
@@ -277,6 +279,70 @@ fn unions_and_statistics_are_ours() {
     client.expect_error("ONEREAD.STATS nothing", "not found");
     client.expect("SET text hello", "OK".to_owned());
     client.expect_error("ONEREAD.STATS text", "WRONGTYPE");
+}
+
+#[test]
+fn the_load_of_a_filter_is_the_share_of_its_slots_in_use() {
+    let server = Server::start(Engine::Redis, &[]);
+    let mut client = server.connect();
+    for (make, name) in [
+        ("CF.RESERVE line 1000 EXPANSION 0", "line"),
+        ("CF.RESERVE growing 1000", "growing"),
+        ("CF.RESERVE dleft 1000 EXPANSION 0 ERROR 0.000001", "dleft"),
+        ("BF.RESERVE bloom 0.01 1000", "bloom"),
+    ] {
+        client.expect(make, "OK".to_owned());
+        let items: Vec<String> = (0..1000).map(|item| item.to_string()).collect();
+        let command = if name == "bloom" { "BF.INSERT" } else { "CF.INSERT" };
+        let line = format!("{command} {name} ITEMS {}", items.join(" "));
+        let _: Value = client.ask(&line).expect("room");
+        let facts = client.fields(&format!("ONEREAD.STATS {name}"));
+        let Value::BulkString(load) = &facts["load"] else { panic!("{:?}", facts["load"]) };
+        let load: f64 = std::str::from_utf8(load).expect("a number").parse().expect("a number");
+        // Planned for a thousand items: not empty, and no fuller than full. (It was items per bucket: up to 40.)
+        assert!((0.3..=1.0).contains(&load), "{name}: {load}");
+    }
+}
+
+#[test]
+fn seeds_are_random_unless_they_are_set_and_sketches_can_be_merged() {
+    for engine in engines() {
+        let mut server = Server::start(engine, &["--save", "3600 1"]);
+        let mut client = server.connect();
+        let seed = |client: &mut super::server::Client, name: &str| -> i64 {
+            match client.fields(&format!("ONEREAD.STATS {name}"))["seed"] {
+                Value::Int(seed) => seed,
+                ref other => panic!("{other:?}"),
+            }
+        };
+        for line in ["BF.ADD b1 x", "BF.ADD b2 x", "CF.ADD c1 x", "CF.ADD c2 x"] {
+            client.expect(line, 1);
+        }
+        // Of five seeds of 63 bits, two are the same once in 9e17.
+        let mut seeds: Vec<i64> =
+            ["b1", "b2", "c1", "c2"].iter().map(|name| seed(&mut client, name)).collect();
+        seeds.push(0);
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 5, "{seeds:?}");
+        for name in ["s1", "s2"] {
+            client.expect(&format!("CMS.INITBYDIM {name} 100 4"), "OK".to_owned());
+            client.expect(&format!("CMS.INCRBY {name} item 3"), vec![3]);
+        }
+        client.expect("CMS.MERGE s1 2 s1 s2", "OK".to_owned());
+        client.expect("CMS.QUERY s1 item", vec![6]);
+        // After a restart new sketches still go with the old ones.
+        client.expect("SAVE", "OK".to_owned());
+        server.kill();
+        server.spawn();
+        let mut client = server.connect();
+        client.expect("CMS.INITBYDIM s3 100 4", "OK".to_owned());
+        client.expect("CMS.MERGE s3 1 s1", "OK".to_owned());
+        client.expect("CMS.QUERY s3 item", vec![6]);
+        client.expect("CONFIG SET oneread.seed 77", "OK".to_owned());
+        client.expect("BF.ADD set x", 1);
+        assert_eq!(seed(&mut client, "set"), 77);
+    }
 }
 
 #[test]
@@ -414,6 +480,7 @@ fn keys_of_two_slots_are_not_for_one_command() {
     super::persistence::wait_for("the cluster", || {
         client.ask::<String>("CLUSTER INFO").is_ok_and(|info| info.contains("cluster_state:ok"))
     });
+    client.expect("CONFIG SET oneread.seed 3", "OK".to_owned());
     client.expect("BF.ADD {a}1 x", 1);
     client.expect("BF.ADD {a}2 y", 1);
     client.expect_error("ONEREAD.MERGE {b}1 {a}1", "same slot");

@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use super::server::{Engine, Server};
+use super::server::{Engine, Server, engines};
 
 const COMMANDS: [&str; 33] = [
     "BF.RESERVE",
@@ -145,4 +145,71 @@ fn damaged_values_are_refused_and_the_server_stays_up() {
         }
     }
     client.expect("PING", "PONG".to_owned());
+}
+
+#[test]
+fn commands_that_find_no_memory_answer_an_error() {
+    for engine in engines() {
+        let mut server = Server::start(engine, &["--appendonly", "no"]);
+        // The server itself needs a part of it; what is left is less than the commands below ask for.
+        server.restart_limited(1_100_000);
+        let mut client = server.connect();
+        // 850 million items at 1% are a gigabyte: the limit on a value allows it, the memory does not.
+        client.expect("CONFIG SET oneread.max-bytes 20000000000", "OK".to_owned());
+        for line in [
+            "BF.RESERVE b 0.01 1850000000 NONSCALING",
+            "BF.RESERVE b 0.01 1850000000",
+            "CF.RESERVE c 1850000000 EXPANSION 0",
+            "CF.RESERVE c 1850000000",
+            "CF.RESERVE c 500000000 ERROR 0.000001",
+            "CMS.INITBYDIM s 100000000 5",
+        ] {
+            client.expect_error(line, "memory");
+        }
+        // Values of 600 MB, of which there cannot be two.
+        for (make, copies) in [
+            ("BF.RESERVE b 0.01 500000000 NONSCALING", ["COPY b other", "ONEREAD.MERGE other b"]),
+            ("CMS.INITBYDIM s 15000000 5", ["COPY s other", "CMS.MERGE s 1 s"]),
+        ] {
+            client.expect(make, "OK".to_owned());
+            for copy in copies {
+                let answer = client.ask::<Value>(copy);
+                assert!(
+                    answer.as_ref().is_err_and(|error| !error.is_io_error()),
+                    "{copy}: {answer:?}\n{}",
+                    server.log()
+                );
+            }
+            client.expect("FLUSHALL SYNC", "OK".to_owned());
+        }
+        client.expect("BF.ADD b x", 1);
+        client.expect("BF.EXISTS b x", 1);
+    }
+}
+
+#[test]
+fn merging_to_and_fro_ends_at_the_limit() {
+    let server = Server::start(Engine::Redis, &[]);
+    let mut client = server.connect();
+    client.expect("CONFIG SET oneread.max-bytes 1000000", "OK".to_owned());
+    for name in ["a", "b"] {
+        client.expect(&format!("BF.RESERVE {name} 0.01 1000 SEED 5"), "OK".to_owned());
+        client.expect(&format!("BF.ADD {name} {name}"), 1);
+        // Full layers, which cannot be joined into one.
+        let items: Vec<String> = (0..3000).map(|item| format!("{name}{item}")).collect();
+        let _: Value = client.ask(&format!("BF.MADD {name} {}", items.join(" "))).expect("room");
+    }
+    // Each time the layers of both add up: 20 times would be more than a million layers.
+    let answers: Vec<_> = (0..20)
+        .map(|round| {
+            client.ask::<Value>(if round % 2 == 0 { "ONEREAD.MERGE a b" } else { "ONEREAD.MERGE b a" })
+        })
+        .collect();
+    let refused = answers.last().expect("answers").as_ref().expect_err("beyond the limit").to_string();
+    assert!(refused.contains("oneread.max-bytes allows 1000000"), "{refused}");
+    for name in ["a", "b"] {
+        let bytes: i64 = client.ask(&format!("MEMORY USAGE {name}")).expect("bytes");
+        assert!(bytes < 1_100_000, "{name}: {bytes}");
+        client.expect(&format!("BF.MEXISTS {name} a b"), vec![1, 1]);
+    }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Server {
     folder: TempDir,
     port: u16,
     child: Option<Child>,
+    /// The most address space that the program may have.
+    most_kibibytes: Option<u64>,
 }
 
 impl Server {
@@ -64,9 +66,17 @@ impl Server {
         all.push("--loadmodule".into());
         all.push(module().display().to_string());
         all.extend(of_module.iter().map(|&argument| argument.to_owned()));
-        let mut server = Self { engine, arguments: all, folder, port: free_port(), child: None };
+        let mut server =
+            Self { engine, arguments: all, folder, port: free_port(), child: None, most_kibibytes: None };
         server.spawn();
         server
+    }
+
+    /// Ends the server and starts it anew in the same folder, with so much address space at most.
+    pub(crate) fn restart_limited(&mut self, most_kibibytes: u64) {
+        self.kill();
+        self.most_kibibytes = Some(most_kibibytes);
+        self.spawn();
     }
 
     pub(crate) const fn port(&self) -> u16 {
@@ -80,7 +90,15 @@ impl Server {
     fn command(&self) -> Command {
         let log = std::fs::File::options().create(true).append(true).open(self.folder.path().join("log"));
         let log = log.expect("a log");
-        let mut command = Command::new(self.engine.program());
+        let mut command = match self.most_kibibytes {
+            None => Command::new(self.engine.program()),
+            Some(most) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", "ulimit -v $0; exec \"$@\"", &most.to_string()]);
+                command.arg(self.engine.program());
+                command
+            }
+        };
         command
             .args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--save", ""])
             .args(["--enable-debug-command", "yes", "--dir"])
@@ -125,7 +143,8 @@ impl Server {
         all.push("--loadmodule".into());
         all.push(module().display().to_string());
         all.extend(of_module.iter().map(|&argument| argument.to_owned()));
-        let server = Self { engine, arguments: all, folder, port: free_port(), child: None };
+        let server =
+            Self { engine, arguments: all, folder, port: free_port(), child: None, most_kibibytes: None };
         let mut child = server.command().spawn().expect("a server");
         let deadline = Instant::now() + Duration::from_secs(20);
         while Instant::now() < deadline {

@@ -212,6 +212,12 @@ impl DLeftCountingLayout {
         self.capacity
     }
 
+    /// The most cells in all buckets.
+    #[must_use]
+    pub const fn total_slots(&self) -> u64 {
+        self.total_buckets() * self.capacity as u64
+    }
+
     /// The bits of a cell's counter, which counts one key more than it says: none if 0.
     #[must_use]
     pub const fn counter_bits(&self) -> u32 {

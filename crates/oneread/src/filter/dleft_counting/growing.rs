@@ -403,6 +403,11 @@ impl<D, S: Words> GrowingDLeftCounting<D, S> {
         self.layers.iter().map(|layer| layer.filter.layout().total_buckets()).sum()
     }
 
+    /// The number of slots of all layers: places for one key each.
+    pub fn total_slots(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.filter.layout().total_slots()).sum()
+    }
+
     /// The number of layers.
     pub fn layers(&self) -> usize {
         self.layers.len()

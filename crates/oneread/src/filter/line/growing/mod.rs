@@ -439,6 +439,11 @@ impl<D, S: Lines> GrowingLine<D, S> {
         self.layers.iter().map(|layer| layer.filter.layout().lines()).sum()
     }
 
+    /// The number of slots of all layers: places for one key each.
+    pub fn total_slots(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.filter.layout().capacity()).sum()
+    }
+
     /// The number of layers.
     pub fn layers(&self) -> usize {
         self.layers.len()
