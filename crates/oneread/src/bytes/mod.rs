@@ -2,7 +2,7 @@
 //!
 //! Every structure that implements [`Saved`] writes one self-describing container: what it is, which
 //! digester and seed made it, its layout, its payload, and checksums over all of it. `docs/format.md`
-//! specifies it byte by byte. Old versions load forever.
+//! specifies it byte by byte. Versions that a release has written load in every later release.
 //!
 //! ```
 //! use oneread::bytes::Saved;

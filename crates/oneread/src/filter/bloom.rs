@@ -56,6 +56,10 @@ pub struct Bloom<D, S> {
 /// ([`GrowingFilter`](super::GrowingFilter)): beyond the planned number of keys the rate rises, and
 /// [`false_positive_rate`](Bloom::false_positive_rate) says how far.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate.
+///
 /// # Example
 /// ```
 /// use oneread::filter::BloomFilter;
@@ -88,6 +92,10 @@ pub type BloomFilter<D = Portable> = Bloom<D, Vec<u64>>;
 /// assert!((0..400u64).all(|key| filter.contains(&key)));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
+///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate.
 pub type AtomicBloomFilter<D = Portable> = Bloom<D, AtomicWords>;
 
 /// A [`BloomFilter`] queried where its bytes lie.

@@ -40,6 +40,10 @@ pub struct CountMin<D, S> {
 /// # Costs
 /// One cache line for each row.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can raise the
+/// estimate of any key.
+///
 /// # Example
 /// ```
 /// use oneread::filter::CountMinSketch;

@@ -57,6 +57,10 @@ struct Layer<S> {
 /// # Limits
 /// No removal. Merging joins layers, and so adds up the rates of the two filters.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate.
+///
 /// # Example
 /// ```
 /// use oneread::filter::GrowingFilter;

@@ -45,6 +45,10 @@ pub struct CountingMultiFilter<D, S> {
 /// Remove only keys that are there, at their level: a removal that is noticed to be wrong is an error, one that is not takes counts
 /// from other keys. [`Summarized`](super::Summarized) compares the key first.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::hash::Digester;

@@ -39,6 +39,10 @@ pub struct CountingSingleFilter<D, S> {
 /// # Limits
 /// As for [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary).
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::hash::Digester;

@@ -65,6 +65,10 @@ impl Filter {
 /// Keys stay: [`remove`](Summary::remove) is an error. [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary)
 /// can.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::hash::{Digester, Portable};

@@ -51,6 +51,10 @@ pub struct Page<D, S> {
 /// A wrong level is read with probability of about (items in the bucket)/2^b for each level above the key's own: 8 bits and
 /// one item in two buckets of level 0 are .002 reads.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::hash::Digester;

@@ -40,6 +40,10 @@ pub struct SingleFilter<D, S> {
 /// Keys stay: [`remove`](Summary::remove) is an error.
 /// [`CountingSingleFilterSummary`](super::CountingSingleFilterSummary) can.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::hash::Digester;

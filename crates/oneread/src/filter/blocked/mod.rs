@@ -54,6 +54,10 @@ pub struct Blocked<D, S> {
 /// As a Bloom filter: no removal, and beyond the planned number of keys the rate rises. Above about 64 bits a
 /// key, more memory no longer lowers the rate much.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate.
+///
 /// # Example
 /// ```
 /// use oneread::filter::BlockedBloomFilter;
@@ -80,6 +84,10 @@ pub type BlockedBloomFilter<D = Portable> = Blocked<D, Vec<Line>>;
 /// assert!(filter.contains("key"));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
+///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate.
 pub type AtomicBlockedBloomFilter<D = Portable> = Blocked<D, AtomicWords>;
 
 /// A [`BlockedBloomFilter`] queried where its bytes lie.

@@ -53,6 +53,10 @@ const USUAL_BITS: u32 = 4;
 /// Remove only what was inserted. Removing a key that never was (but seems present) takes counts
 /// from others, which may then be lost, as in every filter with removal.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate and saturate counters.
+///
 /// # Example
 /// ```
 /// use oneread::filter::{CountingBloomFilter, NotPresent};

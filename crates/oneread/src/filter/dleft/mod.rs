@@ -80,6 +80,10 @@ pub struct DLeft<D, S> {
 /// [`Full`] beyond the planned number of keys: seen from 1.2 times as many on with a million keys, from 1.3 times with a thousand. No
 /// removal.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate, or fill the filter early.
+///
 /// # Example
 /// ```
 /// use oneread::filter::DLeftFilter;
@@ -110,6 +114,10 @@ pub type DLeftFilter<D = Portable> = DLeft<D, Vec<u64>>;
 /// assert!(filter.contains("key"));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
+///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate, or fill the filter early.
 pub type AtomicDLeftFilter<D = Portable> = DLeft<D, AtomicWords>;
 
 /// A [`DLeftFilter`] queried where its bytes lie.

@@ -17,6 +17,10 @@ use crate::layout::DLeftLayout;
 /// `read` fills a buffer with the bytes from a position on: a file, a range of an object, a disk. A page is checked when it is read; a damaged
 /// one is an error for its keys, and for them alone.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate.
+///
 /// # Example
 /// ```
 /// use oneread::bytes::Saved;

@@ -85,6 +85,10 @@ struct Layer<S> {
 /// Remove only what was inserted. Old layers are not filled again: a set that shrinks keeps their memory until they are empty. A
 /// key that comes often is counted up to four, and then stays for good.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate and the number of layers.
+///
 /// # Example
 /// ```
 /// use oneread::filter::{GrowingDLeftCountingFilter, NotPresent};

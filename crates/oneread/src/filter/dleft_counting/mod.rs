@@ -97,6 +97,10 @@ pub struct DLeftCounting<D, S> {
 /// A key that is there four times at once stays for good (see [`Repeats`](crate::layout::Repeats)). Where this happens to ever more
 /// keys, their cells fill the filter in the end: [`statistics`](Self::statistics) counts them, and `rebuild` frees them.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate, or fill the filter early.
+///
 /// # Example
 /// ```
 /// use oneread::filter::{DLeftCountingFilter, NotPresent};

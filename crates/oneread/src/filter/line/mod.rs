@@ -79,6 +79,10 @@ pub struct Lined<D, S> {
 ///
 /// [`Full`] is possible above the nominal load only: a small stash takes the few fingerprints that find no room below it.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate, or fill the filter early.
+///
 /// # Example
 /// ```
 /// use oneread::filter::{LineFilter, NotPresent};

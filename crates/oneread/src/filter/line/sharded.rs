@@ -23,6 +23,10 @@ const SORTED: usize = 1 << 15;
 /// # Costs
 /// A lock and an unlock an operation, and the imbalance of the parts: they are planned for keys enough that the fullest is not too full.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate, or fill the filter early.
+///
 /// # Example
 /// ```
 /// use oneread::filter::ShardedLineFilter;

@@ -67,6 +67,10 @@ pub struct Placed<D, S> {
 /// is given up. This is for small sets: of 40 keys one walk in 14 fails, of 320 one in 200, and of 640 and more none was seen in thousands. That all 64 fail is not
 /// to be expected of any.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate, or keep the filter from being built.
+///
 /// # Example
 /// ```
 /// use oneread::filter::PlacedFilter;

@@ -17,11 +17,13 @@ use super::Digester;
 /// the digest adds the last multiplication that good mixing takes.
 ///
 /// # Threat model
-/// *The seed is secret* (random, and neither printed nor saved where strangers read): no set of keys made beforehand
-/// collides more often than stated at [`Digest`], whatever its maker knows of this library. *The seed is known*, or strangers
-/// can watch which of their keys collide: they can make keys that share a digest, as many as they like, in microseconds. A filter
-/// then errs for them at any rate they choose, and a map becomes a list. If strangers choose the keys and gain from
-/// that, use [`Keyed`](super::Keyed).
+/// Structures draw a random seed unless they are given one.
+/// - *The seed is secret.* No set of keys made beforehand collides more often than [`Digest`] states, whatever its
+///   maker knows of this library.
+/// - *The seed is known*, or strangers can watch which of their keys collide. Then they can make as many keys as they like
+///   that share a digest, at no cost. A filter errs for these keys at any rate they choose, and a map takes few of them.
+///
+/// If strangers choose the keys, gain from collisions and can learn or probe the seed, use [`Keyed`](super::Keyed).
 ///
 /// # Costs
 /// One word of the digest of a number takes about 1 ns, of sixteen bytes 2 ns, of 64 bytes 6 ns, of a kilobyte 100 ns.

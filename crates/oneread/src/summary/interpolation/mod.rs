@@ -43,6 +43,10 @@ pub(super) use packed::{Packed, Widths};
 /// # Limits
 /// The memory grows with the keys, by the allocator's steps; [`byte_len`](Summary::byte_len) counts what is in use.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::hash::Digester;

@@ -47,6 +47,10 @@ pub use stats::{Measured, Planned, Stats};
 /// A summary without counters can neither forget a key nor follow one that moves up: [`remove`](Self::remove) is an error with it, and
 /// so is joining it to a table with hints or restricted hashing.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several buckets. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::layout::{MultilevelLayout, MultipleFiltersLayout};

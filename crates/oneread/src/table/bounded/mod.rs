@@ -70,6 +70,10 @@ pub use set::BoundedSet;
 /// key's groups are full and the stash is. [`plan::bounded`](crate::plan::bounded) says how rarely. With a digester that gives
 /// all keys one digest that is after 192 of them.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// insertions fail early.
+///
 /// # Example
 /// ```
 /// use oneread::table::BoundedMap;

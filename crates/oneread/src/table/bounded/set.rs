@@ -9,6 +9,10 @@ use crate::layout::{BoundedLayout, BuildError};
 
 /// A set of fixed capacity whose memory never grows: a [`BoundedMap`] without values.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// insertions fail early.
+///
 /// # Example
 /// ```
 /// use oneread::table::BoundedSet;

@@ -60,6 +60,10 @@ pub use view::{MultilevelTableView, SavedTable};
 /// An insertion fails when all buckets of its key are full and the stash is too. With a digester that gives all keys one digest, that
 /// is after a slot of each level and the stash.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// insertions fail early.
+///
 /// # Example
 /// ```
 /// use oneread::layout::MultilevelLayout;

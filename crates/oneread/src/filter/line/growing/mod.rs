@@ -88,6 +88,10 @@ struct Layer<S> {
 /// enough: at a rate of .01%, a [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's share of the
 /// rate is below 2.9e-7, no more are added, and an insertion is an error.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// the false-positive rate and the number of layers.
+///
 /// # Example
 /// ```
 /// use oneread::filter::{GrowingLineFilter, NotPresent};

@@ -52,6 +52,10 @@ type Inner<K, V, S, D> = Summarized<MultilevelTable<K, Option<V>, D>, S>;
 /// # Limits
 /// The table must not move items by itself. Deleted items take room until a rebuild.
 ///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several buckets. Answers stay exact.
+///
 /// # Example
 /// ```
 /// use oneread::layout::{MultilevelLayout, MultipleFiltersLayout};
