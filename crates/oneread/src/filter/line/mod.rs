@@ -138,8 +138,8 @@ impl<D> LineFilter<D> {
         Ok(Self::over_lines(layout, digester, lines, Stash::default(), 0))
     }
 
-    /// Inserts a key; says whether it may have been there before. A key inserted twice is there until it is
-    /// removed twice.
+    /// Inserts a key; says whether it may have been there before. A key inserted twice takes two slots and is there until
+    /// it is removed twice; [`insert_if_absent`](Self::insert_if_absent) takes one.
     ///
     /// # Errors
     /// [`Full`] if there is no room for it; nothing is changed then.
@@ -149,6 +149,36 @@ impl<D> LineFilter<D> {
         D: Digester<Q>,
     {
         self.insert_digest(self.digester.digest(key))
+    }
+
+    /// Inserts a key unless it may be there already; says whether it may have been.
+    ///
+    /// Use this to remove duplicates from a stream: a duplicate takes no slot, where [`insert`](Self::insert) takes one for
+    /// each time. A false positive takes no slot either, so the key then relies on another one. Remove keys only
+    /// from sets that were filled by `insert`.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert); nothing is changed then.
+    ///
+    /// # Example
+    /// ```
+    /// use oneread::filter::LineFilter;
+    ///
+    /// let mut seen = LineFilter::with_rate(1000, 0.001)?;
+    /// let fresh: Vec<_> = ["a", "b", "a", "c", "b"]
+    ///     .into_iter()
+    ///     .filter(|event| !seen.insert_if_absent(event).expect("room"))
+    ///     .collect();
+    /// assert_eq!(fresh, ["a", "b", "c"]);
+    /// # Ok::<(), oneread::filter::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn insert_if_absent<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, Full>
+    where
+        D: Digester<Q>,
+    {
+        let digest = self.digester.digest(key);
+        Ok(self.contains_digest(digest) || self.insert_digest(digest)?)
     }
 
     /// Inserts the key of a digest; says whether it may have been there before.

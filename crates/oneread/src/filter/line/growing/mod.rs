@@ -169,6 +169,36 @@ impl<D> GrowingLineFilter<D> {
         self.insert_digest(self.digester.digest(key))
     }
 
+    /// Inserts a key unless it may be there already; says whether it may have been.
+    ///
+    /// Use this to remove duplicates from a stream: a duplicate takes no slot, where [`insert`](Self::insert) takes one for
+    /// each time. A false positive takes no slot either, so the key then relies on another one. Remove keys only
+    /// from sets that were filled by `insert`.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert); nothing is changed then.
+    ///
+    /// # Example
+    /// ```
+    /// use oneread::filter::GrowingLineFilter;
+    ///
+    /// let mut seen = GrowingLineFilter::with_rate(0.001)?;
+    /// let fresh: Vec<_> = ["a", "b", "a", "c", "b"]
+    ///     .into_iter()
+    ///     .filter(|event| !seen.insert_if_absent(event).expect("room"))
+    ///     .collect();
+    /// assert_eq!(fresh, ["a", "b", "c"]);
+    /// # Ok::<(), oneread::filter::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn insert_if_absent<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, BuildError>
+    where
+        D: Digester<Q>,
+    {
+        let digest = self.digester.digest(key);
+        Ok(self.contains_digest(digest) || self.insert_digest(digest)?)
+    }
+
     /// The same as [`insert`](Self::insert) in a filter that may take so many bytes at most.
     ///
     /// # Errors
