@@ -62,7 +62,8 @@ fuzz_target!(|input: Input| {
 
 fn layout(input: &Input) -> Result<MultilevelLayout, LayoutError> {
     let hints = |[_, rule, chain, _]: [u8; 4]| Hints {
-        rule: [HintRule::Replace, HintRule::Deepest, HintRule::Next][usize::from(rule) % 3],
+        rule: [HintRule::Replace, HintRule::Deepest, HintRule::Next, HintRule::DeepestUnchecked]
+            [usize::from(rule) % 4],
         chain: [HintChain::One, HintChain::Recursive][usize::from(chain) % 2],
     };
     let restriction = |[_, maps, keep, fanout]: [u8; 4]| Restriction {

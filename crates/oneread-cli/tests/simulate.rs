@@ -86,6 +86,7 @@ fn every_policy_and_lifetime_can_be_named() {
     for flags in [
         &["--second-chance"][..],
         &["--hints", "deepest"],
+        &["--hints", "deepest-unchecked"],
         &["--hints", "next", "--moves", "recursive", "--second-chance"],
         &["--slots", "4"],
         &["--restricted", "2"],

@@ -126,6 +126,8 @@ pub(crate) enum Hint {
     Deepest,
     /// The newest of the next level.
     Next,
+    /// The newest, unless the present one is of a deeper level, good or not.
+    DeepestUnchecked,
 }
 
 impl From<Hint> for HintRule {
@@ -134,6 +136,7 @@ impl From<Hint> for HintRule {
             Hint::Replace => Self::Replace,
             Hint::Deepest => Self::Deepest,
             Hint::Next => Self::Next,
+            Hint::DeepestUnchecked => Self::DeepestUnchecked,
         }
     }
 }

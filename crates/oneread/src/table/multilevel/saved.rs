@@ -136,6 +136,7 @@ pub(crate) fn encode_moves(moves: Moves) -> u64 {
             HintRule::Replace => 0,
             HintRule::Deepest => 1,
             HintRule::Next => 2,
+            HintRule::DeepestUnchecked => 3,
         };
         [rule, u8::from(hints.chain == HintChain::Recursive), 0]
     };
@@ -164,7 +165,8 @@ pub(crate) fn encode_moves(moves: Moves) -> u64 {
 pub(crate) fn decode_moves(field: u64) -> Option<Moves> {
     let [policy, first, second, third] = u32::try_from(field).ok()?.to_le_bytes();
     let hints = || {
-        let rule = [HintRule::Replace, HintRule::Deepest, HintRule::Next].get(usize::from(first)).copied()?;
+        let rules = [HintRule::Replace, HintRule::Deepest, HintRule::Next, HintRule::DeepestUnchecked];
+        let rule = rules.get(usize::from(first)).copied()?;
         let chain = [HintChain::One, HintChain::Recursive].get(usize::from(second)).copied()?;
         (third == 0).then_some(Hints { rule, chain })
     };
@@ -196,8 +198,8 @@ mod tests {
                 assert_eq!(encode_moves(moves), field);
             }
         }
-        // None, Second Chance, six of hints, six of both, nine of restrictions without children, and 16 more.
-        assert_eq!(known, 1 + 1 + 6 + 6 + 9 + 16);
+        // None, Second Chance, eight of hints, eight of both, nine of restrictions without children, and 16 more.
+        assert_eq!(known, 1 + 1 + 8 + 8 + 9 + 16);
         assert_eq!(decode_moves(1 << 32), None);
     }
 }

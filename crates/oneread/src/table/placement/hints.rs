@@ -61,24 +61,29 @@ impl HintTable {
 impl Placement {
     /// The new item at `place` is hinted at in the buckets that it found full.
     pub(super) fn write_hints(&mut self, place: usize, level: usize, items: &impl Items) {
-        let Some(rule) = self.hints.as_ref().map(|hints| hints.rule) else { return };
         for at in 0..self.full.len() {
             let bucket = self.full[at];
-            let written = match rule {
-                HintRule::Replace => true,
-                HintRule::Next => bucket.level + 1 == level,
-                HintRule::Deepest => !self.has_deeper_hint(bucket, level, items),
-            };
-            if let Some(hints) = self.hints.as_mut().filter(|_| written) {
+            if self.takes_hint(bucket, level, items)
+                && let Some(hints) = &mut self.hints
+            {
                 hints.write(self.geometry.index_of(bucket), place);
             }
         }
     }
 
-    /// Whether a bucket's hint is at a level deeper than this one, and good. Only then is it read what is there.
-    fn has_deeper_hint(&self, bucket: Bucket, level: usize, items: &impl Items) -> bool {
-        let present = self.hints.as_ref().and_then(|hints| hints.read(self.geometry.index_of(bucket)));
-        present.is_some_and(|place| self.level_of(place) > level) && self.hinted(bucket, items).is_some()
+    /// Whether the rule replaces a bucket's hint by one at a place of `level`. It reads an item only if it has to be checked.
+    pub(super) fn takes_hint(&self, bucket: Bucket, level: usize, items: &impl Items) -> bool {
+        let Some(hints) = &self.hints else { return false };
+        let is_deeper = || {
+            let present = hints.read(self.geometry.index_of(bucket));
+            present.is_some_and(|place| self.level_of(place) > level)
+        };
+        match hints.rule {
+            HintRule::Replace => true,
+            HintRule::Next => bucket.level + 1 == level,
+            HintRule::Deepest => !is_deeper() || self.hinted(bucket, items).is_none(),
+            HintRule::DeepestUnchecked => !is_deeper(),
+        }
     }
 
     /// The place that a bucket's hint names, if an item is there that can come to the bucket.

@@ -427,8 +427,10 @@ impl Placement {
             for from in self.geometry.places_of(bucket) {
                 let other = self.geometry.choice(items.digest(from), next.level);
                 if let Some(to) = self.vacancy(other) {
+                    // Asked before anything moves: the caller's digest function may panic.
+                    let hinted = self.takes_hint(bucket, next.level, items);
                     self.relocate(from, to, items);
-                    if let Some(hints) = &mut self.hints {
+                    if let Some(hints) = self.hints.as_mut().filter(|_| hinted) {
                         hints.write(self.geometry.index_of(bucket), to);
                     }
                     return Ok(self.settle(from, bucket.level, items));

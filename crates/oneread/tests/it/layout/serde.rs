@@ -62,6 +62,11 @@ fn a_table_or_summary_layout_comes_back_as_it_was() {
     let moving = moving.with_crisis(OnCrisis::Rebuild { attempts: 3 }).unwrap();
     let json = r#"{"levels":[40,10],"slots":1,"stash":32,"moves":{"both":{"rule":"deepest","chain":"recursive"}},"on_crisis":{"rebuild":{"attempts":3}}}"#;
     comes_back(&moving, json);
+    let unchecked = Hints { rule: HintRule::DeepestUnchecked, chain: HintChain::One };
+    let moving =
+        MultilevelLayout::new([40, 10]).and_then(|layout| layout.with_moves(Moves::Hints(unchecked)));
+    let json = r#"{"levels":[40,10],"slots":1,"stash":32,"moves":{"hints":{"rule":"deepest-unchecked","chain":"one"}},"on_crisis":"stash"}"#;
+    comes_back(&moving.unwrap(), json);
     let interpolation = InterpolationLayout::new(55).unwrap();
     comes_back(&interpolation, r#"{"fingerprint_bits":55}"#);
     comes_back(&SummaryLayout::from(interpolation), r#"{"interpolation":{"fingerprint_bits":55}}"#);

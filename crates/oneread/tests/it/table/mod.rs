@@ -1,6 +1,7 @@
 //! Tables: the product against a model, the placement against the plans, the simulator against the papers.
 
 mod bounded;
+mod hints;
 mod hostile;
 // Whole tables, many times.
 #[cfg(not(miri))]
@@ -63,6 +64,9 @@ pub(crate) fn policies() -> Vec<(&'static str, Moves)> {
         ("hints, deepest, recursive", Moves::Hints(hints(HintRule::Deepest, HintChain::Recursive))),
         ("both, replace, one", Moves::Both(hints(HintRule::Replace, HintChain::One))),
         ("both, deepest, one", Moves::Both(hints(HintRule::Deepest, HintChain::One))),
+        ("hints, unchecked, one", Moves::Hints(hints(HintRule::DeepestUnchecked, HintChain::One))),
+        ("both, unchecked, recursive", Moves::Both(hints(HintRule::DeepestUnchecked, HintChain::Recursive))),
+        ("both, deepest, recursive", Moves::Both(hints(HintRule::Deepest, HintChain::Recursive))),
         ("both, next, recursive", Moves::Both(hints(HintRule::Next, HintChain::Recursive))),
         ("shifts, random", restricted(2, Maps::Shifts, Keep::Random)),
         ("shifts, greedy, random ties", restricted(2, Maps::Shifts, Keep::Greedy(Ties::Random))),

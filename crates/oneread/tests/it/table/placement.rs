@@ -10,7 +10,7 @@ use super::{Random, halving, policies};
 
 /// Digests where they are.
 #[derive(Clone, Debug, PartialEq)]
-struct Digests(Vec<Option<Digest>>);
+pub(super) struct Digests(Vec<Option<Digest>>);
 
 impl Items for Digests {
     fn digest(&self, place: usize) -> Digest {
@@ -23,29 +23,29 @@ impl Items for Digests {
     }
 }
 
-struct Simple {
-    placement: Placement,
+pub(super) struct Simple {
+    pub(super) placement: Placement,
     items: Digests,
 }
 
 impl Simple {
-    fn new(layout: &MultilevelLayout) -> Self {
+    pub(super) fn new(layout: &MultilevelLayout) -> Self {
         let placement = Placement::new(layout).unwrap();
         let items = Digests(vec![None; placement.places()]);
         Self { placement, items }
     }
 
-    fn insert(&mut self, digest: Digest) -> Result<usize, Crisis> {
+    pub(super) fn insert(&mut self, digest: Digest) -> Result<usize, Crisis> {
         let place = self.placement.insert(digest, &mut self.items)?;
         assert_eq!(self.items.0[place].replace(digest), None, "the place is free");
         Ok(place)
     }
 
-    fn find(&self, digest: Digest) -> Option<usize> {
+    pub(super) fn find(&self, digest: Digest) -> Option<usize> {
         self.placement.candidates(digest).find(|&place| self.items.0[place] == Some(digest))
     }
 
-    fn remove(&mut self, digest: Digest) {
+    pub(super) fn remove(&mut self, digest: Digest) {
         let place = self.find(digest).expect("it is there");
         self.items.0[place] = None;
         self.placement.remove(place, digest, &mut self.items);

@@ -37,10 +37,11 @@ pub(in super::super) fn questions() -> Vec<Question> {
 fn hints(context: &Context) -> Result<Answer, Error> {
     const ITEMS: u64 = 8192;
     const LEVELS: u32 = 4;
-    const RULES: [(HintRule, &str); 3] = [
+    const RULES: [(HintRule, &str); 4] = [
         (HintRule::Replace, "the newest (the paper's)"),
         (HintRule::Deepest, "the deepest, if still good"),
         (HintRule::Next, "the newest of the next level"),
+        (HintRule::DeepestUnchecked, "the deepest, good or not"),
     ];
     let mut stashes = Vec::new();
     for (rule, _) in RULES {
@@ -52,8 +53,8 @@ fn hints(context: &Context) -> Result<Answer, Error> {
         stashes.push(Measured { value: stash.mean, standard_error: stash.standard_error });
     }
     let text = format!(
-        "The deepest, if it is looked up before it is kept: {:.2} items are in the stash on average, against {:.2} by the paper's rule and {:.2} by hints of the next level alone.",
-        stashes[1].value, stashes[0].value, stashes[2].value
+        "The deepest, if it is looked up before it is kept: {:.2} items are in the stash on average, against {:.2} by the paper's rule, {:.2} by the deepest without a look and {:.2} by hints of the next level alone.",
+        stashes[1].value, stashes[0].value, stashes[3].value, stashes[2].value
     );
     let point =
         |(row, of): (usize, &Measured)| Point { x: row as f64, y: of.value, error: of.standard_error };
