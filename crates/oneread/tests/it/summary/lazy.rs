@@ -112,6 +112,63 @@ fn room_is_made_by_count_by_fill_by_time_and_when_asked() {
     }
 }
 
+/// Fills a map with `live` items, then deletes one and inserts a new one in each step. Gives the rebuilds that were made.
+fn rebuilds_under_churn(when: Rebuild, live: u64, steps: u64) -> u64 {
+    let mut map = map(paper_table(), paper_filters(), 1, when);
+    (0..live).for_each(|key| _ = map.insert(key, key).unwrap());
+    for step in 0..steps {
+        assert_eq!(map.remove(&step), Some(step));
+        map.insert(live + step, live + step).unwrap();
+    }
+    map.stats().rebuilds
+}
+
+/// Conditions were once joined by *or* alone: the paper's two thresholds rebuilt a table of 10,000 items with every step.
+#[test]
+#[cfg_attr(miri, ignore = "long, and no unsafe code")]
+fn the_papers_rule_rebuilds_once_in_an_deletions() {
+    // Section XI-A, n = 9090, α = 0.1. The change after the 909th deletion begins the rebuild: ten in 9091 steps.
+    let papers = Rebuild::when_asked().at_deleted(909).and_items(9999);
+    assert_eq!(rebuilds_under_churn(papers, 9090, 9090), 9);
+    assert_eq!(rebuilds_under_churn(papers, 9090, 9091), 10);
+    // With 10,000 live items there are always 9999: the insertion after the 909th deletion begins it.
+    assert_eq!(rebuilds_under_churn(papers, 10_000, 908), 0);
+    assert_eq!(rebuilds_under_churn(papers, 10_000, 909), 1);
+    // With 5000 live items, 9999 are there once 4999 are deleted.
+    assert_eq!(rebuilds_under_churn(papers, 5000, 4999), 0);
+    assert_eq!(rebuilds_under_churn(papers, 5000, 5000), 1);
+    // The same in the other order, and what *or* does.
+    let turned = Rebuild::when_asked().at_items(9999).and_deleted(909);
+    assert_eq!(rebuilds_under_churn(turned, 10_000, 909), 1);
+    assert_eq!(rebuilds_under_churn(Rebuild::when_asked().at_items(9999), 10_000, 500), 500);
+}
+
+#[test]
+fn parts_of_a_condition_hold_together_and_conditions_apart() {
+    let minute = Rebuild::when_asked().every_by(Duration::from_secs(60), clock);
+    // Conditions, items at the start, and after how many seconds with a deletion each a change finds a rebuild due.
+    for (when, items, expected) in [
+        (minute.and_deleted(5), 20, Some(60)),
+        (minute.and_deleted(70), 90, Some(71)),
+        (minute.and_items(100), 90, None),
+        (minute.and_items(100).at_deleted(7), 90, Some(8)),
+        (minute.and_items(100).at_deleted(7).and_items(91), 90, None),
+        (Rebuild::when_asked().and_deleted(3), 90, Some(4)),
+        (Rebuild::when_asked().and_items(90), 90, Some(2)),
+        (Rebuild::when_asked().at_deleted(9).and_items(80).and_items(90), 90, Some(10)),
+    ] {
+        NOW.set(1000);
+        let mut map = map(paper_table(), paper_filters(), 1, when);
+        (0..items).for_each(|key| _ = map.insert(key, key).unwrap());
+        let due = (1..=items.max(61)).find(|second| {
+            NOW.set(1000 + second);
+            map.remove(&(second - 1));
+            map.stats().rebuilds > 0
+        });
+        assert_eq!(due, expected, "{when:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_kept_right_is_refused() {
     let table = |moves| MultilevelTable::<u64, u64>::with_seed(halving(64, 3, moves), 1).unwrap();

@@ -6,8 +6,15 @@ use crate::layout::LayoutError;
 
 /// When and how a [`LazilyDeleting`](super::LazilyDeleting) map makes room.
 ///
-/// Each condition is looked at before every change, and any one of them suffices, if anything is deleted at all. Whatever they say, an
-/// insertion that finds no room makes some if anything is deleted.
+/// Conditions are checked before every change, and only if anything is deleted. [`at_deleted`](Self::at_deleted),
+/// [`at_items`](Self::at_items) and [`every`](Self::every) each add an alternative: any one of them suffices.
+/// [`and_deleted`](Self::and_deleted) and [`and_items`](Self::and_items) narrow the alternative before them: all of its parts
+/// must hold. Whatever the conditions say, an insertion that finds no room makes some if anything is deleted.
+///
+/// # The paper's rule
+/// Section XI-A rebuilds a table for n items once it has (1 + α)n items, deleted ones included, of which αn are deleted. For
+/// n = 9090 and α = 0.1 that is `Rebuild::when_asked().at_deleted(909).and_items(9999)`: it rebuilds once per 909 deletions.
+/// With `at_items` in place of `and_items`, a table of 9999 live items rebuilds with every change.
 ///
 /// # Example
 /// ```
@@ -34,30 +41,79 @@ use crate::layout::LayoutError;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rebuild {
-    at_deleted: Option<usize>,
-    at_items: Option<usize>,
-    period: Option<(Duration, fn() -> Duration)>,
+    /// By what each begins with: a count of deleted items, a count of items, a period.
+    alternatives: [Option<Condition>; 3],
+    /// The alternative that was added last.
+    last: usize,
     pub(super) step: Option<usize>,
     pub(super) overwrites: bool,
+}
+
+const BY_DELETED: usize = 0;
+const BY_ITEMS: usize = 1;
+const BY_TIME: usize = 2;
+
+/// What must hold together.
+#[derive(Clone, Copy, Debug)]
+struct Condition {
+    deleted: usize,
+    items: usize,
+    period: Option<(Duration, fn() -> Duration)>,
+}
+
+impl Condition {
+    const ALWAYS: Self = Self { deleted: 0, items: 0, period: None };
+
+    fn holds(self, deleted: usize, items: usize, last: Duration) -> bool {
+        deleted >= self.deleted
+            && items >= self.items
+            && self.period.is_none_or(|(period, clock)| clock().saturating_sub(last) >= period)
+    }
 }
 
 impl Rebuild {
     /// When asked to ([`rebuild`](super::LazilyDeleting::rebuild)), and all at once.
     #[must_use]
     pub const fn when_asked() -> Self {
-        Self { at_deleted: None, at_items: None, period: None, step: None, overwrites: false }
+        Self { alternatives: [None; 3], last: BY_DELETED, step: None, overwrites: false }
     }
 
-    /// Also when so many items are deleted (αn in the paper).
+    /// Also when `least` items are deleted (αn in the paper).
     #[must_use]
-    pub const fn at_deleted(self, most: usize) -> Self {
-        Self { at_deleted: Some(most), ..self }
+    pub const fn at_deleted(self, least: usize) -> Self {
+        self.or(BY_DELETED, Condition { deleted: least, ..Condition::ALWAYS })
     }
 
-    /// Also when there are so many items, deleted ones included ((1 + α)n in the paper).
+    /// Also when there are `least` items, deleted ones included ((1 + α)n in the paper).
     #[must_use]
-    pub const fn at_items(self, most: usize) -> Self {
-        Self { at_items: Some(most), ..self }
+    pub const fn at_items(self, least: usize) -> Self {
+        self.or(BY_ITEMS, Condition { items: least, ..Condition::ALWAYS })
+    }
+
+    /// The alternative before this one holds only if `least` items are deleted, too. If there is none, this is
+    /// [`at_deleted`](Self::at_deleted).
+    #[must_use]
+    pub const fn and_deleted(self, least: usize) -> Self {
+        match self.alternatives[self.last] {
+            Some(before) => self.or(self.last, Condition { deleted: least, ..before }),
+            None => self.at_deleted(least),
+        }
+    }
+
+    /// The alternative before this one holds only if there are `least` items, too, deleted ones included. If there is none,
+    /// this is [`at_items`](Self::at_items).
+    #[must_use]
+    pub const fn and_items(self, least: usize) -> Self {
+        match self.alternatives[self.last] {
+            Some(before) => self.or(self.last, Condition { items: least, ..before }),
+            None => self.at_items(least),
+        }
+    }
+
+    const fn or(mut self, kind: usize, condition: Condition) -> Self {
+        self.alternatives[kind] = Some(condition);
+        self.last = kind;
+        self
     }
 
     /// Also when so much time has gone by since the map was made or last began to rebuild.
@@ -70,7 +126,7 @@ impl Rebuild {
     /// The same by another clock, which tells the time since any moment that stays the same.
     #[must_use]
     pub const fn every_by(self, period: Duration, clock: fn() -> Duration) -> Self {
-        Self { period: Some((period, clock)), ..self }
+        self.or(BY_TIME, Condition { period: Some((period, clock)), ..Condition::ALWAYS })
     }
 
     /// Not all at once: each change looks at so many places, in use or not, and no more. The change that begins a rebuild also takes the memory
@@ -99,15 +155,14 @@ impl Rebuild {
 
     /// The time by its clock.
     pub(super) fn now(self) -> Duration {
-        self.period.map_or(Duration::ZERO, |(_, clock)| clock())
+        let period = self.alternatives[BY_TIME].and_then(|condition| condition.period);
+        period.map_or(Duration::ZERO, |(_, clock)| clock())
     }
 
     /// Whether it is time for so many deleted items, of so many in all, after a rebuild that began then.
     pub(super) fn is_due(self, deleted: usize, items: usize, last: Duration) -> bool {
-        deleted > 0
-            && (self.at_deleted.is_some_and(|most| deleted >= most)
-                || self.at_items.is_some_and(|most| items >= most)
-                || self.period.is_some_and(|(period, clock)| clock().saturating_sub(last) >= period))
+        let mut conditions = self.alternatives.into_iter().flatten();
+        deleted > 0 && conditions.any(|condition| condition.holds(deleted, items, last))
     }
 }
 
