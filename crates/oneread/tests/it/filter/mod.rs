@@ -16,6 +16,7 @@ mod growing_dleft_counting;
 mod growing_line;
 mod line;
 mod placed;
+mod repeated_keys;
 // Millions of queries: too many for an interpreter.
 #[cfg(not(miri))]
 mod rates;
