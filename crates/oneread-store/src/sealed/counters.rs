@@ -55,10 +55,16 @@ fn take() -> u32 {
     if GUARD.try_with(|_| ()).is_err() {
         return SHARED;
     }
-    let free = |taken: u64| (taken != u64::MAX).then_some(taken | taken.wrapping_add(1));
-    let place = match TAKEN.fetch_update(AcqRel, Acquire, free) {
-        Ok(taken) => taken.trailing_ones(),
-        Err(_) => SHARED,
+    // Sets the lowest bit that is 0. (`fetch_update` is deprecated, and its successor is newer than our oldest compiler.)
+    let mut taken = TAKEN.load(Acquire);
+    let place = loop {
+        if taken == u64::MAX {
+            break SHARED;
+        }
+        match TAKEN.compare_exchange_weak(taken, taken | taken.wrapping_add(1), AcqRel, Acquire) {
+            Ok(_) => break taken.trailing_ones(),
+            Err(now) => taken = now,
+        }
     };
     PLACE.set(place);
     place
