@@ -105,11 +105,6 @@ pub enum Error {
         /// What it may be.
         expected: &'static str,
     },
-    /// Too many records want the same pages: their keys were chosen to collide under this seed.
-    Crowded {
-        /// The records of the segment that found no room.
-        records: usize,
-    },
     /// The store would have more pages than a directory can number.
     TooLarge {
         /// The pages that it would have.
@@ -230,9 +225,6 @@ impl fmt::Display for Error {
                 )
             }
             Self::Option { what, expected } => write!(f, "expected {expected} for the option `{what}`"),
-            Self::Crowded { records } => {
-                write!(f, "{records} records want the same few pages: build again with another seed")
-            }
             Self::TooLarge { pages } => {
                 write!(
                     f,

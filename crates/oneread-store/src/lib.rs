@@ -41,6 +41,7 @@
 //! write a page each, where log-structured stores write them together.
 
 mod build;
+mod digest;
 mod error;
 mod format;
 mod live;
@@ -63,3 +64,12 @@ pub use sealed::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+// Tests with keys that collide need a digester of their own, which only unit tests have. They share the
+// simulated disk with the other tests.
+#[cfg(test)]
+extern crate self as oneread_store;
+#[cfg(test)]
+mod collisions;
+#[cfg(test)]
+use collisions::{below, random};

@@ -4,7 +4,7 @@
 //! records of a segment are known here, and each has three pages; so most of that room is found by moving some, as in cuckoo
 //! hashing.
 
-use oneread::table::placement::{Crisis, Weighted};
+use oneread::table::placement::Weighted;
 
 use super::group::Entry;
 use super::segment::weight;
@@ -15,7 +15,7 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 /// How often records may be driven out, for each that found no room: where there is room at all, a few times do.
 const PATIENCE: usize = 50;
 
-/// Finds pages for the records that have none.
+/// Finds pages for the records that have none. Those that it finds none for are the answer, and are [`NOWHERE`].
 ///
 /// `starts` has the number of each level's first page. Which record is driven out is a matter of chance, but the same one for the same segment.
 pub(super) fn displace(
@@ -24,7 +24,7 @@ pub(super) fn displace(
     entries: &[Entry],
     of_record: &mut [u32],
     pages: u32,
-) -> Result<(), Crisis> {
+) -> Vec<u32> {
     let mut waiting: Vec<u32> = Vec::new();
     let mut on_page: Vec<Vec<u32>> = vec![Vec::new(); pages as usize];
     for (record, &page) in (0..).zip(&*of_record) {
@@ -41,7 +41,12 @@ pub(super) fn displace(
             if let Ok(at) = room.insert(entry.digest, weight(entry)) {
                 break at;
             }
-            left = left.checked_sub(1).ok_or(Crisis)?;
+            if left == 0 {
+                waiting.push(record);
+                waiting.iter().for_each(|&record| of_record[record as usize] = NOWHERE);
+                return waiting;
+            }
+            left -= 1;
             let level = chance.below(starts.len());
             let bucket = room.bucket(entry.digest, level);
             let records = &mut on_page[(starts[level] + bucket as u32) as usize];
@@ -55,7 +60,7 @@ pub(super) fn displace(
         of_record[record as usize] = page;
         on_page[page as usize].push(record);
     }
-    Ok(())
+    waiting
 }
 
 /// Numbers without a pattern: a linear congruence, of which the upper bits are used.

@@ -1,15 +1,13 @@
 //! A few neighbouring segments: their records read back, duplicates resolved.
 
-use oneread::hash::{Digest, Digester, Portable};
+use oneread::hash::{Digest, Digester};
 
+use crate::digest::Portable;
 use crate::format::geometry;
 use crate::format::record;
 use crate::{Duplicates, Error};
 
 use super::partitions::Partitions;
-
-/// Keys with one digest have the same three pages, each with room for fewer than so many records. Chance makes no two such keys.
-const MOST_ALIKE: usize = 2048;
 
 /// A record of the group.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +57,11 @@ impl Group {
         Ok(group)
     }
 
-    pub(super) fn record(&self, entry: &Entry) -> &[u8] {
+    pub(crate) fn record(&self, entry: &Entry) -> &[u8] {
         &self.bytes[entry.start..entry.start + usize::from(entry.length)]
     }
 
-    fn key(&self, entry: &Entry) -> &[u8] {
+    pub(super) fn key(&self, entry: &Entry) -> &[u8] {
         record::decode(self.record(entry)).map_or(&[], |(record, _)| record.key)
     }
 
@@ -75,25 +73,18 @@ impl Group {
             return Ok(());
         }
         let mut kept: Vec<Entry> = Vec::with_capacity(self.entries.len());
-        for same in self.entries.chunk_by(|a, b| a.digest == b.digest) {
-            let first = kept.len();
-            'records: for entry in same {
-                for earlier in &mut kept[first..] {
-                    if self.key(earlier) == self.key(entry) {
-                        if duplicates == Duplicates::Refuse {
-                            return Err(Error::DuplicateKey { key: self.key(entry).to_vec() });
-                        }
-                        *earlier = *entry;
-                        continue 'records;
-                    }
+        let mut entries = std::mem::take(&mut self.entries);
+        for same in entries.chunk_by_mut(|a, b| a.digest == b.digest) {
+            // Those of one key come together, the last one last.
+            same.sort_by(|a, b| self.key(a).cmp(self.key(b)).then(a.start.cmp(&b.start)));
+            for of_key in same.chunk_by(|a, b| self.key(a) == self.key(b)) {
+                if of_key.len() > 1 && duplicates == Duplicates::Refuse {
+                    return Err(Error::DuplicateKey { key: self.key(&of_key[0]).to_vec() });
                 }
-                if kept.len() - first == MOST_ALIKE {
-                    return Err(Error::Crowded { records: same.len() });
-                }
-                kept.push(*entry);
+                kept.extend(of_key.last());
             }
         }
-        self.replaced = (self.entries.len() - kept.len()) as u64;
+        self.replaced = (entries.len() - kept.len()) as u64;
         self.entries = kept;
         Ok(())
     }

@@ -6,6 +6,7 @@
 //!             the memory is used up                          resolved, placed
 //! ```
 
+pub(crate) mod crowd;
 mod displace;
 pub(crate) mod group;
 mod guided;
@@ -23,8 +24,9 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-use oneread::hash::{Digester, Portable};
+use oneread::hash::Digester;
 
+use crate::digest::Portable;
 use crate::format::page::RECORD_OVERHEAD;
 use crate::format::record::{self, Stored};
 use crate::format::{INLINE_BYTES, KEY_BYTES};
@@ -42,6 +44,9 @@ use values::Values;
 ///
 /// # Limits
 /// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart and cost a second read.
+/// Any set of keys can be stored. Keys that were chosen to collide go to overflow pages, whose lookups read more pages
+/// (see [`Sealed`](crate::Sealed)); all records of one segment are in memory at once, and colliding keys may be all
+/// in one.
 ///
 /// # Costs
 /// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is written once and read once
@@ -136,8 +141,7 @@ impl Builder {
     /// The file appears whole or not at all: it is written under a temporary name in the same folder, synced and renamed.
     ///
     /// # Errors
-    /// If a key came twice and was not to, if the medium fails or is full, or if keys were chosen to collide. Nothing is
-    /// left behind.
+    /// If a key came twice and was not to, or if the medium fails or is full. Nothing is left behind.
     pub fn finish(self, path: impl AsRef<Path>) -> Result<Report, Error> {
         self.finish_with_progress(path, |_| {})
     }

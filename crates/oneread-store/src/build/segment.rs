@@ -1,17 +1,22 @@
 //! One segment: the fewest pages that its records find room on, and their bytes.
 
+use std::collections::HashSet;
+
 use oneread::hash::Digest;
 use oneread::layout::MultilevelLayout;
 use oneread::plan::store::Loads;
 use oneread::table::placement::{Crisis, Weighted};
 
 use crate::Error;
-use crate::format::geometry::{LEVELS, SEGMENT_PAGES, Shape, tag};
+use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES, Shape, tag};
 use crate::format::guide::{Form, Located, Solver};
+use crate::format::overflow::{self, Counts, OVERFLOW};
 use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
 use crate::format::record::{self, Stored};
+use crate::format::summary::OverflowOf;
 use crate::format::{PAGE, header};
 
+use super::crowd;
 use super::displace::{NOWHERE, displace};
 use super::group::{Entry, Group};
 use super::guided::Guided;
@@ -21,7 +26,8 @@ use super::out::Pages;
 #[derive(Debug)]
 pub(crate) struct Placed {
     pub(crate) segment: u32,
-    pub(crate) pages: u32,
+    /// Pages of all levels.
+    pages: u32,
     /// Whether there are as few as the load asks for.
     pub(crate) is_tight: bool,
     shape: Shape,
@@ -29,32 +35,86 @@ pub(crate) struct Placed {
     entries: Vec<Entry>,
     /// By page, the end of its records in `entries`.
     ends: Vec<u32>,
+    /// Records without a page, in no order.
+    overflow: Vec<Entry>,
 }
 
+/// Page counts that are tried although moving others does not help. Random digests need far fewer.
+const MOST_DISPLACED: u32 = 128;
+
+/// How often crowded records are taken out before all others are placed.
+const ROUNDS: u32 = 8;
+
 impl Placed {
-    /// Places the records of a segment. Tries with as many pages as the load asks for, and with more until all find room.
+    /// Places the records of a segment, which come by digests.
+    ///
+    /// Tries with as many pages as the load asks for, and with more until all find room. Where that is hopeless, some records
+    /// go to overflow, by cases (see [`overflow`](crate::format::overflow)):
+    ///
+    /// 1. Records that share their digest never lie in the levels.
+    /// 2. Nor do records that share all their pages with more others than chance brings together, if there is no room.
+    /// 3. What still finds no room, after all others have been moved about, is left over.
     pub(crate) fn new(segment: u32, entries: &[Entry], load: f64, shape: Shape) -> Result<Self, Error> {
-        let mut order: Vec<u32> = (0..entries.len() as u32).collect();
-        // The largest first: small ones fill what is left. They come by digests, so that the result depends on nothing else.
-        if entries.windows(2).any(|pair| pair[0].length != pair[1].length) {
-            order.sort_by_key(|&entry| std::cmp::Reverse(entries[entry as usize].length));
+        let (mut rest, mut overflow) = crowd::alone(entries);
+        for _ in 0..ROUNDS {
+            let crowded = match Self::without_overflow(segment, &rest, load, shape)? {
+                Ok(placed) => return Ok(Self { overflow, ..placed }),
+                Err(crowded) => crowded,
+            };
+            if crowded.is_empty() {
+                break;
+            }
+            overflow.extend(crowded.iter().map(|&number| rest[number]));
+            let mut next = crowded.into_iter().peekable();
+            let mut number = 0..;
+            rest.to_mut().retain(|_| next.next_if_eq(&number.next().unwrap_or(usize::MAX)).is_none());
         }
-        let total: u64 = entries.iter().map(weight).map(u64::from).sum();
-        let least = ((total as f64 / (f64::from(usable(entries)) * load)).ceil() as u64).max(1);
-        // Records that are a third of a page need up to half as many pages again, and small segments are uneven.
-        let most = (64 + 8 * least).min(u64::from(SEGMENT_PAGES));
+        let order = order(&rest);
+        let pages = (least_pages(&rest, load) * 5 / 4 + 1).min(u64::from(SEGMENT_PAGES)) as u32;
+        let mut of_record = vec![0; rest.len()];
+        let mut room = Room::new(shape.levels(pages))?;
+        room.place(&rest, &order, &mut of_record);
+        displace(&mut room.pages, &room.starts[..room.levels], &rest, &mut of_record, pages);
+        let mut placed = Self::sorted(segment, (pages, shape), &rest, &order, &of_record);
+        placed.overflow.append(&mut overflow);
+        Ok(placed)
+    }
+
+    /// Places records on pages of the levels alone. If that is hopeless: the records that are in the way, by their numbers, if it
+    /// is known.
+    fn without_overflow(
+        segment: u32,
+        entries: &[Entry],
+        load: f64,
+        shape: Shape,
+    ) -> Result<Result<Self, Vec<usize>>, Error> {
+        let order = order(entries);
+        let least = least_pages(entries, load);
+        let most = most_pages(least);
         let mut pages = least;
-        let mut tries = 0;
+        let (mut tries, mut displaced, mut looked) = (0, 0, false);
         let mut of_record = vec![0; entries.len()];
-        while pages <= most {
-            if place(shape.levels(pages as u32), entries, &order, &mut of_record)?.is_ok() {
-                let sorted = Self::sorted(segment, (pages as u32, shape), entries, &order, &of_record);
-                return Ok(Self { is_tight: pages == least, ..sorted });
+        while pages <= most && displaced < MOST_DISPLACED {
+            // Where random digests would have found room, nearly always.
+            if !looked && (tries == TRIES_A_STEP || pages > least + least / 2 + 8) {
+                looked = true;
+                let crowded = crowd::crowded(entries, shape, least, most);
+                if !crowded.is_empty() {
+                    return Ok(Err(crowded));
+                }
+            }
+            match place(shape.levels(pages as u32), entries, &order, &mut of_record)? {
+                Tried::Placed => {
+                    let sorted = Self::sorted(segment, (pages as u32, shape), entries, &order, &of_record);
+                    return Ok(Ok(Self { is_tight: pages == least, ..sorted }));
+                }
+                Tried::Displaced => displaced += 1,
+                Tried::Many => {}
             }
             tries += 1;
             pages += (pages / FIRST_STEP).max(1) * (1 + tries / TRIES_A_STEP);
         }
-        Err(Error::Crowded { records: entries.len() })
+        Ok(Err(Vec::new()))
     }
 
     fn sorted(
@@ -65,7 +125,7 @@ impl Placed {
         of_record: &[u32],
     ) -> Self {
         let mut ends = vec![0u32; pages as usize];
-        for &page in of_record {
+        for &page in of_record.iter().filter(|&&page| page != NOWHERE) {
             ends[page as usize] += 1;
         }
         let mut end = 0;
@@ -74,13 +134,62 @@ impl Placed {
             end += std::mem::replace(count, end);
         }
         let filler = Entry { digest: Digest::from_halves(0, 0), segment, start: 0, length: 0 };
-        let mut sorted = vec![filler; entries.len()];
+        let mut sorted = vec![filler; end as usize];
+        let mut overflow = Vec::new();
         for &entry in order {
-            let at = &mut ends[of_record[entry as usize] as usize];
-            sorted[*at as usize] = entries[entry as usize];
+            let (page, entry) = (of_record[entry as usize], entries[entry as usize]);
+            let Some(at) = ends.get_mut(page as usize) else {
+                overflow.push(entry);
+                continue;
+            };
+            sorted[*at as usize] = entry;
             *at += 1;
         }
-        Self { segment, pages, is_tight: false, shape, entries: sorted, ends }
+        Self { segment, pages, is_tight: false, shape, entries: sorted, ends, overflow }
+    }
+
+    /// Pages of all levels, and about how many overflow takes.
+    pub(crate) fn pages(&self) -> u64 {
+        let overflow: u64 = self.overflow.iter().map(|entry| u64::from(weight(entry))).sum();
+        u64::from(self.pages) + overflow.div_ceil(ROOM as u64)
+    }
+
+    /// The keys in the levels.
+    pub(crate) fn keys(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Moves keys to overflow where one guide of such a form has more than it can tell apart.
+    pub(crate) fn trim(&mut self, form: Form) {
+        let homes = self.levels()[0];
+        let mut counts = vec![0u32; form.guides(homes) as usize];
+        let most = crowd::most_keys(form, self.entries.len() as f64 / counts.len().max(1) as f64);
+        let guide = |entry: &Entry| form.guide(geometry::page(entry.digest, 0, homes)) as usize;
+        self.entries.iter().for_each(|entry| counts[guide(entry)] += 1);
+        if counts.iter().all(|&count| count <= most) {
+            return;
+        }
+        let fine = self.shape.levels(most_pages(self.pages.into()) as u32);
+        let mut others = HashSet::new();
+        for crowded in (0..counts.len()).filter(|&guide| counts[guide] > most) {
+            let entries = self.entries.iter().copied().filter(|entry| guide(entry) == crowded).collect();
+            others.extend(crowd::divide(entries, most as usize, fine).1.iter().map(|entry| entry.digest));
+        }
+        let mut kept = Vec::with_capacity(self.entries.len());
+        let mut start = 0;
+        for end in &mut self.ends {
+            for entry in &self.entries[start as usize..*end as usize] {
+                let goes = others.contains(&entry.digest);
+                if goes { &mut self.overflow } else { &mut kept }.push(*entry);
+            }
+            start = std::mem::replace(end, kept.len() as u32);
+        }
+        self.entries = kept;
+    }
+
+    /// Takes the records of overflow out, for whoever keeps them elsewhere.
+    pub(crate) fn take_overflow(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.overflow)
     }
 
     /// The keys that each page of level 0 is the home of, on average.
@@ -110,22 +219,40 @@ impl Placed {
     }
 
     /// The bytes of the segment's pages and guides. The memory is that of pages that are no longer needed.
-    pub(crate) fn encode(&self, group: &Group, form: Form, solver: &mut Solver, memory: Pages) -> Encoded {
+    pub(crate) fn encode(
+        &mut self,
+        group: &Group,
+        form: Form,
+        solver: &mut Solver,
+        memory: Pages,
+    ) -> Encoded {
+        self.trim(form);
+        let mut words = Counts::default();
+        self.overflow.iter().for_each(|entry| words.add(geometry::word(entry.digest)));
+        self.overflow.sort_unstable_by_key(|entry| group.key(entry));
+        let ends = overflow::cut(self.overflow.iter().map(|entry| usize::from(entry.length)), ROOM);
         let guided = self.guided(form);
         let mut encoded = Encoded {
-            pages: memory.zeroed(self.pages as usize),
+            pages: memory.zeroed(self.pages as usize + ends.len()),
             guides: guided.solve(form.bytes, solver),
             loads: Loads::new(),
             runs: Vec::new(),
-            levels: [header::Level::default(); LEVELS],
+            levels: [header::Level::default(); LEVELS + 1],
             key_bytes: 0,
             value_bytes: 0,
+            overflow: OverflowOf { segment: self.segment, pages: ends.len() as u32, words: words.to_words() },
         };
         guided.count(self.levels(), &mut encoded.loads);
         let mut pages = encoded.pages.chunks_exact_mut(PAGE).enumerate();
-        for (level, size) in self.levels().into_iter().enumerate() {
+        let [first, second, third] = self.levels();
+        for (level, size) in [first, second, third, ends.len() as u32].into_iter().enumerate() {
             for (index, (number, page)) in (0..size).zip(&mut pages) {
-                let entries = self.page(number);
+                let (index, entries) = if level == OVERFLOW {
+                    let start = (index as usize).checked_sub(1).map_or(0, |before| ends[before]);
+                    (0, &self.overflow[start..ends[index as usize]])
+                } else {
+                    (index, self.page(number))
+                };
                 let records = entries.iter().map(|entry| (tag(entry.digest), group.record(entry)));
                 let first = page::encode(Place { segment: self.segment, level, index }, records, page);
                 let first_run = encoded.runs.len();
@@ -165,6 +292,28 @@ const FIRST_STEP: u64 = 256;
 /// … and after so many tries twice that, then three times: records that leave gaps are still placed soon.
 const TRIES_A_STEP: u64 = 16;
 
+/// The records by their numbers, the largest first: small ones fill what is left. They come by digests, so that the result depends on
+/// nothing else.
+fn order(entries: &[Entry]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..entries.len() as u32).collect();
+    if entries.windows(2).any(|pair| pair[0].length != pair[1].length) {
+        order.sort_by_key(|&entry| std::cmp::Reverse(entries[entry as usize].length));
+    }
+    order
+}
+
+/// The pages that the load asks for.
+fn least_pages(entries: &[Entry], load: f64) -> u64 {
+    let total: u64 = entries.iter().map(weight).map(u64::from).sum();
+    ((total as f64 / (f64::from(usable(entries)) * load)).ceil() as u64).max(1)
+}
+
+/// The most pages that are tried. Records that are a third of a page need up to half as many again as the load asks for, and small
+/// segments are uneven.
+fn most_pages(least: u64) -> u64 {
+    (64 + 8 * least).min(u64::from(SEGMENT_PAGES))
+}
+
 /// The bytes of a page that records of these sizes can fill: if all have one size, a multiple of it.
 fn usable(entries: &[Entry]) -> u32 {
     match entries {
@@ -183,36 +332,71 @@ pub(crate) fn weight(entry: &Entry) -> u32 {
     u32::from(entry.length) + RECORD_OVERHEAD as u32
 }
 
+/// The room of pages that records are placed on.
+struct Room {
+    pages: Weighted,
+    /// The number of each level's first page.
+    starts: [u32; LEVELS],
+    /// Levels that have pages.
+    levels: usize,
+}
+
+impl Room {
+    fn new(sizes: [u32; LEVELS]) -> Result<Self, Error> {
+        let pages: u32 = sizes.iter().sum();
+        let some: Vec<u64> = sizes.iter().copied().filter(|&size| size > 0).map(u64::from).collect();
+        let levels = some.len();
+        let out_of_memory = |_| Error::OutOfMemory { bytes: 8 * u64::from(pages) };
+        let layout = MultilevelLayout::new(some).map_err(|_| Error::TooLarge { pages: pages.into() })?;
+        let room = Weighted::new(&layout, ROOM as u32).map_err(out_of_memory)?;
+        Ok(Self { pages: room, starts: [0, sizes[0], sizes[0] + sizes[1]], levels })
+    }
+
+    /// Places records one after the other; tells how many found no room.
+    fn place(&mut self, entries: &[Entry], order: &[u32], of_record: &mut [u32]) -> usize {
+        let mut crises = 0;
+        for &number in order {
+            let entry = &entries[number as usize];
+            of_record[number as usize] = match self.pages.insert(entry.digest, weight(entry)) {
+                Ok(at) => self.starts[at.level] + at.bucket as u32,
+                Err(Crisis) => {
+                    crises += 1;
+                    NOWHERE
+                }
+            };
+        }
+        crises
+    }
+}
+
+/// What came of placing records on so many pages.
+enum Tried {
+    Placed,
+    /// Moving others did not help.
+    Displaced,
+    /// Too many found no room.
+    Many,
+}
+
 /// Tries levels of so many pages: the page of each record.
 fn place(
     sizes: [u32; LEVELS],
     entries: &[Entry],
     order: &[u32],
     of_record: &mut [u32],
-) -> Result<Result<(), Crisis>, Error> {
-    let pages: u32 = sizes.iter().sum();
-    let some: Vec<u64> = sizes.iter().copied().filter(|&size| size > 0).map(u64::from).collect();
-    let out_of_memory = |_| Error::OutOfMemory { bytes: 8 * u64::from(pages) };
-    let layout = MultilevelLayout::new(some).map_err(|_| Error::TooLarge { pages: pages.into() })?;
-    let mut room = Weighted::new(&layout, ROOM as u32).map_err(out_of_memory)?;
-    let starts = [0, sizes[0], sizes[0] + sizes[1]];
-    let mut crises = 0;
-    for &number in order {
-        let entry = &entries[number as usize];
-        of_record[number as usize] = match room.insert(entry.digest, weight(entry)) {
-            Ok(at) => starts[at.level] + at.bucket as u32,
-            Err(Crisis) => {
-                crises += 1;
-                NOWHERE
-            }
-        };
+) -> Result<Tried, Error> {
+    let mut room = Room::new(sizes)?;
+    let crises = room.place(entries, order, of_record);
+    if crises == 0 {
+        return Ok(Tried::Placed);
     }
     // Where so many find no room, moving would not help.
     if crises > MOST_CRISES.max(entries.len() / 8) {
-        return Ok(Err(Crisis));
+        return Ok(Tried::Many);
     }
-    let levels = layout.level_count();
-    Ok(if crises == 0 { Ok(()) } else { displace(&mut room, &starts[..levels], entries, of_record, pages) })
+    let pages = sizes.iter().sum();
+    let left = displace(&mut room.pages, &room.starts[..room.levels], entries, of_record, pages);
+    Ok(if left.is_empty() { Tried::Placed } else { Tried::Displaced })
 }
 
 /// A large value of a segment, and where its reference is.
@@ -234,7 +418,9 @@ pub(crate) struct Encoded {
     pub(crate) loads: Loads,
     /// By pages.
     pub(crate) runs: Vec<RunAt>,
-    pub(crate) levels: [header::Level; LEVELS],
+    /// What the levels have, and behind them overflow.
+    pub(crate) levels: [header::Level; LEVELS + 1],
     pub(crate) key_bytes: u64,
     pub(crate) value_bytes: u64,
+    pub(crate) overflow: OverflowOf,
 }

@@ -9,9 +9,10 @@ use oneread::plan::store::{Loads, StorePlan};
 
 use crate::Error;
 use crate::format::PAGE;
-use crate::format::geometry::{LEVELS, Shape};
+use crate::format::geometry::{LEVELS, SEGMENT_PAGES, Shape};
 use crate::format::guide::{Form, Solver};
 use crate::format::header::{Header, Level};
+use crate::format::overflow;
 use crate::format::page::{self, ROOM};
 use crate::format::summary;
 
@@ -59,10 +60,10 @@ impl Builder {
 
         let sample = SAMPLE.min(segments);
         let group = self.group(0, sample, segments)?;
-        let (shape, placed) = self.shape(&group)?;
+        let (shape, mut placed) = self.shape(&group)?;
         let form = self.form(&placed, sample == segments);
         let mut solver = Solver::default();
-        for segment in &placed {
+        for segment in &mut placed {
             writer.write(segment.encode(&group, form, &mut solver, Pages::default()))?;
         }
         let mut replaced = group.replaced;
@@ -159,7 +160,7 @@ impl Builder {
         let mut best: Option<(u64, Shape, Vec<Placed>)> = None;
         for shape in std::iter::once(Shape::TWO).chain(Shape::THREE) {
             let placed = self.place(group, shape)?;
-            let pages = placed.iter().map(|segment| u64::from(segment.pages)).sum();
+            let pages = placed.iter().map(Placed::pages).sum();
             let is_tight = placed.iter().all(|segment| segment.is_tight);
             if best.as_ref().is_none_or(|&(least, ..)| pages < least) {
                 best = Some((pages, shape, placed));
@@ -169,7 +170,8 @@ impl Builder {
                 break;
             }
         }
-        best.map(|(_, shape, placed)| (shape, placed)).ok_or(Error::Crowded { records: group.entries.len() })
+        let (_, shape, placed) = best.expect("at least one shape was tried");
+        Ok((shape, placed))
     }
 
     fn place(&self, group: &Group, shape: Shape) -> Result<Vec<Placed>, Error> {
@@ -192,12 +194,12 @@ impl Builder {
         spare: &Mutex<Vec<Pages>>,
     ) -> Result<Ready, Error> {
         let group = self.group(first, end, segments)?;
-        let placed = self.place(&group, shape)?;
-        let encoded = |segment: &Placed| {
+        let mut placed = self.place(&group, shape)?;
+        let encoded = |segment: &mut Placed| {
             let memory = lock(spare).pop().unwrap_or_default();
             segment.encode(&group, form, solver, memory)
         };
-        let segments = placed.iter().map(encoded).collect();
+        let segments = placed.iter_mut().map(encoded).collect();
         Ok(Ready { segments, replaced: group.replaced })
     }
 }
@@ -215,7 +217,12 @@ struct Writer<'a, W> {
     directory: Vec<u8>,
     guides: Vec<u8>,
     loads: Loads,
-    levels: [Level; LEVELS],
+    /// What the levels have, and behind them overflow.
+    levels: [Level; LEVELS + 1],
+    /// What the summary says of overflow.
+    overflow: Vec<u8>,
+    /// The pages that lookups of all keys in overflow read at most.
+    overflow_reads: u64,
     pages: u64,
     key_bytes: u64,
     value_bytes: u64,
@@ -229,7 +236,9 @@ impl<'a, W: Out> Writer<'a, W> {
             directory: Vec::new(),
             guides: Vec::new(),
             loads: Loads::new(),
-            levels: [Level::default(); LEVELS],
+            levels: [Level::default(); LEVELS + 1],
+            overflow: Vec::new(),
+            overflow_reads: 0,
             pages: 0,
             key_bytes: 0,
             value_bytes: 0,
@@ -256,7 +265,15 @@ impl<'a, W: Out> Writer<'a, W> {
         if self.pages > u64::from(u32::MAX) {
             return Err(Error::TooLarge { pages: self.pages });
         }
+        if pages > SEGMENT_PAGES {
+            return Err(Error::TooLarge { pages: pages.into() });
+        }
         self.directory.extend_from_slice(&pages.to_le_bytes());
+        if segment.overflow.pages > 0 {
+            segment.overflow.encode(&mut self.overflow);
+            let keys = segment.overflow.words.keys();
+            self.overflow_reads += keys * u64::from(overflow::most_reads(segment.overflow.pages));
+        }
         self.guides.extend_from_slice(&segment.guides);
         self.loads.add_all(&segment.loads);
         for (all, new) in self.levels.iter_mut().zip(&segment.levels) {
@@ -271,11 +288,19 @@ impl<'a, W: Out> Writer<'a, W> {
     /// Writes runs, summary and header. Tells the number of guides.
     fn finish(self, seed: u64, shape: Shape, guides: Form) -> Result<(Header, u64), Error> {
         let items = self.items();
-        let above = (0..).zip(&self.levels).map(|(level, of): (u64, _)| level * of.items).sum::<u64>();
-        let plan = StorePlan::new(&self.loads, above as f64 / items.max(1) as f64, guides.bytes)
+        let [first, second, third, overflow] = self.levels;
+        let levels = [first, second, third];
+        let in_levels = items - overflow.items;
+        let above = (0..).zip(&levels).map(|(level, of): (u64, _)| level * of.items).sum::<u64>();
+        let plan = StorePlan::new(&self.loads, above as f64 / in_levels.max(1) as f64, guides.bytes)
             .map_err(|_| Error::Option { what: "miss_rate", expected: "a number from 1e-8 to 3" })?;
+        let mut reads_per_hit = plan.reads_per_hit();
+        if overflow.items > 0 {
+            reads_per_hit = (in_levels as f64 * reads_per_hit + self.overflow_reads as f64) / items as f64;
+        }
         let segments = self.directory.len() / 4;
         let mut content = self.directory;
+        content.extend_from_slice(&self.overflow);
         content.extend_from_slice(&self.guides);
         drop(self.guides);
         let header = Header {
@@ -287,11 +312,13 @@ impl<'a, W: Out> Writer<'a, W> {
             summary_bytes: summary::section_bytes(content.len() as u64),
             key_bytes: self.key_bytes,
             value_bytes: self.value_bytes,
-            reads_per_hit: plan.reads_per_hit(),
+            reads_per_hit,
             reads_per_miss: plan.reads_per_miss(),
-            levels: self.levels,
+            levels,
             shape,
             guides,
+            overflow_bytes: self.overflow.len() as u64,
+            overflow,
         };
         let runs_bytes = header.runs_bytes;
         self.values.copy(self.out)?;

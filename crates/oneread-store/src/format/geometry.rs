@@ -54,10 +54,16 @@ impl Shape {
     }
 }
 
+/// The word that the directory goes by.
+#[inline(always)]
+pub(crate) fn word(digest: Digest) -> u64 {
+    digest.word(Domain::STORE_DIRECTORY, 0)
+}
+
 /// The segment of a key.
 #[inline(always)]
 pub(crate) fn segment(digest: Digest, segments: u32) -> u32 {
-    reduce(digest.word(Domain::STORE_DIRECTORY, 0), u64::from(segments)) as u32
+    reduce(word(digest), u64::from(segments)) as u32
 }
 
 /// A key's page in a level of so many.

@@ -76,6 +76,14 @@ impl Form {
         home >> self.homes_log2
     }
 
+    /// The most keys that a guide can tell apart: those that have a bit more than an unknown each, of the fewest bits.
+    pub(crate) const fn most_keys(self) -> u32 {
+        let most = (self.bytes - 1) * 8 / LEAST_RESULT_BITS;
+        let unknowns = if most < MOST_UNKNOWNS { most } else { MOST_UNKNOWNS };
+        // The inverse of `plan::store::unknowns`: a spare unknown, and one more for every fifty keys.
+        unknowns.saturating_sub(1) * 50 / 51
+    }
+
     /// The bytes of the guides for so many homes.
     pub(crate) fn all_bytes(self, homes: u32) -> u64 {
         u64::from(self.guides(homes)) * u64::from(self.bytes)
@@ -417,6 +425,17 @@ mod tests {
             let less = (0..homes).filter(|&home| got(home) < 7).count();
             // One in a hundred at most: 4 expected, and more than 16 of 400 with probability 3e-6.
             assert!(less <= 16, "{count} keys: {less} of {homes} guides have a bit less");
+        }
+    }
+
+    #[test]
+    fn the_most_keys_that_guides_tell_apart_are_the_most_that_get_bits() {
+        for bytes in 1..2000 {
+            let most = Form { bytes, homes_log2: 0 }.most_keys();
+            let bits = |keys| if unknowns(keys) > MOST_UNKNOWNS { 0 } else { result_bits(bytes, keys) };
+            assert!(most == 0 || bits(most) > 0, "{bytes} bytes, {most} keys");
+            // The inverse rounds down: one or two keys more may still get bits.
+            assert_eq!(bits(most + 3), 0, "{bytes} bytes, {most} keys");
         }
     }
 

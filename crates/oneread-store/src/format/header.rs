@@ -1,7 +1,10 @@
 //! The first page of a store: what it is, how large its parts are, and what it was planned to do.
 
-use super::geometry::{LEVELS, Shape};
-use super::{PAGE, VERSION, checksum, guide, long_at, short_at, summary, word_at};
+use super::geometry::{LEVELS, SEGMENT_PAGES, Shape};
+use super::{
+    OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, guide, long_at, overflow, short_at, summary,
+    version, word_at,
+};
 use crate::Error;
 
 const MAGIC: [u8; 8] = *b"\x89onestor";
@@ -35,7 +38,9 @@ const BY_LEVEL: usize = 120;
 const LEVEL: usize = 20;
 const GUIDE_BYTES: usize = BY_LEVEL + LEVELS * LEVEL;
 const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
-const END: usize = GUIDE_HOMES + 4;
+/// In version 2: bytes of the summary that tell of overflow, items in it, bytes of its pages that records take.
+const OVERFLOW: usize = GUIDE_HOMES + 4;
+const END: usize = OVERFLOW + 24;
 const CHECKSUM: usize = PAGE - 8;
 
 /// What a level has.
@@ -62,12 +67,17 @@ pub(crate) struct Header {
     pub(crate) levels: [Level; LEVELS],
     pub(crate) shape: Shape,
     pub(crate) guides: guide::Form,
+    /// The bytes of the summary that tell of overflow; 0 if there is none.
+    pub(crate) overflow_bytes: u64,
+    /// What is in overflow pages.
+    pub(crate) overflow: Level,
 }
 
 impl Header {
     /// The part of the pages' bytes that records take, with their tags and offsets.
     pub(crate) fn utilisation(&self) -> f64 {
         let used: u64 = self.levels.iter().fold(0, |sum, level| sum.saturating_add(level.used_bytes));
+        let used = used.saturating_add(self.overflow.used_bytes);
         used as f64 / (self.pages.max(1) as f64 * PAGE as f64)
     }
 
@@ -95,7 +105,7 @@ impl Header {
         let mut page = [0; PAGE];
         let mut put = |at: usize, field: &[u8]| page[at..at + field.len()].copy_from_slice(field);
         put(0, &MAGIC);
-        put(VERSION_AT, &VERSION.to_le_bytes());
+        put(VERSION_AT, &version(self.overflow_bytes > 0).to_le_bytes());
         put(KIND, &SEALED.to_le_bytes());
         put(DIGESTER, &PORTABLE.to_le_bytes());
         put(LEVEL_COUNT, &(LEVELS as u16).to_le_bytes());
@@ -113,6 +123,9 @@ impl Header {
             (VALUE_TOTAL, self.value_bytes),
             (READS_PER_HIT, self.reads_per_hit.to_bits()),
             (READS_PER_MISS, self.reads_per_miss.to_bits()),
+            (OVERFLOW, self.overflow_bytes),
+            (OVERFLOW + 8, self.overflow.items),
+            (OVERFLOW + 16, self.overflow.used_bytes),
         ];
         for (at, field) in longs {
             put(at, &field.to_le_bytes());
@@ -150,7 +163,7 @@ impl Header {
         if short_at(page, KIND) == LIVE {
             return Err(Error::Live { what: "it is a live store: open it as such, with `Store`" });
         }
-        let fixed = version == VERSION
+        let fixed = (PLAIN_VERSION..=VERSION).contains(&version)
             && short_at(page, KIND) == SEALED
             && short_at(page, DIGESTER) == PORTABLE
             && usize::from(short_at(page, LEVEL_COUNT)) == LEVELS
@@ -160,7 +173,8 @@ impl Header {
                 "it names a kind, digester, page size or number of levels that this version has not",
             ));
         }
-        if long_at(page, SEED + 8) != 0 || page[END..CHECKSUM].iter().any(|&byte| byte != 0) {
+        let fields_end = if version == OVERFLOW_VERSION { END } else { OVERFLOW };
+        if long_at(page, SEED + 8) != 0 || page[fields_end..CHECKSUM].iter().any(|&byte| byte != 0) {
             return Err(damaged("a reserved field is not 0"));
         }
         let mut levels = [Level::default(); LEVELS];
@@ -186,9 +200,15 @@ impl Header {
             levels,
             shape,
             guides,
+            overflow_bytes: long_at(page, OVERFLOW),
+            overflow: Level { items: long_at(page, OVERFLOW + 8), used_bytes: long_at(page, OVERFLOW + 16) },
         };
-        // No lookup reads more pages than there are levels.
-        let possible = 0.0..=LEVELS as f64;
+        if (version == OVERFLOW_VERSION) != (header.overflow_bytes > 0) {
+            return Err(damaged("it has overflow pages, or none, against its version"));
+        }
+        // No lookup reads more pages than there are levels, and those of a search in overflow.
+        let most_search = if header.overflow_bytes > 0 { overflow::most_reads(SEGMENT_PAGES) } else { 0 };
+        let possible = 0.0..=LEVELS as f64 + f64::from(most_search);
         if !possible.contains(&header.reads_per_hit) || !possible.contains(&header.reads_per_miss) {
             return Err(damaged("it plans for reads that cannot be"));
         }
@@ -203,7 +223,8 @@ impl Header {
             return Err(damaged("its sections do not follow each other"));
         }
         // No segment without a guide, nor a guide without a byte.
-        let least = summary::section_bytes(5 * u64::from(header.segments));
+        let least =
+            summary::section_bytes((5 * u64::from(header.segments)).saturating_add(header.overflow_bytes));
         if header.store_bytes().is_none() || header.summary_bytes < least {
             return Err(damaged("its summary cannot be that long"));
         }
@@ -216,7 +237,7 @@ pub(crate) fn live(store: u64, seed: u64) -> [u8; PAGE] {
     let mut page = [0; PAGE];
     let mut put = |at: usize, field: &[u8]| page[at..at + field.len()].copy_from_slice(field);
     put(0, &MAGIC);
-    put(VERSION_AT, &VERSION.to_le_bytes());
+    put(VERSION_AT, &PLAIN_VERSION.to_le_bytes());
     put(KIND, &LIVE.to_le_bytes());
     put(DIGESTER, &PORTABLE.to_le_bytes());
     put(LEVEL_COUNT, &(LEVELS as u16).to_le_bytes());

@@ -8,6 +8,7 @@
 pub(crate) mod geometry;
 pub(crate) mod guide;
 pub(crate) mod header;
+pub(crate) mod overflow;
 pub(crate) mod page;
 pub(crate) mod record;
 pub(crate) mod runs;
@@ -16,8 +17,19 @@ pub(crate) mod summary;
 /// The bytes of a page.
 pub(crate) const PAGE: usize = 4096;
 
-/// The version of the format that is written; older ones are read.
-pub(crate) const VERSION: u16 = 1;
+/// The newest version of the format; older ones are read.
+pub(crate) const VERSION: u16 = OVERFLOW_VERSION;
+
+/// The version of stores without overflow pages, of logs, and of the first page of a live store.
+pub(crate) const PLAIN_VERSION: u16 = 1;
+
+/// The version of sealed stores and manifests with overflow pages, which readers of version 1 would not find.
+pub(crate) const OVERFLOW_VERSION: u16 = 2;
+
+/// The version that a sealed store or a manifest has.
+pub(crate) const fn version(has_overflow: bool) -> u16 {
+    if has_overflow { OVERFLOW_VERSION } else { PLAIN_VERSION }
+}
 
 /// The longest key.
 pub(crate) const KEY_BYTES: usize = 1024;

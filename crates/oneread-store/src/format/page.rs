@@ -12,6 +12,8 @@
 //! # Invariants
 //! 1. Records follow each other without gaps; `end` is behind the last. From there on all is 0.
 
+use std::cmp::Ordering;
+
 use super::record::{self, Lengths, Record};
 use super::{PAGE, checksum, long_at, short_at, word_at};
 
@@ -133,6 +135,18 @@ impl<'a> View<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Where a key lies beside the keys of an overflow page, which are in order: before the first, behind the last, or neither.
+    pub(crate) fn order(&self, key: &[u8]) -> Result<Ordering, &'static str> {
+        let mut walk = self.walk()?;
+        let last = self.count.checked_sub(1).ok_or("it is an overflow page without records")?;
+        let first = walk.nth(0)?;
+        if key < first.key {
+            return Ok(Ordering::Less);
+        }
+        let last = if last == 0 { first } else { walk.nth(last)? };
+        Ok(if key > last.key { Ordering::Greater } else { Ordering::Equal })
     }
 
     /// From the first record on. Where it begins follows from all lengths.

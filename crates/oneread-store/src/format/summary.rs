@@ -2,7 +2,9 @@
 //!
 //! # Layout
 //! ```text
-//!  content:  pages of segment 0, 1, …, 4 bytes each │ guides of segment 0, by homes │ of segment 1 …
+//!  content:  pages of segment 0, 1, …, 4 bytes each │ overflow │ guides of segment 0, by homes │ of segment 1 …
+//!  overflow: segment │ overflow pages │ number of words │ words │ … for each segment that has overflow pages
+//!            4       │ 4              │ 4               │ 12 each
 //!  section:  checksum │ 65528 bytes of content │ checksum │ the next 65528 │ …
 //! ```
 
@@ -14,6 +16,7 @@ use oneread::hash::Digest;
 use super::geometry::{self, LEVELS, SEGMENT_PAGES, Shape};
 use super::guide::{Form, Guide, Heads, PADDING};
 use super::header::Header;
+use super::overflow::{KeyWords, OVERFLOW, WORD_BYTES};
 use super::{long_at, word_at};
 use crate::Error;
 
@@ -43,6 +46,79 @@ pub(crate) fn content_of(chunk: &[u8], number: u64) -> Option<&[u8]> {
     (xxh3_64_with_seed(content, number) == long_at(sum, 0) && !content.is_empty()).then_some(content)
 }
 
+/// What a sealed store says of the overflow of one segment.
+#[derive(Clone, Debug)]
+pub(crate) struct OverflowOf {
+    pub(crate) segment: u32,
+    /// Overflow pages, which follow those of its levels.
+    pub(crate) pages: u32,
+    pub(crate) words: KeyWords,
+}
+
+impl OverflowOf {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        for field in [self.segment, self.pages, self.words.len() as u32] {
+            out.extend_from_slice(&field.to_le_bytes());
+        }
+        self.words.encode(out);
+    }
+
+    /// All of these bytes, by segments. None if they are not written in the one way.
+    fn decode_all(mut bytes: &[u8], segments: u32) -> Option<Vec<Self>> {
+        let mut all: Vec<Self> = Vec::new();
+        while !bytes.is_empty() {
+            let (fields, rest) = bytes.split_at_checked(12)?;
+            let (segment, pages) = (word_at(fields, 0), word_at(fields, 4));
+            let words = (word_at(fields, 8) as usize).checked_mul(WORD_BYTES).filter(|&words| words > 0)?;
+            let (words, rest) = rest.split_at_checked(words)?;
+            let in_order = all.last().is_none_or(|last| last.segment < segment);
+            if !in_order || segment >= segments || pages == 0 {
+                return None;
+            }
+            all.push(Self { segment, pages, words: KeyWords::decode(words)? });
+            bytes = rest;
+        }
+        Some(all)
+    }
+}
+
+/// The overflow of a segment, if it has some.
+#[inline]
+pub(crate) fn overflow_of(all: &[OverflowOf], segment: u32) -> Option<&OverflowOf> {
+    // Hardly any store has some.
+    if all.is_empty() {
+        return None;
+    }
+    let at = all.binary_search_by_key(&segment, |overflow| overflow.segment).ok()?;
+    all.get(at)
+}
+
+/// The parts of the content: the directory, what it says of overflow, and the number of bytes before the guides.
+pub(crate) fn parts<'a>(
+    content: &'a [u8],
+    header: &Header,
+) -> Result<(&'a [u8], Vec<OverflowOf>, usize), Error> {
+    let damaged = |what| Error::Damaged { part: "summary", what };
+    let split = |bytes: &'a [u8], at: u64| usize::try_from(at).ok().and_then(|at| bytes.split_at_checked(at));
+    let cut_off = damaged("the directory is cut off");
+    let (directory, rest) = split(content, 4 * u64::from(header.segments)).ok_or(cut_off)?;
+    let wrong = "what it says of overflow pages is cut off or out of order";
+    let (overflow, guides) = split(rest, header.overflow_bytes).ok_or(damaged(wrong))?;
+    let overflow = OverflowOf::decode_all(overflow, header.segments).ok_or(damaged(wrong))?;
+    Ok((directory, overflow, content.len() - guides.len()))
+}
+
+/// The pages of a segment's levels, and its overflow pages, by its entry of the directory.
+pub(crate) fn pages_of(entry: &[u8], overflow: Option<&OverflowOf>) -> Result<(u32, u32), Error> {
+    let pages = word_at(entry, 0);
+    let in_overflow = overflow.map_or(0, |overflow| overflow.pages);
+    if pages == 0 || pages > SEGMENT_PAGES || in_overflow >= pages {
+        let what = "a segment has more pages than segments have, or none";
+        return Err(Error::Damaged { part: "summary", what });
+    }
+    Ok((pages - in_overflow, in_overflow))
+}
+
 /// Where a segment's pages and guides begin.
 #[derive(Clone, Copy, Debug)]
 struct Start {
@@ -62,6 +138,8 @@ pub(crate) struct Summary {
     form: Form,
     heads: Heads,
     shape: Shape,
+    /// Of the segments that have some, by segments.
+    overflow: Vec<OverflowOf>,
 }
 
 /// Pages that may have a key.
@@ -73,6 +151,8 @@ pub(crate) struct Candidates {
     pub(crate) segment: Segment,
     /// A bit for each level whose page may have it; of a key that is there, nearly always only that of its own.
     pub(crate) levels: u32,
+    /// Whether overflow may have it.
+    pub(crate) in_overflow: bool,
 }
 
 /// The bytes that a summary takes in memory.
@@ -85,28 +165,26 @@ pub(crate) const fn memory_bytes(segments: u32, guides: u64) -> u64 {
 pub(crate) struct Segment {
     pub(crate) first_page: u32,
     pub(crate) levels: [u32; LEVELS],
+    /// Overflow pages, behind those of the levels.
+    pub(crate) overflow: u32,
 }
 
 impl Summary {
     /// Checks the content against the header. Takes the memory of the content over, but for the directory.
     pub(crate) fn decode(mut content: Vec<u8>, header: &Header) -> Result<Self, Error> {
         let damaged = |what| Error::Damaged { part: "summary", what };
-        let directory_bytes = 4 * header.segments as usize;
-        let directory = content.get(..directory_bytes).ok_or(damaged("the directory is cut off"))?;
+        let (directory, overflow, guides_at) = parts(&content, header)?;
         let mut starts = Vec::new();
         let memory = (header.segments as usize + 1) * size_of::<Start>();
         starts
             .try_reserve_exact(header.segments as usize + 1)
             .map_err(|_| Error::OutOfMemory { bytes: memory as u64 })?;
         let mut start = Start { page: 0, guide: 0, homes: 0 };
-        for entry in directory.chunks_exact(4) {
-            let pages = word_at(entry, 0);
-            if pages == 0 || pages > SEGMENT_PAGES {
-                return Err(damaged("a segment has more pages than segments have, or none"));
-            }
+        for (segment, entry) in (0..).zip(directory.chunks_exact(4)) {
+            let (pages, more) = pages_of(entry, overflow_of(&overflow, segment))?;
             start.homes = header.shape.levels(pages)[0];
             starts.push(start);
-            let all = start.page.checked_add(pages).filter(|&all| u64::from(all) <= header.pages);
+            let all = start.page.checked_add(pages + more).filter(|&all| u64::from(all) <= header.pages);
             start.page = all.ok_or(damaged("the segments have more pages than the store"))?;
             // No more than pages.
             start.guide += header.guides.guides(start.homes);
@@ -116,10 +194,10 @@ impl Summary {
             return Err(damaged("the segments have fewer pages than the store"));
         }
         let guides = u64::from(start.guide) * u64::from(header.guides.bytes);
-        if guides != (content.len() - directory_bytes) as u64 {
+        if guides != (content.len() - guides_at) as u64 {
             return Err(damaged("there are not as many guides as homes"));
         }
-        content.copy_within(directory_bytes.., 0);
+        content.copy_within(guides_at.., 0);
         content.truncate(guides as usize);
         content.try_reserve_exact(PADDING).map_err(|_| Error::OutOfMemory { bytes: PADDING as u64 })?;
         content.resize(content.len() + PADDING, 0);
@@ -129,18 +207,28 @@ impl Summary {
             form: header.guides,
             heads: Heads::new(header.guides.bytes),
             shape: header.shape,
+            overflow,
         })
     }
 
     /// The bytes that it takes in memory.
     pub(crate) fn byte_len(&self) -> u64 {
-        memory_bytes(self.starts.len() as u32 - 1, (self.guides.len() - PADDING) as u64)
+        let overflow: usize =
+            self.overflow.iter().map(|overflow| size_of::<OverflowOf>() + overflow.words.byte_len()).sum();
+        memory_bytes(self.starts.len() as u32 - 1, (self.guides.len() - PADDING) as u64) + overflow as u64
+    }
+
+    /// What it says of overflow pages, by segments.
+    pub(crate) fn overflow(&self) -> &[OverflowOf] {
+        &self.overflow
     }
 
     #[inline(always)]
     pub(crate) fn segment(&self, segment: u32) -> Segment {
         let (start, end) = (self.starts[segment as usize], self.starts[segment as usize + 1]);
-        Segment { first_page: start.page, levels: self.shape.levels(end.page - start.page) }
+        let overflow = overflow_of(&self.overflow, segment).map_or(0, |overflow| overflow.pages);
+        let levels = self.shape.levels(end.page - start.page - overflow);
+        Segment { first_page: start.page, levels, overflow }
     }
 
     /// Asks the guide of a key's home which pages may have it, if any.
@@ -156,12 +244,14 @@ impl Summary {
         lines.prefetch(at / 8);
         lines.prefetch((at + self.form.bytes as usize) / 8);
         let levels = Guide::new(&self.guides[at..], self.form.bytes).levels_with(&self.heads, digest);
-        if levels == 0 {
+        let in_overflow = overflow_of(&self.overflow, number)
+            .is_some_and(|overflow| overflow.words.contains(geometry::word(digest)));
+        if levels == 0 && !in_overflow {
             return None;
         }
         let segment = self.segment(number);
         let levels = levels & segment.levels_with_pages();
-        (levels != 0).then_some(Candidates { digest, number, segment, levels })
+        (levels != 0 || in_overflow).then_some(Candidates { digest, number, segment, levels, in_overflow })
     }
 
     /// The segment of a page, which is below the number of pages.
@@ -185,11 +275,21 @@ impl Segment {
     }
 
     /// The pages of all levels.
-    pub(crate) fn pages(&self) -> u32 {
+    fn in_levels(&self) -> u32 {
         self.levels.iter().sum()
     }
 
-    /// The level of a page, counted from the segment's first, and its number in the level.
+    /// All pages.
+    pub(crate) fn pages(&self) -> u32 {
+        self.in_levels() + self.overflow
+    }
+
+    /// The number among all pages of an overflow page.
+    pub(crate) fn overflow_page(&self, index: u32) -> u64 {
+        u64::from(self.first_page) + u64::from(self.in_levels()) + u64::from(index)
+    }
+
+    /// The level of a page, counted from the segment's first, and its number in the level; of overflow pages that is 0.
     pub(crate) fn position(&self, mut page: u32) -> (usize, u32) {
         for (level, &pages) in self.levels.iter().enumerate() {
             if page < pages {
@@ -197,6 +297,6 @@ impl Segment {
             }
             page -= pages;
         }
-        (LEVELS, page)
+        (OVERFLOW, 0)
     }
 }

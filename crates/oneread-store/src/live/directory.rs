@@ -1,6 +1,6 @@
 //! From a key's word to its segment.
 //!
-//! Each segment has a range of the words of [`Domain::STORE_DIRECTORY`]; together they have all. A split divides a range. The
+//! Each segment has a range of the words of [`Domain::STORE_DIRECTORY`](oneread::hash::Domain::STORE_DIRECTORY); together they have all. A split divides a range. The
 //! segments of a sealed store have such ranges too: that of number i of S begins at ⌈i·2^64/S⌉.
 //!
 //! The directory is a list of lists, none of which is ever changed: another version shares all lists but one with it, so that a change
@@ -8,18 +8,11 @@
 
 use std::sync::Arc;
 
-use oneread::hash::{Digest, Domain};
-
 use super::segment::Segment;
+pub(super) use crate::format::geometry::word;
 
 /// The most entries of an inner list; a longer one is cut in two.
 const MOST: usize = 256;
-
-/// The word that the directory goes by.
-#[inline(always)]
-pub(super) fn word(digest: Digest) -> u64 {
-    digest.word(Domain::STORE_DIRECTORY, 0)
-}
 
 /// Where the range of segment `number` of `segments` begins, as a sealed store divides words.
 pub(super) fn sealed_start(number: u32, segments: u32) -> u64 {

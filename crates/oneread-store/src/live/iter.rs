@@ -49,9 +49,9 @@ impl<'a> StoreIter<'a> {
             self.pairs.push_back(Err(error));
         }
         let mut buffer = vec![0; PAGE];
-        for (number, &slot) in (0..).zip(&*segment.slots) {
+        for (slot, place) in segment.all_pages() {
             let damaged = |what| Error::Page { page: slot.into(), what };
-            let view = match self.shared.data.page(slot, segment.numbered(number).place, &mut buffer) {
+            let view = match self.shared.data.page(slot, place, &mut buffer) {
                 Ok(view) => view,
                 Err(error) => {
                     self.pairs.push_back(Err(error));

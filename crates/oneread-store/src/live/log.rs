@@ -27,7 +27,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::disk::DiskFile;
 use crate::Error;
-use crate::format::{KEY_BYTES, VERSION, long_at, short_at, word_at};
+use crate::format::{KEY_BYTES, PLAIN_VERSION, long_at, short_at, word_at};
 
 const MAGIC: [u8; 8] = *b"\x89onelog\n";
 /// A sector of its own, so that no record shares it.
@@ -252,7 +252,7 @@ impl Log {
 fn header(store: u64, number: u64, session: u64) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     header[..8].copy_from_slice(&MAGIC);
-    header[VERSION_AT..VERSION_AT + 2].copy_from_slice(&VERSION.to_le_bytes());
+    header[VERSION_AT..VERSION_AT + 2].copy_from_slice(&PLAIN_VERSION.to_le_bytes());
     header[STORE..NUMBER].copy_from_slice(&store.to_le_bytes());
     header[NUMBER..HEADER_SESSION].copy_from_slice(&number.to_le_bytes());
     header[HEADER_SESSION..HEADER_SUM].copy_from_slice(&session.to_le_bytes());

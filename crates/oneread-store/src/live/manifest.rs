@@ -11,7 +11,9 @@ use super::segment::Described;
 use super::slots::{self, Extent, Slots};
 use crate::Error;
 use crate::format::header::Header;
-use crate::format::{PAGE, VERSION, checksum, long_at, short_at, word_at};
+use crate::format::{
+    OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, long_at, short_at, version, word_at,
+};
 
 const MAGIC: [u8; 8] = *b"\x89oneman\n";
 const VERSION_AT: usize = 8;
@@ -81,6 +83,8 @@ pub(super) struct Manifest {
     pub(super) base: Option<Box<Header>>,
     pub(super) segments: Vec<Named>,
     pub(super) slots: Slots,
+    /// Whether a segment has overflow pages, for which the version is another one.
+    pub(super) has_overflow: bool,
 }
 
 impl Manifest {
@@ -88,7 +92,7 @@ impl Manifest {
         let mut bytes = vec![0; FIELDS];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
         put(0, &MAGIC);
-        put(VERSION_AT, &VERSION.to_le_bytes());
+        put(VERSION_AT, &version(self.has_overflow).to_le_bytes());
         put(BASE, &u16::from(self.base.is_some()).to_le_bytes());
         let longs = [
             (STORE, self.store),
@@ -154,7 +158,7 @@ impl Manifest {
             u64::from(segments) * ENTRY as u64,
             u64::from(end).div_ceil(64) * 8,
         ];
-        if version != VERSION || base > 1 || lengths.iter().sum::<u64>() != bytes.len() as u64 {
+        if version < PLAIN_VERSION || base > 1 || lengths.iter().sum::<u64>() != bytes.len() as u64 {
             return Err(damaged("it has another length than its parts"));
         }
         if bytes[SEGMENTS + 4..FIELDS].iter().any(|&byte| byte != 0) {
@@ -215,6 +219,7 @@ impl Manifest {
             base,
             segments: named,
             slots,
+            has_overflow: version == OVERFLOW_VERSION,
         };
         let sensible = super::options::sensible(manifest.miss_rate, manifest.segment_pages)
             && manifest.number < MOST_NUMBER

@@ -2,7 +2,8 @@
 //!
 //! # A merge
 //! 1. Large values are written to slots of their own.
-//! 2. Each change loads the page that its guide names, takes the old record out, and puts the new one on the first page with room.
+//! 2. Each change loads the page that its guide names, takes the old record out, and puts the new one on the first page with room;
+//!    or in [overflow](super::overflow), if another key of the same digest lies in the levels.
 //! 3. If a page has more room than before, records of deeper levels whose page it is are *pulled home*. So at any time no record is
 //!    in a deep level while a page above it has room that appeared since, and what churn leaves behind does not add up.
 //! 4. If a record finds no room, or if most of the segment is empty, the segment is rebuilt: see [`rebuild`](super::rebuild).
@@ -15,16 +16,19 @@
 
 use std::sync::Arc;
 
-use oneread::hash::{Digest, Digester, Portable};
+use oneread::hash::{Digest, Digester};
 
 use super::buffer::Change;
 use super::data::Data;
 use super::directory::{Entry, Found};
 use super::manifest::Totals;
+use super::overflow::{Editing, Overflow};
 use super::plan::Plans;
 use super::segment::{Described, Segment};
 use super::slots::{Extent, Slots};
 use crate::Error;
+use crate::build::crowd;
+use crate::digest::Portable;
 use crate::format::geometry::{self, LEVELS, tag};
 use crate::format::guide::{Located, Solver};
 use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
@@ -177,6 +181,7 @@ impl Merging<'_> {
     /// The slots of a segment's pages and description are no longer needed.
     pub(super) fn free_segment(&mut self, segment: &Segment) {
         self.freed.extend(segment.slots.iter().map(|&slot| Extent::one(slot)));
+        // Overflow pages are freed where overflow is changed.
         self.freed.extend(segment.described.map(|described| described.extent));
     }
 
@@ -195,6 +200,17 @@ impl Merging<'_> {
         Ok(Arc::new(segment))
     }
 
+    /// Writes the overflow of a segment as far as it has changed.
+    pub(super) fn finish_overflow(
+        &mut self,
+        overflow: Editing<'_>,
+        writes: &mut Vec<(u32, Vec<u8>)>,
+    ) -> Result<Overflow, Error> {
+        let (overflow, freed) = overflow.finish(|| Ok(self.take(1)?.slot), writes)?;
+        self.freed.extend(freed.into_iter().map(Extent::one));
+        Ok(overflow)
+    }
+
     /// The inner None: nothing was to be changed. The outer: there is no room.
     fn in_place(
         &mut self,
@@ -203,19 +219,33 @@ impl Merging<'_> {
     ) -> Result<Option<Option<Vec<Entry>>>, Error> {
         let segment = found.segment;
         let mut pages = Pages::new(segment, self.data, self.tools.digester);
+        let mut overflow = Editing::new(segment, self.data, self.tools.digester);
         for change in changes {
+            // The levels of the key; none if it is not there, or in overflow.
             let (mut before, mut after) = (None, None);
+            let old = overflow.remove(change.digest, change.key)?;
+            if let Some(old) = &old {
+                self.forget(old);
+            }
             for page in segment.candidates(change.digest) {
-                if let Some(old) = pages.load(page.number)?.remove(change.digest, change.key) {
+                // Loaded whether the key can be there or not, so that others of its digest are seen.
+                let page_of_key = pages.load(page.number)?;
+                if old.is_none()
+                    && before.is_none()
+                    && let Some(old) = page_of_key.remove(change.digest, change.key)
+                {
                     self.forget(&old);
                     before = Some(page.place.level);
-                    break;
                 }
             }
             if let Some(record) = &change.record {
-                after = pages.insert(change.digest, record)?;
-                if after.is_none() {
-                    return Ok(None);
+                if pages.has(change.digest) {
+                    overflow.insert(change.digest, record)?;
+                } else {
+                    after = pages.insert(change.digest, record)?;
+                    if after.is_none() {
+                        return Ok(None);
+                    }
                 }
                 self.add(record);
             }
@@ -228,10 +258,13 @@ impl Merging<'_> {
         if segment.pages() > 1 && (used as f64) < LEAST_LOAD * f64::from(segment.pages()) * ROOM as f64 {
             return Ok(None);
         }
-        if !pages.loaded.iter().flatten().any(|page| page.changed) {
+        if !pages.loaded.iter().flatten().any(|page| page.changed) && !overflow.is_changed() {
             return Ok(Some(None));
         }
         let guides = pages.unsettled_guides()?;
+        if pages.are_crowded(&guides) {
+            return Ok(None);
+        }
         let mut writes = Vec::new();
         let mut slots = Vec::new();
         for (number, page) in (0..).zip(&pages.loaded) {
@@ -243,7 +276,8 @@ impl Merging<'_> {
         }
         self.freed.extend(segment.described.map(|described| described.extent));
         let guides = guides.iter().map(|(guide, keys)| (*guide, keys.as_slice()));
-        let next = segment.changed(slots.into_iter(), guides, used, &mut self.tools.solver);
+        let mut next = segment.changed(slots.into_iter(), guides, used, &mut self.tools.solver);
+        next.overflow = self.finish_overflow(overflow, &mut writes)?;
         let next = self.describe(next, &mut writes)?;
         self.data.write_pages(writes)?;
         Ok(Some(Some(vec![(found.first, next)])))
@@ -295,6 +329,25 @@ impl<'a> Pages<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a record with this digest lies in the levels. Its page is loaded then: the guide has named it, or the record was
+    /// put there just now.
+    fn has(&self, digest: Digest) -> bool {
+        let pages = (0..LEVELS).filter_map(|level| self.segment.page(digest, level));
+        let mut loaded = pages.filter_map(|page| self.loaded[page.number as usize].as_ref());
+        loaded.any(|page| page.records.iter().any(|record| record.digest == digest))
+    }
+
+    /// Whether a guide has more keys than it can tell apart and than chance brings together.
+    fn are_crowded(&self, guides: &[(u32, Vec<Located>)]) -> bool {
+        let loaded = || self.loaded.iter().flatten();
+        let records: usize = loaded().map(|page| page.records.len()).sum();
+        let homes = f64::from(1u32 << self.segment.form.homes_log2);
+        // A page has about as many records as keys have it as their home, but for those of deeper levels.
+        let mean = 2.0 * homes * records as f64 / loaded().count().max(1) as f64;
+        let most = crowd::most_keys(self.segment.form, mean) as usize;
+        guides.iter().any(|(_, keys)| keys.len() > most)
     }
 
     /// Moves records up to pages that have more room than they had.

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
 use std::time::Instant;
 
-use oneread::hash::{Digester, Portable};
+use oneread::hash::Digester;
 
 use super::buffer::Buffer;
 use super::data::Data;
@@ -21,17 +21,19 @@ use super::log::{self, Log};
 use super::manifest::{Manifest, Named, Safe, Totals};
 use super::merge::Tools;
 use super::options::StoreOptions;
+use super::overflow::Overflow;
 use super::plan::Plans;
 use super::segment::{Described, Segment};
 use super::shared::{Numbered, Paths, Root, Round, Shared, Synced, Tail, Work, Writer};
 use super::slots::{Extent, Slots, slot_at};
 use super::stats::Counters;
 use super::work::summary_slots;
-use crate::format::geometry::SEGMENT_PAGES;
+use crate::digest::Portable;
 use crate::format::guide::Solver;
 use crate::format::header::{self, Header};
 use crate::format::page::{self, Place};
-use crate::format::{PAGE, checksum, long_at, word_at};
+use crate::format::summary;
+use crate::format::{PAGE, checksum, long_at};
 use crate::{Error, ReadAt};
 
 /// How a store is opened.
@@ -94,6 +96,7 @@ pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) ->
         base: None,
         segments: vec![Named { first: 0, id: 0, described: Some(described) }],
         slots,
+        has_overflow: false,
     };
     begin(&*disk, &paths, &manifest)?;
     load(disk, paths, options, Access::Write, lock.into())
@@ -222,6 +225,7 @@ fn adopt(file: &dyn DiskFile, options: &StoreOptions) -> Result<Manifest, Error>
         next_id: header.segments,
         segments: (0..header.segments).map(named).collect(),
         slots: Slots::from_words(words, end).ok_or(Error::TooLarge { pages: end.into() })?,
+        has_overflow: header.overflow_bytes > 0,
         base: Some(Box::new(header)),
     })
 }
@@ -230,17 +234,18 @@ fn adopt(file: &dyn DiskFile, options: &StoreOptions) -> Result<Manifest, Error>
 fn base_segments(reader: &Reading<'_>, header: &Header) -> Result<Vec<Segment>, Error> {
     let damaged = |what| Error::Damaged { part: "summary", what };
     let content = crate::sealed::read_summary(reader, header, |_| {})?;
-    let directory = 4 * header.segments as usize;
-    let (directory, mut guides) =
-        content.split_at_checked(directory).ok_or(damaged("the directory is cut off"))?;
+    let (directory, overflow, guides_at) = summary::parts(&content, header)?;
+    let mut guides = &content[guides_at..];
     let used: u64 = header.levels.iter().fold(0, |sum, level| sum.saturating_add(level.used_bytes));
     let mut first = 0u64;
     let mut segments = Vec::new();
     for (id, entry) in (0..).zip(directory.chunks_exact(4)) {
-        let pages = word_at(entry, 0);
-        let end = first + u64::from(pages);
-        if pages == 0 || pages > SEGMENT_PAGES || end > header.pages {
-            return Err(damaged("a segment has more pages than segments have, or none"));
+        let of_segment = summary::overflow_of(&overflow, id);
+        let (pages, more) = summary::pages_of(entry, of_segment)?;
+        let levels_end = first + u64::from(pages);
+        let end = levels_end + u64::from(more);
+        if end > header.pages {
+            return Err(damaged("the segments have more pages than the store"));
         }
         let levels = header.shape.levels(pages);
         let split = usize::try_from(header.guides.all_bytes(levels[0]))
@@ -250,8 +255,13 @@ fn base_segments(reader: &Reading<'_>, header: &Header) -> Result<Vec<Segment>, 
         guides = rest;
         // What each segment has of it is not known; they are alike.
         let used = (u128::from(used) * u128::from(pages) / u128::from(header.pages.max(1))) as u64;
-        let slots = (first as u32..end as u32).collect();
-        segments.push(Segment::new(id, levels, slots, (header.guides, mine.to_vec()), used));
+        let slots = (first as u32..levels_end as u32).collect();
+        let mut segment = Segment::new(id, levels, slots, (header.guides, mine.to_vec()), used);
+        if let Some(of_segment) = of_segment {
+            let slots = (levels_end as u32..end as u32).collect();
+            segment.overflow = Overflow { slots, words: of_segment.words.clone() };
+        }
+        segments.push(segment);
         first = end;
     }
     if first != header.pages || !guides.is_empty() {

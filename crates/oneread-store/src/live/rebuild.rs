@@ -2,6 +2,9 @@
 //!
 //! This is how a store grows: a segment without room gets a few more pages, so that it is between [`LOAD`] and full at all times,
 //! rather than half empty after a split. Only when it would have more pages than segments have is its range of words cut into halves.
+//!
+//! Overflow pages stay as they are, unless they are few beside the pages of the levels: then their records are placed
+//! again, so that they come back to the levels when there is room. A range is cut with its overflow.
 
 use std::collections::HashMap;
 
@@ -9,8 +12,10 @@ use oneread::hash::{Digest, Digester};
 
 use super::directory::{Entry, Found, word};
 use super::merge::{Merging, Prepared};
+use super::overflow::Editing;
 use super::segment::Segment;
 use crate::Error;
+use crate::build::crowd;
 use crate::build::group::{Entry as Record, Group};
 use crate::build::out::Pages;
 use crate::build::segment::{Placed, weight};
@@ -22,6 +27,9 @@ use crate::format::record;
 /// How full a segment is made. The rest is for records to come: about a tenth more fit, then it is built again.
 pub(super) const LOAD: f64 = 0.87;
 
+/// Overflow pages are few if they are at most one for so many pages of the levels.
+const FEW: u64 = 4;
+
 /// A segment that is cut gets so many parts that each has at most this part of the pages that it may have.
 const PART: f64 = 0.85;
 
@@ -32,19 +40,30 @@ impl Merging<'_> {
         found: &Found<'_>,
         changes: &[Prepared<'_>],
     ) -> Result<Vec<Entry>, Error> {
-        let mut group = self.gather(found, changes)?;
-        let total: u64 = group.entries.iter().map(weight).map(u64::from).sum();
+        let mut overflow = Editing::new(found.segment, self.data, self.tools.digester);
+        let mut group = self.gather(found, changes, &mut overflow)?;
+        let pages_of_overflow = found.segment.overflow.slots.len() as u64;
+        if pages_of_overflow > 0 && pages_of_overflow <= u64::from(found.segment.pages()) / FEW + 1 {
+            push_all(&mut group, overflow.take_all()?);
+        }
+        group.entries.sort_unstable_by_key(|record| record.digest);
+        // Records that share their digest go to overflow whatever the pages.
+        let total: u64 = crowd::alone(&group.entries).0.iter().map(weight).map(u64::from).sum();
         let pages = total as f64 / (ROOM as f64 * LOAD);
         let most = f64::from(self.tools.segment_pages);
+        let words = u128::from(found.last - found.first) + 1;
         let mut parts = 1u32;
         while pages > most && pages / f64::from(parts) > PART * most && parts < 1 << 20 {
+            // A word is not cut.
+            if u128::from(2 * parts) > words {
+                break;
+            }
             parts *= 2;
         }
-        let width = (u128::from(found.last - found.first) + 1) / u128::from(parts);
-        if width == 0 {
-            // Nothing is left to be cut: so many keys have one word that only their maker can mean it.
-            return Err(Error::Crowded { records: group.entries.len() });
+        if parts > 1 {
+            push_all(&mut group, overflow.take_all()?);
         }
+        let width = words / u128::from(parts);
         let part = |record: &Record| {
             (u128::from(word(record.digest) - found.first) / width).min(u128::from(parts - 1)) as u32
         };
@@ -59,7 +78,12 @@ impl Merging<'_> {
             let first = found.first + (u128::from(part) * width) as u64;
             // The first part keeps the name.
             let id = if part == 0 { found.segment.id } else { self.next_id()? };
-            let segment = self.place(id, records, &group, &mut writes)?;
+            let mut of_part = Editing::empty(id, self.data, self.tools.digester);
+            if part == 0 {
+                // With the slots that are no longer used, whatever the part has.
+                std::mem::swap(&mut of_part, &mut overflow);
+            }
+            let segment = self.place(id, records, &group, of_part, &mut writes)?;
             segments.push((first, self.describe(segment, &mut writes)?));
         }
         self.free_segment(found.segment);
@@ -73,8 +97,13 @@ impl Merging<'_> {
         Ok(id)
     }
 
-    /// All records, with the changes.
-    fn gather(&mut self, found: &Found<'_>, changes: &[Prepared<'_>]) -> Result<Group, Error> {
+    /// All records of the levels, with the changes. What they change in overflow is taken out there.
+    fn gather(
+        &mut self,
+        found: &Found<'_>,
+        changes: &[Prepared<'_>],
+        overflow: &mut Editing<'_>,
+    ) -> Result<Group, Error> {
         let mut by_digest: HashMap<Digest, Vec<&Prepared<'_>>> = HashMap::with_capacity(changes.len());
         changes.iter().for_each(|change| by_digest.entry(change.digest).or_default().push(change));
         let segment = found.segment;
@@ -104,6 +133,9 @@ impl Merging<'_> {
             }
         }
         for change in changes {
+            if let Some(old) = overflow.remove(change.digest, change.key)? {
+                self.forget(&old);
+            }
             let Some(bytes) = &change.record else { continue };
             debug_assert_eq!(change.word, word(change.digest));
             let start = group.bytes.len();
@@ -120,24 +152,43 @@ impl Merging<'_> {
         id: u32,
         records: &[Record],
         group: &Group,
+        mut overflow: Editing<'_>,
         writes: &mut Vec<(u32, Vec<u8>)>,
     ) -> Result<Segment, Error> {
         let total: u64 = records.iter().map(weight).map(u64::from).sum();
         let shape = shape(records.len(), total);
-        let placed = Placed::new(id, records, LOAD, shape)?;
-        let form = self.tools.plans.form(placed.levels(), records.len());
+        let mut placed = Placed::new(id, records, LOAD, shape)?;
+        let form = self.tools.plans.form(placed.levels(), placed.keys());
+        placed.trim(form);
+        let mut in_overflow = 0;
+        for record in placed.take_overflow() {
+            overflow.insert(record.digest, group.record(&record))?;
+            in_overflow += u64::from(weight(&record));
+        }
         let mut encoded = placed.encode(group, form, &mut self.tools.solver, Pages::default());
         // References to large values are right as they are.
         for run in encoded.runs.chunk_by(|a, b| a.page == b.page) {
             page::seal(&mut encoded.pages[run[0].page * PAGE..][..PAGE]);
         }
-        let mut slots = Vec::with_capacity(placed.pages as usize);
+        let mut slots = Vec::with_capacity(encoded.pages.len() / PAGE);
         for page in encoded.pages.chunks_exact(PAGE) {
             let slot = self.take(1)?.slot;
             slots.push(slot);
             writes.push((slot, page.to_vec()));
         }
-        Ok(Segment::new(id, placed.levels(), slots, (form, encoded.guides), total))
+        let used = total - in_overflow;
+        let mut segment = Segment::new(id, placed.levels(), slots, (form, encoded.guides), used);
+        segment.overflow = self.finish_overflow(overflow, writes)?;
+        Ok(segment)
+    }
+}
+
+/// Adds records that were in overflow.
+fn push_all(group: &mut Group, records: Vec<(Digest, Vec<u8>)>) {
+    for (digest, record) in records {
+        let start = group.bytes.len();
+        group.bytes.extend_from_slice(&record);
+        push(group, digest, start);
     }
 }
 

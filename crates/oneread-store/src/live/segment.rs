@@ -2,8 +2,11 @@
 //!
 //! # Layout
 //! ```text
-//!  checksum │ id │ bytes │ pages of level 0, 1, 2 │ bytes of a guide, homes of it │ used │ slot of each page │ guides │ zeros up to a page
-//!  8        │ 4  │ 4     │ 4 each                 │ 4 each                        │ 8    │ 4 each            │        │
+//!  checksum │ id │ bytes │ pages of level 0, 1, 2 │ bytes of a guide, homes of it │ used │ slot of each page │ guides │ overflow │ zeros up to a page
+//!  8        │ 4  │ 4     │ 4 each                 │ 4 each                        │ 8    │ 4 each            │        │          │
+//!
+//!  overflow, if there is some:  pages │ words │ slot of each page │ word, keys │ …
+//!                               4     │ 4     │ 4 each            │ 8, 4
 //! ```
 //!
 //! # Invariants
@@ -12,10 +15,12 @@
 
 use oneread::hash::Digest;
 
+use super::overflow::Overflow;
 use super::slots::Extent;
 use crate::Error;
 use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES};
 use crate::format::guide::{Form, Guide, Located, PADDING, Solver};
+use crate::format::overflow;
 use crate::format::page::Place;
 use crate::format::{PAGE, checksum, long_at, word_at};
 
@@ -47,6 +52,8 @@ pub(super) struct Segment {
     pub(super) slots: Box<[u32]>,
     /// The guides by homes, and some bytes behind the last.
     guides: Box<[u8]>,
+    /// What found no room in the levels.
+    pub(super) overflow: Overflow,
     /// About the bytes of all pages that records take: exact, but for segments that a sealed store had.
     pub(super) used: u64,
     /// None if the description is that of a sealed store.
@@ -74,7 +81,8 @@ impl Segment {
     ) -> Self {
         guides.resize(guides.len() + PADDING, 0);
         let (slots, guides) = (slots.into_boxed_slice(), guides.into_boxed_slice());
-        Self { id, levels, form, slots, guides, used, described: None, damage: None }
+        let overflow = Overflow::default();
+        Self { id, levels, form, slots, guides, overflow, used, described: None, damage: None }
     }
 
     /// One whose description cannot be read.
@@ -92,15 +100,24 @@ impl Segment {
         }
     }
 
+    /// The pages of the levels.
     pub(super) fn pages(&self) -> u32 {
         self.slots.len() as u32
+    }
+
+    /// The slots of all pages, and what lies there: of the levels, then of overflow.
+    pub(super) fn all_pages(&self) -> impl Iterator<Item = (u32, Place)> {
+        let in_levels = (0..).zip(&*self.slots).map(|(number, &slot)| (slot, self.numbered(number).place));
+        let overflow = self.overflow.slots.iter().map(|&slot| (slot, overflow::place(self.id)));
+        in_levels.chain(overflow)
     }
 
     /// The bytes that it takes in memory, with its place in the directory.
     pub(super) fn byte_len(&self) -> u64 {
         /// Two counters of an `Arc`, a pointer and the start of a range.
         const ELSEWHERE: usize = 32;
-        (size_of::<Self>() + 4 * self.slots.len() + self.guides.len() + ELSEWHERE) as u64
+        let in_levels = 4 * self.slots.len() + self.guides.len();
+        (size_of::<Self>() + in_levels + self.overflow.byte_len() + ELSEWHERE) as u64
     }
 
     /// The guides without what is behind them.
@@ -164,7 +181,7 @@ impl Segment {
 
     /// The bytes of its description, whole pages.
     pub(super) fn encode(&self) -> Result<Vec<u8>, Error> {
-        let length = SLOTS + 4 * self.slots.len() + self.guides().len();
+        let length = SLOTS + 4 * self.slots.len() + self.guides().len() + self.overflow.encoded_bytes();
         if length as u64 > MOST_BYTES {
             return Err(Error::TooLarge { pages: u64::from(self.pages()) });
         }
@@ -176,6 +193,7 @@ impl Segment {
         bytes.extend_from_slice(&self.used.to_le_bytes());
         self.slots.iter().for_each(|slot| bytes.extend_from_slice(&slot.to_le_bytes()));
         bytes.extend_from_slice(self.guides());
+        self.overflow.encode(&mut bytes);
         bytes.resize(length.next_multiple_of(PAGE), 0);
         let sum = checksum(&bytes[CHECKSUM..]);
         bytes[..CHECKSUM].copy_from_slice(&sum.to_le_bytes());
@@ -203,19 +221,20 @@ impl Segment {
             return Err("it has more pages than segments have, or none");
         }
         let guides = form.all_bytes(levels[0]);
-        let length = SLOTS as u64 + 4 * pages + guides;
-        if length != u64::from(word_at(bytes, BYTES))
-            || length.next_multiple_of(PAGE as u64) != bytes.len() as u64
-        {
+        let overflow_at = SLOTS as u64 + 4 * pages + guides;
+        let length = u64::from(word_at(bytes, BYTES));
+        if length < overflow_at || length.next_multiple_of(PAGE as u64) != bytes.len() as u64 {
             return Err("it has another length than its parts");
         }
         let (slots, rest) = bytes[SLOTS..].split_at(4 * pages as usize);
-        let (guides, zeros) = rest.split_at(guides as usize);
+        let (guides, rest) = rest.split_at(guides as usize);
+        let (overflow, zeros) = rest.split_at((length - overflow_at) as usize);
+        let overflow = Overflow::decode(overflow, end).ok_or("what it says of its overflow cannot be")?;
         let slots: Vec<u32> = slots.chunks_exact(4).map(|slot| word_at(slot, 0)).collect();
         if slots.iter().any(|&slot| slot >= end) || zeros.iter().any(|&byte| byte != 0) {
             return Err("a page of it lies outside of the store");
         }
         let segment = Self::new(id, levels, slots, (form, guides.to_vec()), long_at(bytes, USED));
-        Ok(Self { described: Some(described), ..segment })
+        Ok(Self { described: Some(described), overflow, ..segment })
     }
 }

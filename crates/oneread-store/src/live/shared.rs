@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
-use oneread::hash::{Digester, Portable};
+use oneread::hash::Digester;
 
 use super::buffer::Buffer;
 use super::data::{Data, with_page};
@@ -41,7 +41,7 @@ use super::segment::Segment;
 use super::slots::Extent;
 use super::stats::Counters;
 use crate::Error;
-use crate::format::geometry::tag;
+use crate::digest::Portable;
 use crate::format::header::Header;
 use crate::format::record::Stored;
 
@@ -295,25 +295,20 @@ impl Shared {
         segment.check()?;
         with_page(|buffer| {
             let mut reads = 0;
-            for page in segment.candidates(digest) {
-                reads += 1;
-                let slot = segment.slots[page.number as usize];
-                let view = self.data.page(slot, page.place, buffer)?;
-                let record = view.find(tag(digest), key);
-                let record = record.map_err(|what| Error::Page { page: slot.into(), what })?;
-                if let Some(record) = record {
-                    self.counters.count(true, reads);
-                    return match record.value {
-                        Stored::Inline(value) => Ok(used(value)),
-                        Stored::Run(run) => {
-                            self.counters.count_run();
-                            Ok(used(&self.data.run(run)?))
-                        }
-                    };
+            let found =
+                self.data.find(segment, (digest, key), buffer, &mut reads, |record| match record.value {
+                    Stored::Inline(value) => Ok(used(value)),
+                    Stored::Run(run) => Err(run),
+                })?;
+            self.counters.count(found.is_some(), reads);
+            match found {
+                None => Ok(None),
+                Some(Ok(done)) => Ok(done),
+                Some(Err(run)) => {
+                    self.counters.count_run();
+                    Ok(used(&self.data.run(run)?))
                 }
             }
-            self.counters.count(false, reads);
-            Ok(None)
         })
     }
 

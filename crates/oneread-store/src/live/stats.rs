@@ -22,6 +22,8 @@ pub struct StoreStats {
     pub segments: u64,
     /// Pages of all segments.
     pub pages: u64,
+    /// Pages, not among these, for records that found no room in them; there are none unless keys were chosen to collide.
+    pub overflow_pages: u64,
     /// The bytes of all keys on pages.
     pub key_bytes: u64,
     /// The bytes of all values of these keys.
@@ -81,9 +83,10 @@ impl Counters {
 impl Shared {
     pub(super) fn stats(&self) -> StoreStats {
         let root = self.root();
-        let (mut pages, mut used) = (0, 0u64);
+        let (mut pages, mut overflow_pages, mut used) = (0, 0, 0u64);
         for (_, segment) in root.directory.iter() {
             pages += u64::from(segment.pages());
+            overflow_pages += segment.overflow.slots.len() as u64;
             used = used.saturating_add(segment.used);
         }
         let (mut buffered, mut buffered_bytes) = (0, 0);
@@ -107,6 +110,7 @@ impl Shared {
             buffer_bytes: self.buffer_bytes(),
             segments: root.directory.len(),
             pages,
+            overflow_pages,
             key_bytes: totals.key_bytes,
             value_bytes: totals.value_bytes,
             disk_bytes: files.iter().map(length).sum(),

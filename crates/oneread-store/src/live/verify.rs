@@ -4,14 +4,15 @@ use oneread::hash::{Digest, Digester};
 
 use super::directory::word;
 use super::log;
-use super::segment::{PageOf, Segment};
+use super::segment::Segment;
 use super::shared::{Shared, lock};
 use super::slots::{Extent, Slots};
 use crate::Error;
 use crate::format::PAGE;
 use crate::format::geometry::tag;
-use crate::format::page::View;
-use crate::format::record::{Run, Stored};
+use crate::format::overflow::{Counts, OVERFLOW};
+use crate::format::page::{Place, View};
+use crate::format::record::{Record, Run, Stored};
 use crate::sealed::{Damage, Verification};
 
 impl Shared {
@@ -122,19 +123,28 @@ impl Checking<'_> {
         self.slots(segment.described.map(|described| described.extent));
         let mut digests: Vec<(Digest, u32)> = Vec::new();
         let mut buffer = vec![0; PAGE];
-        for (number, &slot) in (0..).zip(&*segment.slots) {
+        let (mut last_key, mut words) = (None, Counts::default());
+        let damage_before = self.found.damage.len();
+        for (slot, place) in segment.all_pages() {
             self.slots([Extent::one(slot)]);
             self.found.pages += 1;
-            let page = segment.numbered(number);
-            let view = match self.shared.data.page(slot, page.place, &mut buffer) {
+            let view = match self.shared.data.page(slot, place, &mut buffer) {
                 Ok(view) => view.check().map(|()| view),
                 Err(Error::Page { what, .. }) => Err(what),
                 Err(error) => return Err(error),
             };
             match view {
                 Err(what) => self.found.damage.push(Damage::Page { page: slot.into(), what }),
-                Ok(view) => self.page(segment, (page, slot), (first, last), view, &mut digests)?,
+                Ok(view) if place.level == OVERFLOW => {
+                    self.overflow_page(segment, slot, (first, last), view, &mut last_key, &mut words)?;
+                }
+                Ok(view) => self.page(segment, (place, slot), (first, last), view, &mut digests)?,
             }
+        }
+        // Words of damaged pages are not counted, and the damage is told already.
+        if segment.overflow.words != words.to_words() && self.found.damage.len() == damage_before {
+            let what = format!("segment {} has other keys in overflow than it says", segment.id);
+            self.found.damage.push(Damage::Summary { what });
         }
         digests.sort_unstable();
         for same in digests.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
@@ -147,7 +157,7 @@ impl Checking<'_> {
     fn page(
         &mut self,
         segment: &Segment,
-        (page, slot): (PageOf, u32),
+        (place, slot): (Place, u32),
         (first, last): (u64, u64),
         view: View<'_>,
         digests: &mut Vec<(Digest, u32)>,
@@ -157,25 +167,71 @@ impl Checking<'_> {
             let Ok(record) = record else { continue };
             let digest = self.shared.digester.digest(record.key);
             digests.push((digest, slot));
-            let home = segment.page(digest, page.place.level);
-            if !(first..=last).contains(&word(digest)) || home.is_none_or(|home| home.number != page.number) {
+            let home = segment.page(digest, place.level);
+            if !(first..=last).contains(&word(digest)) || home.is_none_or(|home| home.place != place) {
                 wrong = Some("it has a key that belongs elsewhere");
             } else if found_tag != tag(digest) {
                 wrong = Some("it has a key with another tag");
-            } else if segment.candidates(digest).all(|other| other.number != page.number) {
+            } else if segment.candidates(digest).all(|other| other.place != place) {
                 wrong = Some("it has a key that its guide does not know");
             }
-            self.bytes[0] += record.key.len() as u64;
-            match record.value {
-                Stored::Inline(value) => self.bytes[1] += value.len() as u64,
-                Stored::Run(run) => {
-                    self.bytes[1] = self.bytes[1].saturating_add(run.length);
-                    self.run(run)?;
-                }
-            }
+            self.record(&record)?;
         }
         self.found.items += view.len() as u64;
         self.found.damage.extend(wrong.map(|what| Damage::Page { page: slot.into(), what }));
+        Ok(())
+    }
+
+    /// A page of overflow: keys ascend, also from page to page, and none is in the levels too.
+    fn overflow_page(
+        &mut self,
+        segment: &Segment,
+        slot: u32,
+        (first, last): (u64, u64),
+        view: View<'_>,
+        last_key: &mut Option<Vec<u8>>,
+        words: &mut Counts,
+    ) -> Result<(), Error> {
+        let mut wrong = (view.len() == 0).then_some("it is an overflow page without records");
+        let mut buffer = vec![0; PAGE];
+        for (found_tag, record) in view.records() {
+            let Ok(record) = record else { continue };
+            let digest = self.shared.digester.digest(record.key);
+            words.add(word(digest));
+            if !(first..=last).contains(&word(digest)) {
+                wrong = Some("it has a key that belongs elsewhere");
+            } else if found_tag != tag(digest) {
+                wrong = Some("it has a key with another tag");
+            } else if last_key.as_deref().is_some_and(|last| last >= record.key) {
+                wrong = Some("its keys are not in order");
+            } else {
+                for page in segment.candidates(digest) {
+                    let slot = segment.slots[page.number as usize];
+                    // A page that cannot be read is told in its place.
+                    let Ok(view) = self.shared.data.page(slot, page.place, &mut buffer) else { continue };
+                    if let Ok(Some(_)) = view.find(tag(digest), record.key) {
+                        wrong = Some("it has a key that is there twice");
+                    }
+                }
+            }
+            *last_key = Some(record.key.to_vec());
+            self.record(&record)?;
+        }
+        self.found.items += view.len() as u64;
+        self.found.damage.extend(wrong.map(|what| Damage::Page { page: slot.into(), what }));
+        Ok(())
+    }
+
+    /// The bytes of a record, and its large value.
+    fn record(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        self.bytes[0] += record.key.len() as u64;
+        match record.value {
+            Stored::Inline(value) => self.bytes[1] += value.len() as u64,
+            Stored::Run(run) => {
+                self.bytes[1] = self.bytes[1].saturating_add(run.length);
+                self.run(run)?;
+            }
+        }
         Ok(())
     }
 

@@ -162,6 +162,7 @@ impl Shared {
             base: work.base.clone(),
             segments: root.directory.iter().map(named).collect(),
             slots,
+            has_overflow: root.directory.iter().any(|(_, segment)| !segment.overflow.is_empty()),
         }
     }
 

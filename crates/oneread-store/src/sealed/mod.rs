@@ -16,10 +16,12 @@ use std::io;
 use std::path::Path;
 
 use oneread::bits::ask_for_large_pages;
-use oneread::hash::{Digester, Portable};
+use oneread::hash::Digester;
 
+use crate::digest::Portable;
 use crate::format::geometry::{self, LEVELS};
 use crate::format::header::Header;
+use crate::format::overflow::{self, Search};
 use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
 use crate::format::summary::{self, Candidates, Summary};
@@ -41,6 +43,10 @@ use counters::Counters;
 /// bytes takes a second read. [`stats`](Self::stats) tells what was planned and what happened.
 ///
 /// # Limits
+/// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages of their segment. A lookup
+/// of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and up to three pages more if it is not there; lookups of
+/// other keys are not affected. A key in overflow takes up to 16 bytes of memory; keys of one digest take them once.
+///
 /// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there; all others are found.
 ///
 /// # Example
@@ -189,6 +195,21 @@ impl<R: ReadAt> Sealed<R> {
     ) -> Result<Option<T>, Error> {
         let &Candidates { digest, number: segment, levels, .. } = candidates;
         let mut reads = 0;
+        let mut search = Search::among(if candidates.in_overflow { candidates.segment.overflow } else { 0 });
+        while let Some(index) = search.next() {
+            reads += 1;
+            let page = candidates.segment.overflow_page(index);
+            let view = self.view(page, overflow::place(segment), scratch)?;
+            let damaged = |what| Error::Page { page, what };
+            let order = view.order(key).map_err(damaged)?;
+            search.narrow(index, order);
+            if order.is_eq()
+                && let Some(record) = view.find(geometry::tag(digest), key).map_err(damaged)?
+            {
+                self.counters.count(true, reads);
+                return Ok(Some(found(record.value)));
+            }
+        }
         for level in (0..LEVELS).filter(|level| levels >> level & 1 == 1) {
             reads += 1;
             let index = geometry::page(digest, level, candidates.segment.levels[level]);

@@ -84,6 +84,10 @@ pub struct Stats {
     pub guide_homes: u32,
     /// The levels, the first of which has most keys.
     pub levels: Vec<LevelStats>,
+    /// Pages for records that found no room in their levels; there are none unless keys were chosen to collide.
+    pub overflow_pages: u64,
+    /// The keys on them. A lookup of one takes a binary search among the overflow pages of its segment.
+    pub overflow_items: u64,
     /// The pages that a lookup of a stored key reads on average, as planned.
     pub planned_reads_per_hit: f64,
     /// The pages that a lookup of a foreign key reads on average, as planned.
@@ -121,6 +125,8 @@ impl<R: ReadAt> Sealed<R> {
             guide_bytes: header.guides.bytes,
             guide_homes: 1 << header.guides.homes_log2,
             levels: levels.collect(),
+            overflow_pages: self.summary.overflow().iter().map(|overflow| u64::from(overflow.pages)).sum(),
+            overflow_items: header.overflow.items,
             planned_reads_per_hit: header.reads_per_hit,
             planned_reads_per_miss: header.reads_per_miss,
             reads: self.reads(),

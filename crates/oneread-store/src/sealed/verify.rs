@@ -7,8 +7,10 @@ use oneread::hash::{Digest, Digester};
 
 use crate::format::geometry::{self, LEVELS};
 use crate::format::header::{Header, Level};
+use crate::format::overflow::{Counts, KeyWords, OVERFLOW};
 use crate::format::page::{Place, View};
-use crate::format::record::{Run, Stored};
+use crate::format::record::{Record, Run, Stored};
+use crate::format::summary::{self, Candidates};
 use crate::format::{PAGE, checksum, long_at, runs};
 use crate::{Error, FileReader, Progress, ReadAt};
 
@@ -194,7 +196,8 @@ fn check_pages_alone(
 struct Check<'a, R> {
     store: &'a Sealed<R>,
     found: &'a mut Verification,
-    levels: [Level; LEVELS],
+    /// What the levels have, and behind them overflow.
+    levels: [Level; LEVELS + 1],
     key_bytes: u64,
     value_bytes: u64,
     /// Where the last run ended, if that is known: after a damaged page it is not.
@@ -204,7 +207,7 @@ struct Check<'a, R> {
 
 impl<'a, R: ReadAt> Check<'a, R> {
     fn new(store: &'a Sealed<R>, found: &'a mut Verification) -> Self {
-        let levels = store.header.levels.map(|_| Level::default());
+        let levels = [Level::default(); LEVELS + 1];
         Self { store, found, levels, key_bytes: 0, value_bytes: 0, runs_end: Some(0), scratch: Vec::new() }
     }
 
@@ -239,7 +242,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
             ("bytes of keys", header.key_bytes, self.key_bytes),
             ("bytes of values", header.value_bytes, self.value_bytes),
         ];
-        for (expected, found) in header.levels.iter().zip(&self.levels) {
+        for (expected, found) in header.levels.iter().chain([&header.overflow]).zip(&self.levels) {
             counts.push(("keys in a level", expected.items, found.items));
             counts.push(("bytes used in a level", expected.used_bytes, found.used_bytes));
         }
@@ -255,6 +258,8 @@ impl<'a, R: ReadAt> Check<'a, R> {
         let segment = self.store.summary.segment(number);
         let first = u64::from(segment.first_page);
         let mut digests: Vec<(Digest, u64)> = Vec::new();
+        let (mut last_key, mut words) = (None, Counts::default());
+        let damage_before = self.found.damage.len();
         let mut scratch = Vec::new();
         for page in 0..segment.pages() {
             let (level, index) = segment.position(page);
@@ -265,6 +270,9 @@ impl<'a, R: ReadAt> Check<'a, R> {
             let checked = View::open(bytes, Place { segment: number, level, index })
                 .and_then(|view| view.check().map(|()| view));
             match checked {
+                Ok(view) if level == OVERFLOW => {
+                    self.overflow_page((page, number), view, &mut last_key, &mut words)?;
+                }
                 Ok(view) => self.page(page, (number, level, index), view, &mut digests)?,
                 Err(what) => {
                     self.found.damage.push(Damage::Page { page, what });
@@ -279,6 +287,50 @@ impl<'a, R: ReadAt> Check<'a, R> {
                 .damage
                 .push(Damage::Page { page: same[1].1, what: "it has a key that is there twice" });
         }
+        let known = summary::overflow_of(self.store.summary.overflow(), number);
+        let is_known = known.map_or_else(KeyWords::default, |known| known.words.clone()) == words.to_words();
+        // KeyWords of damaged pages are not counted, and the damage is told already.
+        if !is_known && self.found.damage.len() == damage_before {
+            let what = format!("segment {number} has other keys in overflow than it says");
+            self.found.damage.push(Damage::Summary { what });
+        }
+        Ok(())
+    }
+
+    /// A page of overflow: keys ascend, also from page to page, and none is in the levels too.
+    fn overflow_page(
+        &mut self,
+        (page, number): (u64, u32),
+        view: View<'_>,
+        last_key: &mut Option<Vec<u8>>,
+        words: &mut Counts,
+    ) -> Result<(), Error> {
+        let store = self.store;
+        let mut wrong = (view.len() == 0).then_some("it is an overflow page without records");
+        for (tag, record) in view.records() {
+            let Ok(record) = record else { continue };
+            let digest = store.digester.digest(record.key);
+            words.add(geometry::word(digest));
+            if geometry::segment(digest, store.header.segments) != number {
+                wrong = Some("it has a key that belongs elsewhere");
+            } else if tag != geometry::tag(digest) {
+                wrong = Some("it has a key with another tag");
+            } else if last_key.as_deref().is_some_and(|last| last >= record.key) {
+                wrong = Some("its keys are not in order");
+            } else if let Some(candidates) = store.summary.candidates(digest) {
+                let in_levels = Candidates { in_overflow: false, ..candidates };
+                let mut scratch = std::mem::take(&mut self.scratch);
+                // A page that cannot be read is told in its place.
+                if let Ok(Some(())) = store.find(record.key, &in_levels, &mut scratch, |_| ()) {
+                    wrong = Some("it has a key that is there twice");
+                }
+                self.scratch = scratch;
+            }
+            *last_key = Some(record.key.to_vec());
+            self.record(&record)?;
+        }
+        self.found.damage.extend(wrong.map(|what| Damage::Page { page, what }));
+        self.count(&view, OVERFLOW);
         Ok(())
     }
 
@@ -305,20 +357,30 @@ impl<'a, R: ReadAt> Check<'a, R> {
             } else if store.summary.candidates(digest).is_none_or(|found| found.levels >> level & 1 == 0) {
                 wrong = Some("it has a key that its guide does not know");
             }
-            self.key_bytes += record.key.len() as u64;
-            match record.value {
-                Stored::Inline(value) => self.value_bytes += value.len() as u64,
-                Stored::Run(run) => {
-                    self.value_bytes = self.value_bytes.saturating_add(run.length);
-                    self.check_run(run)?;
-                }
-            }
+            self.record(&record)?;
         }
         self.found.damage.extend(wrong.map(|what| Damage::Page { page, what }));
+        self.count(&view, level);
+        Ok(())
+    }
+
+    /// The bytes of a record, and its large value.
+    fn record(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        self.key_bytes += record.key.len() as u64;
+        match record.value {
+            Stored::Inline(value) => self.value_bytes += value.len() as u64,
+            Stored::Run(run) => {
+                self.value_bytes = self.value_bytes.saturating_add(run.length);
+                self.check_run(run)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, view: &View<'_>, level: usize) {
         self.found.items += view.len() as u64;
         self.levels[level].items += view.len() as u64;
         self.levels[level].used_bytes += view.used() as u64;
-        Ok(())
     }
 
     /// A large value: whole, and right behind the one before.

@@ -241,8 +241,8 @@ fn what_is_no_store_is_told_so() {
     }
     let (_, whole) = small();
     let mut later = whole.clone();
-    later[8] = 2;
-    assert!(matches!(Sealed::open_in(later.as_slice()), Err(Error::Version { expected: 1, found: 2 })));
+    later[8] = 3;
+    assert!(matches!(Sealed::open_in(later.as_slice()), Err(Error::Version { expected: 2, found: 3 })));
     let missing = Sealed::open("/nowhere/at/all").unwrap_err();
     assert!(missing.to_string().starts_with("cannot open the store"), "{missing}");
     assert!(Builder::new(Options::new().load(0.0)).is_err());

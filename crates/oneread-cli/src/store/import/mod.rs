@@ -141,7 +141,6 @@ fn explained(error: Error) -> anyhow::Error {
         Error::DuplicateKey { key } => {
             anyhow!("the key \"{}\" comes twice: remove one, or add --duplicates last", key.escape_ascii())
         }
-        Error::Crowded { .. } => anyhow!("{error}, by --seed"),
         error => error.into(),
     }
 }

@@ -1,0 +1,272 @@
+//! Keys that collide by choice: with one digest, or with the same pages. No such set may stop a store.
+//!
+//! See [`colliding`](crate::digest::colliding) for what the keys are.
+
+#[expect(dead_code, reason = "other tests use more of it")]
+#[path = "../tests/it/live/disk.rs"]
+mod disk;
+
+mod crash;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use oneread::hash::Digester;
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::digest::Portable;
+use crate::digest::colliding::is_near_crowd;
+use crate::{Builder, Disk, Options, Sealed, Store, StoreOptions, verify_in};
+use disk::Simulated;
+
+/// A generator that is the same on every machine.
+pub(crate) fn random(seed: u64) -> Pcg64Mcg {
+    Pcg64Mcg::new(u128::from(seed) << 64 | 0xcafe_f00d_d15e_a5e5)
+}
+
+/// A number below a limit.
+pub(crate) fn below(random: &mut Pcg64Mcg, limit: u64) -> u64 {
+    oneread::hash::reduce(random.next_u64(), limit)
+}
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+const PATH: &str = "hostile.store";
+
+/// Keys of one kind: `twin `, `crowd ` or honest ones, without those of the latter that have the pages of the crowd by chance, about
+/// one in 128 where there are two levels.
+fn keys(kind: &str, count: u64) -> impl Iterator<Item = Vec<u8>> {
+    let all = (0..count).map(move |number| format!("{kind}{number}").into_bytes());
+    all.filter(|key| !key.starts_with(b"honest") || is_honest(key))
+}
+
+fn is_honest(key: &[u8]) -> bool {
+    !is_near_crowd(Portable::with_seed(7).digest(key))
+}
+
+/// Values of all kinds of lengths, now and then a large one, that tell their key.
+fn value(key: &[u8], round: u64) -> Vec<u8> {
+    let sum = key.iter().fold(round, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let length = if sum.is_multiple_of(199) { 3000 } else { sum % 60 };
+    let mut value = format!("{} {round}", key.escape_ascii()).into_bytes();
+    value.resize(value.len() + length as usize, sum as u8);
+    value
+}
+
+fn model(kinds: &[(&str, u64)]) -> Model {
+    let keys = kinds.iter().flat_map(|&(kind, count)| keys(kind, count));
+    keys.map(|key| (key.clone(), value(&key, 0))).collect()
+}
+
+fn build<'a>(pairs: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>) -> Vec<u8> {
+    let mut builder = Builder::new(Options::new().seed(7)).unwrap();
+    pairs.for_each(|(key, value)| builder.insert(key, value).unwrap());
+    builder.finish_in_memory().unwrap().0
+}
+
+/// A sealed store has all of a model, is whole, and reads one page for each key whose kind does not collide.
+fn assert_sealed(bytes: &[u8], model: &Model, most_overflow: u64) {
+    let found = verify_in(&bytes).unwrap();
+    assert!(found.is_whole(), "{:?}", found.damage);
+    let store = Sealed::open_in(bytes).unwrap();
+    assert_eq!((store.len(), found.items), (model.len() as u64, model.len() as u64));
+    let pairs: Model = store.iter().map(Result::unwrap).collect();
+    assert!(pairs == *model);
+    let stats = store.stats();
+    assert!((1..=most_overflow).contains(&stats.overflow_items), "{stats:?}");
+    // Nothing of the collisions is paid in pages of the levels: three times as many as the records fill would be much.
+    assert!(stats.levels.iter().map(|level| level.pages).sum::<u64>() <= 3 * stats.overflow_pages + 100);
+    for collide in [false, true] {
+        let before = store.reads();
+        let hits = model
+            .iter()
+            .filter(|(key, _)| (key.starts_with(b"twin") || key.starts_with(b"crowd")) == collide);
+        let mut count = 0;
+        for (key, value) in hits {
+            assert_eq!(store.get(key).unwrap().as_ref(), Some(value));
+            count += 1;
+        }
+        let pages = store.reads().hit_pages - before.hit_pages;
+        let most = if collide { u64::from(64 - stats.overflow_pages.leading_zeros()) + 3 } else { 1 };
+        assert!(pages <= most * count, "{pages} pages read for {count} hits");
+    }
+    for number in 0..2000 {
+        assert_eq!(store.get(format!("foreign {number}").as_bytes()).unwrap(), None);
+        // Of the digest of many others, and not there.
+        assert_eq!(store.get(format!("twin foreign {number}").as_bytes()).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_sealed_store_takes_ten_thousand_keys_of_one_digest() {
+    let model = model(&[("twin ", 10_000), ("honest ", 3000)]);
+    let bytes = build(model.iter());
+    assert_sealed(&bytes, &model, 10_000);
+    assert_eq!(Sealed::open_in(bytes.as_slice()).unwrap().stats().overflow_items, 10_000);
+    // In any order, and with values that later ones replace, it is the same store but for the replaced large values.
+    assert!(bytes == build(model.iter().rev()), "the order of keys changes the bytes");
+    let mut builder = Builder::new(Options::new().seed(7)).unwrap();
+    model.keys().for_each(|key| builder.insert(key, b"replaced").unwrap());
+    model.iter().rev().for_each(|(key, value)| builder.insert(key, value).unwrap());
+    let (again, report) = builder.finish_in_memory().unwrap();
+    assert!(bytes == again && report.replaced == model.len() as u64);
+    let mut twice = Builder::new(Options::new().duplicates(crate::Duplicates::Refuse)).unwrap();
+    ["twin 1", "twin 2", "twin 1"].iter().for_each(|key| twice.insert(key.as_bytes(), b"").unwrap());
+    let error = twice.finish_in_memory().unwrap_err();
+    assert!(matches!(&error, crate::Error::DuplicateKey { key } if key == b"twin 1"), "{error}");
+}
+
+#[test]
+fn a_sealed_store_takes_ten_thousand_keys_of_the_same_pages() {
+    let model = model(&[("crowd ", 10_000), ("honest ", 3000)]);
+    // Three pages hold some of them.
+    assert_sealed(&build(model.iter()), &model, 10_000);
+}
+
+#[test]
+fn two_keys_of_one_digest_cost_no_other_key_a_read() {
+    let model = model(&[("twin ", 2), ("honest ", 3000)]);
+    let bytes = build(model.iter());
+    assert_sealed(&bytes, &model, 2);
+    let store = Sealed::open_in(bytes.as_slice()).unwrap();
+    assert_eq!(store.get(b"twin 0").unwrap(), model.get(&b"twin 0"[..]).cloned());
+    assert_eq!(store.reads().hit_pages, 1);
+}
+
+#[test]
+fn damaged_overflow_pages_are_found_and_answer_no_key_wrongly() {
+    let model = model(&[("twin ", 300), ("crowd ", 300), ("honest ", 100)]);
+    let whole = build(model.iter());
+    for at in (0..whole.len()).step_by(61) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        assert!(!verify_in(&bytes).unwrap().is_whole(), "byte {at} was flipped, and nobody saw it");
+        let Ok(store) = Sealed::open_in(bytes.as_slice()) else { continue };
+        for (key, value) in &model {
+            match store.get(key) {
+                Ok(found) => assert_eq!(found.as_ref(), Some(value), "byte {at}"),
+                Err(error) => assert!(error.is_damage(), "byte {at}: {error}"),
+            }
+        }
+    }
+}
+
+/// Everything is small, so that little work has splits, checkpoints and more than one log.
+fn small() -> StoreOptions {
+    StoreOptions::new().seed(7).buffer_bytes(6000).segment_pages(8).slack_pages(6).background(false)
+}
+
+fn create(disk: Arc<dyn Disk>, options: StoreOptions) -> Store {
+    Store::create_on(disk, Path::new(PATH), options).unwrap()
+}
+
+fn open(disk: Arc<dyn Disk>, options: StoreOptions) -> Store {
+    Store::open_on(disk, Path::new(PATH), options).unwrap()
+}
+
+fn assert_live(store: &Store, model: &Model) {
+    let pairs: Model = store.iter().map(Result::unwrap).collect();
+    assert!(pairs == *model, "{} pairs, expected {}", pairs.len(), model.len());
+    let found = store.verify().unwrap();
+    assert!(found.is_whole(), "{:?}", found.damage);
+    for (key, value) in model {
+        assert_eq!(store.get(key).unwrap().as_ref(), Some(value), "{}", key.escape_ascii());
+    }
+    for number in 0..500 {
+        assert_eq!(store.get(format!("twin foreign {number}").as_bytes()).unwrap(), None);
+    }
+    // Honest keys on pages take one read.
+    let before = store.stats().reads;
+    let honest = model.keys().filter(|key| key.starts_with(b"honest") && is_honest(key));
+    let hits = honest.map(|key| assert!(store.get(key).unwrap().is_some())).count() as u64;
+    let pages = store.stats().reads.hit_pages - before.hit_pages;
+    assert!(pages <= hits, "{pages} pages read for {hits} hits");
+}
+
+/// Puts, reopens, updates, deletes, backs up, and adopts the copy.
+fn live_takes(kind: &str, count: u64, options: StoreOptions) {
+    let disk = Simulated::default();
+    let store = create(disk.arc(), options.clone());
+    let mut model = Model::new();
+    let put = |store: &Store, model: &mut Model, key: Vec<u8>, round: u64| {
+        let value = value(&key, round);
+        store.put(&key, &value).unwrap();
+        model.insert(key, value);
+    };
+    for (number, key) in keys(kind, count).enumerate() {
+        put(&store, &mut model, key, 0);
+        let honest = format!("honest {number}").into_bytes();
+        if number % 4 == 0 && is_honest(&honest) {
+            put(&store, &mut model, honest, 0);
+        }
+    }
+    assert_live(&store, &model);
+    store.checkpoint().unwrap();
+    assert_live(&store, &model);
+    store.close().unwrap();
+    let store = open(disk.arc(), options.clone());
+    assert_live(&store, &model);
+    let full = store.stats();
+    assert!(full.overflow_pages > 1, "{full:?}");
+
+    keys(kind, count).step_by(3).for_each(|key| put(&store, &mut model, key, 1));
+    assert_live(&store, &model);
+    // As if the process had ended here.
+    let killed = disk.killed();
+    assert_live(&open(killed.arc(), options.clone()), &model);
+
+    // A copy is a sealed store with overflow pages, and goes on as a live one.
+    store.backup("copy.store").unwrap();
+    assert_sealed(&disk.bytes("copy.store").unwrap(), &model, count);
+    let elsewhere = Simulated::default();
+    elsewhere.set_bytes("copy.store", disk.bytes("copy.store").unwrap());
+    let open_copy = || Store::open_on(elsewhere.arc(), "copy.store", options.clone()).unwrap();
+    let copy = open_copy();
+    assert_live(&copy, &model);
+    let mut copy_model = model.clone();
+    keys(kind, count).step_by(7).for_each(|key| put(&copy, &mut copy_model, key, 2));
+    copy.checkpoint().unwrap();
+    assert_live(&copy, &copy_model);
+    copy.close().unwrap();
+    assert_live(&open_copy(), &copy_model);
+
+    // Deletions make overflow smaller again, down to nothing.
+    for key in keys(kind, count).skip(count as usize / 20) {
+        store.delete(&key).unwrap();
+        model.remove(&key);
+    }
+    store.checkpoint().unwrap();
+    assert_live(&store, &model);
+    let few = store.stats();
+    assert!(
+        few.overflow_pages * 10 <= full.overflow_pages,
+        "{} of {}",
+        few.overflow_pages,
+        full.overflow_pages
+    );
+    for key in keys(kind, count) {
+        store.delete(&key).unwrap();
+        model.remove(&key);
+    }
+    store.checkpoint().unwrap();
+    assert_live(&store, &model);
+    assert_eq!(store.stats().overflow_pages, 0);
+}
+
+#[test]
+fn a_live_store_takes_ten_thousand_keys_of_one_digest() {
+    live_takes("twin ", 10_000, small());
+}
+
+#[test]
+fn a_live_store_takes_ten_thousand_keys_of_the_same_pages() {
+    live_takes("crowd ", 10_000, small());
+}
+
+#[test]
+fn a_live_store_with_default_options_takes_keys_that_collide() {
+    live_takes("twin ", 10_000, StoreOptions::new().seed(7));
+    live_takes("crowd ", 10_000, StoreOptions::new().seed(7));
+}
