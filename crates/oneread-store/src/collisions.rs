@@ -6,6 +6,9 @@
 #[path = "../tests/it/live/disk.rs"]
 mod disk;
 
+#[path = "../tests/it/live/forge.rs"]
+mod forge;
+
 mod crash;
 
 use std::collections::BTreeMap;
@@ -269,4 +272,40 @@ fn a_live_store_takes_ten_thousand_keys_of_the_same_pages() {
 fn a_live_store_with_default_options_takes_keys_that_collide() {
     live_takes("twin ", 10_000, StoreOptions::new().seed(7));
     live_takes("crowd ", 10_000, StoreOptions::new().seed(7));
+}
+
+#[test]
+fn forged_files_with_overflow_are_refused_or_answer() {
+    let model = model(&[("twin ", 150), ("crowd ", 200), ("honest ", 100)]);
+    let whole = build(model.iter());
+    let disk = Simulated::default();
+    let store = create(disk.arc(), small());
+    model.iter().for_each(|(key, value)| store.put(key, value).unwrap());
+    store.close().unwrap();
+    let ask = |bytes: &[u8]| {
+        _ = verify_in(&bytes);
+        let Ok(store) = Sealed::open_in(bytes) else { return };
+        model.keys().step_by(7).for_each(|key| _ = store.get(key));
+        _ = (store.stats(), store.iter().take(10_000).count());
+    };
+    let ask_live = |disk: &Simulated| {
+        let Ok(store) = Store::open_on(disk.arc(), Path::new(PATH), small()) else { return };
+        model.keys().step_by(7).for_each(|key| _ = store.get(key));
+        _ = (store.stats(), store.verify(), store.iter().take(10_000).count());
+        for (number, key) in model.keys().enumerate().step_by(5) {
+            let done = if number % 2 == 0 { store.put(key, &[7; 300]) } else { store.delete(key) };
+            if done.is_err() {
+                break;
+            }
+        }
+        _ = (store.checkpoint(), store.backup("copy.store"), store.verify(), store.close());
+    };
+    for round in 0..4000 {
+        let mut random = random(100 + round);
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            ask(&forge::sealed(&whole, &mut random));
+            ask_live(&forge::live(&disk, PATH, &mut random));
+        }));
+        assert!(done.is_ok(), "round {round}");
+    }
 }

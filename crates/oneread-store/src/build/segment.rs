@@ -261,12 +261,15 @@ impl Placed {
                     let bytes = group.record(entry);
                     let Some((record, _)) = record::decode(bytes) else { continue };
                     at += record::split(bytes).1.len();
-                    encoded.key_bytes += record.key.len() as u64;
+                    encoded.key_bytes = encoded.key_bytes.saturating_add(record.key.len() as u64);
                     encoded.levels[level].used_bytes += u64::from(weight(entry));
                     match record.value {
-                        Stored::Inline(value) => encoded.value_bytes += value.len() as u64,
+                        Stored::Inline(value) => {
+                            encoded.value_bytes = encoded.value_bytes.saturating_add(value.len() as u64);
+                        }
                         Stored::Run(run) => {
-                            encoded.value_bytes += run.length;
+                            // A page of a live store may have been made to say anything.
+                            encoded.value_bytes = encoded.value_bytes.saturating_add(run.length);
                             let at = at - record::REFERENCE;
                             encoded.runs.push(RunAt {
                                 page: number,

@@ -105,7 +105,9 @@ impl Counts {
     }
 
     pub(crate) fn add(&mut self, word: u64) {
-        *self.0.entry(word).or_default() += 1;
+        // A file may have been made to say that there are more.
+        let keys = self.0.entry(word).or_default();
+        *keys = keys.saturating_add(1);
     }
 
     pub(crate) fn remove(&mut self, word: u64) {

@@ -44,7 +44,7 @@ impl Merging<'_> {
         let mut group = self.gather(found, changes, &mut overflow)?;
         let pages_of_overflow = found.segment.overflow.slots.len() as u64;
         if pages_of_overflow > 0 && pages_of_overflow <= u64::from(found.segment.pages()) / FEW + 1 {
-            push_all(&mut group, overflow.take_all()?);
+            push_all(&mut group, found, overflow.take_all()?)?;
         }
         group.entries.sort_unstable_by_key(|record| record.digest);
         // Records that share their digest go to overflow whatever the pages.
@@ -61,7 +61,7 @@ impl Merging<'_> {
             parts *= 2;
         }
         if parts > 1 {
-            push_all(&mut group, overflow.take_all()?);
+            push_all(&mut group, found, overflow.take_all()?)?;
         }
         let width = words / u128::from(parts);
         let part = |record: &Record| {
@@ -184,12 +184,17 @@ impl Merging<'_> {
 }
 
 /// Adds records that were in overflow.
-fn push_all(group: &mut Group, records: Vec<(Digest, Vec<u8>)>) {
+fn push_all(group: &mut Group, found: &Found<'_>, records: Vec<(Digest, Vec<u8>)>) -> Result<(), Error> {
     for (digest, record) in records {
+        if !(found.first..=found.last).contains(&word(digest)) {
+            let what = "its overflow has a key that belongs elsewhere";
+            return Err(Error::Damaged { part: "segment", what });
+        }
         let start = group.bytes.len();
         group.bytes.extend_from_slice(&record);
         push(group, digest, start);
     }
+    Ok(())
 }
 
 fn push(group: &mut Group, digest: Digest, start: usize) {

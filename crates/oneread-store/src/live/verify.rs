@@ -224,14 +224,16 @@ impl Checking<'_> {
 
     /// The bytes of a record, and its large value.
     fn record(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        self.bytes[0] += record.key.len() as u64;
-        match record.value {
-            Stored::Inline(value) => self.bytes[1] += value.len() as u64,
+        // A file may have been made to say that values are as long as all that there is.
+        let value = match record.value {
+            Stored::Inline(value) => value.len() as u64,
             Stored::Run(run) => {
-                self.bytes[1] = self.bytes[1].saturating_add(run.length);
                 self.run(run)?;
+                run.length
             }
-        }
+        };
+        self.bytes[0] = self.bytes[0].saturating_add(record.key.len() as u64);
+        self.bytes[1] = self.bytes[1].saturating_add(value);
         Ok(())
     }
 

@@ -366,14 +366,16 @@ impl<'a, R: ReadAt> Check<'a, R> {
 
     /// The bytes of a record, and its large value.
     fn record(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        self.key_bytes += record.key.len() as u64;
-        match record.value {
-            Stored::Inline(value) => self.value_bytes += value.len() as u64,
+        // A file may have been made to say that values are as long as all that there is.
+        let value = match record.value {
+            Stored::Inline(value) => value.len() as u64,
             Stored::Run(run) => {
-                self.value_bytes = self.value_bytes.saturating_add(run.length);
                 self.check_run(run)?;
+                run.length
             }
-        }
+        };
+        self.key_bytes = self.key_bytes.saturating_add(record.key.len() as u64);
+        self.value_bytes = self.value_bytes.saturating_add(value);
         Ok(())
     }
 

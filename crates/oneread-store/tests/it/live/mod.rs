@@ -5,6 +5,7 @@ mod churn;
 mod crash;
 mod damage;
 mod disk;
+mod forge;
 mod golden;
 mod hostile;
 mod kill;
