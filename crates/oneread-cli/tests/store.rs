@@ -727,12 +727,18 @@ fn a_store_changes_by_put_and_delete_and_everything_else_works_on_it() {
     let exported = shell.done("export a.store --format jsonl");
     assert_eq!(exported.iter().filter(|&&byte| byte == b'\n').count(), 500);
 
-    // Rows are added to it, and it is not replaced by mistake.
+    // Rows are added to it, and it is replaced only when told.
     shell.write("more.csv", "key,value\nnew,newer\nlast,one\n");
     shell.done("import a.store more.csv");
     assert_eq!(shell.done("get a.store new last"), b"newer\none\n");
     assert_eq!(shell.json("stats a.store")["buffered"], 0);
-    assert!(shell.fails("import a.store more.csv --replace", b"").contains("live"));
+    shell.done("import a.store more.csv --replace");
+    assert_eq!(shell.pairs("a.store"), owned([(b"last", b"one"), (b"new", b"newer")]));
+    let files: Vec<_> = shell.snapshot().into_keys().collect();
+    assert_eq!(files, ["a.store", "more.csv", "rows.csv"]);
+    // What is refused leaves no files.
+    assert!(shell.fails("put rows.csv 1 2", b"").contains("not a store"));
+    assert!(shell.snapshot().into_keys().eq(files));
 
     // One is made where there is none.
     shell.done("put b.store a 1");

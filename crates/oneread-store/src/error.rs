@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use crate::Holder;
 use crate::format::{KEY_BYTES, VERSION};
 
 /// A store cannot be built, opened or read.
@@ -65,10 +66,11 @@ pub enum Error {
         /// What was to be made safe.
         what: &'static str,
     },
-    /// Another process, or another part of this one, has the store open to write to it.
+    /// Another process, or another part of this one, makes the store, replaces it, or has it open
+    /// to write to it.
     Locked {
-        /// The process, if it is known.
-        process: Option<u32>,
+        /// Who does, if that is known.
+        holder: Option<Holder>,
     },
     /// The store was opened to be read only.
     ReadOnly,
@@ -193,15 +195,13 @@ impl fmt::Display for Error {
                     "{what} could not be made safe before: nothing is written any more, open the store again"
                 )
             }
-            Self::Locked { process: Some(process) } => {
-                write!(
-                    f,
-                    "process {process} writes to the store: wait until it is done, or open it to be read only"
-                )
+            Self::Locked { holder } => {
+                match holder {
+                    Some(holder) => write!(f, "{holder}")?,
+                    None => f.write_str("another process")?,
+                }
+                f.write_str(" writes to the store: wait until it is done, or open the store read-only")
             }
-            Self::Locked { process: None } => f.write_str(
-                "another process writes to the store: wait until it is done, or open it to be read only",
-            ),
             Self::ReadOnly => f.write_str("the store was opened to be read only: open it to be written"),
             Self::Exists => f.write_str("there is a file of this name: open it, or choose another name"),
             Self::Live { what } => f.write_str(what),

@@ -14,6 +14,7 @@
 //! | [`Builder`], [`Options`] | making a store of pairs of bytes, more than fit in memory |
 //! | [`Sealed`] | looking keys up, one or many, and going through all of them |
 //! | [`Store`], [`StoreOptions`], [`Batch`] | a store that changes, and loses nothing in a crash |
+//! | [`StoreLock`] | the name of a store while it is made or replaced |
 //! | [`ReadAt`] | where the bytes of a sealed one are: a file, a map, memory, or a place of yours |
 //! | [`verify()`] | whether a store is as it was written, and what is not |
 //!
@@ -52,7 +53,8 @@ mod sealed;
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
 pub use live::{
-    Batch, Disk, DiskFile, Lock, OpenMode, Store, StoreIter, StoreOptions, StoreStats, Sync, SystemDisk,
+    Batch, Disk, DiskFile, Holder, Lock, Occupant, OpenMode, Store, StoreIter, StoreLock, StoreOptions,
+    StoreStats, Sync, SystemDisk,
 };
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, MapReader, ReadAt};

@@ -52,7 +52,7 @@ impl Disk for Memory {
         Ok(())
     }
 
-    fn lock(&self, _: &Path) -> io::Result<Result<Box<dyn Lock>, Option<u32>>> {
+    fn lock(&self, _: &Path) -> io::Result<Result<Box<dyn Lock>, Option<oneread_store::Holder>>> {
         Ok(Ok(Box::new(NoLock)))
     }
 

@@ -150,7 +150,8 @@ pub(crate) struct Import {
     /// The seed of the hash functions [default: random]. The same rows and seed give the same file.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
-    /// Replaces the store if there is one, at once and when all is done.
+    /// Replaces the store if there is one, sealed or live, at once and when all is done. Nothing
+    /// replaces a store that another process writes to.
     #[arg(long)]
     pub(crate) replace: bool,
     /// Prints one JSON document.

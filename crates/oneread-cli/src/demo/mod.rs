@@ -48,9 +48,7 @@ pub(crate) fn run(args: &args::Demo) -> Result<()> {
     let options = options(args).temporary_folder(target.folder());
     let builder = fill(options, args.keys, &records, &progress)?;
     progress.set_message("writing");
-    let built = target.write(|path| {
-        Ok(builder.finish_with_progress(path, |done| progress.set_position(args.keys + done.done))?)
-    })?;
+    let built = target.write(builder, |done| progress.set_position(args.keys + done.done))?;
     let build_seconds = start.elapsed().as_secs_f64();
 
     progress.set_message("looking up");

@@ -1,9 +1,12 @@
 //! A store to be read, sealed or live.
 
+use std::io;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
-use oneread_store::{Error, Sealed, Store};
+use oneread_store::{Error, FileReader, Sealed, Store};
 
 use super::{explained, opened, reader};
 
@@ -15,14 +18,41 @@ pub(super) enum Any {
 /// A key and its value, or why they cannot be read.
 type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
 
+/// Whether this may come of looking at a store while another process makes it live, or replaces it:
+/// in the next moment it is one or the other.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Live { .. } | Error::Changed | Error::Damaged { part: "header", .. } => true,
+        Error::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
 impl Any {
     /// Opens the store in a file, also while another process writes to it. Errors name it.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        opened(path, || match Sealed::open_in(reader(path)?) {
-            Ok(store) => Ok(Self::Sealed(Box::new(store))),
-            Err(Error::Live { .. }) => Ok(Self::Live(Store::open_read_only(path).map_err(explained)?)),
-            Err(error) => Err(explained(error)),
+        /// A sealed store becomes live, and a live one is replaced, once; two of them in a row are
+        /// unlikely.
+        const TRIES: u32 = 5;
+        opened(path, || {
+            let mut last = None;
+            for _ in 0..TRIES {
+                match Self::open_as_it_is(path, reader(path)?) {
+                    Err(error) if is_passing(&error) => last = Some(error),
+                    opened => return opened.map_err(explained),
+                }
+                thread::sleep(Duration::from_millis(2));
+            }
+            Err(last.map_or_else(|| Error::Changed.into(), explained))
         })
+    }
+
+    fn open_as_it_is(path: &Path, reader: FileReader) -> Result<Self, Error> {
+        match Sealed::open_in(reader) {
+            Ok(store) => Ok(Self::Sealed(Box::new(store))),
+            Err(Error::Live { .. }) => Ok(Self::Live(Store::open_read_only(path)?)),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn get_many<K: AsRef<[u8]> + Sync>(&self, keys: &[K]) -> Vec<Result<Option<Vec<u8>>, Error>> {

@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use oneread_store::{Error, FileReader, Sealed};
+use oneread_store::{Error, FileReader};
 
 use crate::Outcome;
 use crate::args::store::Store;
@@ -39,11 +39,6 @@ pub(crate) fn run(command: &Store) -> Result<Outcome> {
         Store::Verify(args) => verify::run(args),
         Store::Bench(args) => bench::run(args).map(|()| Outcome::Done),
     }
-}
-
-/// Opens the store in a file. Errors name it.
-fn open(path: &Path) -> Result<Sealed> {
-    opened(path, || Sealed::open_in(reader(path)?).map_err(explained))
 }
 
 /// A file that may hold a store.

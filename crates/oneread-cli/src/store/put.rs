@@ -1,14 +1,13 @@
 //! `oneread store put`: a value for a key, in a store that changes.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use oneread_store::{Store, StoreOptions};
+use oneread_store::{Occupant, Store, StoreOptions};
 
 use super::get::decoded;
-use super::{explained, opened};
+use super::{explained, opened, target};
 use crate::args::store::Put;
 
 pub(super) fn run(args: &Put) -> Result<()> {
@@ -27,10 +26,13 @@ pub(super) fn run(args: &Put) -> Result<()> {
 
 /// Opens a store that changes; a sealed one becomes one, and where there is none it is made if there is a seed for it.
 pub(super) fn open_to_write(path: &Path, seed: Option<u64>) -> Result<Store> {
-    opened(path, || match seed {
-        Some(seed) if fs::symlink_metadata(path).is_err() => {
-            Store::create(path, StoreOptions::new().seed(seed)).map_err(explained)
-        }
-        _ => Store::open(path, StoreOptions::new()).map_err(explained),
+    let Some(seed) = seed else {
+        return opened(path, || Store::open(path, StoreOptions::new()).map_err(explained));
+    };
+    let lock = target::locked(path)?;
+    let options = StoreOptions::new().seed(seed);
+    opened(path, || match lock.occupant() {
+        Occupant::Nothing => Store::create_locked(lock, options).map_err(explained),
+        _ => Store::open_locked(lock, options).map_err(explained),
     })
 }

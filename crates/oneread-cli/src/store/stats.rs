@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::any::Any;
 use super::facts::{self, percent};
 use super::measure::{Lookups, measure};
+use super::opened;
 use super::sample::Sample;
-use super::{open, opened};
 use crate::args::store::Stats;
 use crate::output::{Align, print, print_json, table};
 
@@ -57,14 +57,16 @@ struct Report {
 }
 
 pub(super) fn run(args: &Stats) -> Result<()> {
-    if let Any::Live(store) = Any::open(&args.path)? {
-        let measured = opened(&args.path, || {
-            measured(args, &store, |lookups| Sample::draw_live(&store, lookups, SEED))
-        })?;
-        let report = Live::of(&store, measured);
-        return if args.json { print_json(&report) } else { print(&report.text()) };
-    }
-    let store = open(&args.path)?;
+    let store = match Any::open(&args.path)? {
+        Any::Live(store) => {
+            let measured = opened(&args.path, || {
+                measured(args, &store, |lookups| Sample::draw_live(&store, lookups, SEED))
+            })?;
+            let report = Live::of(&store, measured);
+            return if args.json { print_json(&report) } else { print(&report.text()) };
+        }
+        Any::Sealed(store) => *store,
+    };
     let measured =
         opened(&args.path, || measured(args, &store, |lookups| Sample::draw(&store, lookups, SEED)))?;
     let stats = store.stats();

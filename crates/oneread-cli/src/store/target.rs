@@ -4,88 +4,77 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use oneread_store::{Report, Sealed};
+use oneread_store::{Builder, Occupant, Progress, Report, Sealed, StoreLock};
 
+/// The name of a store, with its lock: what was found there stays until the store is made.
 pub(crate) struct Target {
+    lock: StoreLock,
     path: PathBuf,
-    folder: PathBuf,
-    /// Whether there may be something by now.
-    replace: bool,
 }
 
 impl Target {
-    /// Checks beforehand what can be checked: that there is no file, or a store without keys, or a plain file that may be
-    /// replaced; and that its folder takes files.
+    /// Takes the lock, and checks what can be checked before: that there is no file, or a store
+    /// without keys, or, with `replace`, any store or plain file; and that its folder takes files.
     pub(crate) fn new(path: &Path, replace: bool) -> Result<Self> {
+        Self::of(path, locked(path)?, replace)
+    }
+
+    /// The same with a lock that is held.
+    pub(super) fn of(path: &Path, lock: StoreLock, replace: bool) -> Result<Self> {
         let target = || {
-            let mut replace = replace;
-            match fs::metadata(path) {
-                Ok(metadata) if metadata.is_dir() => bail!("it is a directory: name a file in it"),
-                Ok(metadata) if !metadata.is_file() => bail!("it is not a plain file: name another one"),
-                Ok(_) if fs::exists(manifest(path)).unwrap_or(false) => {
-                    bail!("it is a live store: remove it and the files beside it first, or name another one")
-                }
-                Ok(_) if replace => {}
-                Ok(_) => match Sealed::open(path) {
-                    Ok(store) if store.is_empty() => replace = true,
+            match lock.occupant() {
+                Occupant::Nothing => {}
+                _ if replace => return Ok(lock.replace_live()),
+                Occupant::Live => bail!("there already is a live store: name another one"),
+                Occupant::Sealed => match Sealed::open(path) {
+                    Ok(store) if store.is_empty() => {}
                     Ok(store) => bail!(
                         "there already is a store of {} keys, and an import makes a new one: name another one, or \
                          add --replace; `oneread store put` changes it",
                         store.len()
                     ),
-                    Err(_) => bail!("there already is such a file: name another one, or add --replace"),
+                    Err(_) => bail!(TAKEN),
                 },
-                Err(_) => {}
+                _ => bail!(TAKEN),
             }
-            let folder = match path.parent() {
-                Some(parent) if parent != Path::new("") => parent,
-                _ => Path::new("."),
-            };
-            let target = Self { path: path.to_owned(), folder: folder.to_owned(), replace };
-            tempfile::tempfile_in(folder).with_context(|| target.no_files())?;
-            Ok(target)
+            Ok(lock)
         };
-        target().with_context(|| path.display().to_string())
+        Ok(Self { lock: target().with_context(|| path.display().to_string())?, path: path.to_owned() })
     }
 
     /// Where the store will be: there is as much room as for it, while the system's folder for temporary files may lie in
     /// memory.
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        folder(&self.path)
     }
 
-    /// Makes the store with a function that gives a file the name it is told.
-    pub(crate) fn write(self, finish: impl FnOnce(&Path) -> Result<Report>) -> Result<Report> {
-        let written = || {
-            if self.replace {
-                return finish(&self.path);
-            }
-            // Somebody may have made such a file in the meantime: the name is given only if it is free.
-            let named = tempfile::Builder::new()
-                .prefix(".oneread-")
-                .suffix(".unfinished")
-                .tempfile_in(&self.folder)
-                .with_context(|| self.no_files())?;
-            let path = named.into_temp_path();
-            let report = finish(&path)?;
-            path.persist_noclobber(&self.path).context("cannot give the store its name")?;
-            #[cfg(unix)]
-            fs::File::open(&self.folder)
-                .and_then(|folder| folder.sync_all())
-                .context("cannot sync the store's folder")?;
-            Ok(report)
-        };
-        written().with_context(|| self.path.display().to_string())
-    }
-
-    fn no_files(&self) -> String {
-        format!("cannot make a file in {}", self.folder.display())
+    /// Makes the store.
+    pub(crate) fn write(self, builder: Builder, progress: impl FnMut(Progress)) -> Result<Report> {
+        let written = builder.finish_locked(self.lock, progress).map_err(super::import::explained);
+        written.with_context(|| self.path.display().to_string())
     }
 }
 
-/// What a live store has beside it.
-fn manifest(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".manifest");
-    name.into()
+const TAKEN: &str = "there already is such a file: name another one, or add --replace";
+
+/// The lock of a name that a store can have. Errors name it.
+pub(super) fn locked(path: &Path) -> Result<StoreLock> {
+    super::opened(path, || {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => bail!("it is a directory: name a file in it"),
+            Ok(metadata) if !metadata.is_file() => bail!("it is not a plain file: name another one"),
+            _ => {}
+        }
+        let folder = folder(path);
+        tempfile::tempfile_in(folder)
+            .with_context(|| format!("cannot make a file in {}", folder.display()))?;
+        StoreLock::take(path).map_err(super::explained)
+    })
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
 }

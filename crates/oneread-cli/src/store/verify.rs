@@ -28,9 +28,16 @@ pub(super) fn run(args: &Verify) -> Result<Outcome> {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
     };
-    let report = opened(&args.path, || match Sealed::open_in(reader(&args.path)?) {
-        Err(Error::Live { .. }) => live(&args.path),
-        _ => Ok(Report::of(&verify_with_progress(&reader(&args.path)?, told).map_err(explained)?)),
+    let report = opened(&args.path, || {
+        let reader = reader(&args.path)?;
+        let is_live = || matches!(Sealed::open_in(&reader), Err(Error::Live { .. }));
+        if is_live() {
+            return live(&args.path);
+        }
+        let found = verify_with_progress(&reader, told).map_err(explained)?;
+        // Another process may have made it live meanwhile, and a sealed store is no longer what it
+        // should be.
+        if !found.is_whole() && is_live() { live(&args.path) } else { Ok(Report::of(&found)) }
     })?;
     drop(bar);
     if args.json {

@@ -8,6 +8,7 @@
 
 pub(crate) mod crowd;
 mod displace;
+mod finish;
 pub(crate) mod group;
 mod guided;
 pub(crate) mod out;
@@ -20,9 +21,7 @@ mod write;
 pub use report::{Progress, Report};
 
 use std::fmt;
-use std::fs::File;
 use std::io::Cursor;
-use std::path::Path;
 
 use oneread::hash::Digester;
 
@@ -32,7 +31,6 @@ use crate::format::record::{self, Stored};
 use crate::format::{INLINE_BYTES, KEY_BYTES};
 use crate::{Error, Options};
 
-use out::OutFile;
 use partitions::Partitions;
 use values::Values;
 
@@ -134,53 +132,6 @@ impl Builder {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Places all pairs, and writes the store to a file, which replaces what was there under that name.
-    ///
-    /// The file appears whole or not at all: it is written under a temporary name in the same folder, synced and renamed.
-    ///
-    /// # Errors
-    /// If a key came twice and was not to, or if the medium fails or is full. Nothing is left behind.
-    pub fn finish(self, path: impl AsRef<Path>) -> Result<Report, Error> {
-        self.finish_with_progress(path, |_| {})
-    }
-
-    /// The same, and tells how far it is, about once for each segment.
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    pub fn finish_with_progress(
-        self,
-        path: impl AsRef<Path>,
-        progress: impl FnMut(Progress),
-    ) -> Result<Report, Error> {
-        let path = path.as_ref();
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        let mut naming = tempfile::Builder::new();
-        naming.prefix(".oneread-").suffix(".unfinished");
-        // As any file that a program makes, not for its owner alone as temporary files are.
-        #[cfg(unix)]
-        naming.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = naming.tempfile_in(folder).map_err(Error::io("make the store's file"))?;
-        let report = {
-            let mut out = OutFile::new(file.as_file());
-            if self.totals.weight > self.options.memory_bytes as u64 {
-                out = out.past_cache(file.path());
-            }
-            self.write(&mut out, progress)?
-        };
-        file.as_file().sync_all().map_err(Error::io("sync the store's file"))?;
-        file.persist(path).map_err(|error| Error::io("give the store its name")(error.error))?;
-        // The name is safe only once the folder is; where folders cannot be synced, the system sees to it.
-        #[cfg(unix)]
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(Error::io("sync the store's folder"))?;
-        Ok(report)
     }
 
     /// The same in memory, for small stores that go elsewhere.

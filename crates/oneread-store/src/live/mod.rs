@@ -12,7 +12,8 @@
 //! | `NAME` | pages, large values, descriptions of segments: in *slots* of a page |
 //! | `NAME.manifest` | the last checkpoint |
 //! | `NAME.log0`, `NAME.log1` | changes since, in turn |
-//! | `NAME.lock` | who writes |
+//! | `NAME.lock` | who writes; there while somebody does |
+//! | `NAME.unfinished`, `NAME.replacing` | a sealed store that will take the name: see `store_lock.rs` |
 //!
 //! `work.rs` tells why a crash loses nothing, `shared.rs` why a reader beside a writer is never wrong.
 
@@ -34,14 +35,16 @@ mod segment;
 mod shared;
 mod slots;
 mod stats;
+pub(crate) mod store_lock;
 mod verify;
 mod work;
 mod writer;
 
-pub use disk::{Disk, DiskFile, Lock, OpenMode, SystemDisk};
+pub use disk::{Disk, DiskFile, Holder, Lock, OpenMode, SystemDisk};
 pub use iter::StoreIter;
 pub use options::{StoreOptions, Sync};
 pub use stats::StoreStats;
+pub use store_lock::{Occupant, StoreLock};
 
 use std::fmt;
 use std::path::Path;
@@ -52,7 +55,6 @@ use std::thread::JoinHandle;
 use crate::sealed::Verification;
 use crate::{Error, Options, Report, read};
 use log::Changes;
-use open::Access;
 use shared::{Shared, lock};
 
 /// Changes that are made together: all of them, or none.
@@ -168,7 +170,8 @@ impl Store {
     /// Makes a store without keys.
     ///
     /// # Errors
-    /// If there is a file of this name, or it cannot be made; if an option is out of its range.
+    /// If there is a store or another file of this name, or it cannot be made; if an option is out
+    /// of its range; [`Error::Locked`] if somebody else makes a store there.
     pub fn create(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::create_on(Arc::new(SystemDisk), path, options)
     }
@@ -182,7 +185,15 @@ impl Store {
         path: impl AsRef<Path>,
         options: StoreOptions,
     ) -> Result<Self, Error> {
-        Self::started(open::create(disk, path.as_ref(), options)?)
+        Self::create_locked(StoreLock::take_on(disk, path)?, options)
+    }
+
+    /// The same under a name whose lock is already held; it stays held while the store is open.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
+        Self::started(open::create(lock, options)?)
     }
 
     /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its pages stay where they are.
@@ -202,7 +213,18 @@ impl Store {
         path: impl AsRef<Path>,
         options: StoreOptions,
     ) -> Result<Self, Error> {
-        Self::started(open::open(disk, path.as_ref(), options, Access::Write)?)
+        // Before the lock, which needs a folder that takes files: that there is no store is the
+        // better answer.
+        disk.open(path.as_ref(), OpenMode::Write).map_err(Error::io("open the store"))?;
+        Self::open_locked(StoreLock::take_on(disk, path)?, options)
+    }
+
+    /// The same under a name whose lock is already held; it stays held while the store is open.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
+        Self::started(open::open_to_write(lock, options)?)
     }
 
     /// Opens a live store to be read only, also while another process writes to it.
@@ -225,7 +247,7 @@ impl Store {
         path: impl AsRef<Path>,
         options: StoreOptions,
     ) -> Result<Self, Error> {
-        let shared = Arc::new(open::open(disk, path.as_ref(), options, Access::Read)?);
+        let shared = Arc::new(open::open_to_read(disk, path.as_ref(), options)?);
         Ok(Self { shared, worker: None, closed: true })
     }
 

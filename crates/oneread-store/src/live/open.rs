@@ -27,6 +27,7 @@ use super::segment::{Described, Segment};
 use super::shared::{Numbered, Paths, Root, Round, Shared, Synced, Tail, Work, Writer};
 use super::slots::{Extent, Slots, slot_at};
 use super::stats::Counters;
+use super::store_lock::{Occupant, StoreLock, remove};
 use super::work::summary_slots;
 use crate::digest::Portable;
 use crate::format::guide::Solver;
@@ -44,27 +45,33 @@ pub(super) enum Access {
 }
 
 /// Makes a store without keys.
-pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) -> Result<Shared, Error> {
+pub(super) fn create(lock: StoreLock, options: StoreOptions) -> Result<Shared, Error> {
     options.check()?;
-    let paths = Paths::new(path);
-    let lock = take_lock(&*disk, &paths)?;
-    if disk.exists(&paths.manifest()).map_err(Error::io("look for the store"))? {
+    if lock.occupant() != Occupant::Nothing {
         return Err(Error::Exists);
     }
-    let made = disk.open(&paths.data, OpenMode::CreateNew);
-    let data = match made {
-        // Without a manifest, and marked as live: a crash has left it when it was made.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let file = disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
-            let empty = file.is_empty().map_err(Error::io("read the store's length"))?;
-            if !empty && !matches!(live_header(&*file), Ok(Mark::Live { .. })) {
-                return Err(Error::Exists);
-            }
-            disk.open(&paths.data, OpenMode::Create)
+    // The file gets its name last, so that whoever reads finds no store or one with a manifest.
+    let made = lock.unfinished()?;
+    let manifest = make(&lock, made.path(), &options)?;
+    if let Err(error) = begin(&*lock.disk, &lock.paths, &manifest).and_then(|()| made.install()) {
+        // A manifest must not outlast the file that it belongs to. The first error is the one to
+        // report.
+        if !lock.disk.exists(&lock.paths.data).unwrap_or(true) {
+            _ = remove(&*lock.disk, &lock.paths.manifest());
         }
-        made => made,
-    };
-    let data = data.map_err(Error::io("make the store's file"))?;
+        return Err(error);
+    }
+    let StoreLock { disk, paths, lock, .. } = lock;
+    load(disk, paths, options, Access::Write, Some(lock))
+}
+
+/// Writes the file of a store without keys: its first manifest.
+fn make(lock: &StoreLock, path: &Path, options: &StoreOptions) -> Result<Manifest, Error> {
+    let StoreLock { disk, paths, .. } = lock;
+    // What a crash has left of making a store.
+    remove(&**disk, &paths.manifest())?;
+    disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"))?;
+    let data = disk.open(path, OpenMode::CreateNew).map_err(Error::io("make the store's file"))?;
     let (store, seed) = (Portable::random().seed(), options.seed_or_random());
     data.write_at(0, &header::live(store, seed)).map_err(Error::io("write the store's header"))?;
 
@@ -83,7 +90,7 @@ pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) ->
     let mut slots = Slots::empty(extent.slot + extent.count);
     slots.take(Extent { slot: 0, count: slots.end() });
     let described = Described { extent, checksum: long_at(&segment, 0) };
-    let manifest = Manifest {
+    Ok(Manifest {
         store,
         seed,
         number: 1,
@@ -97,9 +104,7 @@ pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) ->
         segments: vec![Named { first: 0, id: 0, described: Some(described) }],
         slots,
         has_overflow: false,
-    };
-    begin(&*disk, &paths, &manifest)?;
-    load(disk, paths, options, Access::Write, lock.into())
+    })
 }
 
 /// Writes a store's first log and manifest.
@@ -116,52 +121,35 @@ fn begin(disk: &dyn Disk, paths: &Paths, manifest: &Manifest) -> Result<(), Erro
     disk.sync_folder(&paths.folder).map_err(Error::sync("the store's folder"))
 }
 
-/// Opens a store; a sealed one becomes live if it is to be written.
-pub(super) fn open(
-    disk: Arc<dyn Disk>,
-    path: &Path,
-    options: StoreOptions,
-    access: Access,
-) -> Result<Shared, Error> {
-    let paths = Paths::new(path);
-    let lock = match access {
-        Access::Write => {
-            // Before the lock, which would make a file beside none.
-            disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
-            Some(take_lock(&*disk, &paths)?)
-        }
-        Access::Read => None,
-    };
-    if !disk.exists(&paths.manifest()).map_err(Error::io("look for the store's manifest"))? {
-        let mode = if access == Access::Write { OpenMode::Write } else { OpenMode::Read };
-        let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
-        match (live_header(&*file)?, access) {
-            (Mark::Live { .. }, _) => {
-                return Err(Error::Live {
-                    what: "it is a live store without its manifest: put back the files that stood beside it",
-                });
-            }
-            (Mark::Torn, _) => return Err(Error::Damaged { part: "header", what: "its checksum is wrong" }),
-            (Mark::Sealed, Access::Read) => {
-                return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" });
-            }
-            (Mark::Sealed, Access::Write) => {
-                let manifest = adopt(&*file, &options)?;
-                begin(&*disk, &paths, &manifest)?;
-            }
-        }
+/// Opens a store to be written; a sealed one becomes live.
+pub(super) fn open_to_write(lock: StoreLock, options: StoreOptions) -> Result<Shared, Error> {
+    let StoreLock { disk, paths, lock, .. } = lock;
+    if !has_manifest(&*disk, &paths)? {
+        let file = disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
+        live_header(&*file)?.check_sealed()?;
+        begin(&*disk, &paths, &adopt(&*file, &options)?)?;
     }
-    load(disk, paths, options, access, lock)
+    load(disk, paths, options, Access::Write, Some(lock))
 }
 
-fn take_lock(disk: &dyn Disk, paths: &Paths) -> Result<Box<dyn super::disk::Lock>, Error> {
-    let lock = disk.lock(&paths.lock()).map_err(Error::io("lock the store"))?;
-    lock.map_err(|process| Error::Locked { process })
+/// Opens a live store to be read only.
+pub(super) fn open_to_read(disk: Arc<dyn Disk>, path: &Path, options: StoreOptions) -> Result<Shared, Error> {
+    let paths = Paths::new(&*disk, path)?;
+    if !has_manifest(&*disk, &paths)? {
+        let file = disk.open(&paths.data, OpenMode::Read).map_err(Error::io("open the store"))?;
+        live_header(&*file)?.check_sealed()?;
+        return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" });
+    }
+    load(disk, paths, options, Access::Read, None)
+}
+
+fn has_manifest(disk: &dyn Disk, paths: &Paths) -> Result<bool, Error> {
+    disk.exists(&paths.manifest()).map_err(Error::io("look for the store's manifest"))
 }
 
 /// What the first page says.
 #[derive(Debug, PartialEq, Eq)]
-enum Mark {
+pub(super) enum Mark {
     Sealed,
     Live {
         store: u64,
@@ -170,7 +158,20 @@ enum Mark {
     Torn,
 }
 
-fn live_header(file: &dyn DiskFile) -> Result<Mark, Error> {
+impl Mark {
+    /// An error unless the store is sealed, as one without a manifest must be.
+    fn check_sealed(&self) -> Result<(), Error> {
+        match self {
+            Self::Sealed => Ok(()),
+            Self::Live { .. } => Err(Error::Live {
+                what: "it is a live store without its manifest: put back the files that stood beside it",
+            }),
+            Self::Torn => Err(Error::Damaged { part: "header", what: "its checksum is wrong" }),
+        }
+    }
+}
+
+pub(super) fn live_header(file: &dyn DiskFile) -> Result<Mark, Error> {
     let length = file.len().map_err(Error::io("read the store's length"))?.min(PAGE as u64);
     let mut page = vec![0; length as usize];
     file.read_at(0, &mut page).map_err(Error::io("read the store's header"))?;
@@ -345,7 +346,7 @@ pub(super) fn read(
 }
 
 /// The bytes of a file.
-fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
+pub(super) fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
     let length = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::OutOfMemory)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;

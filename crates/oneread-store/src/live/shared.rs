@@ -84,12 +84,14 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(disk: &dyn Disk, path: &Path) -> Result<Self, Error> {
+        let path = disk.resolve(path).map_err(Error::io("follow the link to the store"))?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        Self { data: path.to_owned(), folder: folder.to_owned() }
+        let folder = folder.to_owned();
+        Ok(Self { data: path, folder })
     }
 
     fn beside(&self, suffix: &str) -> PathBuf {
@@ -114,6 +116,16 @@ impl Paths {
 
     pub(super) fn lock(&self) -> PathBuf {
         self.beside(".lock")
+    }
+
+    /// A store that will get the name when it is whole.
+    pub(super) fn unfinished(&self) -> PathBuf {
+        self.beside(".unfinished")
+    }
+
+    /// Says that a live store is being replaced.
+    pub(super) fn replacing(&self) -> PathBuf {
+        self.beside(".replacing")
     }
 }
 

@@ -128,7 +128,7 @@ fn a_failure_leaves_nothing_behind_and_a_store_in_place() {
 
     // No such folder, for the store or for temporary files.
     let error = builder(Options::new(), &first).finish(folder.path().join("no/such/a.store")).unwrap_err();
-    assert!(error.to_string().starts_with("cannot make the store's file"), "{error}");
+    assert!(error.to_string().starts_with("cannot lock the store"), "{error}");
     let options = Options::new().temporary_folder(folder.path().join("no")).memory_bytes(0);
     let mut spilling = Builder::new(options).unwrap();
     let failed = first.iter().find_map(|(key, value)| spilling.insert(key, value).err()).unwrap();

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
-use oneread_store::{Batch, Error, Sealed, Store, StoreOptions, Sync};
+use oneread_store::{Batch, Store, StoreLock, StoreOptions, Sync};
 use serde::Serialize;
 
 use super::input::Input;
@@ -29,12 +29,8 @@ struct Report {
     rows_per_second: f64,
 }
 
-/// The store, if there is one that changes.
-pub(super) fn open(args: &Import) -> Result<Option<Store>> {
-    let live = matches!(Sealed::open(&args.path), Err(Error::Live { .. }));
-    if !live || args.replace {
-        return Ok(None);
-    }
+/// Opens the live store whose lock is held.
+pub(super) fn open(args: &Import, lock: StoreLock) -> Result<Store> {
     if matches!(args.duplicates, Duplicates::Error) {
         bail!(
             "{}: --duplicates error is for a store that is made, and there is a live one",
@@ -43,7 +39,7 @@ pub(super) fn open(args: &Import) -> Result<Option<Store>> {
     }
     // What is acknowledged is of no interest before the end.
     let options = StoreOptions::new().sync(Sync::None);
-    opened(&args.path, || Store::open(&args.path, options).map_err(explained)).map(Some)
+    opened(&args.path, || Store::open_locked(lock, options).map_err(explained))
 }
 
 pub(super) fn run(args: &Import, inputs: &[Input<'_>], store: Store, start: Instant) -> Result<()> {

@@ -10,13 +10,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{HumanCount, ProgressBar};
-use oneread_store::{Builder, Duplicates, Error, Options};
+use oneread_store::{Builder, Duplicates, Error, Occupant, Options};
 use serde::Serialize;
 
 use super::facts::{self, Built};
 use super::progress;
 use super::rows::delimiter;
-use super::target::Target;
+use super::target::{self, Target};
 use crate::args::store::{self as args, Import};
 use crate::output::{print, print_json};
 use input::Input;
@@ -34,10 +34,12 @@ pub(super) fn run(args: &Import) -> Result<()> {
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         bail!("stdin can be read only once: name - once");
     }
-    if let Some(store) = live::open(args)? {
-        return live::run(args, &inputs, store, start);
+    // From here on nobody else changes what is there, however long the rows take to come.
+    let lock = target::locked(&args.path)?;
+    if lock.occupant() == Occupant::Live && !args.replace {
+        return live::run(args, &inputs, live::open(args, lock)?, start);
     }
-    let target = Target::new(&args.path, args.replace)?;
+    let target = Target::of(&args.path, lock, args.replace)?;
     let options = Options::new()
         .miss_rate(args.rate)
         .memory_bytes(args.memory as usize)
@@ -51,9 +53,7 @@ pub(super) fn run(args: &Import) -> Result<()> {
     let Rows { rows, skipped, first_skipped } =
         Rows::read(&inputs, args, &mut |key, value| builder.insert(key, value))?;
     let placing = progress::records(builder.len())?;
-    let built = target.write(|path| {
-        builder.finish_with_progress(path, |progress| placing.set_position(progress.done)).map_err(explained)
-    })?;
+    let built = target.write(builder, |progress| placing.set_position(progress.done))?;
     placing.finish_and_clear();
     let seconds = start.elapsed().as_secs_f64();
     let report = Report {
@@ -136,7 +136,7 @@ impl Rows {
 }
 
 /// What the library says, with the flag that helps.
-fn explained(error: Error) -> anyhow::Error {
+pub(super) fn explained(error: Error) -> anyhow::Error {
     match error {
         Error::DuplicateKey { key } => {
             anyhow!("the key \"{}\" comes twice: remove one, or add --duplicates last", key.escape_ascii())

@@ -6,7 +6,7 @@ pub use system::SystemDisk;
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How a file is opened.
@@ -58,17 +58,55 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// Whatever the medium answers.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// Takes a lock, which ends with what is returned or with the process; or tells which process has it, if it says so.
+    /// Takes a lock, which ends with what is returned or with the process; or says who has it, if
+    /// that is known.
     ///
     /// # Errors
     /// Whatever the medium answers.
-    fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<u32>>>;
+    fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>>;
+
+    /// The path of the file that a path leads to: the same path, unless it is a link. Two paths of
+    /// one store must lead to the same lock.
+    ///
+    /// # Errors
+    /// Whatever the medium answers.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
 
     /// A number that changes when another file gets this name.
     ///
     /// # Errors
     /// Whatever the medium answers.
     fn stamp(&self, path: &Path) -> io::Result<u64>;
+}
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The number of the process.
+    pub process: u32,
+    /// The name of its program, if it is known.
+    pub program: Option<String>,
+}
+
+impl Holder {
+    /// A process, by its number and the name of its program.
+    #[must_use]
+    pub fn new(process: u32, program: Option<String>) -> Self {
+        Self { process, program }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.process == std::process::id() {
+            return f.write_str("this process");
+        }
+        write!(f, "process {}", self.process)?;
+        self.program.as_ref().map_or(Ok(()), |program| write!(f, " ({program})"))
+    }
 }
 
 /// A lock that is held.

@@ -2,10 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Disk, DiskFile, Lock, OpenMode};
+use super::{Disk, DiskFile, Holder, Lock, OpenMode};
 use crate::read::file::read_exact_at;
 
 /// The files of the operating system.
@@ -45,22 +45,31 @@ impl Disk for SystemDisk {
         Ok(())
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<u32>>> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {
-                // Only for the message that another process shows.
-                file.set_len(0)?;
-                file.rewind()?;
-                writeln!(file, "{}", std::process::id())?;
-                Ok(Ok(Box::new(Held { _file: file })))
+    fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>> {
+        loop {
+            let mut file =
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            match file.try_lock() {
+                // Whoever held it may have removed the file since it was opened: then another one
+                // has the name by now, or none.
+                Ok(()) if !is_at(&file, path)? => {}
+                Ok(()) => {
+                    let held = Held { path: path.to_owned(), file };
+                    // Only for the message that another process shows.
+                    held.file.set_len(0)?;
+                    writeln!(&held.file, "{} {}", std::process::id(), program())?;
+                    return Ok(Ok(Box::new(held)));
+                }
+                Err(fs::TryLockError::WouldBlock) => return Ok(Err(holder(&mut file))),
+                Err(fs::TryLockError::Error(error)) => return Err(error),
             }
-            Err(fs::TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                let read = (&file).take(32).read_to_string(&mut text);
-                Ok(Err(read.ok().and_then(|_| text.trim().parse().ok())))
-            }
-            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path),
+            _ => Ok(path.to_owned()),
         }
     }
 
@@ -75,10 +84,69 @@ impl Disk for SystemDisk {
     }
 }
 
+/// Whether an open file still has this name. Where that cannot be told, lock files are never
+/// removed.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let opened = file.metadata()?;
+        match fs::metadata(path) {
+            Ok(named) => Ok((named.dev(), named.ino()) == (opened.dev(), opened.ino())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        Ok(true)
+    }
+}
+
+/// The name of this program, as far as it is printable.
+fn program() -> String {
+    const SHOWN: usize = 64;
+    let path = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&path).file_name().unwrap_or_default().to_string_lossy();
+    name.chars().filter(|character| !character.is_control()).take(SHOWN).collect()
+}
+
+/// What the one who has the lock has written there.
+fn holder(file: &mut File) -> Option<Holder> {
+    /// It writes right after it has taken the lock.
+    const TRIES: u32 = 5;
+    for _ in 0..TRIES {
+        let mut text = String::new();
+        file.rewind().and_then(|()| file.take(512).read_to_string(&mut text)).ok()?;
+        if let Some(line) = text.strip_suffix('\n') {
+            let (process, program) = line.split_once(' ').unwrap_or((line, ""));
+            let program = (!program.is_empty()).then(|| program.to_owned());
+            return Some(Holder::new(process.parse().ok()?, program));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    None
+}
+
 /// The system ends the lock with the file.
 #[derive(Debug)]
 struct Held {
-    _file: File,
+    path: PathBuf,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "it is only kept open"))]
+    file: File,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // While the lock is still held, so that no other holder's file is removed. Elsewhere the
+        // file stays: nobody could tell whether it still has its name.
+        #[cfg(unix)]
+        if is_at(&self.file, &self.path).unwrap_or(false) {
+            // A file that stays is empty of meaning, and the next one to lock takes it.
+            _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 impl Lock for Held {}

@@ -3,12 +3,12 @@
 //! What was written is seen at once, and is safe when its file was synced; names are safe when their folder was. A crash keeps what is safe, and of the
 //! rest what chance says: of each write all, nothing, or any of its sectors of 512 bytes; of names the first few changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use oneread_store::{Disk, DiskFile, Lock, OpenMode};
+use oneread_store::{Disk, DiskFile, Holder, Lock, OpenMode};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -88,7 +88,7 @@ struct State {
     namings: Vec<Naming>,
     operations: u64,
     trouble: Option<Trouble>,
-    locked: bool,
+    locked: BTreeSet<PathBuf>,
 }
 
 type Hook = Box<dyn FnMut(&Simulated) + Send>;
@@ -269,6 +269,9 @@ impl Disk for Simulated {
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.operation(false, false)?;
         let mut state = self.0.state.lock().unwrap();
+        if !state.names.contains_key(path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let naming = Naming::Remove(path.to_owned());
         naming.apply(&mut state.names);
         state.namings.push(naming);
@@ -289,12 +292,12 @@ impl Disk for Simulated {
         Ok(())
     }
 
-    fn lock(&self, _: &Path) -> io::Result<Result<Box<dyn Lock>, Option<u32>>> {
+    fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>> {
         let mut state = self.0.state.lock().unwrap();
-        if std::mem::replace(&mut state.locked, true) {
-            return Ok(Err(Some(1)));
+        if !state.locked.insert(path.to_owned()) {
+            return Ok(Err(Some(Holder::new(1, None))));
         }
-        Ok(Ok(Box::new(Held(self.clone()))))
+        Ok(Ok(Box::new(Held(self.clone(), path.to_owned()))))
     }
 
     fn stamp(&self, path: &Path) -> io::Result<u64> {
@@ -304,13 +307,13 @@ impl Disk for Simulated {
 }
 
 #[derive(Debug)]
-struct Held(Simulated);
+struct Held(Simulated, PathBuf);
 
 impl Lock for Held {}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.0.state.lock().unwrap().locked = false;
+        self.0.0.state.lock().unwrap().locked.remove(&self.1);
     }
 }
 
@@ -384,7 +387,7 @@ fn a_crash_keeps_what_is_safe_and_parts_of_the_rest() {
     assert!((0..50).any(|_| disk.crashed(&mut random).bytes(path).is_none()));
     disk.sync_folder(path).unwrap();
     file.write_at(100, &[2; 1500]).unwrap();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for _ in 0..500 {
         let bytes = disk.crashed(&mut random).bytes(path).unwrap();
         assert!(bytes.len() == 2000 && bytes[..100] == [1; 100] && bytes[1600..] == [1; 400]);

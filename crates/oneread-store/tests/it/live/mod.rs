@@ -10,6 +10,7 @@ mod golden;
 mod hostile;
 mod kill;
 mod model;
+mod replace;
 mod threads;
 mod waits;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oneread_store::{Disk, DiskFile, Lock, OpenMode, Store, StoreOptions, Sync, SystemDisk};
+use oneread_store::{Disk, DiskFile, Holder, Lock, OpenMode, Store, StoreOptions, Sync, SystemDisk};
 
 use crate::{bytes, random};
 
@@ -47,7 +47,7 @@ impl Disk for Slow {
         SystemDisk.sync_folder(folder)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<u32>>> {
+    fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>> {
         SystemDisk.lock(path)
     }
 

@@ -1,0 +1,111 @@
+//! From a full builder to a file under the store's name.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::out::OutFile;
+use super::{Builder, Progress, Report};
+use crate::{DiskFile, Error, OpenMode, StoreLock};
+
+impl Builder {
+    /// Places all pairs, and writes the store to a file, which replaces a sealed store or another
+    /// file of that name.
+    ///
+    /// The store's lock is held meanwhile, and a live store is never replaced. The file appears
+    /// whole or not at all: it is written under another name in the same folder, synced and
+    /// renamed. Readers of the replaced file keep it.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if somebody else writes to a store of that name or makes one,
+    /// [`Error::Live`] if there is a live store. If a key came twice and was not to, if the medium
+    /// fails or is full, or if keys were chosen to collide. Nothing is left behind.
+    pub fn finish(self, path: impl AsRef<Path>) -> Result<Report, Error> {
+        self.finish_with_progress(path, |_| {})
+    }
+
+    /// The same, and tells how far it is, about once for each segment.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_progress(
+        self,
+        path: impl AsRef<Path>,
+        progress: impl FnMut(Progress),
+    ) -> Result<Report, Error> {
+        self.finish_locked(StoreLock::take(path)?, progress)
+    }
+
+    /// The same under a name whose lock was taken before, which is released at the end. With
+    /// [`replace_live`](StoreLock::replace_live) a live store is replaced too.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_locked(self, lock: StoreLock, progress: impl FnMut(Progress)) -> Result<Report, Error> {
+        lock.check_replaceable()?;
+        let unfinished = lock.unfinished()?;
+        let report = if lock.is_system() {
+            self.write_file(unfinished.path(), progress)?
+        } else {
+            let file = lock.disk().open(unfinished.path(), OpenMode::CreateNew).map_err(making())?;
+            let mut out = BufWriter::with_capacity(1 << 20, Writing { file: file.clone(), position: 0 });
+            let report = self.write(&mut out, progress)?;
+            out.flush().map_err(Error::io(super::write::WRITING))?;
+            file.sync().map_err(syncing())?;
+            report
+        };
+        unfinished.install()?;
+        Ok(report)
+    }
+
+    /// Writes the store to a new file of the system.
+    fn write_file(self, path: &Path, progress: impl FnMut(Progress)) -> Result<Report, Error> {
+        let file = File::options().read(true).write(true).create_new(true).open(path).map_err(making())?;
+        let mut out = OutFile::new(&file);
+        if self.totals.weight > self.options.memory_bytes as u64 {
+            out = out.past_cache(path);
+        }
+        let report = self.write(&mut out, progress)?;
+        drop(out);
+        file.sync_all().map_err(syncing())?;
+        Ok(report)
+    }
+}
+
+fn making() -> impl FnOnce(io::Error) -> Error {
+    Error::io("make the store's file")
+}
+
+fn syncing() -> impl FnOnce(io::Error) -> Error {
+    Error::io("sync the store's file")
+}
+
+/// A disk file that is written from a position on.
+struct Writing {
+    file: Arc<dyn DiskFile>,
+    position: u64,
+}
+
+impl Write for Writing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_at(self.position, bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Writing {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = match to {
+            SeekFrom::Start(position) => position,
+            SeekFrom::Current(by) => self.position.saturating_add_signed(by),
+            SeekFrom::End(by) => self.file.len()?.saturating_add_signed(by),
+        };
+        Ok(self.position)
+    }
+}

@@ -1,0 +1,319 @@
+//! The lock of a store's name, and what is under that name while the lock is held.
+//!
+//! Everything that makes, replaces or changes the files of a store begins with
+//! [`StoreLock::take_on`]. What it finds there cannot change until the lock is dropped, since
+//! everybody else who would change it waits for the same lock or is refused.
+//!
+//! # Replacing a live store
+//! A sealed store that takes the place of a live one must win against the manifest and the logs of
+//! the old one, after a crash too. A rename replaces one file at a time, so a *replacement note*
+//! says what is under way: the checksums of the new header and of the old manifest. These are the
+//! steps, each of them synced before the next, and what a crash after each of them leaves.
+//!
+//! | step | a crash after it leaves |
+//! | --- | --- |
+//! | 1. the new file is whole, under `NAME.unfinished` | the old store, and a file that the next replacement overwrites |
+//! | 2. the note is written | the old store; the note does not describe the header of `NAME` and is removed |
+//! | 3. the new file gets the name | the new store; the note describes header and manifest, so both are believed |
+//! | 4. the manifest is removed | the new store, and logs that belong to nobody |
+//! | 5. logs, then the note are removed | the new store alone |
+//!
+//! The next to take the lock reads the note and does what is left of steps 4 and 5.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::disk::{Disk, Lock, OpenMode, SystemDisk};
+use super::manifest::Manifest;
+use super::open::{Mark, live_header, whole};
+use super::shared::Paths;
+use crate::Error;
+use crate::format::{PAGE, checksum, long_at};
+
+/// What has a store's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Occupant {
+    /// No store: there is no file of this name, or an empty one, or what a crash has left of making
+    /// a live store.
+    Nothing,
+    /// A sealed store.
+    Sealed,
+    /// A live store: it has a manifest beside it, or its header says that it should have one.
+    Live,
+    /// A file that is not a store, or one whose header is damaged.
+    Other,
+}
+
+/// The lock of a store's name: while it is held, nobody else makes, replaces or changes a store
+/// there.
+///
+/// [`Store`](crate::Store) and [`Builder`](crate::Builder) take it by themselves. Take it first to
+/// look at what is there and decide, or to keep the name while pairs for it are still being
+/// collected.
+///
+/// Stores that are only read take no lock. A sealed one that is open stays as it is when another
+/// file gets its name.
+///
+/// # Example
+/// ```
+/// use oneread_store::{Builder, Error, Occupant, Options, Store, StoreLock, StoreOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("a.store");
+/// let lock = StoreLock::take(&path)?;
+/// assert_eq!(lock.occupant(), Occupant::Nothing);
+/// assert!(matches!(Store::create(&path, StoreOptions::new()), Err(Error::Locked { .. })));
+///
+/// let mut builder = Builder::new(Options::new())?;
+/// builder.insert(b"key", b"value")?;
+/// builder.finish_locked(lock, |_| {})?;
+/// assert_eq!(StoreLock::take(&path)?.occupant(), Occupant::Sealed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct StoreLock {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) paths: Paths,
+    pub(super) lock: Box<dyn Lock>,
+    occupant: Occupant,
+    replaces_live: bool,
+    /// Whether the disk is the operating system's.
+    is_system: bool,
+}
+
+impl StoreLock {
+    /// Takes the lock of a name, and looks at what has it.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if somebody else has it; if its folder takes no files, or if what is there
+    /// cannot be read. No file is left behind.
+    pub fn take(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let lock = Self::take_on(Arc::new(SystemDisk), path)?;
+        Ok(Self { is_system: true, ..lock })
+    }
+
+    /// The same on another medium.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub fn take_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Self, Error> {
+        let paths = Paths::new(&*disk, path.as_ref())?;
+        let taken = disk.lock(&paths.lock()).map_err(Error::io("lock the store"))?;
+        let lock = taken.map_err(|holder| Error::Locked { holder })?;
+        complete_replacement(&*disk, &paths)?;
+        let occupant = look(&*disk, &paths)?;
+        Ok(Self { disk, paths, lock, occupant, replaces_live: false, is_system: false })
+    }
+
+    /// What has the name, as long as the lock is held.
+    #[must_use]
+    pub fn occupant(&self) -> Occupant {
+        self.occupant
+    }
+
+    /// The store's name, where links lead.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.paths.data
+    }
+
+    /// Lets a [`Builder`](crate::Builder) replace a live store too: its log and its manifest are
+    /// then gone with it.
+    #[must_use]
+    pub fn replace_live(self) -> Self {
+        Self { replaces_live: true, ..self }
+    }
+
+    /// An error if there is a live store that must not be replaced.
+    pub(crate) fn check_replaceable(&self) -> Result<(), Error> {
+        if self.occupant == Occupant::Live && !self.replaces_live {
+            return Err(Error::Live {
+                what: "there is a live store of this name, which is not replaced: choose another name, or change \
+                       it with `Store::open`",
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_system(&self) -> bool {
+        self.is_system
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
+
+    /// A name for the file that will take the store's, without a file: what a crash has left there
+    /// is removed.
+    pub(crate) fn unfinished(&self) -> Result<Unfinished<'_>, Error> {
+        let path = self.paths.unfinished();
+        remove(&*self.disk, &path)?;
+        Ok(Unfinished { lock: self, path, is_installed: false })
+    }
+}
+
+impl fmt::Debug for StoreLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreLock")
+            .field("path", &self.paths.data)
+            .field("occupant", &self.occupant)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A file on its way to a store's name. Dropping it removes the file.
+#[derive(Debug)]
+pub(crate) struct Unfinished<'a> {
+    lock: &'a StoreLock,
+    path: PathBuf,
+    is_installed: bool,
+}
+
+impl Unfinished<'_> {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file the store's name. It is whole and synced.
+    pub(crate) fn install(mut self) -> Result<(), Error> {
+        let StoreLock { disk, paths, occupant, .. } = self.lock;
+        self.lock.check_replaceable()?;
+        let is_live = *occupant == Occupant::Live;
+        if is_live {
+            write_note(&**disk, paths, &self.path)?;
+        }
+        disk.rename(&self.path, &paths.data).map_err(Error::io("give the store its name"))?;
+        self.is_installed = true;
+        disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"))?;
+        if is_live { remove_live_files(&**disk, paths) } else { Ok(()) }
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if !self.is_installed {
+            // The error that led here is the one to report, not this one.
+            _ = remove(&*self.lock.disk, &self.path);
+        }
+    }
+}
+
+/// What has the name.
+fn look(disk: &dyn Disk, paths: &Paths) -> Result<Occupant, Error> {
+    let has_manifest = disk.exists(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
+    let file = match disk.open(&paths.data, OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let is_live = has_manifest && !is_barely_begun(disk, paths)?;
+            return Ok(if is_live { Occupant::Live } else { Occupant::Nothing });
+        }
+        opened => opened.map_err(Error::io("open the store"))?,
+    };
+    if has_manifest {
+        return Ok(Occupant::Live);
+    }
+    if file.is_empty().map_err(Error::io("read the store's length"))? {
+        return Ok(Occupant::Nothing);
+    }
+    match live_header(&*file) {
+        Ok(Mark::Live { .. }) => Ok(Occupant::Live),
+        Ok(Mark::Sealed) => Ok(Occupant::Sealed),
+        Ok(Mark::Torn) | Err(Error::NotAStore | Error::Version { .. }) => Ok(Occupant::Other),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a crash has cut off the making of a live store: its file is whole but has no name yet.
+fn is_barely_begun(disk: &dyn Disk, paths: &Paths) -> Result<bool, Error> {
+    let unfinished = disk.open(&paths.unfinished(), OpenMode::Read);
+    let manifest = disk.open(&paths.manifest(), OpenMode::Read);
+    let (Ok(unfinished), Ok(manifest)) = (unfinished, manifest) else { return Ok(false) };
+    let Ok(Mark::Live { store }) = live_header(&*unfinished) else { return Ok(false) };
+    let manifest = whole(&*manifest).map_err(Error::io("read the store's manifest"))?;
+    Ok(Manifest::decode(&manifest).is_ok_and(|manifest| manifest.store == store))
+}
+
+const NOTE_MAGIC: [u8; 8] = *b"\x89onerep\n";
+const NOTE_HEADER: usize = 8;
+const NOTE_MANIFEST: usize = 16;
+const NOTE_SUM: usize = 24;
+const NOTE: usize = 32;
+
+/// Writes the replacement note: step 2.
+fn write_note(disk: &dyn Disk, paths: &Paths, unfinished: &Path) -> Result<(), Error> {
+    let failed = || Error::io("write the replacement note");
+    // A live store that has lost its manifest has nothing that the new one must win against.
+    let Some(manifest) = file_checksum(disk, &paths.manifest(), usize::MAX)? else { return Ok(()) };
+    let header = file_checksum(disk, unfinished, PAGE)?.unwrap_or_default();
+    let mut note = [0; NOTE];
+    note[..NOTE_HEADER].copy_from_slice(&NOTE_MAGIC);
+    note[NOTE_HEADER..NOTE_MANIFEST].copy_from_slice(&header.to_le_bytes());
+    note[NOTE_MANIFEST..NOTE_SUM].copy_from_slice(&manifest.to_le_bytes());
+    let sum = checksum(&note[..NOTE_SUM]);
+    note[NOTE_SUM..].copy_from_slice(&sum.to_le_bytes());
+    let file = disk.open(&paths.replacing(), OpenMode::Create).map_err(failed())?;
+    file.write_at(0, &note).map_err(failed())?;
+    file.sync().map_err(failed())?;
+    disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"))
+}
+
+/// Does what is left of a replacement that a crash has cut off.
+fn complete_replacement(disk: &dyn Disk, paths: &Paths) -> Result<(), Error> {
+    let failed = || Error::io("read the replacement note");
+    let note = match disk.open(&paths.replacing(), OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => whole(&*opened.map_err(failed())?).map_err(failed())?,
+    };
+    // A note that is cut short was never acted on.
+    let is_whole = note.len() == NOTE
+        && note.starts_with(&NOTE_MAGIC)
+        && checksum(&note[..NOTE_SUM]) == long_at(&note, NOTE_SUM);
+    if is_whole {
+        let header = file_checksum(disk, &paths.data, PAGE)?;
+        let manifest = file_checksum(disk, &paths.manifest(), usize::MAX)?;
+        let is_new = header == Some(long_at(&note, NOTE_HEADER));
+        if is_new && manifest.is_none_or(|sum| sum == long_at(&note, NOTE_MANIFEST)) {
+            return remove_live_files(disk, paths);
+        }
+    }
+    remove(disk, &paths.replacing())?;
+    disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"))
+}
+
+/// Removes what belonged to a live store that was replaced: steps 4 and 5.
+fn remove_live_files(disk: &dyn Disk, paths: &Paths) -> Result<(), Error> {
+    let synced = || disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"));
+    remove(disk, &paths.manifest())?;
+    synced()?;
+    for path in [paths.log(0), paths.log(1), paths.next_manifest()] {
+        remove(disk, &path)?;
+    }
+    synced()?;
+    remove(disk, &paths.replacing())?;
+    synced()
+}
+
+/// Removes a file if it is there.
+pub(super) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
+    match disk.remove(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(Error::io("remove a file of the store")),
+    }
+}
+
+/// The checksum of at most the first `most` bytes of a file, if it is there.
+fn file_checksum(disk: &dyn Disk, path: &Path, most: usize) -> Result<Option<u64>, Error> {
+    let failed = || Error::io("read a file of the store");
+    let file = match disk.open(path, OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed())?,
+    };
+    let length = file.len().map_err(failed())?;
+    if length <= most as u64 {
+        return Ok(Some(checksum(&whole(&*file).map_err(failed())?)));
+    }
+    let mut bytes = vec![0; most];
+    file.read_at(0, &mut bytes).map_err(failed())?;
+    Ok(Some(checksum(&bytes)))
+}
