@@ -276,7 +276,9 @@ impl Store {
         self.get_with(key, <[u8]>::to_vec)
     }
 
-    /// What a function makes of the value of a key, without a copy of it.
+    /// What a function makes of the value of a key, without a copy of it. The function may use the
+    /// store: no lock is held while it runs. It runs again if the store was [opened to be read
+    /// only](Self::open_read_only) and a checkpoint came meanwhile.
     ///
     /// # Errors
     /// As [`get`](Self::get).

@@ -81,45 +81,6 @@ impl Overflow {
     }
 }
 
-impl Data {
-    /// Looks a key up on the pages of its segment, in overflow first if it may be there. Counts the pages that it reads.
-    pub(super) fn find<T>(
-        &self,
-        segment: &Segment,
-        (digest, key): (Digest, &[u8]),
-        buffer: &mut [u8],
-        reads: &mut u64,
-        found: impl FnOnce(Record<'_>) -> T,
-    ) -> Result<Option<T>, Error> {
-        let overflow = &segment.overflow;
-        let mut search =
-            Search::among(if overflow.may_have(word(digest)) { overflow.slots.len() as u32 } else { 0 });
-        while let Some(number) = search.next() {
-            *reads += 1;
-            let slot = overflow.slots[number as usize];
-            let damaged = |what| Error::Page { page: slot.into(), what };
-            let view = self.page(slot, overflow::place(segment.id), buffer)?;
-            let order = view.order(key).map_err(damaged)?;
-            search.narrow(number, order);
-            if order.is_eq()
-                && let Some(record) = view.find(tag(digest), key).map_err(damaged)?
-            {
-                return Ok(Some(found(record)));
-            }
-        }
-        for page in segment.candidates(digest) {
-            *reads += 1;
-            let slot = segment.slots[page.number as usize];
-            let view = self.page(slot, page.place, buffer)?;
-            let record = view.find(tag(digest), key);
-            if let Some(record) = record.map_err(|what| Error::Page { page: slot.into(), what })? {
-                return Ok(Some(found(record)));
-            }
-        }
-        Ok(None)
-    }
-}
-
 /// The overflow of a segment while it is changed.
 #[derive(Debug)]
 pub(super) struct Editing<'a> {

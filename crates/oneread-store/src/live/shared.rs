@@ -21,13 +21,14 @@
 //! In this order: `writer`, `work`, then `root` or `round` or `synced` or `progress`. The last four are held for moments only. Whoever waits for one
 //! of the first two holds no root: its versions would not be given back meanwhile, and the file would grow.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
-use oneread::hash::Digester;
+use oneread::hash::{Digest, Digester};
 
 use super::buffer::Buffer;
 use super::data::{Data, with_page};
@@ -286,41 +287,88 @@ impl Shared {
         done
     }
 
-    /// Looks a key up: what a function makes of its value.
+    /// Looks a key up: what a function makes of its value. While that function runs, no lock and no
+    /// root is held, so that it may use the store and wait for it.
     pub(super) fn get_with<T>(
         &self,
         key: &[u8],
         use_value: impl FnOnce(&[u8]) -> T,
     ) -> Result<Option<T>, Error> {
         let digest = self.digester.digest(key);
-        let word = word(digest);
-        let mut use_value = Some(use_value);
-        let mut used = |value: &[u8]| use_value.take().map(|use_value| use_value(value));
         let root = self.root();
-        for buffer in std::iter::once(&root.active).chain(&root.frozen) {
-            if let Some(change) = buffer.read().get(word, key) {
-                self.counters.count(change.value().is_some(), 0);
-                return Ok(change.value().and_then(used));
-            }
+        let change = std::iter::once(&root.active)
+            .chain(&root.frozen)
+            .find_map(|buffer| buffer.read().get(word(digest), key).cloned());
+        if let Some(change) = change {
+            drop(root);
+            self.counters.count(change.value().is_some(), 0);
+            return Ok(change.value().map(use_value));
         }
-        let segment = root.directory.segment(word);
-        segment.check()?;
-        with_page(|buffer| {
-            let mut reads = 0;
-            let found =
-                self.data.find(segment, (digest, key), buffer, &mut reads, |record| match record.value {
-                    Stored::Inline(value) => Ok(used(value)),
-                    Stored::Run(run) => Err(run),
-                })?;
-            self.counters.count(found.is_some(), reads);
-            match found {
-                None => Ok(None),
-                Some(Ok(done)) => Ok(done),
-                Some(Err(run)) => {
+        let reads = Cell::new(0);
+        let found = self.find_on_pages(root, digest, key, &reads, |stored, root| {
+            self.counters.count(true, reads.get());
+            match stored {
+                Stored::Inline(value) => {
+                    drop(root);
+                    Ok(use_value(value))
+                }
+                Stored::Run(run) => {
                     self.counters.count_run();
-                    Ok(used(&self.data.run(run)?))
+                    let value = self.data.run(run)?;
+                    drop(root);
+                    Ok(use_value(&value))
                 }
             }
+        })?;
+        if found.is_none() {
+            self.counters.count(false, reads.get());
+        }
+        Ok(found)
+    }
+
+    /// Looks for a key on the pages of a root, in overflow first if it may be there: what a function makes of its value there. That
+    /// function lets go of the root when it has read what it needs. Adds the pages read.
+    pub(super) fn find_on_pages<T>(
+        &self,
+        root: Arc<Root>,
+        digest: Digest,
+        key: &[u8],
+        reads: &Cell<u64>,
+        found: impl FnOnce(Stored<'_>, Arc<Root>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        with_page(|buffer| {
+            let segment = root.directory.segment(word(digest));
+            segment.check()?;
+            let stored = 'found: {
+                let overflow = &segment.overflow;
+                let pages = if overflow.may_have(word(digest)) { overflow.slots.len() as u32 } else { 0 };
+                let mut search = Search::among(pages);
+                while let Some(number) = search.next() {
+                    reads.set(reads.get() + 1);
+                    let slot = overflow.slots[number as usize];
+                    let damaged = |what| Error::Page { page: slot.into(), what };
+                    let view = self.data.page(slot, overflow::place(segment.id), buffer)?;
+                    let order = view.order(key).map_err(damaged)?;
+                    search.narrow(number, order);
+                    if order.is_eq()
+                        && let Some(record) = view.find(tag(digest), key).map_err(damaged)?
+                    {
+                        break 'found record.value;
+                    }
+                }
+                for page in segment.candidates(digest) {
+                    reads.set(reads.get() + 1);
+                    let slot = segment.slots[page.number as usize];
+                    let view = self.data.page(slot, page.place, buffer)?;
+                    let record = view.find(tag(digest), key);
+                    let record = record.map_err(|what| Error::Page { page: slot.into(), what })?;
+                    if let Some(record) = record {
+                        break 'found record.value;
+                    }
+                }
+                return Ok(None);
+            };
+            found(stored, root).map(Some)
         })
     }
 

@@ -149,3 +149,47 @@ fn a_snapshot_does_not_change() {
     assert!(rest.iter().chain([&first]).all(|(_, value)| *value == [1; 50]));
     assert_eq!(store.iter().count(), 4000);
 }
+
+/// A function that was given a value and put it under another key waited for ever while the value
+/// was still in the buffer: a lock was held while the function ran.
+#[test]
+fn a_function_that_is_given_a_value_may_use_the_store() {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+    let small = options().buffer_bytes(2000);
+    for background in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let store =
+            Store::create(folder.path().join("a.store"), small.clone().background(background)).unwrap();
+        let (done, ended) = channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // Of many keys some are in the buffer, some are on their way to pages, and some are
+                // there.
+                for number in 0..800u32 {
+                    let key = number.to_le_bytes();
+                    store.put(&key, &[1; 50]).unwrap();
+                    for key in [number, number / 2, number * 9 / 10].map(u32::to_le_bytes) {
+                        let used = store.get_with(&key, |value| {
+                            store.put(b"copy", value).unwrap();
+                            store.delete(&u32::MAX.to_le_bytes()).unwrap();
+                            store.get_with(b"copy", |copy| copy == value).unwrap().unwrap()
+                        });
+                        assert_eq!(used.unwrap(), Some(true));
+                    }
+                    if number % 200 == 0 {
+                        store.get_with(&key, |_| store.checkpoint().unwrap()).unwrap().unwrap();
+                        // Each pair in turn is given to a function too.
+                        store.iter().for_each(|pair| store.put(b"pair", &pair.unwrap().1).unwrap());
+                    }
+                }
+                done.send(()).unwrap();
+            });
+            if ended.recv_timeout(Duration::from_secs(60)).is_err() {
+                // The thread cannot be ended, so the process is.
+                eprintln!("a function that uses the store waits for ever");
+                std::process::exit(1);
+            }
+        });
+    }
+}
