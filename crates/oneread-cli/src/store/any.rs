@@ -62,21 +62,6 @@ impl Any {
         }
     }
 
-    /// The mean bytes of a value.
-    pub(super) fn mean_value(&self) -> u64 {
-        let (bytes, items) = match self {
-            Self::Sealed(store) => {
-                let stats = store.stats();
-                (stats.value_bytes, stats.items)
-            }
-            Self::Live(store) => {
-                let stats = store.stats();
-                (stats.value_bytes, stats.items)
-            }
-        };
-        bytes / items.max(1)
-    }
-
     pub(super) fn iter(&self) -> Box<dyn Iterator<Item = Pair> + '_> {
         match self {
             Self::Sealed(store) => Box::new(store.iter()),

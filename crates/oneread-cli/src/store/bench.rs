@@ -48,7 +48,7 @@ struct Run {
 /// What there is to tell of a store beside its lookups.
 struct Facts {
     items: u64,
-    /// Changes in the log, which are not among the items.
+    /// Changes in the log.
     buffered: u64,
     pages: u64,
     ram_bytes_per_key: f64,
@@ -68,15 +68,15 @@ impl Facts {
         }
     }
 
-    fn of_live(store: &Store) -> Self {
-        let stats = store.stats();
-        Self {
+    fn of_live(store: &Store) -> Result<Self> {
+        let stats = store.stats()?;
+        Ok(Self {
             items: stats.items,
             buffered: stats.buffered,
             pages: stats.pages,
             ram_bytes_per_key: stats.ram_bytes_per_key,
             planned: None,
-        }
+        })
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Bench) -> Result<()> {
             Any::Sealed(store) => bench_sealed(&**store, args),
             Any::Live(store) => {
                 let sample = Sample::draw_live(store, args.lookups, args.seed)?;
-                bench(store, &Facts::of_live(store), &sample, args)
+                bench(store, &Facts::of_live(store)?, &sample, args)
             }
         });
     }

@@ -12,20 +12,16 @@ use crate::Outcome;
 use crate::args::store::{Format, Get};
 use crate::lines::Lines;
 
-/// The most keys that are looked up at once, and about how many bytes of values are then in memory.
+/// The most keys that are looked up at once, how many are at first, and about how many bytes of
+/// values are then in memory: the values that came so far tell how large the next ones are.
 const MOST_KEYS: usize = 1024;
-const MOST_BYTES: u64 = 16 << 20;
+const FIRST_KEYS: usize = 32;
+const MOST_BYTES: usize = 16 << 20;
 
 pub(super) fn run(args: &Get) -> Result<Outcome> {
     let store = Any::open(&args.path)?;
-    let mean_value = store.mean_value();
-    let mut printing = Printing {
-        args,
-        together: (MOST_BYTES / mean_value.max(1)).clamp(1, MOST_KEYS as u64) as usize,
-        store,
-        out: io::stdout().lock(),
-        absent: false,
-    };
+    let mut printing =
+        Printing { args, together: FIRST_KEYS, store, out: io::stdout().lock(), absent: false };
     if args.stdin {
         printing.lines(io::stdin().lock())?;
     } else {
@@ -57,8 +53,11 @@ impl Printing<'_> {
 
     /// Prints the values of some keys, the first of which has this number.
     fn keys(&mut self, keys: &[&[u8]], first: u64) -> Result<()> {
-        for (chunk, keys) in keys.chunks(self.together).enumerate() {
-            let first = first + (chunk * self.together) as u64;
+        let mut done = 0;
+        while done < keys.len() {
+            let keys = &keys[done..keys.len().min(done + self.together)];
+            let first = first + done as u64;
+            done += keys.len();
             let decoded: Vec<Cow<'_, [u8]>> = (first..)
                 .zip(keys)
                 .map(|(number, key)| decoded(key, self.args.hex, &format!("key {number}")))
@@ -80,6 +79,8 @@ impl Printing<'_> {
                 .write_all(&printed)
                 .and_then(|()| self.out.flush())
                 .context("cannot write the output")?;
+            let fitting = self.together * MOST_BYTES / printed.len().max(1);
+            self.together = fitting.clamp(1, MOST_KEYS.min(2 * self.together));
             if let Some(failure) = failure {
                 return opened(&self.args.path, || Err(failure));
             }

@@ -35,7 +35,7 @@ impl Lookups for Store {
     }
 
     fn reads(&self) -> Reads {
-        self.stats().reads
+        self.reads()
     }
 }
 

@@ -88,9 +88,7 @@ impl Sample {
     /// The same from a store that changes; reads all of it.
     pub(super) fn draw_live(store: &Store, count: u64, seed: u64) -> Result<Self> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let stats = store.stats();
-        let about = stats.items.saturating_add(stats.buffered);
-        let keys = from_all(store.iter(), about, count.min(MOST), &mut random)?;
+        let keys = from_all(store.iter(), store.len()?, count.min(MOST), &mut random)?;
         Ok(Self::shuffled(keys, random, seed))
     }
 

@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
-use oneread_store::Store;
+use oneread_store::{Error, Store};
 use serde::Serialize;
 
 use super::any::Any;
 use super::facts::{self, percent};
 use super::measure::{Lookups, measure};
-use super::opened;
 use super::sample::Sample;
+use super::{explained, opened};
 use crate::args::store::Stats;
 use crate::output::{Align, print, print_json, table};
 
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Stats) -> Result<()> {
             let measured = opened(&args.path, || {
                 measured(args, &store, |lookups| Sample::draw_live(&store, lookups, SEED))
             })?;
-            let report = Live::of(&store, measured);
+            let report = opened(&args.path, || Live::of(&store, measured).map_err(explained))?;
             return if args.json { print_json(&report) } else { print(&report.text()) };
         }
         Any::Sealed(store) => *store,
@@ -163,7 +163,7 @@ impl Report {
 #[derive(Serialize)]
 struct Live {
     items: u64,
-    /// Changes that are in the log, and not yet on pages and among the items.
+    /// Changes that are in the log, and not yet on pages.
     buffered: u64,
     segments: u64,
     pages: u64,
@@ -180,9 +180,9 @@ struct Live {
 }
 
 impl Live {
-    fn of(store: &Store, measured: Measured) -> Self {
-        let stats = store.stats();
-        Self {
+    fn of(store: &Store, measured: Measured) -> Result<Self, Error> {
+        let stats = store.stats()?;
+        Ok(Self {
             items: stats.items,
             buffered: stats.buffered,
             segments: stats.segments,
@@ -196,7 +196,7 @@ impl Live {
             checkpoints: stats.checkpoints,
             measured,
             seed: store.seed(),
-        }
+        })
     }
 
     fn text(&self) -> String {

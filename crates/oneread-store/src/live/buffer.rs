@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a change takes in memory beside its bytes, about.
-const OVERHEAD: usize = 80;
+const OVERHEAD: usize = 88;
 
 /// The last change of a key: its value, or that it is deleted.
 #[derive(Clone, Debug)]
@@ -15,12 +16,55 @@ pub(super) struct Change {
     bytes: Arc<[u8]>,
     key: u16,
     deleted: bool,
+    below: Below,
+}
+
+/// What pages have of a key that was changed in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnPage {
+    Absent,
+    /// With a value of this many bytes.
+    Present(u64),
+}
+
+/// [`OnPage`] once somebody has looked, for the next one who asks.
+#[derive(Debug)]
+struct Below(AtomicU64);
+
+impl Below {
+    /// Values are shorter.
+    const UNKNOWN: u64 = u64::MAX;
+    const ABSENT: u64 = u64::MAX - 1;
+
+    const fn unknown() -> Self {
+        Self(AtomicU64::new(Self::UNKNOWN))
+    }
+}
+
+impl Clone for Below {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.0.load(Relaxed)))
+    }
 }
 
 impl Change {
     fn new(key: &[u8], value: Option<&[u8]>) -> Self {
         let bytes = [key, value.unwrap_or_default()].concat().into();
-        Self { bytes, key: key.len() as u16, deleted: value.is_none() }
+        Self { bytes, key: key.len() as u16, deleted: value.is_none(), below: Below::unknown() }
+    }
+
+    /// What pages have of the key once the change is merged.
+    pub(super) fn merged(&self) -> OnPage {
+        self.value().map_or(OnPage::Absent, |value| OnPage::Present(value.len() as u64))
+    }
+
+    /// What pages have of the key until then, if somebody has looked.
+    pub(super) fn on_page(&self) -> Option<OnPage> {
+        match self.below.0.load(Relaxed) {
+            Below::UNKNOWN => None,
+            Below::ABSENT => Some(OnPage::Absent),
+            length => Some(OnPage::Present(length)),
+        }
     }
 
     pub(super) fn key(&self) -> &[u8] {
@@ -54,8 +98,11 @@ impl Alike {
         }
     }
 
-    /// The change that this one replaces.
-    fn set(&mut self, new: Change) -> Option<Change> {
+    /// The change that this one replaces. What pages have of the key stays known.
+    fn set(&mut self, mut new: Change) -> Option<Change> {
+        if let Some(old) = self.get(new.key()) {
+            new.below = old.below.clone();
+        }
         match self {
             Self::One(change) if change.key() == new.key() => Some(std::mem::replace(change, new)),
             Self::One(change) => {
@@ -117,6 +164,17 @@ impl Buffer {
         match replaced {
             Some(old) => self.bytes -= old.size(),
             None => self.count += 1,
+        }
+    }
+
+    /// Keeps what pages have of a key that was changed.
+    pub(super) fn keep_on_page(&self, word: u64, key: &[u8], on_page: OnPage) {
+        let below = match on_page {
+            OnPage::Absent => Below::ABSENT,
+            OnPage::Present(length) => length,
+        };
+        if let Some(change) = self.get(word, key) {
+            change.below.0.store(below, Relaxed);
         }
     }
 

@@ -19,6 +19,7 @@
 
 mod backup;
 mod buffer;
+mod count;
 mod data;
 mod directory;
 pub(crate) mod disk;
@@ -52,7 +53,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
-use crate::sealed::Verification;
+use crate::sealed::{Reads, Verification};
 use crate::{Error, Options, Report, read};
 use log::Changes;
 use shared::{Shared, lock};
@@ -283,15 +284,41 @@ impl Store {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn get_with<T>(&self, key: &[u8], use_value: impl Fn(&[u8]) -> T) -> Result<Option<T>, Error> {
+        self.fresh(|| self.shared.get_with(key, &use_value))
+    }
+
+    /// The number of keys, exactly as [`iter`](Self::iter) would count them now.
+    ///
+    /// # Costs
+    /// Goes through the changes in memory, and reads a page for each changed key that may be on
+    /// one, unless an earlier call has. Right after a [`checkpoint`](Self::checkpoint) it reads
+    /// nothing.
+    ///
+    /// # Errors
+    /// If a page that may have a changed key cannot be read, or is damaged.
+    pub fn len(&self) -> Result<u64, Error> {
+        self.fresh(|| Ok(self.shared.totals()?.items))
+    }
+
+    /// Whether there are no keys. Costs and errors are those of [`len`](Self::len).
+    ///
+    /// # Errors
+    /// As [`len`](Self::len).
+    pub fn is_empty(&self) -> Result<bool, Error> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Does something with the store; again, if it is only read and has another state meanwhile.
+    fn fresh<T>(&self, work: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
         /// Checkpoints are seconds apart.
         const TRIES: u32 = 20;
         let mut last = Err(Error::Changed);
         for _ in 0..TRIES {
-            let found = self.shared.get_with(key, &use_value);
+            let done = work();
             if !self.shared.is_outdated()? {
-                return found;
+                return done;
             }
-            last = found;
+            last = done;
             self.renew()?;
         }
         last.and(Err(Error::Changed))
@@ -302,10 +329,10 @@ impl Store {
         let Some(stamp) = &self.shared.stamp else { return Ok(()) };
         let lose = self.shared.options.lose_damaged_log;
         let loaded = open::read_beside_a_writer(&*self.shared.disk, &self.shared.paths, lose)?;
-        let (_, root) = open::root_of(loaded.directory, loaded.first, loaded.second);
+        let (_, root) = open::root_of(loaded.directory, loaded.manifest.totals, loaded.first, loaded.second);
         self.shared.replace_root(|_| root);
         let mut work = lock(&self.shared.work);
-        work.totals = loaded.manifest.totals;
+        work.summary = open::summary_of(&loaded.manifest);
         work.tools.slots = loaded.manifest.slots;
         work.checkpoint = loaded.manifest.number;
         *lock(&self.shared.progress) = work.progress();
@@ -384,9 +411,17 @@ impl Store {
         StoreIter::new(&self.shared)
     }
 
-    /// What the store is, and has done since it was opened.
-    pub fn stats(&self) -> StoreStats {
-        self.shared.stats()
+    /// What the store is, and has done since it was opened. Costs as much as [`len`](Self::len).
+    ///
+    /// # Errors
+    /// As [`len`](Self::len).
+    pub fn stats(&self) -> Result<StoreStats, Error> {
+        self.fresh(|| self.shared.stats())
+    }
+
+    /// What was read since the store was opened; a change that is in memory takes no read.
+    pub fn reads(&self) -> Reads {
+        self.shared.counters.reads()
     }
 
     /// Reads and checks everything: that all checksums are right, that each key is where its hash says and nowhere

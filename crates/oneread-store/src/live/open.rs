@@ -440,11 +440,10 @@ fn load(
     };
     let Loaded { manifest, data, directory, first, second, stamp } = loaded;
     options.miss_rate = manifest.miss_rate;
-    let in_base = manifest.segments.iter().any(|named| named.described.is_none());
-    let summary = manifest.base.as_ref().filter(|_| in_base).and_then(|base| summary_slots(base));
+    let summary = summary_of(&manifest);
     let session = Portable::random().seed();
     let next_session = first.0.next;
-    let (newest, root) = root_of(directory, first, second);
+    let (newest, root) = root_of(directory, manifest.totals, first, second);
     let (writer, tail) = match access {
         Access::Read => (None, Tail { file: data.file.clone(), end: Safe { log: 0, end: 0 }, before: None }),
         Access::Write => {
@@ -494,7 +493,6 @@ fn load(
     };
     let work = Work {
         tools,
-        totals: manifest.totals,
         checkpoint: manifest.number,
         known_safe: manifest.safe,
         retired: Vec::new(),
@@ -527,9 +525,16 @@ fn load(
     })
 }
 
+/// The slots of the sealed store's summary, while a segment is described by it.
+pub(super) fn summary_of(manifest: &Manifest) -> Option<Extent> {
+    let in_base = manifest.segments.iter().any(|named| named.described.is_none());
+    manifest.base.as_ref().filter(|_| in_base).and_then(|base| summary_slots(base))
+}
+
 /// The root, and what was read of the newest log, if it was there.
 pub(super) fn root_of(
     directory: Directory,
+    totals: Totals,
     first: (log::Read, Buffer),
     second: Option<(log::Read, Buffer)>,
 ) -> (Option<log::Read>, Root) {
@@ -538,13 +543,25 @@ pub(super) fn root_of(
     let numbered = Numbered::new(number, buffer);
     if read.next.is_none() {
         let begun = read.end > 0;
-        return (begun.then_some(read), Root { active: numbered, frozen: None, directory });
+        return (
+            begun.then_some(read),
+            Root { active: numbered, frozen: None, directory, totals, merged: 0 },
+        );
     }
     let (newest, active) = match second {
         Some((read, buffer)) => (Some(read), buffer),
         None => (None, Buffer::default()),
     };
-    (newest, Root { active: Numbered::new(number + 1, active), frozen: Some(numbered), directory })
+    (
+        newest,
+        Root {
+            active: Numbered::new(number + 1, active),
+            frozen: Some(numbered),
+            directory,
+            totals,
+            merged: 0,
+        },
+    )
 }
 
 /// Reads while somebody may write: again, if a checkpoint came in between.

@@ -75,6 +75,10 @@ pub(super) struct Root {
     /// Its changes are being brought to pages; it does not change any more.
     pub(super) frozen: Option<Arc<Numbered>>,
     pub(super) directory: Directory,
+    /// What the pages of the directory come to.
+    pub(super) totals: Totals,
+    /// The changes of the second buffer with words before this one are on these pages.
+    pub(super) merged: u128,
 }
 
 /// The store's files.
@@ -141,7 +145,6 @@ pub(super) struct Writer {
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) tools: Tools,
-    pub(super) totals: Totals,
     /// Of the last checkpoint.
     pub(super) checkpoint: u64,
     /// How far logs are safe, as it says.
@@ -162,7 +165,6 @@ impl Work {
     pub(super) fn progress(&self) -> Progress {
         let slots = &self.tools.slots;
         Progress {
-            totals: self.totals,
             checkpoint: self.checkpoint,
             used_slots: slots.used_count(),
             slot_words: slots.words().len() as u64,
@@ -173,7 +175,6 @@ impl Work {
 /// How far work has come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
-    pub(super) totals: Totals,
     pub(super) checkpoint: u64,
     pub(super) used_slots: u64,
     pub(super) slot_words: u64,

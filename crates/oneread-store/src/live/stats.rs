@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::shared::{Progress, Shared, lock};
+use crate::Error;
 use crate::format::PAGE;
 use crate::sealed::Reads;
 
@@ -10,7 +11,7 @@ use crate::sealed::Reads;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreStats {
-    /// Keys on pages; those of changes that are not there yet are not counted.
+    /// All keys, as [`len`](super::Store::len) counts them.
     pub items: u64,
     /// Changes that are in the log and in memory, and not yet on pages.
     pub buffered: u64,
@@ -24,7 +25,7 @@ pub struct StoreStats {
     pub pages: u64,
     /// Pages, not among these, for records that found no room in them; there are none unless keys were chosen to collide.
     pub overflow_pages: u64,
-    /// The bytes of all keys on pages.
+    /// The bytes of all keys.
     pub key_bytes: u64,
     /// The bytes of all values of these keys.
     pub value_bytes: u64,
@@ -81,8 +82,9 @@ impl Counters {
 }
 
 impl Shared {
-    pub(super) fn stats(&self) -> StoreStats {
+    pub(super) fn stats(&self) -> Result<StoreStats, Error> {
         let root = self.root();
+        let totals = self.totals_of(&root)?;
         let (mut pages, mut overflow_pages, mut used) = (0, 0, 0u64);
         for (_, segment) in root.directory.iter() {
             pages += u64::from(segment.pages());
@@ -101,9 +103,9 @@ impl Shared {
             file.and_then(|file| file.len()).unwrap_or(0)
         };
         let ram = root.directory.byte_len();
-        let Progress { totals, checkpoint, used_slots, slot_words } = *lock(&self.progress);
+        let Progress { checkpoint, used_slots, slot_words } = *lock(&self.progress);
         let ram_bytes = ram + 8 * slot_words;
-        StoreStats {
+        Ok(StoreStats {
             items: totals.items,
             buffered,
             buffered_bytes,
@@ -120,6 +122,6 @@ impl Shared {
             utilisation: used as f64 / (pages.max(1) as f64 * PAGE as f64),
             checkpoints: checkpoint,
             reads: self.counters.reads(),
-        }
+        })
     }
 }

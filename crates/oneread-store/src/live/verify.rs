@@ -2,6 +2,7 @@
 
 use oneread::hash::{Digest, Digester};
 
+use super::buffer::Buffer;
 use super::directory::word;
 use super::log;
 use super::segment::Segment;
@@ -17,13 +18,19 @@ use crate::sealed::{Damage, Verification};
 
 impl Shared {
     pub(super) fn verify(&self) -> Result<Verification, Error> {
-        let (root, slots, totals, summary) = {
+        let (root, slots, summary) = {
             // Only who has this lock changes the directory.
             let work = lock(&self.work);
-            (self.root(), work.tools.slots.clone(), work.totals, work.summary)
+            (self.root(), work.tools.slots.clone(), work.summary)
         };
+        let totals = root.totals;
+        // As of this moment, while others go on filling it.
+        let active = root.active.read().clone();
+        let frozen = root.frozen.as_ref().map(|frozen| frozen.read());
         let mut checking = Checking {
             shared: self,
+            buffers: [Some(&active), frozen.as_deref()],
+            page_items: 0,
             found: Verification::default(),
             seen: Slots::empty(slots.end()),
             bytes: [0; 2],
@@ -33,7 +40,8 @@ impl Shared {
             let last = root.directory.find(*first).last;
             checking.segment(segment, *first, last)?;
         }
-        let Checking { mut found, seen, bytes, .. } = checking;
+        checking.count_changes();
+        let Checking { mut found, seen, bytes, page_items, .. } = checking;
         // What is used and not seen waits for a checkpoint, is held by somebody, or was shared by large values of a sealed store.
         let unknown = seen.words().iter().zip(slots.words()).any(|(seen, used)| seen & !used != 0);
         if unknown || seen.words().len() > slots.words().len() {
@@ -41,7 +49,7 @@ impl Shared {
         }
         if found.is_whole() {
             let counts = [
-                ("keys", totals.items, found.items),
+                ("keys", totals.items, page_items),
                 ("bytes of keys", totals.key_bytes, bytes[0]),
                 ("bytes of values", totals.value_bytes, bytes[1]),
             ];
@@ -96,6 +104,10 @@ impl Shared {
 
 struct Checking<'a> {
     shared: &'a Shared,
+    /// Changes that are not on pages yet, or may not be: the newer ones first.
+    buffers: [Option<&'a Buffer>; 2],
+    /// Keys on pages, those that were changed since included.
+    page_items: u64,
     found: Verification,
     /// Slots that something was found to use.
     seen: Slots,
@@ -104,6 +116,18 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
+    /// Counts the keys that changes in memory have set.
+    fn count_changes(&mut self) {
+        let [newer, older] = self.buffers;
+        for (buffer, newer) in [(newer, None), (older, newer)] {
+            let changes = buffer.into_iter().flat_map(|buffer| buffer.range(0..=u64::MAX));
+            let last = changes.filter(|(word, change)| {
+                newer.is_none_or(|newer: &Buffer| newer.get(*word, change.key()).is_none())
+            });
+            self.found.items += last.filter(|(_, change)| change.value().is_some()).count() as u64;
+        }
+    }
+
     fn slots(&mut self, extents: impl IntoIterator<Item = Extent>) {
         for extent in extents {
             let inside = extent.slot.checked_add(extent.count).is_some_and(|end| end <= self.seen.end());
@@ -166,6 +190,10 @@ impl Checking<'_> {
         for (found_tag, record) in view.records() {
             let Ok(record) = record else { continue };
             let digest = self.shared.digester.digest(record.key);
+            let is_changed = |buffer: &&Buffer| buffer.get(word(digest), record.key).is_some();
+            if !self.buffers.iter().flatten().any(is_changed) {
+                self.found.items += 1;
+            }
             digests.push((digest, slot));
             let home = segment.page(digest, place.level);
             if !(first..=last).contains(&word(digest)) || home.is_none_or(|home| home.place != place) {
@@ -177,7 +205,7 @@ impl Checking<'_> {
             }
             self.record(&record)?;
         }
-        self.found.items += view.len() as u64;
+        self.page_items += view.len() as u64;
         self.found.damage.extend(wrong.map(|what| Damage::Page { page: slot.into(), what }));
         Ok(())
     }

@@ -87,7 +87,7 @@ impl Shared {
         let Some(first) = first else {
             // All are on pages.
             self.checkpoint(work, &root, root.active.log)?;
-            self.replace_root(|root| Root { frozen: None, ..root.clone() });
+            self.replace_root(|root| Root { frozen: None, merged: 0, ..root.clone() });
             work.spent = root.frozen.clone();
             return Ok((0, Left::None));
         };
@@ -98,11 +98,12 @@ impl Shared {
         let merged = merge(&mut work.tools, &self.data, &found, buffer.range(first..=last))?;
         let Merged { segments, freed, delta } = merged;
         if let Some(segments) = segments {
-            delta.apply(&mut work.totals);
             let start = found.first;
-            self.replace_root(|root| Root {
-                directory: root.directory.replaced(start, segments),
-                ..root.clone()
+            self.replace_root(|root| {
+                let mut totals = root.totals;
+                delta.apply(&mut totals);
+                let directory = root.directory.replaced(start, segments);
+                Root { directory, totals, merged: u128::from(last) + 1, ..root.clone() }
             });
             work.retired.push(Retired { version: Some(found.segment.clone()), slots: freed });
         }
@@ -157,7 +158,7 @@ impl Shared {
             segment_pages: work.tools.segment_pages,
             log,
             safe: lock(&self.synced).safe,
-            totals: work.totals,
+            totals: root.totals,
             next_id: work.tools.next_id,
             base: work.base.clone(),
             segments: root.directory.iter().map(named).collect(),
@@ -190,7 +191,8 @@ impl Shared {
         self.replace_root(|root| Root {
             active: Numbered::new(number, Buffer::default()),
             frozen: Some(root.active.clone()),
-            directory: root.directory.clone(),
+            merged: 0,
+            ..root.clone()
         });
         // Whoever looked at the root before it was replaced is waiting now.
         drop(lock(&self.round));

@@ -75,7 +75,8 @@ impl fmt::Display for Damage {
 pub struct Verification {
     /// Pages read.
     pub pages: u64,
-    /// Keys on whole pages.
+    /// Keys on whole pages. Of a live store, all keys: changes in its log count as if they were on
+    /// pages already.
     pub items: u64,
     /// Large values read.
     pub runs: u64,

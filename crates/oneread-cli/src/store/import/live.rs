@@ -55,7 +55,7 @@ pub(super) fn run(args: &Import, inputs: &[Input<'_>], store: Store, start: Inst
     let done = || {
         store.batch(&mut batch)?;
         store.checkpoint()?;
-        let stats = store.stats();
+        let stats = store.stats()?;
         store.close()?;
         Ok(stats)
     };

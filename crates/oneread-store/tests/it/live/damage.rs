@@ -15,7 +15,7 @@ fn store() -> (Simulated, Vec<Model>) {
     for number in 1.. {
         store.batch(&mut random_batch(&mut random, 60, number, &mut model)).unwrap();
         models.push(model.clone());
-        let stats = store.stats();
+        let stats = store.stats().unwrap();
         if number >= 40 && stats.buffered > 10 && stats.segments > 1 {
             break;
         }

@@ -98,13 +98,14 @@ fn is_read(name: &str, began: Began) {
     let mut model = change(None, began);
     let store = Store::open_read_only(&path).unwrap();
     assert_eq!(store.seed(), 7);
-    let stats = store.stats();
+    let stats = store.stats().unwrap();
     match began {
         Began::Empty => {
             assert!(stats.buffered > 0 && stats.segments > 1 && stats.checkpoints > 2, "{stats:?}");
         }
-        Began::Sealed => assert!(stats.buffered > 50 && stats.items == 202, "{stats:?}"),
+        Began::Sealed => assert!(stats.buffered > 50, "{stats:?}"),
     }
+    assert_eq!(stats.items, model.len() as u64);
     assert_same(&store, &model);
     drop(store);
 

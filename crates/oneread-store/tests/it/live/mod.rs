@@ -2,6 +2,7 @@
 
 mod adopt;
 mod churn;
+mod counts;
 mod crash;
 mod damage;
 mod disk;

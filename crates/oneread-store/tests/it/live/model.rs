@@ -60,7 +60,7 @@ fn compare(operations: u64, keys: u64, options: &StoreOptions) {
         }
     }
     store.checkpoint().unwrap();
-    let stats = store.stats();
+    let stats = store.stats().unwrap();
     assert_eq!((stats.items, stats.buffered), (map.len() as u64, 0));
     assert_eq!(
         stats.key_bytes + stats.value_bytes,

@@ -125,23 +125,23 @@ fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Fact
     // Without a thread of its own nothing is under way when its files are copied.
     let store = Store::open(&path, StoreOptions::new().sync(Sync::None).background(false))?;
     let any = |chance: u64| alive.start + chance % (alive.end - alive.start);
-    let before = store.stats().reads;
+    let before = store.reads();
     for chance in random_words(1_000_000.min(alive.end - alive.start) as usize, 15) {
         assert!(store.contains(&key(any(chance)))?);
         assert!(!store.contains(&foreign(chance))?);
     }
-    let after = store.stats().reads;
+    let after = store.reads();
     let hit = (after.hit_pages - before.hit_pages) as f64 / (after.hits - before.hits) as f64;
     let miss = (after.miss_pages - before.miss_pages) as f64 / (after.misses - before.misses) as f64;
 
     bench.tell("oneread: opens after a crash with a full log");
     // The second buffer is on its pages when the first is four fifths full: a little before, most is in the log.
-    let mut stats = store.stats();
+    let mut stats = store.stats()?;
     while (stats.buffered_bytes as f64) < 1.7 * stats.buffer_bytes as f64 {
         for chance in random_words(200, stats.buffered_bytes) {
             store.put(&key(any(chance)), &value(chance))?;
         }
-        stats = store.stats();
+        stats = store.stats()?;
     }
     store.flush()?;
     let copy = TempDir::new_in(folder.path())?;
@@ -157,7 +157,7 @@ fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Fact
         ("reads a hit", hit),
         ("reads a miss", miss),
         ("opened after a crash, s", seconds),
-        ("changes in its log", crashed.stats().buffered as f64),
+        ("changes in its log", crashed.stats()?.buffered as f64),
     ])
 }
 

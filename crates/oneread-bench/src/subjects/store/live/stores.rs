@@ -111,7 +111,7 @@ impl Changing for Ours {
     }
 
     fn ram_bytes(&self) -> Option<u64> {
-        Some(self.store.stats().ram_bytes)
+        self.store.stats().ok().map(|stats| stats.ram_bytes)
     }
 }
 
