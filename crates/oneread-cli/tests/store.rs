@@ -283,6 +283,18 @@ fn little_memory_gives_the_same_store() {
 
 #[test]
 fn import_tells_what_it_made() {
+    // Of a small store the size of the file says nothing of how well pairs are kept.
+    let tiny = Shell::new();
+    tiny.write("rows.csv", "key,value\na,12\n");
+    let table = tiny.done("import s rows.csv");
+    assert!(text(&table).contains(", for 3 bytes of keys and values"), "{}", text(&table));
+    assert!(!text(&tiny.done("stats s")).contains("times"));
+    let large = Shell::new();
+    let value = "v".repeat(1000);
+    let rows: String = (0..500).map(|number| format!("{number},{value}\n")).collect();
+    large.write("rows.csv", format!("key,value\n{rows}"));
+    assert!(text(&large.done("import s rows.csv")).contains(" times its keys and values"));
+
     let shell = Shell::new();
     shell.write("rows.csv", "key,value\na,12\nb,3\na,4\n");
     let report = shell.json("import s rows.csv --rate 0.001 --seed 9");
@@ -373,7 +385,7 @@ fn what_is_wrong_with_rows_is_told_by_file_and_line_and_nothing_is_made() {
         bytes
     };
     let long_key = format!("key,value\na,1\n{},2\n", "k".repeat(1025));
-    let files: [(&str, &[u8]); 21] = [
+    let files: [(&str, &[u8]); 24] = [
         ("good.csv", b"key,value\na,1\n"),
         ("short.csv", b"key,value,more\na,1,2\n\n\"b\n\",1\n"),
         ("long.csv", b"key,value\na,1\nb,2,3\n"),
@@ -395,6 +407,9 @@ fn what_is_wrong_with_rows_is_told_by_file_and_line_and_nothing_is_made() {
         ("null.jsonl", b"{\"key\":null}\n"),
         ("base.jsonl", b"{\"key_base64\":\"%\"}\n"),
         ("rows.txt", b"key,value\n"),
+        ("table.parquet", b"PAR1\x15\x04 and so on PAR1"),
+        ("table", b"PAR1\x15\x04 and so on PAR1"),
+        ("nothing.parquet", b""),
     ];
     for (name, bytes) in files {
         shell.write(name, bytes);
@@ -424,7 +439,15 @@ fn what_is_wrong_with_rows_is_told_by_file_and_line_and_nothing_is_made() {
         ("new array.jsonl", "array.jsonl: line 2: it is not a JSON object"),
         ("new open.jsonl", "open.jsonl: line 3: it is not a JSON object: EOF"),
         ("new latin.jsonl", "latin.jsonl: line 2: it is not UTF-8 from its byte 9 on"),
-        ("new field.jsonl", "field.jsonl: line 2: it has no field \"key\""),
+        ("new field.jsonl", "field.jsonl: line 2: it has no field \"key\": name another one by --key"),
+        ("new field.jsonl --key id", "field.jsonl: line 1: it has no field \"id\""),
+        (
+            "new table.parquet",
+            "table.parquet: it is a Parquet file, which is not read: write its rows as CSV",
+        ),
+        ("new table.parquet --format csv", "table.parquet: it is a Parquet file"),
+        ("new table", "table: it is a Parquet file"),
+        ("new nothing.parquet", "nothing.parquet: it is a Parquet file"),
         ("new null.jsonl", "null.jsonl: line 1: its key is null"),
         ("new base.jsonl", "base.jsonl: line 1: a field is not base64"),
         ("new rows.txt", "rows.txt: its name does not tell how its rows are written: add --format"),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::Holder;
 use crate::format::{KEY_BYTES, VERSION};
@@ -14,6 +15,8 @@ pub enum Error {
     Io {
         /// What was being done.
         what: &'static str,
+        /// The file, or the folder of a temporary one, if it has a name.
+        path: Option<PathBuf>,
         /// The system's answer.
         source: io::Error,
     },
@@ -58,6 +61,8 @@ pub enum Error {
     Sync {
         /// What was to be made safe.
         what: &'static str,
+        /// The file or folder, if it has a name.
+        path: Option<PathBuf>,
         /// The system's answer.
         source: io::Error,
     },
@@ -124,13 +129,19 @@ impl Error {
     pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
             io::ErrorKind::OutOfMemory => Self::OutOfMemory { bytes: 0 },
-            _ => Self::Io { what, source },
+            _ => {
+                let (path, source) = split(source);
+                Self::Io { what, path, source }
+            }
         }
     }
 
     /// Makes an error of a failed sync.
     pub(crate) fn sync(what: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Sync { what, source }
+        move |source| {
+            let (path, source) = split(source);
+            Self::Sync { what, path, source }
+        }
     }
 
     /// Whether the store's bytes are not what was written: then a copy or a new build helps, and nothing else.
@@ -143,15 +154,15 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { what, source } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    write!(
-                        f,
-                        "cannot {what}, the disk is full ({source}): free space, or choose another folder"
-                    )
+            Self::Io { what, path, source } => {
+                write!(f, "cannot {what}{}", Named(path))?;
+                match source.kind() {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        write!(f, ", the disk is full ({source}): free space, or choose another folder")
+                    }
+                    _ => write!(f, ": {source}"),
                 }
-                _ => write!(f, "cannot {what}: {source}"),
-            },
+            }
             Self::NotAStore => f.write_str("not a store of oneread: it begins with other bytes"),
             Self::Version { expected, found } => {
                 write!(
@@ -183,10 +194,11 @@ impl fmt::Display for Error {
                     "the large value at {offset} is damaged, {what}: all others can be read; restore the file from a copy"
                 )
             }
-            Self::Sync { what, source } => {
+            Self::Sync { what, path, source } => {
                 write!(
                     f,
-                    "cannot make {what} safe: {source}; nothing is written any more, open the store again"
+                    "cannot make {what}{} safe: {source}; nothing is written any more, open the store again",
+                    Named(path)
                 )
             }
             Self::Failed { what } => {
@@ -234,6 +246,43 @@ impl fmt::Display for Error {
             Self::OutOfMemory { bytes: 0 } => f.write_str("there is not enough memory"),
             Self::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes"),
         }
+    }
+}
+
+/// The name of a file behind what was done with it.
+struct Named<'a>(&'a Option<PathBuf>);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |path| write!(f, " ({})", path.display()))
+    }
+}
+
+/// The system's answer, with the file that it is about: on its way to [`Error::io`], which takes it
+/// apart.
+#[derive(Debug)]
+struct At {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.source)
+    }
+}
+
+impl std::error::Error for At {}
+
+/// Adds the file to the system's answer.
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |source| io::Error::new(source.kind(), At { path: path.to_owned(), source })
+}
+
+fn split(source: io::Error) -> (Option<PathBuf>, io::Error) {
+    match source.downcast::<At>() {
+        Ok(At { path, source }) => (Some(path), source),
+        Err(source) => (None, source),
     }
 }
 

@@ -54,7 +54,7 @@ pub use build::{Builder, Progress, Report};
 pub use error::Error;
 pub use live::{
     Batch, Disk, DiskFile, Holder, Lock, Occupant, OpenMode, Store, StoreIter, StoreLock, StoreOptions,
-    StoreStats, Sync, SystemDisk,
+    StoreStats, SyncPolicy, SystemDisk,
 };
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, MapReader, ReadAt};

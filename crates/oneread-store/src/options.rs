@@ -1,11 +1,12 @@
 //! How a store is to be built.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use oneread::hash::Portable;
 use oneread::plan::solve::store::{LOAD, Planned};
 
 use crate::Error;
+use crate::build::temporary::TemporaryFile;
 use crate::format::geometry::SEGMENT_PAGES;
 
 /// What to do with a key that comes twice.
@@ -144,12 +145,9 @@ impl Options {
         }
     }
 
-    pub(crate) fn temporary_file(&self) -> Result<std::fs::File, Error> {
-        match self.temporary_folder.as_deref().map(Path::as_ref) {
-            Some(folder) => tempfile::tempfile_in::<&Path>(folder),
-            None => tempfile::tempfile(),
-        }
-        .map_err(Error::io("make a temporary file"))
+    pub(crate) fn temporary_file(&self) -> Result<TemporaryFile, Error> {
+        let folder = self.temporary_folder.clone().unwrap_or_else(std::env::temp_dir);
+        TemporaryFile::new(&folder).map_err(Error::io("make a temporary file"))
     }
 }
 

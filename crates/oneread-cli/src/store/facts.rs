@@ -46,11 +46,16 @@ impl Built {
     }
 }
 
-/// The bytes of a file, and how many times those of its keys and values that is.
+/// The bytes of a file, and how many times those of its keys and values that is. Of a small store
+/// only how many these are: its file is as large as files of stores are at least, and the quotient
+/// would say nothing of how well they are kept.
 pub(super) fn file(disk_bytes: u64, raw_bytes: u64) -> String {
+    /// The pages that even a store without keys takes are then a few in a hundred.
+    const TELLING: u64 = 1 << 18;
     let bytes = format!("{} bytes ({})", HumanCount(disk_bytes), HumanBytes(disk_bytes));
-    if raw_bytes == 0 {
-        return bytes;
+    if raw_bytes < TELLING {
+        let noun = if raw_bytes == 1 { "byte" } else { "bytes" };
+        return format!("{bytes}, for {} {noun} of keys and values", HumanCount(raw_bytes));
     }
     format!("{bytes}, {:.2} times its keys and values", disk_bytes as f64 / raw_bytes as f64)
 }

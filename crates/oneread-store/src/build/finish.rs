@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::out::OutFile;
 use super::{Builder, Progress, Report};
+use crate::error::at;
 use crate::{DiskFile, Error, OpenMode, StoreLock};
 
 impl Builder {
@@ -61,14 +62,15 @@ impl Builder {
 
     /// Writes the store to a new file of the system.
     fn write_file(self, path: &Path, progress: impl FnMut(Progress)) -> Result<Report, Error> {
-        let file = File::options().read(true).write(true).create_new(true).open(path).map_err(making())?;
-        let mut out = OutFile::new(&file);
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let file = file.map_err(at(path)).map_err(making())?;
+        let mut out = OutFile::new(&file, path);
         if self.totals.weight > self.options.memory_bytes as u64 {
-            out = out.past_cache(path);
+            out = out.past_cache();
         }
         let report = self.write(&mut out, progress)?;
         drop(out);
-        file.sync_all().map_err(syncing())?;
+        file.sync_all().map_err(at(path)).map_err(syncing())?;
         Ok(report)
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod out;
 mod partitions;
 mod report;
 pub(crate) mod segment;
+pub(crate) mod temporary;
 mod values;
 mod write;
 

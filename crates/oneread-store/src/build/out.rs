@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
+use crate::error::at;
 use crate::format::PAGE;
 
 /// Whole pages, in memory that begins where a page of it does: so a disk can take them from there without a copy.
@@ -60,19 +61,35 @@ impl<W: Write + Seek> Out for BufWriter<W> {}
 #[derive(Debug)]
 pub(super) struct OutFile<'a> {
     file: BufWriter<&'a File>,
+    path: &'a Path,
     /// The same file, for pages.
     direct: Option<File>,
 }
 
 impl<'a> OutFile<'a> {
     /// A file that is open, to be written through the cache.
-    pub(super) fn new(file: &'a File) -> Self {
-        Self { file: BufWriter::with_capacity(1 << 20, file), direct: None }
+    pub(super) fn new(file: &'a File, path: &'a Path) -> Self {
+        Self { file: BufWriter::with_capacity(1 << 20, file), path, direct: None }
     }
 
-    /// The same past the cache, if the system and the medium let us. `path` is where the file is.
-    pub(super) fn past_cache(self, path: &Path) -> Self {
-        Self { direct: open_direct(path), ..self }
+    /// The same past the cache, if the system and the medium let us.
+    pub(super) fn past_cache(self) -> Self {
+        Self { direct: open_direct(self.path), ..self }
+    }
+
+    fn write_through(&mut self, pages: &Pages) -> io::Result<()> {
+        if let Some(direct) = &mut self.direct {
+            // Also writes out what is buffered.
+            let at = self.file.stream_position()?;
+            let written = direct.seek(SeekFrom::Start(at)).and_then(|_| direct.write_all(pages));
+            match written {
+                Ok(()) => return self.file.seek(SeekFrom::Start(at + pages.len() as u64)).map(|_| ()),
+                // The medium asks for more than whole pages.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.direct = None,
+                Err(error) => return Err(error),
+            }
+        }
+        self.file.write_all(pages)
     }
 }
 
@@ -90,34 +107,23 @@ fn open_direct(_path: &Path) -> Option<File> {
 
 impl Out for OutFile<'_> {
     fn write_pages(&mut self, pages: &Pages) -> io::Result<()> {
-        if let Some(direct) = &mut self.direct {
-            // Also writes out what is buffered.
-            let at = self.file.stream_position()?;
-            let written = direct.seek(SeekFrom::Start(at)).and_then(|_| direct.write_all(pages));
-            match written {
-                Ok(()) => return self.file.seek(SeekFrom::Start(at + pages.len() as u64)).map(|_| ()),
-                // The medium asks for more than whole pages.
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.direct = None,
-                Err(error) => return Err(error),
-            }
-        }
-        self.file.write_all(pages)
+        self.write_through(pages).map_err(at(self.path))
     }
 }
 
 impl Write for OutFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.file.write(bytes).map_err(at(self.path))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.flush().map_err(at(self.path))
     }
 }
 
 impl Seek for OutFile<'_> {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.file.seek(position)
+        self.file.seek(position).map_err(at(self.path))
     }
 }
 
@@ -153,9 +159,9 @@ mod tests {
         for (name, is_direct, behind) in [("cached", false, 0), ("direct", true, 0), ("refused", true, 1)] {
             let path = folder.path().join(name);
             let file = File::create(&path).unwrap();
-            let mut out = OutFile::new(&file);
+            let mut out = OutFile::new(&file, &path);
             if is_direct {
-                out = out.past_cache(&path);
+                out = out.past_cache();
             }
             out.write_all(&[9; PAGE]).unwrap();
             out.write_pages(&Pages::default().zeroed(1)).unwrap();

@@ -3,13 +3,12 @@
 //! # Invariants
 //! 1. Records of one partition keep the order in which they came: those in the file, extent by extent, then those in memory.
 
-use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 
 use oneread::bits::prefetch_to_write;
 use oneread::hash::{Digest, Domain, reduce};
 
-use crate::read::file::read_exact_at;
+use super::temporary::TemporaryFile;
 use crate::{Error, Options};
 
 /// Enough that a group of segments begins and ends near the borders of partitions, and few enough that each is written in long pieces.
@@ -30,7 +29,7 @@ pub(super) struct Partitions {
     held: Vec<Vec<u8>>,
     held_bytes: usize,
     extents: Vec<Vec<Extent>>,
-    file: Option<File>,
+    file: Option<TemporaryFile>,
     file_bytes: u64,
 }
 
@@ -112,7 +111,7 @@ impl Partitions {
                 reserve(out, extent.length)?;
                 out.resize(at + extent.length, 0);
                 if let Some(file) = &self.file {
-                    read_exact_at(file, &mut out[at..], extent.offset)
+                    file.read_exact_at(&mut out[at..], extent.offset)
                         .map_err(Error::io("read a temporary file"))?;
                 }
             }

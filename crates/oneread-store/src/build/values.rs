@@ -1,11 +1,10 @@
 //! Large values on their way to the store: in a temporary file, first in the order of their coming, then in that of their keys.
 
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 
+use super::temporary::TemporaryFile;
 use crate::format::record::Run;
 use crate::format::{checksum, runs};
-use crate::read::file::read_exact_at;
 use crate::{Error, Options};
 
 const WRITING: &str = "write a temporary file";
@@ -14,7 +13,7 @@ const READING: &str = "read a temporary file";
 /// The values, as they come.
 #[derive(Debug)]
 pub(super) struct Values {
-    file: Option<BufWriter<File>>,
+    file: Option<BufWriter<TemporaryFile>>,
     bytes: u64,
     /// A write failed: how much of it is in the file is not known, so nothing can follow.
     failed: bool,
@@ -63,7 +62,7 @@ fn earlier() -> std::io::Error {
 #[derive(Debug)]
 pub(super) struct Ordered {
     /// The values, and for each in its new order where it is and how long.
-    files: Option<(File, BufWriter<File>)>,
+    files: Option<(TemporaryFile, BufWriter<TemporaryFile>)>,
     /// The bytes of all runs so far.
     end: u64,
 }
@@ -108,7 +107,7 @@ impl Ordered {
             end = offset + left;
             while left > 0 {
                 let step = &mut buffer[..left.min(STEP as u64) as usize];
-                read_exact_at(&values, step, from).map_err(Error::io(READING))?;
+                values.read_exact_at(step, from).map_err(Error::io(READING))?;
                 out.write_all(step).map_err(Error::io(super::write::WRITING))?;
                 (from, left) = (from + step.len() as u64, left - step.len() as u64);
             }

@@ -43,7 +43,7 @@ mod writer;
 
 pub use disk::{Disk, DiskFile, Holder, Lock, OpenMode, SystemDisk};
 pub use iter::StoreIter;
-pub use options::{StoreOptions, Sync};
+pub use options::{StoreOptions, SyncPolicy};
 pub use stats::StoreStats;
 pub use store_lock::{Occupant, StoreLock};
 
@@ -352,10 +352,7 @@ impl Store {
     ///
     /// Threads are started for each call, which takes some ten microseconds each: worth it from a few hundred keys on that
     /// are not cached.
-    pub fn get_many<K: AsRef<[u8]> + std::marker::Sync>(
-        &self,
-        keys: &[K],
-    ) -> Vec<Result<Option<Vec<u8>>, Error>> {
+    pub fn get_many<K: AsRef<[u8]> + Sync>(&self, keys: &[K]) -> Vec<Result<Option<Vec<u8>>, Error>> {
         read::many::each(keys, read::file::IN_FLIGHT, |key| self.get(key.as_ref()))
     }
 
@@ -389,7 +386,7 @@ impl Store {
         self.shared.commit(&mut batch.changes)
     }
 
-    /// Makes all changes safe that were acknowledged, however [`Sync`] is set.
+    /// Makes all changes safe that were acknowledged, however [`SyncPolicy`] is set.
     ///
     /// # Errors
     /// If a sync fails, as for [`put`](Self::put).

@@ -6,7 +6,7 @@ use crate::Error;
 
 /// When changes are made safe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncPolicy {
     /// Before a change is acknowledged: whatever [`put`](super::Store::put) and its like have returned is there after a crash.
     /// Threads that write at the same time share a sync.
     #[default]
@@ -26,17 +26,17 @@ pub enum Sync {
 ///
 /// # Example
 /// ```
-/// use oneread_store::{Store, StoreOptions, Sync};
+/// use oneread_store::{Store, StoreOptions, SyncPolicy};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("a.store");
 /// assert!(Store::create(&path, StoreOptions::new().miss_rate(0.0)).is_err());
-/// let store = Store::create(&path, StoreOptions::new().sync(Sync::Interval(100)))?;
+/// let store = Store::create(&path, StoreOptions::new().sync(SyncPolicy::Interval(100)))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    pub(super) sync: Sync,
+    pub(super) sync: SyncPolicy,
     pub(super) miss_rate: f64,
     pub(super) seed: Option<u64>,
     pub(super) buffer_bytes: usize,
@@ -51,7 +51,7 @@ impl StoreOptions {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            sync: Sync::Always,
+            sync: SyncPolicy::Always,
             miss_rate: 0.01,
             seed: None,
             buffer_bytes: 16 << 20,
@@ -62,9 +62,9 @@ impl StoreOptions {
         }
     }
 
-    /// When changes are made safe; [always](Sync::Always) by default.
+    /// When changes are made safe; [always](SyncPolicy::Always) by default.
     #[must_use]
-    pub fn sync(self, sync: Sync) -> Self {
+    pub fn sync(self, sync: SyncPolicy) -> Self {
         Self { sync, ..self }
     }
 

@@ -19,7 +19,7 @@
 //! - *Changes may be applied twice.* Some are on pages already when the log is read; the last change of each key counts, and all changes
 //!   since the first of them are read, in order.
 //! - *A log that is cut off* ends where its first record is not whole. Records behind are not believed ([`log`](super::log)).
-//!   Under `Sync::Always` all acknowledged ones are before that: a sync is for the closed log first, then for the one after it, which is read only if that is
+//!   Under `SyncPolicy::Always` all acknowledged ones are before that: a sync is for the closed log first, then for the one after it, which is read only if that is
 //!   whole.
 //!
 //! A process that is killed leaves to the system what it did not sync, and the next one sees it. So opening a store syncs its folder and its logs before anything is built
@@ -36,7 +36,7 @@ use super::disk::OpenMode;
 use super::log::Log;
 use super::manifest::{Manifest, Named};
 use super::merge::{Merged, merge};
-use super::options::Sync;
+use super::options::SyncPolicy;
 use super::shared::{Numbered, Retired, Root, Shared, Tail, Work, lock};
 use super::slots::Extent;
 use crate::Error;
@@ -245,8 +245,8 @@ impl Shared {
         /// How long to wait before what failed is tried again.
         const AGAIN: Duration = Duration::from_millis(50);
         let interval = match self.options.sync {
-            Sync::Interval(milliseconds) => Duration::from_millis(milliseconds.max(1)),
-            Sync::Always | Sync::None => Duration::MAX,
+            SyncPolicy::Interval(milliseconds) => Duration::from_millis(milliseconds.max(1)),
+            SyncPolicy::Always | SyncPolicy::None => Duration::MAX,
         };
         let mut last = Instant::now();
         loop {

@@ -7,7 +7,7 @@ use oneread::hash::Digester;
 use super::directory::word;
 use super::log::{Changes, HEADER, Log};
 use super::manifest::Safe;
-use super::options::Sync;
+use super::options::SyncPolicy;
 use super::shared::{Root, Shared, Writer, lock};
 use super::work::Left;
 use crate::Error;
@@ -56,9 +56,11 @@ impl Shared {
         drop(buffer);
         drop(root);
         let due = match self.options.sync {
-            Sync::Always => true,
-            Sync::Interval(milliseconds) => writer.last_sync.elapsed() >= Duration::from_millis(milliseconds),
-            Sync::None => false,
+            SyncPolicy::Always => true,
+            SyncPolicy::Interval(milliseconds) => {
+                writer.last_sync.elapsed() >= Duration::from_millis(milliseconds)
+            }
+            SyncPolicy::None => false,
         };
         if due {
             writer.last_sync = Instant::now();

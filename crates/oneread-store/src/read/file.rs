@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::ReadAt;
+use crate::error::at;
 
 /// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near their most.
 pub(crate) const IN_FLIGHT: usize = 32;
@@ -13,6 +14,8 @@ pub(crate) const IN_FLIGHT: usize = 32;
 #[derive(Debug)]
 pub struct FileReader {
     file: File,
+    /// For what fails.
+    path: Option<PathBuf>,
 }
 
 impl FileReader {
@@ -21,13 +24,14 @@ impl FileReader {
     /// # Errors
     /// If it cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self::new(File::open(path)?))
+        let path = path.as_ref();
+        Ok(Self { file: File::open(path)?, path: Some(path.to_owned()) })
     }
 
     /// Reads a file that is open.
     #[must_use]
     pub const fn new(file: File) -> Self {
-        Self { file }
+        Self { file, path: None }
     }
 
     /// The file.
@@ -35,11 +39,19 @@ impl FileReader {
     pub const fn file(&self) -> &File {
         &self.file
     }
+
+    #[cold]
+    fn named(&self, error: io::Error) -> io::Error {
+        match &self.path {
+            Some(path) => at(path)(error),
+            None => error,
+        }
+    }
 }
 
 impl ReadAt for FileReader {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(self.file.metadata().map_err(|error| self.named(error))?.len())
     }
 
     #[inline]
@@ -49,7 +61,7 @@ impl ReadAt for FileReader {
             scratch.resize(length, 0);
         }
         let bytes = &mut scratch[..length];
-        read_exact_at(&self.file, bytes, offset)?;
+        read_exact_at(&self.file, bytes, offset).map_err(|error| self.named(error))?;
         Ok(bytes)
     }
 

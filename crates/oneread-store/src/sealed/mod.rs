@@ -19,6 +19,7 @@ use oneread::bits::ask_for_large_pages;
 use oneread::hash::Digester;
 
 use crate::digest::Portable;
+use crate::error::at;
 use crate::format::geometry::{self, LEVELS};
 use crate::format::header::Header;
 use crate::format::overflow::{self, Search};
@@ -77,7 +78,8 @@ impl Sealed {
     /// # Errors
     /// If it cannot be read, is no store, or if its header or summary is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::open_in(FileReader::open(path).map_err(Error::io("open the store"))?)
+        let path = path.as_ref();
+        Self::open_in(FileReader::open(path).map_err(at(path)).map_err(Error::io("open the store"))?)
     }
 }
 
@@ -91,8 +93,10 @@ impl Sealed<MapReader> {
     /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open. (Building a new store under the same
     /// name is no such thing: it makes a new file.)
     pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
         // SAFETY: as the caller promises.
-        Self::open_in(unsafe { MapReader::open(path) }.map_err(Error::io("map the store"))?)
+        let reader = unsafe { MapReader::open(path) };
+        Self::open_in(reader.map_err(at(path)).map_err(Error::io("map the store"))?)
     }
 }
 

@@ -113,7 +113,9 @@ impl Verification {
 /// # Ok::<(), oneread_store::Error>(())
 /// ```
 pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
-    verify_in(&FileReader::open(path).map_err(Error::io("open the store"))?)
+    let path = path.as_ref();
+    let reader = FileReader::open(path).map_err(crate::error::at(path));
+    verify_in(&reader.map_err(Error::io("open the store"))?)
 }
 
 /// The same wherever the bytes are.

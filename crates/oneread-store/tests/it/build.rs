@@ -129,10 +129,12 @@ fn a_failure_leaves_nothing_behind_and_a_store_in_place() {
     // No such folder, for the store or for temporary files.
     let error = builder(Options::new(), &first).finish(folder.path().join("no/such/a.store")).unwrap_err();
     assert!(error.to_string().starts_with("cannot lock the store"), "{error}");
+    assert!(error.to_string().contains("no/such/a.store"), "{error}");
     let options = Options::new().temporary_folder(folder.path().join("no")).memory_bytes(0);
     let mut spilling = Builder::new(options).unwrap();
     let failed = first.iter().find_map(|(key, value)| spilling.insert(key, value).err()).unwrap();
     assert!(failed.to_string().starts_with("cannot make a temporary file"), "{failed}");
+    assert!(failed.to_string().contains(folder.path().join("no").to_str().unwrap()), "{failed}");
 
     // A store replaces another as a whole, while the old one can still be read.
     let open = Sealed::open(&path).unwrap();
@@ -150,7 +152,7 @@ fn a_full_disk_is_told() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     let Ok(mut full) = full else { return };
     let error = std::io::Write::write_all(&mut full, b"x").unwrap_err();
-    let error = Error::Io { what: "write the store", source: error };
+    let error = Error::Io { what: "write the store", path: None, source: error };
     assert!(error.to_string().contains("the disk is full"), "{error}");
 }
 
@@ -192,6 +194,8 @@ fn a_full_disk_is_an_error_and_leaves_everything_as_it_was() {
         };
         assert!(matches!(error, Error::Io { .. }), "{error:?}");
         assert!(error.to_string().starts_with("cannot write"), "{error}");
+        // It names the file, or the folder of temporary ones.
+        assert!(error.to_string().contains(folder.to_str().unwrap()), "{error}");
         return;
     }
     let whole = builder(Options::new(), &several_megabytes()).finish_in_memory().unwrap().0.len();

@@ -1,7 +1,7 @@
 //! The files to import: their format, what they are compressed with, and how far they are read.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -43,6 +43,11 @@ impl<'a> Input<'a> {
                 bail!("it is a directory: name the files in it");
             }
             let bytes = metadata.filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+            let is_named_parquet = path.extension().is_some_and(|extension| extension == "parquet");
+            let is_parquet = bytes.is_some() && is_parquet(path).context("cannot open it")?;
+            if is_parquet || (format.is_none() && is_named_parquet) {
+                bail!("it is a Parquet file, which is not read: write its rows as CSV or JSON Lines first");
+            }
             let format = format
                 .or_else(|| by_name(path))
                 .context("its name does not tell how its rows are written: add --format csv, tsv or jsonl")?;
@@ -75,6 +80,20 @@ impl<'a> Input<'a> {
         }
         Ok(Box::new(rows))
     }
+}
+
+/// Whether a file begins and ends as Parquet does. A row may begin so too.
+fn is_parquet(path: &Path) -> io::Result<bool> {
+    const PARQUET: [u8; MAGIC] = *b"PAR1";
+    let mut file = File::open(path)?;
+    if file.metadata()?.len() < 2 * MAGIC as u64 {
+        return Ok(false);
+    }
+    let (mut first, mut last) = ([0; MAGIC], [0; MAGIC]);
+    file.read_exact(&mut first)?;
+    file.seek(SeekFrom::End(-(MAGIC as i64)))?;
+    file.read_exact(&mut last)?;
+    Ok([first, last] == [PARQUET; 2])
 }
 
 fn by_name(path: &Path) -> Option<Format> {

@@ -54,12 +54,12 @@ fn pair<'a>(line: &'a [u8], names: Names<'_>) -> Result<Pair<'a>, String> {
         let what = told.split(" at line ").next().unwrap_or(&told);
         format!("it is not a JSON object: {what} at byte {}", error.column())
     })?;
-    let key = object.find(names.key)?;
+    let key = object.find(names.key, "--key")?;
     if matches!(key.json.get().as_bytes().first(), Some(b'{' | b'[' | b'n')) {
         return Err(format!("its key is {}: expected text or a number", shortened(key.json.get())));
     }
     let value = match names.value {
-        Some(name) => object.find(name)?.bytes()?,
+        Some(name) => object.find(name, "--value")?.bytes()?,
         None => object.rest(key)?,
     };
     Ok((key.bytes()?, value))
@@ -82,8 +82,8 @@ struct Found<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The field of this name, or of the name for what is encoded.
-    fn find(&self, name: &str) -> Result<Found<'a>, String> {
+    /// The field of this name, or of the name for what is encoded; the flag tells another name.
+    fn find(&self, name: &str, flag: &str) -> Result<Found<'a>, String> {
         let mut found = self.0.iter().enumerate().filter_map(|(at, field)| {
             let rest = field.name.strip_prefix(name)?;
             let encoded = rest == ENCODED;
@@ -92,14 +92,14 @@ impl<'a> Object<'a> {
         match (found.next(), found.next()) {
             (Some(found), None) => Ok(found),
             (Some(_), Some(_)) => Err(format!("it has two fields \"{name}\"")),
-            (None, _) => Err(format!("it has no field \"{name}\"")),
+            (None, _) => Err(format!("it has no field \"{name}\": name another one by {flag}")),
         }
     }
 
     /// All but the key.
     fn rest(&self, key: Found<'a>) -> Result<Cow<'a, [u8]>, String> {
         if self.0.len() == 2
-            && let Ok(value) = self.find(VALUE)
+            && let Ok(value) = self.find(VALUE, "--value")
             && value.at != key.at
         {
             return value.bytes();
@@ -215,7 +215,7 @@ mod tests {
             ("[]", "not a JSON object: invalid type: sequence, expected an object"),
             ("{\"key\":1", "EOF"),
             ("{\"key\":1} x", "trailing characters"),
-            ("{\"value\":1}", "no field \"key\""),
+            ("{\"value\":1}", "no field \"key\": name another one by --key"),
             ("{\"key\":1,\"key\":2}", "two fields \"key\""),
             ("{\"key\":1,\"key_base64\":\"\"}", "two fields \"key\""),
             ("{\"key\":null}", "its key is null"),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
-use oneread_store::{Batch, Store, StoreLock, StoreOptions, Sync};
+use oneread_store::{Batch, Store, StoreLock, StoreOptions, SyncPolicy};
 use serde::Serialize;
 
 use super::input::Input;
@@ -38,7 +38,7 @@ pub(super) fn open(args: &Import, lock: StoreLock) -> Result<Store> {
         );
     }
     // What is acknowledged is of no interest before the end.
-    let options = StoreOptions::new().sync(Sync::None);
+    let options = StoreOptions::new().sync(SyncPolicy::None);
     opened(&args.path, || Store::open_locked(lock, options).map_err(explained))
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Disk, DiskFile, Holder, Lock, OpenMode};
+use crate::error::at;
 use crate::read::file::read_exact_at;
 
 /// The files of the operating system.
@@ -22,65 +23,70 @@ impl Disk for SystemDisk {
             OpenMode::Create => options.write(true).create(true).truncate(true),
             OpenMode::CreateNew => options.write(true).create_new(true),
         };
-        Ok(Arc::new(SystemFile(options.open(path)?)))
+        let file = options.open(path).map_err(at(path))?;
+        Ok(Arc::new(SystemFile { file, path: path.to_owned() }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        fs::rename(from, to).map_err(at(to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+        fs::remove_file(path).map_err(at(path))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        fs::exists(path)
+        fs::exists(path).map_err(at(path))
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         // Where folders cannot be synced, the system sees to it.
         #[cfg(unix)]
-        File::open(folder)?.sync_all()?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(at(folder))?;
         let _ = folder;
         Ok(())
     }
 
     fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>> {
-        loop {
-            let mut file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-            match file.try_lock() {
-                // Whoever held it may have removed the file since it was opened: then another one
-                // has the name by now, or none.
-                Ok(()) if !is_at(&file, path)? => {}
-                Ok(()) => {
-                    let held = Held { path: path.to_owned(), file };
-                    // Only for the message that another process shows.
-                    held.file.set_len(0)?;
-                    writeln!(&held.file, "{} {}", std::process::id(), program())?;
-                    return Ok(Ok(Box::new(held)));
-                }
-                Err(fs::TryLockError::WouldBlock) => return Ok(Err(holder(&mut file))),
-                Err(fs::TryLockError::Error(error)) => return Err(error),
-            }
-        }
+        take_lock(path).map_err(at(path))
     }
-
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         match fs::symlink_metadata(path) {
-            Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path),
+            Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path).map_err(at(path)),
             _ => Ok(path.to_owned()),
         }
     }
 
     fn stamp(&self, path: &Path) -> io::Result<u64> {
-        let metadata = fs::metadata(path)?;
-        let time = metadata.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let metadata = fs::metadata(path).map_err(at(path))?;
+        let time =
+            metadata.modified().map_err(at(path))?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         #[cfg(unix)]
         let file = std::os::unix::fs::MetadataExt::ino(&metadata);
         #[cfg(not(unix))]
         let file = metadata.len();
         Ok((time.as_nanos() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ file)
+    }
+}
+
+/// Takes a lock, or says who has it.
+fn take_lock(path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>> {
+    loop {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            // Whoever held it may have removed the file since it was opened: then another one
+            // has the name by now, or none.
+            Ok(()) if !is_at(&file, path)? => {}
+            Ok(()) => {
+                let held = Held { path: path.to_owned(), file };
+                // Only for the message that another process shows.
+                held.file.set_len(0)?;
+                writeln!(&held.file, "{} {}", std::process::id(), program())?;
+                return Ok(Ok(Box::new(held)));
+            }
+            Err(fs::TryLockError::WouldBlock) => return Ok(Err(holder(&mut file))),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
     }
 }
 
@@ -152,28 +158,31 @@ impl Drop for Held {
 impl Lock for Held {}
 
 #[derive(Debug)]
-struct SystemFile(File);
+struct SystemFile {
+    file: File,
+    path: PathBuf,
+}
 
 impl DiskFile for SystemFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata().map_err(at(&self.path))?.len())
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        read_exact_at(&self.0, buffer, offset)
+        read_exact_at(&self.file, buffer, offset).map_err(at(&self.path))
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        write_all_at(&self.0, bytes, offset)
+        write_all_at(&self.file, bytes, offset).map_err(at(&self.path))
     }
 
     fn sync(&self) -> io::Result<()> {
         // Its length is data; its times are not.
-        self.0.sync_data()
+        self.file.sync_data().map_err(at(&self.path))
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
+        self.file.set_len(length).map_err(at(&self.path))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use oneread_store::{Batch, Options, Store, StoreOptions, Sync};
+use oneread_store::{Batch, Options, Store, StoreOptions, SyncPolicy};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -69,7 +69,7 @@ proptest! {
         buffer in 500..4000usize,
     ) {
         let disk = Simulated::default();
-        let options = small().buffer_bytes(buffer).sync(Sync::None);
+        let options = small().buffer_bytes(buffer).sync(SyncPolicy::None);
         let mut model = Model::new();
         if began_sealed {
             let pairs = (0..200u8).map(|key| (vec![key], vec![key; usize::from(key)])).collect();
@@ -135,7 +135,8 @@ fn a_count_beside_those_who_overwrite_is_always_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.store");
     builder(Options::new(), &pairs(KEYS, 3, |_| 8, |_| 100)).finish(&path).unwrap();
-    let options = StoreOptions::new().sync(Sync::None).buffer_bytes(30_000).segment_pages(6).slack_pages(20);
+    let options =
+        StoreOptions::new().sync(SyncPolicy::None).buffer_bytes(30_000).segment_pages(6).slack_pages(20);
     let store = Store::open(&path, options).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

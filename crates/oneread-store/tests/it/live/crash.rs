@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use oneread_store::{Batch, Error, Sealed, Store, StoreOptions, Sync, verify_in};
+use oneread_store::{Batch, Error, Sealed, Store, StoreOptions, SyncPolicy, verify_in};
 use rand_pcg::Pcg64Mcg;
 
 use super::disk::{Simulated, Trouble};
@@ -141,9 +141,9 @@ fn some(seeds: std::ops::Range<u64>, batches: u64) -> u64 {
     let mut crashes = 0;
     for seed in seeds {
         let (sync, always) = match seed % 4 {
-            0..=1 => (Sync::Always, true),
-            2 => (Sync::None, false),
-            _ => (Sync::Interval(1), false),
+            0..=1 => (SyncPolicy::Always, true),
+            2 => (SyncPolicy::None, false),
+            _ => (SyncPolicy::Interval(1), false),
         };
         crashes += run(seed, batches, &small().sync(sync), always);
     }
@@ -160,7 +160,7 @@ fn nothing_acknowledged_is_lost_whenever_it_crashes() {
 #[test]
 fn a_record_that_was_cut_off_stays_away() {
     const LOG: &str = "live.store.log1";
-    let options = small().sync(Sync::None);
+    let options = small().sync(SyncPolicy::None);
     let disk = Simulated::default();
     let store = create(disk.arc(), options.clone()).unwrap();
     store.put(b"key", &[&[1], &[0; 30][..]].concat()).unwrap();

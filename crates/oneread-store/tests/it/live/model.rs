@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use oneread_store::{Batch, Store, StoreOptions, Sync};
+use oneread_store::{Batch, Store, StoreOptions, SyncPolicy};
 
 use crate::{below, bytes, random};
 
@@ -69,7 +69,7 @@ fn compare(operations: u64, keys: u64, options: &StoreOptions) {
 }
 
 fn options() -> StoreOptions {
-    StoreOptions::new().sync(Sync::None).seed(3)
+    StoreOptions::new().sync(SyncPolicy::None).seed(3)
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use oneread_store::{Error, Store, StoreOptions, Sync};
+use oneread_store::{Error, Store, StoreOptions, SyncPolicy};
 
 use crate::{below, bytes, random};
 
 fn options() -> StoreOptions {
-    StoreOptions::new().sync(Sync::None).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
+    StoreOptions::new().sync(SyncPolicy::None).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
 }
 
 /// One thread changes things, others look for keys that are always there.
@@ -83,7 +83,17 @@ fn a_key_that_is_always_there_is_never_reported_absent_for_long() {
 fn only_one_can_write_and_others_can_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.store");
-    assert!(matches!(Store::open(&path, options()), Err(Error::Io { .. })));
+    // Errors of the system name the file.
+    for missing in [
+        Store::open(&path, options()).err(),
+        Store::open_read_only(&path).err(),
+        oneread_store::Sealed::open(&path).err(),
+        oneread_store::verify(&path).err(),
+    ] {
+        let Some(Error::Io { path: Some(named), source, .. }) = missing else { panic!("{missing:?}") };
+        assert_eq!((&named, source.kind()), (&path, std::io::ErrorKind::NotFound));
+        assert!(source.raw_os_error().is_some());
+    }
     assert!(!folder.path().join("a.store.lock").exists());
     let store = Store::create(&path, options()).unwrap();
     store.put(b"key", b"1").unwrap();
@@ -110,7 +120,7 @@ fn only_one_can_write_and_others_can_read() {
 fn those_who_write_at_the_same_time_share_syncs_and_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.store");
-    let store = Store::create(&path, options().sync(Sync::Always)).unwrap();
+    let store = Store::create(&path, options().sync(SyncPolicy::Always)).unwrap();
     thread::scope(|scope| {
         for writer in 0..4u32 {
             let store = &store;

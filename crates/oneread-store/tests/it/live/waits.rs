@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oneread_store::{Disk, DiskFile, Holder, Lock, OpenMode, Store, StoreOptions, Sync, SystemDisk};
+use oneread_store::{Disk, DiskFile, Holder, Lock, OpenMode, Store, StoreOptions, SyncPolicy, SystemDisk};
 
 use crate::{bytes, random};
 
@@ -86,7 +86,7 @@ fn a_change_does_not_wait_for_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let syncs = Arc::new(AtomicU64::new(0));
     let disk = Arc::new(Slow { syncs: syncs.clone() });
-    let options = StoreOptions::new().sync(Sync::None).seed(3).buffer_bytes(1 << 20).slack_pages(100);
+    let options = StoreOptions::new().sync(SyncPolicy::None).seed(3).buffer_bytes(1 << 20).slack_pages(100);
     let store = Store::create_on(disk, folder.path().join("a.store"), options).unwrap();
     let before = syncs.load(Relaxed);
     let mut random = random(1);
@@ -112,7 +112,7 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
     for background in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let options =
-            StoreOptions::new().sync(Sync::None).buffer_bytes(BUFFER as usize).background(background);
+            StoreOptions::new().sync(SyncPolicy::None).buffer_bytes(BUFFER as usize).background(background);
         let store = Store::create(folder.path().join("a.store"), options).unwrap();
         for number in 0..20_000u32 {
             store.put(b"key", &number.to_le_bytes()).unwrap();

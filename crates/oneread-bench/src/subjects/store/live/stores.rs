@@ -6,7 +6,7 @@ use anyhow::Result;
 use fjall::{AbstractTree, Database as Fjall, Keyspace, KeyspaceCreateOptions, PersistMode};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions};
-use oneread_store::{Batch, Store, StoreOptions, Sync};
+use oneread_store::{Batch, Store, StoreOptions, SyncPolicy};
 use redb::{Durability, ReadableDatabase, TableDefinition};
 
 use super::super::contenders::{KEY_BYTES, Key, VALUE_BYTES};
@@ -66,7 +66,7 @@ pub(super) fn open(number: usize, folder: &Path, raw_bytes: u64) -> Result<Optio
 
 /// Ours again, after it was closed.
 pub(super) fn reopen_ours(folder: &Path) -> Result<Box<dyn Changing>> {
-    let store = Store::open(folder.join("a.store"), StoreOptions::new().sync(Sync::None))?;
+    let store = Store::open(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::None))?;
     Ok(Box::new(Ours { store }))
 }
 
@@ -77,7 +77,7 @@ struct Ours {
 impl Ours {
     fn new(folder: &Path) -> Result<Self> {
         Ok(Self {
-            store: Store::create(folder.join("a.store"), StoreOptions::new().sync(Sync::None).seed(1))?,
+            store: Store::create(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::None).seed(1))?,
         })
     }
 }
