@@ -181,10 +181,10 @@ fn assert_live(store: &Store, model: &Model) {
         assert_eq!(store.get(format!("twin foreign {number}").as_bytes()).unwrap(), None);
     }
     // Honest keys on pages take one read.
-    let before = store.stats().reads;
+    let before = store.stats().unwrap().reads;
     let honest = model.keys().filter(|key| key.starts_with(b"honest") && is_honest(key));
     let hits = honest.map(|key| assert!(store.get(key).unwrap().is_some())).count() as u64;
-    let pages = store.stats().reads.hit_pages - before.hit_pages;
+    let pages = store.stats().unwrap().reads.hit_pages - before.hit_pages;
     assert!(pages <= hits, "{pages} pages read for {hits} hits");
 }
 
@@ -211,7 +211,7 @@ fn live_takes(kind: &str, count: u64, options: StoreOptions) {
     store.close().unwrap();
     let store = open(disk.arc(), options.clone());
     assert_live(&store, &model);
-    let full = store.stats();
+    let full = store.stats().unwrap();
     assert!(full.overflow_pages > 1, "{full:?}");
 
     keys(kind, count).step_by(3).for_each(|key| put(&store, &mut model, key, 1));
@@ -242,7 +242,7 @@ fn live_takes(kind: &str, count: u64, options: StoreOptions) {
     }
     store.checkpoint().unwrap();
     assert_live(&store, &model);
-    let few = store.stats();
+    let few = store.stats().unwrap();
     assert!(
         few.overflow_pages * 10 <= full.overflow_pages,
         "{} of {}",
@@ -255,7 +255,7 @@ fn live_takes(kind: &str, count: u64, options: StoreOptions) {
     }
     store.checkpoint().unwrap();
     assert_live(&store, &model);
-    assert_eq!(store.stats().overflow_pages, 0);
+    assert_eq!(store.stats().unwrap().overflow_pages, 0);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn power_losses_lose_no_key_that_collides() {
         let number = counted(&store);
         assert!((oracle.safe..oracle.models.len()).contains(&number));
         assert_live(&store, &oracle.models[number]);
-        oracle.overflow = oracle.overflow.max(store.stats().overflow_pages);
+        oracle.overflow = oracle.overflow.max(store.stats().unwrap().overflow_pages);
     });
     let mut random = random(5);
     let mut model = Model::new();

@@ -15,9 +15,9 @@ use super::segment::Segment;
 use crate::Error;
 use crate::digest::Portable;
 use crate::format::geometry::{SEGMENT_PAGES, tag, word};
-use crate::format::overflow::{self, Counts, KeyWords, Search, WORD_BYTES};
+use crate::format::overflow::{self, Counts, KeyWords, WORD_BYTES};
 use crate::format::page::{self, RECORD_OVERHEAD, ROOM};
-use crate::format::record::{self, Record};
+use crate::format::record;
 use crate::format::{INLINE_BYTES, KEY_BYTES, PAGE, word_at};
 
 /// Where the overflow pages of a segment are, and the words of their keys.

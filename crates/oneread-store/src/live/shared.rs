@@ -43,7 +43,9 @@ use super::slots::Extent;
 use super::stats::Counters;
 use crate::Error;
 use crate::digest::Portable;
+use crate::format::geometry::tag;
 use crate::format::header::Header;
+use crate::format::overflow::{self, Search};
 use crate::format::record::Stored;
 
 /// A buffer, and the log that its changes are in.

@@ -128,6 +128,13 @@ impl Checking<'_> {
         }
     }
 
+    /// Counts a record on a page, and its key unless a change in memory replaces it.
+    fn count(&mut self, word: u64, key: &[u8]) {
+        self.page_items += 1;
+        let is_changed = |buffer: &&Buffer| buffer.get(word, key).is_some();
+        self.found.items += u64::from(!self.buffers.iter().flatten().any(is_changed));
+    }
+
     fn slots(&mut self, extents: impl IntoIterator<Item = Extent>) {
         for extent in extents {
             let inside = extent.slot.checked_add(extent.count).is_some_and(|end| end <= self.seen.end());
@@ -190,10 +197,7 @@ impl Checking<'_> {
         for (found_tag, record) in view.records() {
             let Ok(record) = record else { continue };
             let digest = self.shared.digester.digest(record.key);
-            let is_changed = |buffer: &&Buffer| buffer.get(word(digest), record.key).is_some();
-            if !self.buffers.iter().flatten().any(is_changed) {
-                self.found.items += 1;
-            }
+            self.count(word(digest), record.key);
             digests.push((digest, slot));
             let home = segment.page(digest, place.level);
             if !(first..=last).contains(&word(digest)) || home.is_none_or(|home| home.place != place) {
@@ -205,7 +209,6 @@ impl Checking<'_> {
             }
             self.record(&record)?;
         }
-        self.page_items += view.len() as u64;
         self.found.damage.extend(wrong.map(|what| Damage::Page { page: slot.into(), what }));
         Ok(())
     }
@@ -226,6 +229,7 @@ impl Checking<'_> {
             let Ok(record) = record else { continue };
             let digest = self.shared.digester.digest(record.key);
             words.add(word(digest));
+            self.count(word(digest), record.key);
             if !(first..=last).contains(&word(digest)) {
                 wrong = Some("it has a key that belongs elsewhere");
             } else if found_tag != tag(digest) {
@@ -245,7 +249,6 @@ impl Checking<'_> {
             *last_key = Some(record.key.to_vec());
             self.record(&record)?;
         }
-        self.found.items += view.len() as u64;
         self.found.damage.extend(wrong.map(|what| Damage::Page { page: slot.into(), what }));
         Ok(())
     }
