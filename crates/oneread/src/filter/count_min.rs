@@ -11,19 +11,58 @@ use super::batch::{CACHED_BYTES, in_batches};
 use super::{BuildError, MergeError};
 use crate::bits::{LittleEndian, Words, zeroed};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
-use crate::hash::probes::{Partitioned, Scheme};
+use crate::hash::probes::{IndependentBands, Partitioned, Scheme};
 use crate::hash::{Digest, Digester, Domain, Portable};
-use crate::layout::{CountMinLayout, Update};
+use crate::layout::{CountMinLayout, Rows, Update};
 
 /// A Count-Min sketch over counters of storage `S`; use its named forms, [`CountMinSketch`] and [`CountMinView`].
 #[derive(Clone)]
 pub struct CountMin<D, S> {
     layout: CountMinLayout,
-    rows: Partitioned,
+    rows: Bands,
     digester: D,
     counters: S,
     /// Everything that was ever added, at most 2^64 − 1.
     total: u64,
+}
+
+/// A band of the counters for each row: one location of a digest in each.
+#[derive(Clone, Copy)]
+enum Bands {
+    Independent(IndependentBands),
+    TwoWords(Partitioned),
+}
+
+impl Bands {
+    /// A layout has been checked, so there always are bands for it.
+    fn new(layout: CountMinLayout) -> Self {
+        let (depth, counters) = (layout.depth(), layout.counters());
+        match layout.rows() {
+            Rows::Independent => {
+                IndependentBands::new(Domain::COUNT_MIN, depth, counters).map(Self::Independent)
+            }
+            Rows::TwoWords => Partitioned::new(Domain::COUNT_MIN, depth, counters).map(Self::TwoWords),
+        }
+        .expect("a checked layout")
+    }
+
+    /// Visits the counter of each row, handing what one visit returns to the next.
+    #[inline(always)]
+    fn fold<T>(&self, digest: Digest, start: T, mut visit: impl FnMut(T, usize) -> T) -> T {
+        match self {
+            Self::Independent(rows) => {
+                rows.locations(digest).fold(start, |folded, location| visit(folded, location as usize))
+            }
+            Self::TwoWords(rows) => {
+                rows.locations(digest).fold(start, |folded, location| visit(folded, location as usize))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn for_each(&self, digest: Digest, mut visit: impl FnMut(usize)) {
+        self.fold(digest, (), |(), location| visit(location));
+    }
 }
 
 /// Counts keys in a stream in fixed memory: never too low, and seldom much too high.
@@ -32,9 +71,10 @@ pub struct CountMin<D, S> {
 /// the total of all counts with probability at most δ.
 ///
 /// # Source
-/// Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its Applications", 2005. All rows
-/// use two words of the digest, row i at h1 + i·h2: the extension that Kirsch, Mitzenmacher, "Less Hashing, Same
-/// Performance", 2006, mention and leave to their full version. [`plan::count_min`](crate::plan::count_min) derives what it costs.
+/// Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its
+/// Applications", 2005. Rows are independent: each has a word of the digest. Rows made of two words
+/// ([`Rows::TwoWords`]), the extension that Kirsch, Mitzenmacher, "Less Hashing, Same Performance",
+/// 2006, mention, cannot keep a small δ: [`plan::count_min`](crate::plan::count_min) derives why.
 /// Conservative update: Estan, Varghese, "New Directions in Traffic Measurement and Accounting", 2002.
 ///
 /// # Costs
@@ -96,7 +136,13 @@ impl<D> CountMinSketch<D> {
     /// # Errors
     /// If there is no memory for it.
     pub fn with_digester(layout: CountMinLayout, digester: D) -> Result<Self, BuildError> {
-        Ok(Self { layout, rows: rows(layout), digester, counters: zeroed(0, layout.counters())?, total: 0 })
+        Ok(Self {
+            layout,
+            rows: Bands::new(layout),
+            digester,
+            counters: zeroed(0, layout.counters())?,
+            total: 0,
+        })
     }
 
     /// Counts a key `count` more times.
@@ -114,17 +160,17 @@ impl<D> CountMinSketch<D> {
         self.total = self.total.saturating_add(count);
         match self.layout.update() {
             Update::Plain => {
-                for location in self.rows.locations(digest) {
-                    let counter = &mut self.counters[location as usize];
+                self.rows.for_each(digest, |location| {
+                    let counter = &mut self.counters[location];
                     *counter = counter.saturating_add(count);
-                }
+                });
             }
             Update::Conservative => {
                 let enough = self.estimate_digest(digest).saturating_add(count);
-                for location in self.rows.locations(digest) {
-                    let counter = &mut self.counters[location as usize];
+                self.rows.for_each(digest, |location| {
+                    let counter = &mut self.counters[location];
                     *counter = enough.max(*counter);
-                }
+                });
             }
         }
     }
@@ -231,8 +277,7 @@ impl<D, S: Words> CountMin<D, S> {
     /// How often the key of a digest was counted, at most.
     #[inline]
     pub fn estimate_digest(&self, digest: Digest) -> u64 {
-        let counter = |location: u64| self.counters.word(location as usize);
-        self.rows.locations(digest).fold(u64::MAX, |least, location| least.min(counter(location)))
+        self.rows.fold(digest, u64::MAX, |least, location| least.min(self.counters.word(location)))
     }
 
     /// Estimates many keys, faster than one after the other where the sketch does not fit the cache; `answer`
@@ -258,7 +303,7 @@ impl<D, S: Words> CountMin<D, S> {
             return;
         }
         for &digest in digests {
-            self.rows.locations(digest).for_each(|location| self.counters.prefetch(location as usize));
+            self.rows.for_each(digest, |location| self.counters.prefetch(location));
         }
     }
 
@@ -288,17 +333,13 @@ impl<D, S: Words> CountMin<D, S> {
     }
 }
 
-/// A band of the counters for each row. A layout has been checked, so there always is one.
-fn rows(layout: CountMinLayout) -> Partitioned {
-    Partitioned::new(Domain::COUNT_MIN, layout.depth(), layout.counters()).expect("a checked layout")
-}
-
 impl<D, S: Words> fmt::Debug for CountMin<D, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CountMin")
             .field("width", &self.layout.width())
             .field("depth", &self.layout.depth())
             .field("update", &self.layout.update())
+            .field("rows", &self.layout.rows())
             .field("total", &self.total)
             .finish_non_exhaustive()
     }
@@ -322,13 +363,22 @@ impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountMinSketc
     }
 }
 
-/// The layout and total of a container's fields: width, depth, conservative or not, total.
+/// The update and the rows, in the order of their number in a file: 1 for a conservative update, and 2
+/// for independent rows.
+const FORMS: [(Update, Rows); 4] = [
+    (Update::Plain, Rows::TwoWords),
+    (Update::Conservative, Rows::TwoWords),
+    (Update::Plain, Rows::Independent),
+    (Update::Conservative, Rows::Independent),
+];
+
+/// The layout and total of a container's fields: width, depth, form, total.
 fn decode_layout(block: &LayoutBlock) -> Result<(CountMinLayout, u64), LoadError> {
-    let [width, depth, conservative, total] = block.fields()?;
-    let update = [Update::Plain, Update::Conservative].get(conservative.min(2) as usize).copied();
+    let [width, depth, form, total] = block.fields()?;
+    let form = usize::try_from(form).ok().and_then(|form| FORMS.get(form));
     let layout = u32::try_from(depth).ok().and_then(|depth| CountMinLayout::new(width, depth).ok());
-    match layout.zip(update) {
-        Some((layout, update)) => Ok((layout.with_update(update), total)),
+    match layout.zip(form) {
+        Some((layout, &(update, rows))) => Ok((layout.with_update(update).with_rows(rows), total)),
         None => Err(LoadError::Invalid { what: "a Count-Min sketch of impossible width, depth or update" }),
     }
 }
@@ -342,11 +392,12 @@ impl<D: Identified> Saved for CountMinSketch<D> {
     }
 
     fn layout_block(&self) -> LayoutBlock {
-        let conservative = self.layout.update() == Update::Conservative;
+        let conservative = u64::from(self.layout.update() == Update::Conservative);
+        let independent = 2 * u64::from(self.layout.rows() == Rows::Independent);
         LayoutBlock::new([
             self.layout.width(),
             u64::from(self.layout.depth()),
-            u64::from(conservative),
+            conservative + independent,
             self.total,
         ])
     }
@@ -362,7 +413,7 @@ impl<D: Identified> Saved for CountMinSketch<D> {
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
         let (layout, total) = decode_layout(layout)?;
         let counters = payload.words(layout.counters())?;
-        Ok(Self { layout, rows: rows(layout), digester, counters, total })
+        Ok(Self { layout, rows: Bands::new(layout), digester, counters, total })
     }
 }
 
@@ -377,6 +428,6 @@ impl<'a, D: Identified> Viewed<'a> for CountMin<D, LittleEndian<'a>> {
                 what: "a Count-Min sketch with more or fewer counters than its layout",
             });
         }
-        Ok(Self { layout, rows: rows(layout), digester, counters: payload, total })
+        Ok(Self { layout, rows: Bands::new(layout), digester, counters: payload, total })
     }
 }

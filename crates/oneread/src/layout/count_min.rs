@@ -14,7 +14,18 @@ pub enum Update {
     Conservative,
 }
 
-/// A count-min sketch's width, depth and way of updating.
+/// Where the hash functions of a sketch's rows come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rows {
+    /// One word of the digest per row: rows fail independently, so that (ε, δ) holds for every δ.
+    #[default]
+    Independent,
+    /// Row i at h1 + i·h2, from two words, as in older files. They miss a
+    /// δ much below ε: [`two_word_failure_bound`](crate::plan::count_min::two_word_failure_bound).
+    TwoWords,
+}
+
+/// A count-min sketch's width, depth, rows and way of updating.
 ///
 /// [`plan::count_min`](crate::plan::count_min) finds the layout for an error and says how likely a larger one
 /// is.
@@ -33,10 +44,12 @@ pub struct CountMinLayout {
     width: u64,
     depth: u32,
     update: Update,
+    rows: Rows,
 }
 
 impl CountMinLayout {
-    /// `depth` (d in the papers) rows of `width` (w in the papers) counters, updated plainly.
+    /// `depth` (d in the papers) independent rows of `width` (w in the papers) counters, updated
+    /// plainly.
     ///
     /// # Errors
     /// If a row has no counters, if there are no rows or more than [`MOST_HASHES`](super::MOST_HASHES), or
@@ -45,13 +58,19 @@ impl CountMinLayout {
         check_places("counters a row", width, MOST_PLACES)?;
         check_hashes(depth)?;
         check_places("counters", width * u64::from(depth), MOST_PLACES)?;
-        Ok(Self { width, depth, update: Update::default() })
+        Ok(Self { width, depth, update: Update::default(), rows: Rows::default() })
     }
 
     /// The same with another way of updating.
     #[must_use]
     pub const fn with_update(self, update: Update) -> Self {
         Self { update, ..self }
+    }
+
+    /// The same with rows of other hash functions.
+    #[must_use]
+    pub const fn with_rows(self, rows: Rows) -> Self {
+        Self { rows, ..self }
     }
 
     /// The counters of a row (w in the papers).
@@ -70,6 +89,12 @@ impl CountMinLayout {
     #[must_use]
     pub const fn update(&self) -> Update {
         self.update
+    }
+
+    /// Where the hash functions of the rows come from.
+    #[must_use]
+    pub const fn rows(&self) -> Rows {
+        self.rows
     }
 
     /// The counters of all rows.

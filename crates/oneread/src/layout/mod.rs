@@ -42,7 +42,7 @@ pub use blocked::BlockedLayout;
 pub use bloom::BloomLayout;
 pub use bounded::BoundedLayout;
 pub use build::BuildError;
-pub use count_min::{CountMinLayout, Update};
+pub use count_min::{CountMinLayout, Rows, Update};
 pub use counting::{Counting, CountingLayout};
 pub use dleft::{BucketBits, DLeftLayout, Division, Semisort, Ties};
 pub use dleft_counting::{DLeftCountingLayout, Remainders, Repeats};

@@ -13,7 +13,8 @@ use super::{
     BlockedLayout, BloomLayout, BoundedLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
     CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
     InterpolationLayout, LayoutError, LineLayout, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
-    OnCrisis, PageLayout, Remainders, Repeats, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
+    OnCrisis, PageLayout, Remainders, Repeats, Rows, Semisort, SingleFilterLayout, SummaryLayout, Ties,
+    Update,
 };
 use crate::hash::probes::SchemeName;
 
@@ -152,6 +153,20 @@ struct CountMin {
     depth: u32,
     #[serde(with = "UpdateName")]
     update: Update,
+    /// Layouts written before there was a choice have rows of two words.
+    #[serde(with = "RowsName", default = "two_words")]
+    rows: Rows,
+}
+
+const fn two_words() -> Rows {
+    Rows::TwoWords
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Rows", rename_all = "kebab-case")]
+enum RowsName {
+    Independent,
+    TwoWords,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -165,11 +180,11 @@ impl Fields for CountMin {
     type Layout = CountMinLayout;
 
     fn of(layout: &CountMinLayout) -> Self {
-        Self { width: layout.width(), depth: layout.depth(), update: layout.update() }
+        Self { width: layout.width(), depth: layout.depth(), update: layout.update(), rows: layout.rows() }
     }
 
     fn checked(self) -> Result<CountMinLayout, LayoutError> {
-        Ok(CountMinLayout::new(self.width, self.depth)?.with_update(self.update))
+        Ok(CountMinLayout::new(self.width, self.depth)?.with_update(self.update).with_rows(self.rows))
     }
 }
 

@@ -16,6 +16,23 @@ pub(crate) fn binomial_z(count: u64, trials: u64, probability: f64) -> f64 {
     (count as f64 - trials * probability) / (trials * probability * (1.0 - probability)).sqrt()
 }
 
+/// A number that a sum of independent indicators with this mean, or a smaller one, exceeds with
+/// probability at most `false_alarm`.
+///
+/// Chernoff: Pr(X ≥ (1 + d)·mean) ≤ exp(−mean·((1 + d)·ln(1 + d) − d)).
+pub(crate) fn chernoff_most(mean: f64, false_alarm: f64) -> f64 {
+    let exceeded = |d: f64| (-mean * ((1.0 + d) * d.ln_1p() - d)).exp();
+    let (mut low, mut high) = (0.0, 1.0);
+    while exceeded(high) > false_alarm {
+        high *= 2.0;
+    }
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if exceeded(middle) > false_alarm { low = middle } else { high = middle }
+    }
+    (1.0 + high) * mean
+}
+
 /// How far the counts are from uniform, as a standard normal variable.
 ///
 /// Pearson's χ² with B − 1 degrees of freedom, made normal by the Wilson–Hilferty cube root,
@@ -40,6 +57,12 @@ fn uniformity_of_known_counts() {
     counts[0] += 65_826;
     counts[1] -= 65_826;
     assert!((uniformity_z(&counts) - 3.09).abs() < 0.02);
+}
+
+#[test]
+fn chernoff_of_known_means() {
+    // (e^d/(1 + d)^(1 + d))^mean with d = 1: (e/4)^10 = 0.02099.
+    assert!((chernoff_most(10.0, 0.020_99) - 20.0).abs() < 0.01);
 }
 
 #[test]

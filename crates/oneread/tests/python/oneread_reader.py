@@ -329,13 +329,14 @@ class CountingFilter:
 
 class CountMinSketch:
     def __init__(self, layout, payload):
-        self.width, self.depth, update, self.total = layout
-        check(1 <= self.depth <= 64 and 1 <= self.width * self.depth <= 2**46 and update <= 1, "an impossible sketch")
+        self.width, self.depth, form, self.total = layout
+        self.scheme = 9 if form >= 2 else 8
+        check(1 <= self.depth <= 64 and 1 <= self.width * self.depth <= 2**46 and form <= 3, "an impossible sketch")
         check(len(payload) == 8 * self.width * self.depth, "the payload has another length than the layout says")
         self.payload = payload
 
     def answer(self, digest):
-        return min(u64(self.payload, 8 * at) for at in places(8, COUNT_MIN, self.depth, self.width * self.depth, digest))
+        return min(u64(self.payload, 8 * at) for at in places(self.scheme, COUNT_MIN, self.depth, self.width * self.depth, digest))
 
 
 class GrowingFilter:

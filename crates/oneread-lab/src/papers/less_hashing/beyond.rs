@@ -4,7 +4,7 @@
 use oneread::filter::{BloomFilter, CountMinSketch};
 use oneread::hash::Ideal;
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, CountMinLayout};
+use oneread::layout::{BloomLayout, CountMinLayout, Rows};
 use oneread::plan::bloom;
 
 use super::{ABSENT, SCHEMES, exact, hashes, new};
@@ -59,7 +59,7 @@ fn count_min() -> Experiment {
         |context| {
             let trial = |seed: u64| -> Result<(f64, f64), Error> {
                 let mut two = CountMinSketch::with_digester(
-                    CountMinLayout::new(WIDTH, DEPTH)?,
+                    CountMinLayout::new(WIDTH, DEPTH)?.with_rows(Rows::TwoWords),
                     Ideal::with_seed(seed),
                 )?;
                 let mut rows = Vec::new();

@@ -10,7 +10,7 @@ use oneread::filter::{BlockedBloomFilter, BloomFilter, CountMinSketch, CountingB
 use oneread::hash::Keyed;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{
-    BlockedLayout, BloomLayout, CountMinLayout, Counting, CountingLayout, GrowingLayout, Update,
+    BlockedLayout, BloomLayout, CountMinLayout, Counting, CountingLayout, GrowingLayout, Rows, Update,
 };
 
 use super::{HEADER, load_and_open};
@@ -119,10 +119,13 @@ fn counting_filters_of_version_1_load() {
 
 #[test]
 fn count_min_sketches_of_version_1_load() {
-    for (name, update) in
-        [("count_min.oneread", Update::Plain), ("count_min_conservative.oneread", Update::Conservative)]
-    {
-        let layout = CountMinLayout::new(31, 4).unwrap().with_update(update);
+    for (name, update, rows) in [
+        ("count_min.oneread", Update::Plain, Rows::TwoWords),
+        ("count_min_conservative.oneread", Update::Conservative, Rows::TwoWords),
+        ("count_min_independent.oneread", Update::Plain, Rows::Independent),
+        ("count_min_independent_conservative.oneread", Update::Conservative, Rows::Independent),
+    ] {
+        let layout = CountMinLayout::new(31, 4).unwrap().with_update(update).with_rows(rows);
         let mut made = CountMinSketch::with_seed(layout, SEED).unwrap();
         (0..KEYS).for_each(|key| made.add(&key, key));
         made.add("key", 1 << 40);
@@ -131,7 +134,7 @@ fn count_min_sketches_of_version_1_load() {
         let sketch = <CountMinSketch>::from_bytes(&bytes).unwrap();
         assert!((0..KEYS).all(|key| sketch.estimate(&key) >= key) && sketch.estimate("key") >= 1 << 40);
         // 0 + 1 + … + 59 = 1770.
-        assert_eq!((sketch.total(), sketch.layout().update()), ((1 << 40) + 1770, update));
+        assert_eq!((sketch.total(), sketch.layout()), ((1 << 40) + 1770, layout));
     }
 }
 

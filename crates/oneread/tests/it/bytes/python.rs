@@ -14,7 +14,7 @@ use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Keyed, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftCountingLayout,
-    DLeftLayout, Division, GrowingLayout, LineLayout, Remainders, Repeats, Semisort,
+    DLeftLayout, Division, GrowingLayout, LineLayout, Remainders, Repeats, Rows, Semisort,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -153,16 +153,15 @@ fn python_finds_the_same_keys_in_counting_filters() {
 #[test]
 fn python_counts_and_finds_the_same_in_sketches_and_growing_filters() {
     let (numbers, strings) = inserted();
-    let mut sketch = CountMinSketch::with_seed(CountMinLayout::new(1009, 4).unwrap(), SEED).unwrap();
-    sketch.extend(&numbers);
-    strings.iter().for_each(|key| sketch.add(key, 3));
-    compare(
-        "python_count_min",
-        &sketch.to_bytes(),
-        FEWER,
-        |key| sketch.estimate(&key),
-        |key| sketch.estimate(key),
-    );
+    for (name, rows) in
+        [("python_count_min", Rows::Independent), ("python_count_min_two_words", Rows::TwoWords)]
+    {
+        let layout = CountMinLayout::new(1009, 4).unwrap().with_rows(rows);
+        let mut sketch = CountMinSketch::with_seed(layout, SEED).unwrap();
+        sketch.extend(&numbers);
+        strings.iter().for_each(|key| sketch.add(key, 3));
+        compare(name, &sketch.to_bytes(), FEWER, |key| sketch.estimate(&key), |key| sketch.estimate(key));
+    }
     let mut filter = GrowingFilter::with_seed(GrowingLayout::new(500, 0.1).unwrap(), SEED).unwrap();
     filter.insert_many(&numbers).unwrap();
     strings.iter().for_each(|key| _ = filter.insert(key).unwrap());
