@@ -284,7 +284,7 @@ fn counter_bits() -> std::ops::RangeInclusive<i64> {
     CountingLayout::LEAST_COUNTER_BITS.into()..=CountingLayout::MOST_COUNTER_BITS.into()
 }
 
-fn scheme() -> impl TypedValueParser<Value = SchemeName> {
+pub(crate) fn scheme() -> impl TypedValueParser<Value = SchemeName> {
     PossibleValuesParser::new(SchemeName::ALL.map(SchemeName::as_str))
         .map(|name| name.parse().expect("one of the names"))
 }

@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use oneread::hash::probes::SchemeName;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{PlannedTable, Sweep};
@@ -416,6 +417,7 @@ pub(crate) struct Dleft {
 Examples:
   oneread plan bloom --items 1e6 --bits 8e6
   oneread plan bloom --items 1e6 --sweep bits=4e6..32e6 --steps 8
+  oneread plan bloom --items 100 --bits 1600 --scheme double
   oneread plan bloom --items 1e6 --bits 16e6 --plot bloom.svg")]
 pub(crate) struct Bloom {
     #[command(flatten)]
@@ -433,6 +435,9 @@ pub(crate) struct Bloom {
     /// How many hashes an item has [default: the best number].
     #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
     pub(crate) hashes: Option<u64>,
+    /// How an item's hashes are made [default: independent].
+    #[arg(long, value_name = "NAME", conflicts_with = "layout", value_parser = super::scheme())]
+    pub(crate) scheme: Option<SchemeName>,
     #[command(flatten)]
     pub(crate) files: Files,
     /// Draws the false positives against the bits of an item.

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 use oneread::layout::{
     BlockedLayout, BloomLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, LayoutError,
-    LineLayout, MOST_PLACES,
+    LineLayout,
 };
 use oneread::plan;
 
@@ -109,40 +109,21 @@ fn check_flags(args: &args::Build) -> Result<()> {
 
 /// A Bloom filter's bits or, with a counter for each, a counting filter's: as planned, but for what flags say.
 fn bits(args: &args::Build, items: u64, bits_per_key: Option<f64>) -> Result<BloomLayout, LayoutError> {
-    let planned = match bits_per_key {
-        // A float above the range becomes the largest number, which is too large in any case.
-        Some(bits_per_key) => plan::bloom::for_bits((items as f64 * bits_per_key).ceil() as u64, items)?,
-        None => plan::bloom::for_rate(items, args.rate)?,
+    use plan::bloom;
+    let Some(bits_per_key) = bits_per_key else {
+        let planned = || Ok(bloom::for_rate(items, args.rate)?.scheme());
+        return match (args.hashes, args.scheme) {
+            (None, None) => bloom::for_rate(items, args.rate),
+            (None, Some(scheme)) => bloom::for_rate_with(items, args.rate, scheme),
+            (Some(hashes), scheme) => {
+                bloom::for_rate_and_hashes(items, args.rate, hashes, scheme.map_or_else(planned, Ok)?)
+            }
+        };
     };
+    // A float above the range becomes the largest number, which is too large in any case.
+    let planned = bloom::for_bits((items as f64 * bits_per_key).ceil() as u64, items)?;
     let hashes = args.hashes.unwrap_or(planned.hashes());
-    let scheme = args.scheme.unwrap_or(planned.scheme());
-    let layout = |bits| BloomLayout::new(bits, hashes)?.with_scheme(scheme);
-    if bits_per_key.is_none() && (hashes != planned.hashes() || scheme.is_banded()) {
-        fewest_bits(items, args.rate, layout)
-    } else {
-        layout(planned.bits())
-    }
-}
-
-/// The smallest of some layouts that keeps the rate; with more bits it falls.
-fn fewest_bits(
-    items: u64,
-    rate: f64,
-    layout: impl Fn(u64) -> Result<BloomLayout, LayoutError>,
-) -> Result<BloomLayout, LayoutError> {
-    // Where there are too few bits for the scheme, there is no layout.
-    let meets = |bits| {
-        layout(bits).is_ok_and(|layout| plan::bloom::false_positive_probability(layout, items) <= rate)
-    };
-    let (mut misses, mut met) = (0, MOST_PLACES);
-    if !meets(met) {
-        return Err(LayoutError::OutOfReach { rate, items });
-    }
-    while met - misses > 1 {
-        let middle = misses + (met - misses) / 2;
-        if meets(middle) { met = middle } else { misses = middle }
-    }
-    layout(met)
+    BloomLayout::new(planned.bits(), hashes)?.with_scheme(args.scheme.unwrap_or(planned.scheme()))
 }
 
 impl fmt::Display for Layout {

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError, MOST_PLACES};
-use oneread::plan::bloom;
+use oneread::plan::bloom::{self, Accuracy};
 
-use super::layout_file::{LayoutFile, Scheme};
+use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
 use super::sweep::Number;
@@ -28,8 +28,9 @@ impl Subject for Bloom {
     fn load(&mut self) -> Result<()> {
         match LayoutFile::read(&self.files)? {
             None => Ok(()),
-            Some(LayoutFile::Bloom { bits, hashes, scheme: Scheme::Independent }) => {
+            Some(LayoutFile::Bloom { bits, hashes, scheme }) => {
                 (self.bits, self.hashes) = (Some(bits), Some(hashes));
+                self.scheme = Some(scheme.parse()?);
                 Ok(())
             }
             Some(other) => other.refuse("bloom"),
@@ -40,7 +41,8 @@ impl Subject for Bloom {
         let (items, layout) = (self.checked_items()?, self.layout()?);
         let (bits, hashes) = (layout.bits(), layout.hashes());
         let partitioned = bloom::partitioned(bits, hashes, items);
-        Ok(Report::new("")
+        let standard = layout.with_scheme(SchemeName::Independent)?;
+        let mut report = Report::new("")
             .whole("items", "inserted", items)
             .whole("bits", "in all", bits)
             .whole("hashes", "an item", hashes)
@@ -48,8 +50,8 @@ impl Subject for Bloom {
             .odds(
                 "false_positive_standard",
                 "of absent keys, hashes anywhere (exact)",
-                bloom::false_positive_probability(layout, items),
-                bloom::ln_false_positive_probability(layout, items),
+                bloom::false_positive_probability(standard, items),
+                bloom::ln_false_positive_probability(standard, items),
             )
             .odds(
                 "false_positive_partitioned",
@@ -57,13 +59,32 @@ impl Subject for Bloom {
                 partitioned,
                 ln_partitioned(partitioned, layout, items),
             )
-            .whole("optimal_hashes", "an item", bloom::optimal_hashes(bits, items)))
+            .whole("optimal_hashes", "an item", bloom::optimal_hashes(bits, items));
+        if layout.scheme() != SchemeName::Independent {
+            let accuracy = match bloom::accuracy(layout) {
+                Accuracy::Exact => "exact",
+                Accuracy::Bound => "a bound",
+                Accuracy::Extrapolated => "extrapolated from a smaller filter",
+                _ => "estimated",
+            };
+            report = report
+                .text("scheme", "how hashes are made", layout.scheme().as_str())
+                .odds(
+                    "false_positive_scheme",
+                    "of absent keys, hashes made by the scheme",
+                    bloom::false_positive_probability(layout, items),
+                    bloom::ln_false_positive_probability(layout, items),
+                )
+                .text("accuracy_scheme", "of the line above", accuracy);
+        }
+        Ok(report)
     }
 
     fn save(&self) -> Result<()> {
         let layout = self.layout()?;
         let (bits, hashes) = (layout.bits(), layout.hashes().into());
-        LayoutFile::Bloom { bits, hashes, scheme: Scheme::Independent }.write(&self.files.out)?;
+        let scheme = layout.scheme().as_str().to_owned();
+        LayoutFile::Bloom { bits, hashes, scheme }.write(&self.files.out)?;
         plot::write(self.plot.as_deref(), || Ok(vec![against_bits(layout, self.checked_items()?)?]))
     }
 }
@@ -76,7 +97,7 @@ impl Bloom {
         }
     }
 
-    /// The standard filter: hashes are independent, and fall on all bits.
+    /// The standard filter unless a scheme is given: hashes are independent, and fall on all bits.
     fn layout(&self) -> Result<BloomLayout> {
         let bits = given(self.bits, "bits")?;
         // Checks the bits before they are planned with.
@@ -86,7 +107,7 @@ impl Bloom {
             None => bloom::optimal_hashes(bits, self.checked_items()?),
         };
         let layout = BloomLayout::new(bits, hashes).map_err(refused("--hashes"))?;
-        Ok(layout.with_scheme(SchemeName::Independent)?)
+        Ok(layout.with_scheme(self.scheme.unwrap_or(SchemeName::Independent))?)
     }
 }
 
@@ -109,7 +130,8 @@ fn against_bits(layout: BloomLayout, items: u64) -> Result<Chart, LayoutError> {
         // From a 32nd to twice the bits.
         let bits = (2.0 * layout.bits() as f64 * f64::from(at) / f64::from(POINTS)) as u64;
         let bits = bits.clamp(1, MOST_PLACES);
-        let with = |hashes| BloomLayout::new(bits, hashes)?.with_scheme(SchemeName::Independent);
+        let with =
+            |hashes| BloomLayout::new(bits.max(u64::from(hashes)), hashes)?.with_scheme(layout.scheme());
         given.push(point(with(layout.hashes())?));
         best.push(point(with(bloom::optimal_hashes(bits, items))?));
     }

@@ -62,16 +62,9 @@ pub(super) enum LayoutFile {
     Bloom {
         bits: u64,
         hashes: u64,
-        scheme: Scheme,
+        /// By its name.
+        scheme: String,
     },
-}
-
-/// How a Bloom filter's hashes are made.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Scheme {
-    /// The scheme that plans are exact for.
-    Independent,
 }
 
 impl LayoutFile {

@@ -105,6 +105,15 @@ pub enum LayoutError {
         /// The type that was planned.
         found: &'static str,
     },
+    /// No layout within the limits meets the rate with probes of this scheme; independent ones meet it.
+    OutOfReachOfScheme {
+        /// The scheme that was to be used.
+        scheme: SchemeName,
+        /// The rate that was to be met.
+        rate: f64,
+        /// For this number of items.
+        items: u64,
+    },
     /// No layout within the limits meets the rate.
     OutOfReach {
         /// The rate that was to be met.
@@ -176,6 +185,13 @@ impl fmt::Display for LayoutError {
             Self::Structure { expected, found } => write!(
                 f,
                 "expected a plan for a {expected}, found one for a {found}: make that, or take a runner-up for a {expected}"
+            ),
+            Self::OutOfReachOfScheme { scheme, rate, items } => write!(
+                f,
+                "the {scheme} scheme cannot keep {items} items at the rate {rate:e} within 2^{} bits: use the {} \
+                 scheme, or allow a higher rate",
+                MOST_PLACES.ilog2(),
+                SchemeName::Independent
             ),
             Self::OutOfReach { rate, items } => write!(
                 f,

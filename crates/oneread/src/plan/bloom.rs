@@ -13,8 +13,8 @@ use core::f64::consts::LN_2;
 use crate::hash::probes::SchemeName;
 use crate::layout::{BloomLayout, LayoutError, MOST_HASHES, MOST_PLACES, check_fraction};
 
-use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp};
-use super::occupancy;
+use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp, ln_sum};
+use super::{occupancy, probes};
 
 /// How far the planned probability may be from that of a probe scheme under ideal hash functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,19 +22,20 @@ use super::occupancy;
 pub enum Accuracy {
     /// The planned probability is the true one, to a relative error below 1e-11.
     Exact,
-    /// The planned probability is the limit for many items; with few items the true one is higher.
-    Asymptotic {
-        /// The true probability over the limit (1 − e^(−k/c))^k, measured with 100 items, 16 bits a key and
-        /// 11 hashes: a hard case, since the excess falls with the items and rises with the bits a key. The
-        /// exact value of independent probes is 1.01 there, of independent bands (of 145 bits) 1.05.
-        measured_excess: f64,
-    },
+    /// The true probability is not higher, and not lower than that of independent probes: proven for the
+    /// partition scheme, measured for the others.
+    Bound,
+    /// The part that [`probes::excess`] adds to that of independent probes is the true one to about 6%.
+    Extrapolated,
 }
 
-/// How far [`false_positive_probability`] may be off for a scheme.
+/// How exact [`false_positive_probability`] is for the scheme of a layout; see [`probes::excess`].
 ///
-/// | measured over the limit, 16 bits a key, 11 hashes | 100 items | 1000 items |
+/// The true probability over the limit (1 − e^(−k/c))^k at 16 bits per key and 11 hashes:
+///
+/// | scheme | 100 items | 1000 items |
 /// | --- | --- | --- |
+/// | independent | 1.01 | 1.00 |
 /// | accelerated | 1.03 | 1.00 |
 /// | quadruple | 1.06 | |
 /// | enhanced | 1.12 | |
@@ -44,39 +45,38 @@ pub enum Accuracy {
 /// | double | 3.05 | 1.20 |
 /// | partitioned | 11.2 | 2.05 |
 ///
-/// At 4 bits a key all are within 2% already with 100 items. With many bits a key and few items the excess
-/// over a tiny rate is large: two items share all their probes once in m² (double) or (m/k)² (partitioned),
-/// whatever the number of hashes. The default scheme is not free of it. Accelerated probes, measured over the
-/// exact value of independent ones:
-///
-/// | bits a key | 3 items | 10 items | 20 items | 100 items | 1000 items |
-/// | --- | --- | --- | --- | --- | --- |
-/// | 20 (14 hashes) | 1.99 | 1.38 | 1.13 | 1.04 | 1.01 |
-/// | 30 (20 or 21 hashes) | | | 1.88 | 1.17 | 1.00 |
-///
-/// A small set at a low rate is better served by `Independent`.
+/// With many bits per key and few items the excess over a tiny rate is large: two items share all their
+/// probes once in m² (double) or (m/k)² (partitioned), whatever the number of hashes. A small set at a low
+/// rate is better served by `Independent`.
 #[must_use]
-pub const fn accuracy(scheme: SchemeName) -> Accuracy {
-    let measured_excess = match scheme {
-        SchemeName::Independent | SchemeName::IndependentBands => return Accuracy::Exact,
-        SchemeName::Accelerated => 1.03,
-        SchemeName::Double => 3.05,
-        SchemeName::ExtendedSquare => 1.74,
-        SchemeName::ExtendedCube => 1.20,
-        SchemeName::Enhanced => 1.12,
-        SchemeName::Triple => 1.14,
-        SchemeName::Quadruple => 1.06,
-        SchemeName::Partitioned => 11.2,
-    };
-    Accuracy::Asymptotic { measured_excess }
+pub const fn accuracy(layout: BloomLayout) -> Accuracy {
+    let few_hashes = layout.hashes() <= probes::MOST_EXACT_HASHES;
+    match layout.scheme() {
+        SchemeName::Independent | SchemeName::IndependentBands => Accuracy::Exact,
+        SchemeName::Partitioned
+            if few_hashes && layout.bits() / layout.hashes() as u64 <= probes::EXACT_BAND =>
+        {
+            Accuracy::Exact
+        }
+        SchemeName::Partitioned | SchemeName::Accelerated | SchemeName::Triple | SchemeName::Quadruple => {
+            Accuracy::Bound
+        }
+        SchemeName::Double if few_hashes && layout.bits() <= probes::EXACT_DOUBLE_PLACES => Accuracy::Exact,
+        SchemeName::ExtendedSquare | SchemeName::ExtendedCube | SchemeName::Enhanced
+            if few_hashes && layout.bits() <= probes::EXACT_EXTENDED_PLACES =>
+        {
+            Accuracy::Exact
+        }
+        _ => Accuracy::Extrapolated,
+    }
 }
 
 /// The probability that a key not inserted is found, after `items` insertions.
 ///
 /// Exact for `Independent` (unlike the textbook formula, it knows that probes may coincide and that
-/// the number of set bits varies) and for `IndependentBands`, where it is (1 − (1 − k/m)^n)^k. For the
-/// other schemes the value of their independent counterpart, which is their limit for many items;
-/// [`accuracy`] says how far off it may be with few.
+/// the number of set bits varies) and for `IndependentBands`, where it is (1 − (1 − k/m)^n)^k. The
+/// other schemes find more, in particular with few items: [`probes::excess`] is added, and [`accuracy`]
+/// says whether that is exact.
 ///
 /// # Example
 /// ```
@@ -100,6 +100,14 @@ pub fn false_positive_probability(layout: BloomLayout, items: u64) -> f64 {
 /// The logarithm of [`false_positive_probability`], also where that is too small for a float.
 #[must_use]
 pub fn ln_false_positive_probability(layout: BloomLayout, items: u64) -> f64 {
+    let independent = ln_without_excess(layout, items);
+    // Without items nothing is found; no logarithm of 0 is taken.
+    let excess = probes::excess(layout, items as f64);
+    if excess > 0.0 { ln_sum(independent, ln(excess)).min(0.0) } else { independent }
+}
+
+/// The same if the probes of the scheme were independent.
+fn ln_without_excess(layout: BloomLayout, items: u64) -> f64 {
     if layout.scheme().is_banded() {
         ln_partitioned(layout.bits(), layout.hashes(), items)
     } else {
@@ -170,17 +178,21 @@ pub fn expected_fill(layout: BloomLayout, items: u64) -> f64 {
     if items == 0 { 0.0 } else { -expm1(items as f64 * ln_unset_by_an_item(layout)) }
 }
 
-/// The probability that a key which was not inserted is found, given that `set_bits` bits are set: (set/m)^k.
+/// The probability that a key which was not inserted is found, given that `set_bits` bits are set: (set/m)^k,
+/// and what the scheme adds to it.
 ///
 /// This is the false-positive *rate* of one filter (Kirsch, Mitzenmacher, section 5), where
 /// [`false_positive_probability`] is its average over all filters. Exact for independent probes; in bands it
-/// is a bound, reached when all are equally full.
+/// is a bound, reached when all are equally full. For the other schemes, [`probes::excess`] is added for the
+/// [estimated](estimated_items) number of items. It is an average over filters: the bits alone do not tell
+/// which probes go together.
 ///
 /// ```
+/// use oneread::hash::probes::SchemeName;
 /// use oneread::layout::BloomLayout;
 /// use oneread::plan::bloom;
 ///
-/// let layout = BloomLayout::new(1000, 3)?;
+/// let layout = BloomLayout::new(1000, 3)?.with_scheme(SchemeName::Independent)?;
 /// assert_eq!(bloom::rate_at_fill(layout, 0), 0.0);
 /// assert!((bloom::rate_at_fill(layout, 500) - 0.125).abs() < 1e-15);
 /// # Ok::<(), oneread::layout::LayoutError>(())
@@ -188,7 +200,11 @@ pub fn expected_fill(layout: BloomLayout, items: u64) -> f64 {
 #[must_use]
 pub fn rate_at_fill(layout: BloomLayout, set_bits: u64) -> f64 {
     let fill = set_bits.min(layout.bits()) as f64 / layout.bits() as f64;
-    exp(f64::from(layout.hashes()) * ln(fill))
+    if fill == 0.0 || fill == 1.0 {
+        return fill;
+    }
+    let excess = probes::excess(layout, estimated_items(layout, set_bits));
+    (exp(f64::from(layout.hashes()) * ln(fill)) + excess).min(1.0)
 }
 
 /// The number of items that would leave `set_bits` set on average: the inverse of [`expected_fill`].
@@ -244,32 +260,38 @@ pub fn optimal_hashes(bits: u64, items: u64) -> u32 {
     if ln_independent(bits, more, items) < ln_independent(bits, fewer, items) { more } else { fewer }
 }
 
-/// The scheme that keeps to the plan: the default one, but independent probes for fewer than a thousand items.
+/// The layout under the default scheme, if that adds less than a hundredth to the probability and there are a
+/// thousand items; else with independent probes.
 ///
-/// Below that the default exceeds the plan by more than a percent at low rates ([`accuracy`] has the table), and
-/// a filter of a few hundred keys has the time for k words.
-const fn scheme_for(items: u64) -> SchemeName {
+/// A filter of a few hundred keys has the time for k words, and rates below 1e-15 or so ask for them.
+fn with_scheme_for(layout: BloomLayout, items: u64) -> Result<BloomLayout, LayoutError> {
     const FEW: u64 = 1000;
-    if items < FEW { SchemeName::Independent } else { SchemeName::Accelerated }
+    const LITTLE: f64 = 0.01;
+    let [fast, independent] =
+        [SchemeName::Accelerated, SchemeName::Independent].map(|scheme| layout.with_scheme(scheme));
+    let (fast, independent) = (fast?, independent?);
+    let added = probes::excess(fast, items as f64) / false_positive_probability(independent, items);
+    Ok(if items >= FEW && added < LITTLE { fast } else { independent })
 }
 
-/// A filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`, under the default scheme, or with
-/// independent probes for fewer than a thousand items.
+/// A filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`, under the default scheme; or
+/// with independent probes for fewer than a thousand items, and where the default scheme would err more
+/// often by a hundredth.
 ///
 /// # Errors
 /// If there are no bits or too many.
 pub fn for_bits(bits: u64, items: u64) -> Result<BloomLayout, LayoutError> {
     // Checks the bits before they are planned with.
     BloomLayout::new(bits, 1)?;
-    BloomLayout::new(bits, optimal_hashes(bits, items))?.with_scheme(scheme_for(items))
+    with_scheme_for(BloomLayout::new(bits, optimal_hashes(bits, items))?, items.max(1))
 }
 
 /// The filter with the fewest bits that keeps `items` items at the rate.
 ///
-/// One bit less would miss the rate with any number of hashes. The probability is the exact one of
-/// independent probes, which the layout has for fewer than a thousand items; from there on it has the
-/// default scheme, whose probability is within about a percent of it. For the rate to hold to the last digit, take the
-/// layout [`with_scheme`](BloomLayout::with_scheme) `Independent`. Above some 10^11 bits a bit changes the probability by less than its rounding, and "fewest" is to within that.
+/// It has the default scheme; or independent probes for fewer than a thousand items, and where the default
+/// scheme would err more often by a hundredth. One bit less would miss the rate with any number of hashes, by [`false_positive_probability`]: that is exact for
+/// independent probes, and a bound for the default scheme. Above some 10^11 bits a bit changes the
+/// probability by less than its rounding, and "fewest" is to within that.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or out of reach of [`MOST_PLACES`] bits.
@@ -282,11 +304,37 @@ pub fn for_bits(bits: u64, items: u64) -> Result<BloomLayout, LayoutError> {
 /// let layout = bloom::for_rate(1_000_000, 0.01)?;
 /// assert_eq!(layout.hashes(), 7);
 /// assert!(bloom::false_positive_probability(layout, 1_000_000) <= 0.01);
-/// // 1.44·log2(100) = 9.58 bits a key, and a little for rounding 6.64 hashes to 7.
+/// // 1.44·log2(100) = 9.58 bits per key, and a little for rounding 6.64 hashes to 7.
 /// assert!(layout.bits() > 9_580_000 && layout.bits() < 9_600_000);
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 pub fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
+    let independent = for_rate_with(items, rate, SchemeName::Independent)?;
+    match with_scheme_for(independent, items.max(1))?.scheme() {
+        SchemeName::Independent => Ok(independent),
+        scheme => for_rate_with(items, rate, scheme),
+    }
+}
+
+/// The same with probes of a given scheme. For a scheme whose probability is
+/// [extrapolated](Accuracy::Extrapolated), which depends on the divisors of the number of bits, a few bits
+/// less may do. It takes a second or two then.
+///
+/// # Errors
+/// As [`for_rate`]; and if the rate is out of reach of this scheme, the error names one that reaches it.
+///
+/// # Example
+/// ```
+/// use oneread::hash::probes::SchemeName;
+/// use oneread::plan::bloom;
+///
+/// // Few items at a low rate take many more bits under the partition scheme.
+/// let partitioned = bloom::for_rate_with(100, 5e-4, SchemeName::Partitioned)?;
+/// assert!(bloom::false_positive_probability(partitioned, 100) <= 5e-4);
+/// assert!(partitioned.bits() > 2 * bloom::for_rate(100, 5e-4)?.bits());
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomLayout, LayoutError> {
     check_fraction("rate", rate)?;
     let items = items.max(1);
     let limit = |hashes: u32| limit_of_bits(items, rate, hashes);
@@ -296,17 +344,47 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
     // in the limit; for small sets, where it is not, a test tries every number of hashes.
     let mut best: Option<Candidate> = None;
     for hashes in (1..=start).rev() {
-        if !improves(&mut best, fewest_bits(items, rate, hashes)) {
+        if !improves(&mut best, fewest_bits(items, rate, hashes, scheme)) {
             break;
         }
     }
     for hashes in start + 1..=MOST_HASHES {
-        if !improves(&mut best, fewest_bits(items, rate, hashes)) {
+        if !improves(&mut best, fewest_bits(items, rate, hashes, scheme)) {
             break;
         }
     }
-    let best = best.ok_or(LayoutError::OutOfReach { rate, items })?;
-    BloomLayout::new(best.bits, best.hashes)?.with_scheme(scheme_for(items))
+    match best {
+        Some(best) => BloomLayout::new(best.bits, best.hashes)?.with_scheme(scheme),
+        // By a scheme without an excess, of which the first is never worse.
+        None if scheme != SchemeName::Independent
+            && for_rate_with(items, rate, SchemeName::Independent).is_ok() =>
+        {
+            Err(LayoutError::OutOfReachOfScheme { scheme, rate, items })
+        }
+        None => Err(LayoutError::OutOfReach { rate, items }),
+    }
+}
+
+/// The filter with the fewest bits that keeps `items` items at the rate with this number of hashes.
+///
+/// # Errors
+/// As [`for_rate_with`], and if there are no hashes or more than [`MOST_HASHES`].
+pub fn for_rate_and_hashes(
+    items: u64,
+    rate: f64,
+    hashes: u32,
+    scheme: SchemeName,
+) -> Result<BloomLayout, LayoutError> {
+    check_fraction("rate", rate)?;
+    BloomLayout::new(1, hashes)?;
+    let items = items.max(1);
+    match fewest_bits(items, rate, hashes, scheme) {
+        Some(found) => BloomLayout::new(found.bits, hashes)?.with_scheme(scheme),
+        None if fewest_bits(items, rate, hashes, SchemeName::Independent).is_some() => {
+            Err(LayoutError::OutOfReachOfScheme { scheme, rate, items })
+        }
+        None => Err(LayoutError::OutOfReach { rate, items }),
+    }
 }
 
 /// A filter that meets a rate.
@@ -320,7 +398,8 @@ struct Candidate {
 /// Whether the candidate has no more bits than the best one so far; it becomes the best if it has fewer bits
 /// or, at equal bits, the lower probability.
 fn improves(best: &mut Option<Candidate>, candidate: Option<Candidate>) -> bool {
-    let Some(candidate) = candidate else { return false };
+    // While nothing meets the rate, another number of hashes may.
+    let Some(candidate) = candidate else { return best.is_none() };
     let Some(before) = *best else {
         *best = Some(candidate);
         return true;
@@ -339,9 +418,19 @@ fn limit_of_bits(items: u64, rate: f64, hashes: u32) -> f64 {
     -(items as f64) * hashes / ln_one_minus_exp(ln(rate) / hashes)
 }
 
-/// The fewest bits that meet the rate with so many hashes, if any do: the probability falls as the bits rise.
-fn fewest_bits(items: u64, rate: f64, hashes: u32) -> Option<Candidate> {
-    let meets = |bits| exp(ln_independent(bits, hashes, items)) <= rate;
+/// The fewest bits that meet the rate with `hashes` hashes, if any do: the probability falls as the bits
+/// rise.
+fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option<Candidate> {
+    let layout = |bits: u64| BloomLayout::new(bits, hashes).and_then(|layout| layout.with_scheme(scheme));
+    let meets = |bits| {
+        // Where there are too few bits for the scheme, there is no layout. The excess takes the most time.
+        layout(bits).is_ok_and(|layout| {
+            exp(ln_without_excess(layout, items)) <= rate && false_positive_probability(layout, items) <= rate
+        })
+    };
+    if !meets(MOST_PLACES) {
+        return None;
+    }
     // The limit is close, so the steps away from it start at one bit and double.
     let guess = ceil(limit_of_bits(items, rate, hashes)).clamp(1.0, MOST_PLACES as f64) as u64;
     let (mut misses, mut met, mut step) = (0, guess, 1);
@@ -356,9 +445,6 @@ fn fewest_bits(items: u64, rate: f64, hashes: u32) -> Option<Candidate> {
         }
     } else {
         loop {
-            if met == MOST_PLACES {
-                return None;
-            }
             misses = met;
             met = (met + step).min(MOST_PLACES);
             if meets(met) {
@@ -371,7 +457,8 @@ fn fewest_bits(items: u64, rate: f64, hashes: u32) -> Option<Candidate> {
         let middle = misses + (met - misses) / 2;
         if meets(middle) { met = middle } else { misses = middle }
     }
-    Some(Candidate { bits: met, hashes, ln_probability: ln_independent(met, hashes, items) })
+    let ln_probability = ln_false_positive_probability(layout(met).ok()?, items);
+    Some(Candidate { bits: met, hashes, ln_probability })
 }
 
 /// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong at most half the

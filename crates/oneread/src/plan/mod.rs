@@ -2,7 +2,7 @@
 //!
 //! | module | structure | false positives | solvers |
 //! | --- | --- | --- | --- |
-//! | [`bloom`] | Bloom filter | exact for independent probes, and close for the others | [`for_rate`](bloom::for_rate), [`for_bits`](bloom::for_bits), the lecture's two |
+//! | [`bloom`] | Bloom filter | exact for independent probes, and exact or with a stated error for the others ([`probes`]) | [`for_rate`](bloom::for_rate), [`for_bits`](bloom::for_bits), the lecture's two |
 //! | [`blocked`] | blocked Bloom filter | exact | [`for_rate`](blocked::for_rate), [`for_bits_per_key`](blocked::for_bits_per_key) |
 //! | [`counting`] | counting Bloom filter | as Bloom filter; and the odds of a stuck counter | [`for_rate`](counting::for_rate) |
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
@@ -52,6 +52,7 @@ pub mod line;
 pub mod moves;
 pub mod multilevel;
 mod occupancy;
+pub mod probes;
 pub mod probing;
 pub mod solve;
 pub mod store;

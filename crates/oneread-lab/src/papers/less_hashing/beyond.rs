@@ -5,9 +5,9 @@ use oneread::filter::{BloomFilter, CountMinSketch};
 use oneread::hash::Ideal;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, CountMinLayout, Rows};
-use oneread::plan::bloom;
+use oneread::plan::{bloom, probes};
 
-use super::{ABSENT, SCHEMES, exact, hashes, new};
+use super::{ABSENT, SCHEMES, hashes, new};
 use crate::digits::number;
 use crate::experiment::{Context, Error};
 use crate::finding::Measured;
@@ -115,7 +115,9 @@ fn sizes(kind: &'static str, bands: [u64; 3]) -> Experiment {
                 let per_key = (band * u64::from(hashes)) as f64 / items(band) as f64;
                 rate / bloom::asymptotic(per_key, hashes) - 1.0
             };
-            let exact = bands.map(|band| excess(band, exact::partitioned(band, hashes, items(band))));
+            let exact = |band: u64| probes::partitioned(band, hashes, items(band));
+            let exact = [exact(bands[0])?, exact(bands[1])?, exact(bands[2])?];
+            let exact = [0, 1, 2].map(|at| excess(bands[at], exact[at]));
             let left = exact.windows(2).map(|pair| pair[1] / pair[0]).fold(0.0, f64::max);
             // The middle one on real filters.
             let (band, queries) = (bands[1], 2000);

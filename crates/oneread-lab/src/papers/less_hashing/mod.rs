@@ -10,13 +10,12 @@
 //! - "while the other schemes are": they err at most two thirds as often as the partition scheme.
 
 mod beyond;
-mod exact;
 
 use oneread::filter::BloomFilter;
 use oneread::hash::Ideal;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, MOST_HASHES};
-use oneread::plan::bloom::{self, Accuracy};
+use oneread::plan::{bloom, probes};
 
 use crate::digits::number;
 use crate::experiment::{Context, Error};
@@ -201,12 +200,13 @@ impl Filter {
         let layout = self.layout();
         let (bits, hashes) = (layout.bits(), layout.hashes());
         match self.scheme {
-            SchemeName::Partitioned => exact::partitioned(bits / u64::from(hashes), hashes, self.items),
-            SchemeName::Double => exact::double(bits, hashes, self.items, |_| 0),
-            SchemeName::ExtendedSquare => exact::double(bits, hashes, self.items, |i| i * i),
-            SchemeName::ExtendedCube => exact::double(bits, hashes, self.items, |i| i * i * i),
-            _ => bloom::false_positive_probability(layout, self.items),
+            SchemeName::Partitioned => probes::partitioned(bits / u64::from(hashes), hashes, self.items),
+            SchemeName::Double => probes::double(bits, hashes, self.items, |_| 0),
+            SchemeName::ExtendedSquare => probes::double(bits, hashes, self.items, |i| i * i),
+            SchemeName::ExtendedCube => probes::double(bits, hashes, self.items, |i| i * i * i),
+            _ => Ok(bloom::false_positive_probability(layout, self.items)),
         }
+        .expect("the paper's filters are within the range of the exact calculation")
     }
 
     /// Whether [`exact`](Self::exact) takes a second rather than hours: extended schemes have no symmetry.
@@ -232,11 +232,10 @@ impl Filter {
         let finding = if self.is_exact_feasible() {
             Finding::calculated(self.exact())
         } else {
-            let excess = match bloom::accuracy(self.scheme) {
-                Accuracy::Asymptotic { measured_excess } => measured_excess,
-                _ => 1.0,
-            };
-            Finding::calculated(planned).at_most_higher_by((excess - 1.0) * planned)
+            /// How far the extrapolated part may be off: see `oneread::plan::probes`.
+            const EXTRAPOLATED: f64 = 0.06;
+            let off_by = EXTRAPOLATED * probes::excess(layout, self.items as f64);
+            Finding::calculated(planned).at_most_higher_by(off_by).at_most_lower_by(off_by)
         };
         let note = format!("{:.3}·p measured; the plan says {:.3}·p", measured.value / p, planned / p);
         Ok(finding.and_measured(measured).note(note))

@@ -19,6 +19,8 @@ mod placed;
 mod repeated_keys;
 // Millions of queries: too many for an interpreter.
 #[cfg(not(miri))]
+mod promises;
+#[cfg(not(miri))]
 mod rates;
 
 use oneread::bytes::Saved;

@@ -5,6 +5,7 @@ mod one;
 
 use alloc::vec::Vec;
 
+use crate::hash::probes::SchemeName;
 use crate::layout::{LayoutError, MOST_PLACES, MultipleFiltersLayout, PageLayout, check_fraction};
 use crate::plan::bloom;
 use crate::plan::float::{exp, ln, ln_1p};
@@ -292,7 +293,7 @@ fn of_filters(table: &MultilevelPlan, targets: &Targets) -> Result<Option<Summar
     /// By so much less is allowed if the exact odds of filters should be above those they were searched by.
     const STRICTER: f64 = 0.01;
     const MOST_TRIES: u32 = 20;
-    let first = bloom::for_rate(table.items(), targets.false_positive)?;
+    let first = bloom::for_rate_with(table.items(), targets.false_positive, SchemeName::Independent)?;
     let Some(mut ln_allowed) = ln_allowed(table, targets.goal) else { return Ok(None) };
     let (mut bits, hashes) = (first.bits(), first.hashes());
     for _ in 0..MOST_TRIES {
