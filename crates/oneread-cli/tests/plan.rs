@@ -636,3 +636,17 @@ fn help_teaches_by_example() {
         }
     }
 }
+
+#[test]
+fn a_bloom_filter_is_planned_by_its_scheme() {
+    // less-hashing, n = 100 at 16 bits per key, from an independent program: in units of the limit 4.5871e-4.
+    for (scheme, over_limit, accuracy) in
+        [("double", 3.05, "exact"), ("partitioned", 11.2, "exact"), ("extended-cube", 1.20, "extrapolated")]
+    {
+        let plan = json(&format!("bloom --items 100 --bits 1600 --hashes 11 --scheme {scheme}"));
+        let found = plan["false_positive_scheme"].as_f64().unwrap() / 4.5871e-4;
+        assert!((found - over_limit).abs() < 0.01 + 0.06 * (over_limit - 1.0), "{scheme}: {found}");
+        assert_eq!(plan["scheme"], scheme);
+        assert!(plan["accuracy_scheme"].as_str().unwrap().contains(accuracy), "{plan}");
+    }
+}

@@ -14,9 +14,8 @@
 
 use alloc::vec::Vec;
 
-use super::lengths::{Lengths, MOST_GROUP};
 use crate::filter::Full;
-use crate::layout::{BucketBits, DLeftLayout, Division, Semisort};
+use crate::layout::{BucketBits, DLeftLayout, Division, Lengths, MOST_GROUP, Semisort};
 
 /// What a state says: how many fingerprints begin with each value of the bits that it tells. What it does not tell counts
 /// as beginning with 0.

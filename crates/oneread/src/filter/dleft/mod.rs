@@ -13,7 +13,6 @@ mod codec;
 mod gathered;
 #[cfg(all(loom, test))]
 mod interleavings;
-mod lengths;
 #[cfg(feature = "std")]
 mod pages;
 mod portable;
@@ -31,7 +30,7 @@ use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Portable, reduce};
 use crate::layout::BucketBits::{Bits64, Bits128};
-use crate::layout::{DLeftLayout, LayoutError, Ties};
+use crate::layout::{DLeftLayout, LayoutError, MOST_GROUP, Ties};
 #[cfg(feature = "std")]
 use crate::plan;
 
@@ -441,7 +440,7 @@ fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
     if subtables > MOST_SUBTABLES {
         return Err(too_large("sub-tables of a filter", MOST_SUBTABLES, subtables as u64));
     }
-    let most_group = if layout.pages().is_some() { 1 } else { lengths::MOST_GROUP };
+    let most_group = if layout.pages().is_some() { 1 } else { MOST_GROUP };
     if layout.group() as usize > most_group {
         return Err(too_large(
             "buckets in a group of a filter (1 in pages)",

@@ -31,7 +31,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 
-use crate::layout::DLeftLayout;
+use crate::layout::{DLeftLayout, Division, Lengths, MOST_GROUP};
 
 use super::OutOfRange;
 use super::bloom;
@@ -128,7 +128,9 @@ fn best_hashes(bits_per_item: f64) -> u32 {
 
 /// Formula (1) of the paper, at most 1: `Q_ij`·j·2^−f(j) summed over all sub-tables and loads. The
 /// fingerprints of buckets in a group have the length for the load of the group, the other buckets of which
-/// are taken to be independent; in the limit they are.
+/// are taken to be independent; in the limit they are. Under [`Division::Uneven`] each bucket has the length
+/// that a filter gives it, for groups of up to four buckets; larger ones, which no filter has, are planned as
+/// if divided equally.
 ///
 /// The loads are those of the layout at some number of items, from [`loads()`] or [`Loads::measured`]. Above
 /// the capacity they count as items that share the bits all the same.
@@ -171,6 +173,19 @@ pub(crate) fn any_match(of_subtables: impl Iterator<Item = f64>) -> f64 {
 /// The odds of a match in a key's bucket of one sub-table, where `of_bucket` gives those of a bucket of (load,
 /// probability to match one fingerprint).
 fn of_subtable(layout: DLeftLayout, fractions: &[f64], of_bucket: impl Fn(f64, f64) -> f64) -> f64 {
+    let group = layout.group() as usize;
+    let room = fractions.len() <= layout.capacity() as usize + 1;
+    if layout.division() == Division::Uneven && group <= MOST_GROUP && room {
+        // The lengths differ from bucket to bucket of a group; the key's is any of them.
+        let fraction = |load: u32| fractions.get(load as usize).copied().unwrap_or(0.0);
+        let of_group = |(loads, lengths): (Vec<u32>, &[u8])| {
+            let weight: f64 = loads.iter().map(|&load| fraction(load)).product();
+            let buckets = loads.iter().zip(lengths).filter(|(load, _)| **load > 0);
+            let odds = buckets.map(|(&load, &bits)| of_bucket(load.into(), match_probability(bits.into())));
+            weight * odds.sum::<f64>() / group as f64
+        };
+        return Lengths::new(layout).all().map(of_group).sum();
+    }
     // The load of the other buckets in the group.
     let mut others = vec![1.0];
     for _ in 1..layout.group() {

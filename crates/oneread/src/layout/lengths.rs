@@ -6,14 +6,14 @@
 
 use alloc::vec::Vec;
 
-use crate::layout::{DLeftLayout, Division};
+use super::{DLeftLayout, Division};
 
 /// The most buckets in a group of a filter.
-pub(super) const MOST_GROUP: usize = 4;
+pub(crate) const MOST_GROUP: usize = 4;
 
 /// The lengths for all loads that a group can have.
 #[derive(Clone, Debug)]
-pub(super) struct Lengths {
+pub(crate) struct Lengths {
     layout: DLeftLayout,
     /// By the number that the loads make, read as digits.
     of_loads: Vec<[u8; MOST_GROUP]>,
@@ -21,7 +21,7 @@ pub(super) struct Lengths {
 
 impl Lengths {
     /// Those of a layout whose groups are not larger than [`MOST_GROUP`].
-    pub(super) fn new(layout: DLeftLayout) -> Self {
+    pub(crate) fn new(layout: DLeftLayout) -> Self {
         let group = layout.group() as usize;
         let digits = layout.capacity() as usize + 1;
         let mut lengths = Self { layout, of_loads: Vec::new() };
@@ -52,8 +52,18 @@ impl Lengths {
         loads.iter().rev().fold(0, |number, &load| number * digits + load as usize)
     }
 
+    /// The loads that a group can have, with the length of the fingerprints in each of its buckets.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Vec<u32>, &[u8])> {
+        let group = self.layout.group() as usize;
+        let digits = self.layout.capacity() + 1;
+        self.of_loads.iter().zip(0u32..).map(move |(lengths, number)| {
+            let loads = (0..group as u32).map(|bucket| number / digits.pow(bucket) % digits).collect();
+            (loads, &lengths[..group])
+        })
+    }
+
     /// The length of the fingerprints in each bucket of a group with these loads, told bits included.
-    pub(super) fn of(&self, loads: &[u32]) -> &[u8] {
+    pub(crate) fn of(&self, loads: &[u32]) -> &[u8] {
         &self.of_loads[self.number(loads)][..loads.len()]
     }
 
