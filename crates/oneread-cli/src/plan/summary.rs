@@ -1,10 +1,11 @@
 //! `oneread plan summary`.
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
 use oneread::layout::{
-    InterpolationLayout, ListLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
+    CountingFiltersLayout, InterpolationLayout, ListLayout, MultipleFiltersLayout, SingleFilterLayout,
+    SummaryLayout,
 };
-use oneread::plan::summary::{SummaryPlan, hashes_for_failures, hashes_for_false_positives};
+use oneread::plan::summary::{SummaryPlan, churned, hashes_for_failures, hashes_for_false_positives};
 
 use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};
@@ -297,8 +298,34 @@ impl Kind for Multiple {
         Ok(self.filters_times(1.0)?.into())
     }
 
-    fn with_flags(&self, report: Report, _: &SummaryPlan) -> Result<Report> {
-        Ok(with_filters(report, &self.filters_times(1.0)?))
+    fn with_flags(&self, report: Report, plan: &SummaryPlan) -> Result<Report> {
+        let filters = self.filters_times(1.0)?;
+        let report = with_filters(report, &filters);
+        let Some(turnovers) = self.turnovers else { return Ok(report) };
+        let usual = CountingFiltersLayout::usual(filters.clone());
+        let counters = if self.counter_bits.is_empty() {
+            usual
+        } else {
+            // Small filters count an item once, as usual.
+            let counting = usual.counters().iter().map(|&(_, counting)| counting);
+            let counters: Vec<_> = self.counter_bits.iter().copied().zip(counting).collect();
+            if counters.len() != self.counter_bits.len() {
+                bail!("--counter-bits: expected {} numbers, one for each filter", counters.len());
+            }
+            CountingFiltersLayout::new(filters, counters).map_err(refused("--counter-bits"))?
+        };
+        let churned =
+            churned(plan.table(), &counters, turnovers).map_err(|error| anyhow!("--turnovers: {error}"))?;
+        Ok(report
+            .real("turnovers", "replacements of each item", turnovers)
+            .whole("counter_bytes", "with counters", counters.byte_len())
+            .reals("churned_items", "items, after the turnovers", &churned.items)
+            .reals("churned_saturated", "counters that are saturated", &churned.saturated)
+            .real(
+                "churned_wrong_first",
+                "of present keys, named at a wrong level first",
+                churned.wrong_first,
+            ))
     }
 
     fn sizes(&self) -> Result<Vec<SummaryLayout>> {

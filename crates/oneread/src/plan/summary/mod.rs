@@ -23,6 +23,7 @@
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VII, VIII and appendix III-B, III-C.
 //! Ours: the expected reads, and the exact formula of unpartitioned filters.
 
+mod churned;
 mod interpolation;
 mod multiple;
 mod page;
@@ -36,6 +37,7 @@ use crate::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use super::float::exp;
 use super::multilevel::MultilevelPlan;
 
+pub use churned::{Churned, MOST_TURNOVERS, churned};
 pub(in crate::plan) use multiple::Part;
 pub use page::PagePlan;
 pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};

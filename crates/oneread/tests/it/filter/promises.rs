@@ -123,6 +123,7 @@ fn a_sharded_line_filter_made_for_a_rate_keeps_it() {
 /// `for_rate_with`, and so `oneread filter build --rate --scheme`, once planned every scheme as if its probes
 /// were independent: partitioned probes of 100 keys erred 10 times as often as asked for.
 #[test]
+#[ignore = "long: about 25 s"]
 fn every_scheme_keeps_the_rate_it_was_planned_for() {
     for items in [10, 100] {
         for rate in [0.01, 5e-4] {
@@ -149,6 +150,7 @@ fn every_scheme_of_many_keys_keeps_the_rate_it_was_planned_for() {
 /// What a filter says of itself, and what was planned for it, against what it does: 11 hashes at 16 bits per
 /// key, the case in which schemes differ most.
 #[test]
+#[ignore = "long: about 20 s"]
 fn every_scheme_states_its_own_rate() {
     for (items, filters) in [(10u64, 2000), (100, 500), (10_000, 10)] {
         for scheme in SchemeName::ALL {
