@@ -29,7 +29,7 @@ fn a_builder_never_replaces_a_live_store_open_or_closed() {
     let files = names(folder.path());
     match builder(Options::new(), &pairs).finish(&path) {
         Err(error @ Error::Locked { .. }) => {
-            assert!(error.to_string().starts_with("this process"), "{error}")
+            assert!(error.to_string().starts_with("this process"), "{error}");
         }
         other => panic!("{other:?}"),
     }
