@@ -138,8 +138,16 @@ fn a_count_beside_those_who_overwrite_is_always_the_same() {
     let options =
         StoreOptions::new().sync(SyncPolicy::None).buffer_bytes(30_000).segment_pages(6).slack_pages(20);
     let store = Store::open(&path, options).unwrap();
+    /// Ends those who write, also when an assertion fails.
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _stop = Stop(&done);
         for seed in 0..2 {
             let (store, done) = (&store, &done);
             scope.spawn(move || {
@@ -163,6 +171,5 @@ fn a_count_beside_those_who_overwrite_is_always_the_same() {
         }
         assert_eq!(store.iter().count() as u64, KEYS);
         assert_eq!(store.verify().unwrap().items, KEYS);
-        done.store(true, Relaxed);
     });
 }

@@ -113,6 +113,8 @@ fn never_two_have_a_lock_though_its_file_comes_and_goes() {
                 for _ in 0..3000 {
                     let Ok(lock) = SystemDisk.lock(&path).unwrap() else { continue };
                     assert_eq!(inside.fetch_add(1, SeqCst), 0);
+                    // Others come and go meanwhile.
+                    thread::yield_now();
                     taken.fetch_add(1, SeqCst);
                     inside.fetch_sub(1, SeqCst);
                     drop(lock);
