@@ -57,6 +57,13 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// A log of a live store was changed since it was written: changes that were safe cannot be read.
+    Log {
+        /// The file.
+        file: PathBuf,
+        /// Where the first record begins that cannot be read.
+        offset: u64,
+    },
     /// A sync failed: nobody knows what is on the medium. Nothing is written any more; open the store again to go on with what is there.
     Sync {
         /// What was to be made safe.
@@ -147,7 +154,14 @@ impl Error {
     /// Whether the store's bytes are not what was written: then a copy or a new build helps, and nothing else.
     #[must_use]
     pub const fn is_damage(&self) -> bool {
-        matches!(self, Self::Length { .. } | Self::Damaged { .. } | Self::Page { .. } | Self::Run { .. })
+        matches!(
+            self,
+            Self::Length { .. }
+                | Self::Damaged { .. }
+                | Self::Page { .. }
+                | Self::Run { .. }
+                | Self::Log { .. }
+        )
     }
 }
 
@@ -192,6 +206,13 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "the large value at {offset} is damaged, {what}: all others can be read; restore the file from a copy"
+                )
+            }
+            Self::Log { file, offset } => {
+                write!(
+                    f,
+                    "the log {} is damaged at byte {offset}, changes that were safe cannot be read: restore the store's files from a copy, or open it with `lose_damaged_log`",
+                    file.display()
                 )
             }
             Self::Sync { what, path, source } => {

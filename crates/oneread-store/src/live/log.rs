@@ -19,7 +19,9 @@
 //! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and loses the next header, what lies in the file of the next log, from before
 //!    another crash, is not taken for it.
 //! 3. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
-//!    although one behind it says that it was safe is damage, and not a crash.
+//!    although one behind it says that it was safe is damage, and not a crash. Of later ones, [`tail`] tells what it can.
+
+mod tail;
 
 use std::sync::Arc;
 
@@ -230,6 +232,10 @@ impl Log {
         let written = self.file.write_at(self.end, record).map_err(Error::io("write the log"));
         let whole = record.len();
         record.truncate(length);
+        if written.is_err() {
+            // A part of it may be there, and would look like a record that was damaged later.
+            _ = self.file.write_at(self.end, &[0; CHANGES]);
+        }
         written?;
         self.end += whole as u64;
         self.previous = sum;
@@ -293,6 +299,16 @@ pub(super) fn begins(bytes: &[u8], store: u64, number: u64, session: Option<u64>
     bytes.get(..HEADER).is_some_and(|found| found == expected(found))
 }
 
+/// Whether these bytes begin neither as a log does nor as one that was never begun: its header has a sector of its own, which is written whole or
+/// not at all.
+pub(super) fn begins_damaged(bytes: &[u8]) -> bool {
+    bytes.get(..HEADER).is_some_and(|found| {
+        let is_whole =
+            found == header(long_at(found, STORE), long_at(found, NUMBER), long_at(found, HEADER_SESSION));
+        !is_whole && found.iter().any(|&byte| byte != 0)
+    })
+}
+
 /// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole record, in their order. At least up to `safe` it was on the medium.
 pub(super) fn read(
     bytes: &[u8],
@@ -324,7 +340,9 @@ pub(super) fn read(
         read.previous = long_at(record, 0);
         read.end += record.len().next_multiple_of(ALIGN) as u64;
     }
-    read.damaged |= read.end < safe || (read.next.is_none() && safe_behind(bytes, &read));
+    let is_damaged = || safe_behind(bytes, &read) || tail::was_whole(bytes, &read);
+    let damaged = read.end < safe || (read.next.is_none() && is_damaged());
+    read.damaged |= damaged;
     read
 }
 

@@ -315,7 +315,11 @@ pub(super) fn read(
             opened => opened.map_err(Error::io("open the log"))?,
         };
         let bytes = whole(&*file).map_err(Error::io("read the log"))?;
+        let damaged_at = |offset| Error::Log { file: paths.log(number), offset };
         if !log::begins(&bytes, manifest.store, number, session) {
+            if log::begins_damaged(&bytes) && !lose_damaged_log {
+                return Err(damaged_at(0));
+            }
             return Ok(None);
         }
         let mut buffer = Buffer::default();
@@ -324,7 +328,7 @@ pub(super) fn read(
             buffer.set(word(digester.digest(key)), key, value);
         });
         if read.damaged && !lose_damaged_log {
-            return Err(Error::Damaged { part: "log", what: "changes that were safe cannot be read" });
+            return Err(damaged_at(read.end));
         }
         Ok(Some((read, buffer)))
     };
@@ -583,7 +587,7 @@ pub(super) fn read_beside_a_writer(
                 }
             }
             // It may be of two checkpoints, or of a log that is being written.
-            Err(error @ Error::Damaged { .. }) => last = error,
+            Err(error @ (Error::Damaged { .. } | Error::Log { .. })) => last = error,
             Err(error) => return Err(error),
         }
     }
