@@ -1,4 +1,5 @@
-//! Keys that collide by choice: with one digest, or with the same pages. No such set may stop a store.
+//! Keys that collide by choice: with one digest, or with the same pages. No such set may stop a
+//! store.
 //!
 //! See [`colliding`](crate::digest::colliding) for what the keys are.
 
@@ -38,8 +39,8 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const PATH: &str = "hostile.store";
 
-/// Keys of one kind: `twin `, `crowd ` or honest ones, without those of the latter that have the pages of the crowd by chance, about
-/// one in 128 where there are two levels.
+/// Keys of one kind: `twin `, `crowd ` or honest ones, without those of the latter that have the
+/// pages of the crowd by chance, about one in 128 where there are two levels.
 fn keys(kind: &str, count: u64) -> impl Iterator<Item = Vec<u8>> {
     let all = (0..count).map(move |number| format!("{kind}{number}").into_bytes());
     all.filter(|key| !key.starts_with(b"honest") || is_honest(key))
@@ -69,7 +70,8 @@ fn build<'a>(pairs: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>) -> Vec<u8>
     builder.finish_in_memory().unwrap().0
 }
 
-/// A sealed store has all of a model, is whole, and reads one page for each key whose kind does not collide.
+/// A sealed store has all of a model, is whole, and reads one page for each key whose kind does not
+/// collide.
 fn assert_sealed(bytes: &[u8], model: &Model, most_overflow: u64) {
     let found = verify_in(&bytes).unwrap();
     assert!(found.is_whole(), "{:?}", found.damage);
@@ -79,7 +81,8 @@ fn assert_sealed(bytes: &[u8], model: &Model, most_overflow: u64) {
     assert!(pairs == *model);
     let stats = store.stats();
     assert!((1..=most_overflow).contains(&stats.overflow_items), "{stats:?}");
-    // Nothing of the collisions is paid in pages of the levels: three times as many as the records fill would be much.
+    // Nothing of the collisions is paid in pages of the levels: three times as many as the records
+    // fill would be much.
     assert!(stats.levels.iter().map(|level| level.pages).sum::<u64>() <= 3 * stats.overflow_pages + 100);
     for collide in [false, true] {
         let before = store.reads();
@@ -108,7 +111,8 @@ fn a_sealed_store_takes_ten_thousand_keys_of_one_digest() {
     let bytes = build(model.iter());
     assert_sealed(&bytes, &model, 10_000);
     assert_eq!(Sealed::open_in(bytes.as_slice()).unwrap().stats().overflow_items, 10_000);
-    // In any order, and with values that later ones replace, it is the same store but for the replaced large values.
+    // In any order, and with values that later ones replace, it is the same store but for the
+    // replaced large values.
     assert!(bytes == build(model.iter().rev()), "the order of keys changes the bytes");
     let mut builder = Builder::new(Options::new().seed(7)).unwrap();
     model.keys().for_each(|key| builder.insert(key, b"replaced").unwrap());

@@ -6,7 +6,8 @@ pub(crate) use oneread::hash::Portable;
 #[cfg(test)]
 pub(crate) use colliding::Portable;
 
-/// A digester for tests: keys that begin with certain words get digests that no honest function gives them.
+/// A digester for tests: keys that begin with certain words get digests that no honest function
+/// gives them.
 ///
 /// The digest depends on the key and the seed alone, so that threads, processes and reopened stores
 /// agree on it without shared state.
@@ -19,8 +20,8 @@ pub(crate) mod colliding {
     /// Keys that begin with this share one digest.
     pub(crate) const TWIN: &[u8] = b"twin ";
 
-    /// Keys that begin with this, and a decimal number below [`CROWD_KEYS`], have distinct digests and
-    /// the same page in every level, as long as the levels have at most 64, 8 and 4 pages.
+    /// Keys that begin with this, and a decimal number below [`CROWD_KEYS`], have distinct digests
+    /// and the same page in every level, as long as the levels have at most 64, 8 and 4 pages.
     pub(crate) const CROWD: &[u8] = b"crowd ";
     pub(crate) const CROWD_KEYS: usize = 10_000;
 
@@ -69,7 +70,8 @@ pub(crate) mod colliding {
         digests[number]
     }
 
-    /// Whether a digest has the pages of the crowd in so many levels, or pages at most as far again.
+    /// Whether a digest has the pages of the crowd in so many levels, or pages at most as far
+    /// again.
     fn shares_pages(digest: Digest, levels: usize, near: u64) -> bool {
         let word = |level: usize| digest.word(Domain::TABLE, level as u32);
         (0..levels).all(|level| word(level) < u64::MAX / PARTS[level] * near)

@@ -57,7 +57,8 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A log of a live store was changed since it was written: changes that were safe cannot be read.
+    /// A log of a live store was changed since it was written: changes that were safe cannot be
+    /// read.
     Log {
         /// The file.
         file: PathBuf,

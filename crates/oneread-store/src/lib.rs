@@ -67,8 +67,8 @@ pub use sealed::{
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-// Tests with keys that collide need a digester of their own, which only unit tests have. They share the
-// simulated disk with the other tests.
+// Tests with keys that collide need a digester of their own, which only unit tests have. They share
+// the simulated disk with the other tests.
 #[cfg(test)]
 extern crate self as oneread_store;
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Which records cannot all lie in the levels of a segment, whatever its size: they go to overflow pages.
+//! Which records cannot all lie in the levels of a segment, whatever its size: they go to overflow
+//! pages.
 //!
-//! Random digests hardly ever come here. The bounds are such that a false alarm costs little: with a single
-//! overflow page a lookup of its keys reads one page, as any other.
+//! Random digests hardly ever come here. The bounds are such that a false alarm costs little: with
+//! a single overflow page a lookup of its keys reads one page, as any other.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,8 +25,8 @@ fn choice(entry: &Entry, levels: [u32; LEVELS]) -> Choice {
     })
 }
 
-/// Divides records, which come by digests, into those whose digest is theirs alone and the others. A guide cannot
-/// tell keys of one digest apart.
+/// Divides records, which come by digests, into those whose digest is theirs alone and the others.
+/// A guide cannot tell keys of one digest apart.
 pub(crate) fn alone(entries: &[Entry]) -> (Cow<'_, [Entry]>, Vec<Entry>) {
     if entries.windows(2).all(|pair| pair[0].digest != pair[1].digest) {
         return (Cow::Borrowed(entries), Vec::new());
@@ -37,8 +38,8 @@ pub(crate) fn alone(entries: &[Entry]) -> (Cow<'_, [Entry]>, Vec<Entry>) {
     (Cow::Owned(alone), shared)
 }
 
-/// How many of `mean` expected events chance brings together at most: eight deviations of a Poisson number, and some more
-/// for small means. Exceeded with a chance below 1e-12.
+/// How many of `mean` expected events chance brings together at most: eight deviations of a Poisson
+/// number, and some more for small means. Exceeded with a chance below 1e-12.
 fn by_chance(mean: f64) -> f64 {
     mean + 8.0 * mean.sqrt() + 12.0
 }
@@ -50,10 +51,12 @@ fn count<'a>(entries: impl Iterator<Item = &'a Entry>, levels: [u32; LEVELS]) ->
     counts
 }
 
-/// The records that share all their pages with more others than chance brings together, by their numbers.
+/// The records that share all their pages with more others than chance brings together, by their
+/// numbers.
 ///
-/// Looks at them in a segment of `most` pages first, then of fewer: the more pages, the fewer others have the
-/// same pages by chance. So records that do not collide by choice stay in the levels.
+/// Looks at them in a segment of `most` pages first, then of fewer: the more pages, the fewer
+/// others have the same pages by chance. So records that do not collide by choice stay in the
+/// levels.
 pub(super) fn crowded(entries: &[Entry], shape: Shape, least: u64, most: u64) -> Vec<usize> {
     for pages in [most, 2 * least, least] {
         let levels = shape.levels(pages.min(most) as u32);
@@ -75,8 +78,8 @@ pub(crate) fn most_keys(form: Form, mean: f64) -> u32 {
     form.most_keys().max(by_chance(mean) as u32)
 }
 
-/// Divides the records of one guide into as many as it may have, and the others: those that share all their pages with most others in a
-/// segment of such levels.
+/// Divides the records of one guide into as many as it may have, and the others: those that share
+/// all their pages with most others in a segment of such levels.
 pub(super) fn divide(
     mut entries: Vec<Entry>,
     most: usize,

@@ -15,7 +15,8 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 /// How often records may be driven out, for each that found no room: where there is room at all, a few times do.
 const PATIENCE: usize = 50;
 
-/// Finds pages for the records that have none. Those that it finds none for are the answer, and are [`NOWHERE`].
+/// Finds pages for the records that have none. Those that it finds none for are the answer, and are
+/// [`NOWHERE`].
 ///
 /// `starts` has the number of each level's first page. Which record is driven out is a matter of chance, but the same one for the same segment.
 pub(super) fn displace(

@@ -43,9 +43,9 @@ use values::Values;
 ///
 /// # Limits
 /// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart and cost a second read.
-/// Any set of keys can be stored. Keys that were chosen to collide go to overflow pages, whose lookups read more pages
-/// (see [`Sealed`](crate::Sealed)); all records of one segment are in memory at once, and colliding keys may be all
-/// in one.
+/// Any set of keys can be stored. Keys that were chosen to collide go to overflow pages, whose
+/// lookups read more pages (see [`Sealed`](crate::Sealed)); all records of one segment are in
+/// memory at once, and colliding keys may be all in one.
 ///
 /// # Costs
 /// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is written once and read once

@@ -48,11 +48,13 @@ const ROUNDS: u32 = 8;
 impl Placed {
     /// Places the records of a segment, which come by digests.
     ///
-    /// Tries with as many pages as the load asks for, and with more until all find room. Where that is hopeless, some records
-    /// go to overflow, by cases (see [`overflow`](crate::format::overflow)):
+    /// Tries with as many pages as the load asks for, and with more until all find room. Where that
+    /// is hopeless, some records go to overflow, by cases (see
+    /// [`overflow`](crate::format::overflow)):
     ///
     /// 1. Records that share their digest never lie in the levels.
-    /// 2. Nor do records that share all their pages with more others than chance brings together, if there is no room.
+    /// 2. Nor do records that share all their pages with more others than chance brings together,
+    ///    if there is no room.
     /// 3. What still finds no room, after all others have been moved about, is left over.
     pub(crate) fn new(segment: u32, entries: &[Entry], load: f64, shape: Shape) -> Result<Self, Error> {
         let (mut rest, mut overflow) = crowd::alone(entries);
@@ -80,8 +82,8 @@ impl Placed {
         Ok(placed)
     }
 
-    /// Places records on pages of the levels alone. If that is hopeless: the records that are in the way, by their numbers, if it
-    /// is known.
+    /// Places records on pages of the levels alone. If that is hopeless: the records that are in
+    /// the way, by their numbers, if it is known.
     fn without_overflow(
         segment: u32,
         entries: &[Entry],
@@ -295,8 +297,8 @@ const FIRST_STEP: u64 = 256;
 /// … and after so many tries twice that, then three times: records that leave gaps are still placed soon.
 const TRIES_A_STEP: u64 = 16;
 
-/// The records by their numbers, the largest first: small ones fill what is left. They come by digests, so that the result depends on
-/// nothing else.
+/// The records by their numbers, the largest first: small ones fill what is left. They come by
+/// digests, so that the result depends on nothing else.
 fn order(entries: &[Entry]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..entries.len() as u32).collect();
     if entries.windows(2).any(|pair| pair[0].length != pair[1].length) {
@@ -311,8 +313,8 @@ fn least_pages(entries: &[Entry], load: f64) -> u64 {
     ((total as f64 / (f64::from(usable(entries)) * load)).ceil() as u64).max(1)
 }
 
-/// The most pages that are tried. Records that are a third of a page need up to half as many again as the load asks for, and small
-/// segments are uneven.
+/// The most pages that are tried. Records that are a third of a page need up to half as many again
+/// as the load asks for, and small segments are uneven.
 fn most_pages(least: u64) -> u64 {
     (64 + 8 * least).min(u64::from(SEGMENT_PAGES))
 }

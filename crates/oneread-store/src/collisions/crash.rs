@@ -83,7 +83,8 @@ fn options() -> StoreOptions {
     small().buffer_bytes(40_000).background(true)
 }
 
-/// Not a test: writes until it is killed, and says what was acknowledged. Without a folder there is nothing to do.
+/// Not a test: writes until it is killed, and says what was acknowledged. Without a folder there is
+/// nothing to do.
 #[test]
 fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };

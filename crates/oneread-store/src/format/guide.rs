@@ -76,11 +76,13 @@ impl Form {
         home >> self.homes_log2
     }
 
-    /// The most keys that a guide can tell apart: those that have a bit more than an unknown each, of the fewest bits.
+    /// The most keys that a guide can tell apart: those that have a bit more than an unknown each,
+    /// of the fewest bits.
     pub(crate) const fn most_keys(self) -> u32 {
         let most = (self.bytes - 1) * 8 / LEAST_RESULT_BITS;
         let unknowns = if most < MOST_UNKNOWNS { most } else { MOST_UNKNOWNS };
-        // The inverse of `plan::store::unknowns`: a spare unknown, and one more for every fifty keys.
+        // The inverse of `plan::store::unknowns`: a spare unknown, and one more for every fifty
+        // keys.
         unknowns.saturating_sub(1) * 50 / 51
     }
 

@@ -38,7 +38,8 @@ const BY_LEVEL: usize = 120;
 const LEVEL: usize = 20;
 const GUIDE_BYTES: usize = BY_LEVEL + LEVELS * LEVEL;
 const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
-/// In version 2: bytes of the summary that tell of overflow, items in it, bytes of its pages that records take.
+/// In version 2: bytes of the summary that tell of overflow, items in it, bytes of its pages that
+/// records take.
 const OVERFLOW: usize = GUIDE_HOMES + 4;
 const END: usize = OVERFLOW + 24;
 const CHECKSUM: usize = PAGE - 8;

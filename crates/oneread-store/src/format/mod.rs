@@ -23,7 +23,8 @@ pub(crate) const VERSION: u16 = OVERFLOW_VERSION;
 /// The version of stores without overflow pages, of logs, and of the first page of a live store.
 pub(crate) const PLAIN_VERSION: u16 = 1;
 
-/// The version of sealed stores and manifests with overflow pages, which readers of version 1 would not find.
+/// The version of sealed stores and manifests with overflow pages, which readers of version 1 would
+/// not find.
 pub(crate) const OVERFLOW_VERSION: u16 = 2;
 
 /// The version that a sealed store or a manifest has.

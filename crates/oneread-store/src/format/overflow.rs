@@ -1,30 +1,31 @@
 //! Records that find no room in their pages: overflow pages of a segment, sorted by key.
 //!
 //! # Why any set of keys can be stored
-//! A record has at most three pages, and its guide must name one of them. Two things can go wrong, by
-//! chance never, by choice of the keys always:
+//! A record has at most three pages, and its guide must name one of them. Two things can go wrong,
+//! by chance never, by choice of the keys always:
 //!
-//! 1. *Keys with one digest.* They have the same pages and the same equation in every guide. A guide can
-//!    answer for one of them, and for all of them only if they lie in the same level. So at most one record
-//!    of a digest lies in the levels; the others go to overflow.
-//! 2. *Keys with different digests and the same pages*, more than these pages hold, or more keys in one
-//!    guide than it has room to tell apart. What exceeds the pages or the guide goes to overflow.
+//! 1. *Keys with one digest.* They have the same pages and the same equation in every guide. A
+//!    guide can answer for one of them, and for all of them only if they lie in the same level. So
+//!    at most one record of a digest lies in the levels; the others go to overflow.
+//! 2. *Keys with different digests and the same pages*, more than these pages hold, or more keys in
+//!    one guide than it has room to tell apart. What exceeds the pages or the guide goes to
+//!    overflow.
 //!
-//! Overflow itself depends on no digest: its pages are sorted by the bytes of the keys, a lookup is a binary
-//! search, and a page that gets too full is split. So every set of distinct keys has a place, and the
-//! only limit is the number of pages that a segment can have.
+//! Overflow itself depends on no digest: its pages are sorted by the bytes of the keys, a lookup is
+//! a binary search, and a page that gets too full is split. So every set of distinct keys has a
+//! place, and the only limit is the number of pages that a segment can have.
 //!
 //! # Why lookups stay exact, and others stay cheap
 //! The segment keeps the directory words of the keys in its overflow in memory, each word once with
 //! the number of its keys. By cases, for a key that is looked up:
 //!
-//! - *Its word is not among them.* Then it is not in overflow, and the lookup is as if there were none: its
-//!   guide was solved without the keys in overflow, and names its page or none.
-//! - *Its word is among them.* The binary search finds its record, or shows that overflow has none. Then
-//!   its guide is asked as well, for a key of the same word may lie in the levels.
+//! - *Its word is not among them.* Then it is not in overflow, and the lookup is as if there were
+//!   none: its guide was solved without the keys in overflow, and names its page or none.
+//! - *Its word is among them.* The binary search finds its record, or shows that overflow has none.
+//!   Then its guide is asked as well, for a key of the same word may lie in the levels.
 //!
-//! So only keys that share the word of a key in overflow pay: the search reads at most one page more than
-//! the binary logarithm of the overflow pages of their segment.
+//! So only keys that share the word of a key in overflow pay: the search reads at most one page
+//! more than the binary logarithm of the overflow pages of their segment.
 //!
 //! # Layout
 //! ```text
@@ -45,12 +46,14 @@ pub(crate) const OVERFLOW: usize = geometry::LEVELS;
 /// The bytes of a word with its number of keys.
 pub(crate) const WORD_BYTES: usize = 12;
 
-/// What an overflow page of a segment says about itself. Its position changes when others are split.
+/// What an overflow page of a segment says about itself. Its position changes when others are
+/// split.
 pub(crate) const fn place(segment: u32) -> Place {
     Place { segment, level: OVERFLOW, index: 0 }
 }
 
-/// The [words](geometry::word) of the keys in overflow, ascending, each with the number of its keys.
+/// The [words](geometry::word) of the keys in overflow, ascending, each with the number of its
+/// keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyWords(Box<[(u64, u32)]>);
 
@@ -81,7 +84,8 @@ impl KeyWords {
         }
     }
 
-    /// From bytes that are a multiple of [`WORD_BYTES`] long. None if a word is out of order or has no keys.
+    /// From bytes that are a multiple of [`WORD_BYTES`] long. None if a word is out of order or has
+    /// no keys.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let words: Vec<_> =
             bytes.chunks_exact(WORD_BYTES).map(|entry| (long_at(entry, 0), word_at(entry, 8))).collect();
@@ -146,7 +150,8 @@ impl Search {
         if self.low < self.high { Some(self.low + (self.high - self.low) / 2) } else { None }
     }
 
-    /// Goes on before or behind the page that was read, or ends: the key is between its first and last ones.
+    /// Goes on before or behind the page that was read, or ends: the key is between its first and
+    /// last ones.
     pub(crate) fn narrow(&mut self, page: u32, key: Ordering) {
         match key {
             Ordering::Less => self.high = page,
@@ -156,8 +161,8 @@ impl Search {
     }
 }
 
-/// Cuts records of these lengths, in their order, into pages of at most `limit` bytes, which is at most [`ROOM`]
-/// and at least the weight of each record. By page, the end of its records.
+/// Cuts records of these lengths, in their order, into pages of at most `limit` bytes, which is at
+/// most [`ROOM`] and at least the weight of each record. By page, the end of its records.
 pub(crate) fn cut(lengths: impl Iterator<Item = usize>, limit: usize) -> Vec<usize> {
     let (mut ends, mut used, mut count) = (Vec::new(), 0, 0);
     for (number, length) in lengths.enumerate() {

@@ -137,7 +137,8 @@ impl<'a> View<'a> {
         Ok(None)
     }
 
-    /// Where a key lies beside the keys of an overflow page, which are in order: before the first, behind the last, or neither.
+    /// Where a key lies beside the keys of an overflow page, which are in order: before the first,
+    /// behind the last, or neither.
     pub(crate) fn order(&self, key: &[u8]) -> Result<Ordering, &'static str> {
         let mut walk = self.walk()?;
         let last = self.count.checked_sub(1).ok_or("it is an overflow page without records")?;

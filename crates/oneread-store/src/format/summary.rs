@@ -93,7 +93,8 @@ pub(crate) fn overflow_of(all: &[OverflowOf], segment: u32) -> Option<&OverflowO
     all.get(at)
 }
 
-/// The parts of the content: the directory, what it says of overflow, and the number of bytes before the guides.
+/// The parts of the content: the directory, what it says of overflow, and the number of bytes
+/// before the guides.
 pub(crate) fn parts<'a>(
     content: &'a [u8],
     header: &Header,
@@ -289,7 +290,8 @@ impl Segment {
         u64::from(self.first_page) + u64::from(self.in_levels()) + u64::from(index)
     }
 
-    /// The level of a page, counted from the segment's first, and its number in the level; of overflow pages that is 0.
+    /// The level of a page, counted from the segment's first, and its number in the level; of
+    /// overflow pages that is 0.
     pub(crate) fn position(&self, mut page: u32) -> (usize, u32) {
         for (level, &pages) in self.levels.iter().enumerate() {
             if page < pages {

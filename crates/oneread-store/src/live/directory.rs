@@ -1,6 +1,8 @@
 //! From a key's word to its segment.
 //!
-//! Each segment has a range of the words of [`Domain::STORE_DIRECTORY`](oneread::hash::Domain::STORE_DIRECTORY); together they have all. A split divides a range. The
+//! Each segment has a range of the words of
+//! [`Domain::STORE_DIRECTORY`](oneread::hash::Domain::STORE_DIRECTORY); together they have all. A
+//! split divides a range. The
 //! segments of a sealed store have such ranges too: that of number i of S begins at ⌈i·2^64/S⌉.
 //!
 //! The directory is a list of lists, none of which is ever changed: another version shares all lists but one with it, so that a change

@@ -19,7 +19,8 @@
 //! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and loses the next header, what lies in the file of the next log, from before
 //!    another crash, is not taken for it.
 //! 3. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
-//!    although one behind it says that it was safe is damage, and not a crash. Of later ones, [`tail`] tells what it can.
+//!    although one behind it says that it was safe is damage, and not a crash. Of later ones,
+//!    [`tail`] tells what it can.
 
 mod tail;
 
@@ -299,8 +300,8 @@ pub(super) fn begins(bytes: &[u8], store: u64, number: u64, session: Option<u64>
     bytes.get(..HEADER).is_some_and(|found| found == expected(found))
 }
 
-/// Whether these bytes begin neither as a log does nor as one that was never begun: its header has a sector of its own, which is written whole or
-/// not at all.
+/// Whether these bytes begin neither as a log does nor as one that was never begun: its header has
+/// a sector of its own, which is written whole or not at all.
 pub(super) fn begins_damaged(bytes: &[u8]) -> bool {
     bytes.get(..HEADER).is_some_and(|found| {
         let is_whole =

@@ -2,8 +2,9 @@
 //!
 //! # A merge
 //! 1. Large values are written to slots of their own.
-//! 2. Each change loads the page that its guide names, takes the old record out, and puts the new one on the first page with room;
-//!    or in [overflow](super::overflow), if another key of the same digest lies in the levels.
+//! 2. Each change loads the page that its guide names, takes the old record out, and puts the new
+//!    one on the first page with room; or in [overflow](super::overflow), if another key of the
+//!    same digest lies in the levels.
 //! 3. If a page has more room than before, records of deeper levels whose page it is are *pulled home*. So at any time no record is
 //!    in a deep level while a page above it has room that appeared since, and what churn leaves behind does not add up.
 //! 4. If a record finds no room, or if most of the segment is empty, the segment is rebuilt: see [`rebuild`](super::rebuild).
@@ -228,7 +229,8 @@ impl Merging<'_> {
                 self.forget(old);
             }
             for page in segment.candidates(change.digest) {
-                // Loaded whether the key can be there or not, so that others of its digest are seen.
+                // Loaded whether the key can be there or not, so that others of its digest are
+                // seen.
                 let page_of_key = pages.load(page.number)?;
                 if old.is_none()
                     && before.is_none()
@@ -331,8 +333,8 @@ impl<'a> Pages<'a> {
         Ok(None)
     }
 
-    /// Whether a record with this digest lies in the levels. Its page is loaded then: the guide has named it, or the record was
-    /// put there just now.
+    /// Whether a record with this digest lies in the levels. Its page is loaded then: the guide has
+    /// named it, or the record was put there just now.
     fn has(&self, digest: Digest) -> bool {
         let pages = (0..LEVELS).filter_map(|level| self.segment.page(digest, level));
         let mut loaded = pages.filter_map(|page| self.loaded[page.number as usize].as_ref());
@@ -344,7 +346,8 @@ impl<'a> Pages<'a> {
         let loaded = || self.loaded.iter().flatten();
         let records: usize = loaded().map(|page| page.records.len()).sum();
         let homes = f64::from(1u32 << self.segment.form.homes_log2);
-        // A page has about as many records as keys have it as their home, but for those of deeper levels.
+        // A page has about as many records as keys have it as their home, but for those of deeper
+        // levels.
         let mean = 2.0 * homes * records as f64 / loaded().count().max(1) as f64;
         let most = crowd::most_keys(self.segment.form, mean) as usize;
         guides.iter().any(|(_, keys)| keys.len() > most)

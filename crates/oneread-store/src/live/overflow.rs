@@ -1,12 +1,13 @@
 //! The overflow of a segment: pages sorted by key, for records that find no room in the levels.
 //!
-//! [`format::overflow`](crate::format::overflow) tells why there is such a thing, and why lookups stay exact.
+//! [`format::overflow`](crate::format::overflow) tells why there is such a thing, and why lookups
+//! stay exact.
 //!
 //! # Changes
-//! A change loads the pages that the binary search for its key comes by. A page that gets too full is cut in two or
-//! three, one that gets less than half full is joined with a neighbour if both fit on one page, and an empty one goes
-//! away. All others stay on their slots. So a merge writes no more overflow pages than it changes, however many there
-//! are.
+//! A change loads the pages that the binary search for its key comes by. A page that gets too full
+//! is cut in two or three, one that gets less than half full is joined with a neighbour if both fit
+//! on one page, and an empty one goes away. All others stay on their slots. So a merge writes no
+//! more overflow pages than it changes, however many there are.
 
 use oneread::hash::{Digest, Digester};
 
@@ -63,7 +64,8 @@ impl Overflow {
         self.words.encode(out);
     }
 
-    /// All of these bytes. None if they are not written in the one way, or if a slot is not below `end`.
+    /// All of these bytes. None if they are not written in the one way, or if a slot is not below
+    /// `end`.
     pub(super) fn decode(bytes: &[u8], end: u32) -> Option<Self> {
         if bytes.is_empty() {
             return Some(Self::default());
@@ -263,7 +265,8 @@ impl<'a> Editing<'a> {
         Ok(())
     }
 
-    /// Joins pages that have become less than half full with a neighbour, where both fit on one page.
+    /// Joins pages that have become less than half full with a neighbour, where both fit on one
+    /// page.
     fn join(&mut self) -> Result<(), Error> {
         let mut at = 0;
         while let Some(part) = self.pages.get(at) {
@@ -299,7 +302,8 @@ impl<'a> Editing<'a> {
         Ok(true)
     }
 
-    /// Writes what has changed to slots that a function hands out. Returns the overflow, and the slots that it no longer uses.
+    /// Writes what has changed to slots that a function hands out. Returns the overflow, and the
+    /// slots that it no longer uses.
     pub(super) fn finish(
         mut self,
         mut take: impl FnMut() -> Result<u32, Error>,

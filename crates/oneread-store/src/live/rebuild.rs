@@ -3,8 +3,9 @@
 //! This is how a store grows: a segment without room gets a few more pages, so that it is between [`LOAD`] and full at all times,
 //! rather than half empty after a split. Only when it would have more pages than segments have is its range of words cut into halves.
 //!
-//! Overflow pages stay as they are, unless they are few beside the pages of the levels: then their records are placed
-//! again, so that they come back to the levels when there is room. A range is cut with its overflow.
+//! Overflow pages stay as they are, unless they are few beside the pages of the levels: then their
+//! records are placed again, so that they come back to the levels when there is room. A range is
+//! cut with its overflow.
 
 use std::collections::HashMap;
 
@@ -97,7 +98,8 @@ impl Merging<'_> {
         Ok(id)
     }
 
-    /// All records of the levels, with the changes. What they change in overflow is taken out there.
+    /// All records of the levels, with the changes. What they change in overflow is taken out
+    /// there.
     fn gather(
         &mut self,
         found: &Found<'_>,

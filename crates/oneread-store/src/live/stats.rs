@@ -23,7 +23,8 @@ pub struct StoreStats {
     pub segments: u64,
     /// Pages of all segments.
     pub pages: u64,
-    /// Pages, not among these, for records that found no room in them; there are none unless keys were chosen to collide.
+    /// Pages, not among these, for records that found no room in them; there are none unless keys
+    /// were chosen to collide.
     pub overflow_pages: u64,
     /// The bytes of all keys.
     pub key_bytes: u64,

@@ -44,9 +44,10 @@ use counters::Counters;
 /// bytes takes a second read. [`stats`](Self::stats) tells what was planned and what happened.
 ///
 /// # Limits
-/// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages of their segment. A lookup
-/// of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and up to three pages more if it is not there; lookups of
-/// other keys are not affected. A key in overflow takes up to 16 bytes of memory; keys of one digest take them once.
+/// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages
+/// of their segment. A lookup of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and
+/// up to three pages more if it is not there; lookups of other keys are not affected. A key in
+/// overflow takes up to 16 bytes of memory; keys of one digest take them once.
 ///
 /// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there; all others are found.
 ///

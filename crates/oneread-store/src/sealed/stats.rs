@@ -84,9 +84,11 @@ pub struct Stats {
     pub guide_homes: u32,
     /// The levels, the first of which has most keys.
     pub levels: Vec<LevelStats>,
-    /// Pages for records that found no room in their levels; there are none unless keys were chosen to collide.
+    /// Pages for records that found no room in their levels; there are none unless keys were chosen
+    /// to collide.
     pub overflow_pages: u64,
-    /// The keys on them. A lookup of one takes a binary search among the overflow pages of its segment.
+    /// The keys on them. A lookup of one takes a binary search among the overflow pages of its
+    /// segment.
     pub overflow_items: u64,
     /// The pages that a lookup of a stored key reads on average, as planned.
     pub planned_reads_per_hit: f64,

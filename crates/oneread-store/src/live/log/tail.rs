@@ -1,18 +1,22 @@
-//! Whether the record at which the reading of a log ends was torn by a crash, or damaged after it was whole.
+//! Whether the record at which the reading of a log ends was torn by a crash, or damaged after it
+//! was whole.
 //!
-//! A record says up to where the log was safe when it was written, so whatever is before that is known to be damaged. This is about the
-//! records since the last sync that another record tells of: nearly always the last batch alone. A crash leaves each
-//! sector of a write as it was before or as it was written (`docs/format.md`, *What we assume of the medium*). By cases, for a record whose
+//! A record says up to where the log was safe when it was written, so whatever is before that is
+//! known to be damaged. This is about the records since the last sync that another record tells of:
+//! nearly always the last batch alone. A crash leaves each sector of a write as it was before or as
+//! it was written (`docs/format.md`, *What we assume of the medium*). By cases, for a record whose
 //! checksum is wrong:
 //!
-//! 1. *It lies in one sector of the file, and names the checksum of the record before.* Then its sector was written, and all of the
-//!    record with it. It is damaged. (A write that fails halfway is wiped out at once.)
-//! 2. *One flipped bit makes it right again.* A torn record differs from the whole one by what lay there before, which
-//!    is the whole one but for a bit with a chance of one in 2^64. It is damaged. Looked for among the first 40 bytes of any record,
-//!    and everywhere in records up to [`MOST_FLIPPED`] bytes.
-//! 3. *Otherwise* nobody can tell: it is taken for torn. So these are not noticed: damage of more than a bit in a
-//!    record of several sectors, or of a bit behind the first 40 bytes of a larger one; and damage of all of `previous` in a record
-//!    of one sector.
+//! 1. *It lies in one sector of the file, and names the checksum of the record before.* Then its
+//!    sector was written, and all of the record with it. It is damaged. (A write that fails halfway
+//!    is wiped out at once.)
+//! 2. *One flipped bit makes it right again.* A torn record differs from the whole one by what lay
+//!    there before, which is the whole one but for a bit with a chance of one in 2^64. It is
+//!    damaged. Looked for among the first 40 bytes of any record, and everywhere in records up to
+//!    [`MOST_FLIPPED`] bytes.
+//! 3. *Otherwise* nobody can tell: it is taken for torn. So these are not noticed: damage of more
+//!    than a bit in a record of several sectors, or of a bit behind the first 40 bytes of a larger
+//!    one; and damage of all of `previous` in a record of one sector.
 
 use super::{CHANGES, END_MARK, LENGTH, MARK, PREVIOUS, Read, record_sum};
 use crate::format::{long_at, word_at};
@@ -20,7 +24,8 @@ use crate::format::{long_at, word_at};
 /// What a medium writes whole or not at all.
 const SECTOR: usize = 512;
 
-/// The largest record in which a flipped bit is looked for everywhere. Trying all takes about ten milliseconds.
+/// The largest record in which a flipped bit is looked for everywhere. Trying all takes about ten
+/// milliseconds.
 const MOST_FLIPPED: usize = 4096;
 
 /// The largest record in whose first bytes a flipped bit is looked for.
@@ -45,13 +50,15 @@ fn names_previous(record: &[u8], read: &Read) -> bool {
     long_at(record, PREVIOUS) == read.previous
 }
 
-/// The length of a record of one sector that names the one before is in the same sector: both were written, or none.
+/// The length of a record of one sector that names the one before is in the same sector: both were
+/// written, or none.
 fn is_of_one_sector(rest: &[u8], read: &Read) -> bool {
     let (start, length) = (read.end as usize % SECTOR, word_at(rest, LENGTH) as usize);
     names_previous(rest, read) && (CHANGES..=rest.len()).contains(&length) && start + length <= SECTOR
 }
 
-/// Whether the record that the bytes begin with is right when a bit is flipped. The bytes are the same afterwards.
+/// Whether the record that the bytes begin with is right when a bit is flipped. The bytes are the
+/// same afterwards.
 fn is_right_with(bytes: &mut [u8], bit: usize, read: &Read) -> bool {
     let flip = |bytes: &mut [u8]| {
         if let Some(byte) = bytes.get_mut(bit / 8) {

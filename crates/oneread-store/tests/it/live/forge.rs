@@ -1,4 +1,5 @@
-//! Forging files: parts of them are changed, and their checksums made right as `docs/format.md` says, apart from the library.
+//! Forging files: parts of them are changed, and their checksums made right as `docs/format.md`
+//! says, apart from the library.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -48,7 +49,8 @@ fn seal_manifest(bytes: &mut [u8]) {
     bytes[end..].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// The pages of the main file that have a right checksum, but for the header: pages and descriptions.
+/// The pages of the main file that have a right checksum, but for the header: pages and
+/// descriptions.
 fn sealed_pages(data: &[u8]) -> Vec<usize> {
     let right = |&page: &usize| {
         let page = &data[4096 * page..4096 * (page + 1)];

@@ -80,7 +80,7 @@ fn forged_files_are_refused_or_answer() {
 }
 
 #[test]
-#[ignore = "long: about 150 s, 300,000 forgeries"]
+#[ignore = "long: about 450 s, 300,000 forgeries"]
 fn many_forged_files_are_refused_or_answer() {
     forged(1 << 32, 300_000);
 }

@@ -5,7 +5,8 @@ use oneread_store::{Error, Store};
 use super::disk::Simulated;
 use super::{Model, PATH, contents, create, open, small};
 
-/// The logs that a process has left that was killed after these puts, of values with so many bytes, and what was acknowledged.
+/// The logs that a process has left that was killed after these puts, of values with so many bytes,
+/// and what was acknowledged.
 fn killed(values: &[usize]) -> (Simulated, Model) {
     let disk = Simulated::default();
     let store = create(disk.arc(), small()).unwrap();
@@ -67,7 +68,8 @@ fn names() -> [String; 2] {
 
 #[test]
 fn a_flipped_bit_in_any_record_is_an_error_or_loses_nothing() {
-    // Records within a sector, across sectors, of several sectors; then so many that there are two logs.
+    // Records within a sector, across sectors, of several sectors; then so many that there are two
+    // logs.
     let many: Vec<usize> = (0..60).map(|number| 37 * number % 300).collect();
     for values in [&[20, 30, 10][..], &[100, 300, 90, 5], &[10, 3000], &[0], &[1500, 7, 2000], &many] {
         let (disk, model) = killed(values);
@@ -75,7 +77,8 @@ fn a_flipped_bit_in_any_record_is_an_error_or_loses_nothing() {
         for name in names() {
             let Some(log) = disk.bytes(&name) else { continue };
             let end = records(&log).pop().unwrap().min(log.len());
-            // All bits of headers and of short logs; of others some: a bit of a long record takes long to be found.
+            // All bits of headers and of short logs; of others some: a bit of a long record takes
+            // long to be found.
             let starts = records(&log);
             let is_header = |byte: usize| byte < 48 || starts.iter().any(|&at| (at..at + 40).contains(&byte));
             let step = if end < 1200 { 1 } else { 149 };
@@ -100,8 +103,8 @@ fn any_damage_of_a_last_record_within_a_sector_is_an_error() {
     let [.., last, end] = starts[..] else { panic!("no records") };
     assert_eq!(last / 512, (end - 1) / 512, "it is to lie in one sector");
     for at in last..end - 8 {
-        // But for the checksum of the record before, by which the sector is known to have been written; and its length, by which it
-        // is known to lie in one sector.
+        // But for the checksum of the record before, by which the sector is known to have been
+        // written; and its length, by which it is known to lie in one sector.
         if (last + 12 - 3..last + 24).contains(&at) {
             continue;
         }
@@ -112,7 +115,8 @@ fn any_damage_of_a_last_record_within_a_sector_is_an_error() {
 
 #[test]
 fn what_cannot_be_told_apart_is_the_last_record_alone() {
-    // A last record of many sectors, in whose value a bit is flipped: as the docs say, this may be taken for a torn write.
+    // A last record of many sectors, in whose value a bit is flipped: as the docs say, this may be
+    // taken for a torn write.
     let (disk, mut model) = killed(&[20, 30, 9000]);
     let whole = model.clone();
     model.remove(&b"key 2"[..]);
