@@ -310,6 +310,26 @@ pub(super) fn begins_damaged(bytes: &[u8]) -> bool {
     })
 }
 
+/// Whether these bytes are the log of this number, and a record in it says that the log was safe.
+/// Then the log before it was safe to its end: that one is always synced first.
+pub(super) fn tells_of_sync(bytes: &[u8], store: u64, number: u64) -> bool {
+    if !begins(bytes, store, number, None) {
+        return false;
+    }
+    let seed = long_at(bytes, HEADER_SUM);
+    let (mut at, mut previous) = (HEADER as u64, seed);
+    while let Some((record, _)) = record_at(bytes, at, seed)
+        && long_at(record, PREVIOUS) == previous
+    {
+        if long_at(record, SYNCED) > 0 {
+            return true;
+        }
+        previous = long_at(record, 0);
+        at += record.len().next_multiple_of(ALIGN) as u64;
+    }
+    false
+}
+
 /// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole record, in their order. At least up to `safe` it was on the medium.
 pub(super) fn read(
     bytes: &[u8],

@@ -340,7 +340,14 @@ pub(super) fn read(
     };
     let second = match first.0.next {
         Some(session) => read_log(manifest.log + 1, Some(session))?,
-        None => None,
+        None => {
+            let next = disk.open(&paths.log(manifest.log + 1), OpenMode::Read);
+            let next = next.and_then(|file| whole(&*file)).unwrap_or_default();
+            if log::tells_of_sync(&next, manifest.store, manifest.log + 1) && !lose_damaged_log {
+                return Err(Error::Log { file: paths.log(manifest.log), offset: first.0.end });
+            }
+            None
+        }
     };
     // Whatever was safe in the second log is behind a first one that is whole.
     if second.is_none() && manifest.safe.log > manifest.log && !lose_damaged_log {

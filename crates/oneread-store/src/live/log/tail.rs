@@ -1,5 +1,5 @@
-//! Whether the record at which the reading of a log ends was torn by a crash, or damaged after it
-//! was whole.
+//! Whether the record at which the reading of a log ends was torn by a crash, or damaged after it was
+//! whole.
 //!
 //! A record says up to where the log was safe when it was written, so whatever is before that is
 //! known to be damaged. This is about the records since the last sync that another record tells of:
@@ -10,13 +10,13 @@
 //! 1. *It lies in one sector of the file, and names the checksum of the record before.* Then its
 //!    sector was written, and all of the record with it. It is damaged. (A write that fails halfway
 //!    is wiped out at once.)
-//! 2. *One flipped bit makes it right again.* A torn record differs from the whole one by what lay
-//!    there before, which is the whole one but for a bit with a chance of one in 2^64. It is
-//!    damaged. Looked for among the first 40 bytes of any record, and everywhere in records up to
-//!    [`MOST_FLIPPED`] bytes.
-//! 3. *Otherwise* nobody can tell: it is taken for torn. So these are not noticed: damage of more
-//!    than a bit in a record of several sectors, or of a bit behind the first 40 bytes of a larger
-//!    one; and damage of all of `previous` in a record of one sector.
+//! 2. *One flipped bit makes it right again, in a sector that has its checksum or that of the record
+//!    before.* What lay there before the write did not have these 64 bits, so the sector was
+//!    written. It is damaged. A flipped bit in another sector proves nothing: what lay there before
+//!    may have differed from the record by that bit.
+//! 3. *Otherwise* nobody can tell: it is taken for torn. So these are not noticed: damage of a
+//!    record of several sectors that is not one flipped bit in the first of them, and damage of the
+//!    length or of `previous` of any record by more than a bit.
 
 use super::{CHANGES, END_MARK, LENGTH, MARK, PREVIOUS, Read, record_sum};
 use crate::format::{long_at, word_at};
@@ -24,11 +24,11 @@ use crate::format::{long_at, word_at};
 /// What a medium writes whole or not at all.
 const SECTOR: usize = 512;
 
-/// The largest record in which a flipped bit is looked for everywhere. Trying all takes about ten
-/// milliseconds.
-const MOST_FLIPPED: usize = 4096;
+/// The largest record in which a flipped bit is looked for behind the first [`CHANGES`] bytes.
+/// Trying all bits takes some ten milliseconds.
+const MOST_FLIPPED: usize = 1 << 16;
 
-/// The largest record in whose first bytes a flipped bit is looked for.
+/// The largest record in which a flipped bit is looked for.
 const MOST_LENGTH: usize = 1 << 20;
 
 /// Whether the record behind those that could be read was there as a whole.
@@ -39,11 +39,13 @@ pub(super) fn was_whole(bytes: &[u8], read: &Read) -> bool {
         return true;
     }
     let mut copy = rest[..rest.len().min(MOST_LENGTH)].to_vec();
-    (0..8 * CHANGES).any(|bit| is_right_with(&mut copy, bit, read))
-        || (names_previous(rest, read)
-            && (CHANGES..=MOST_FLIPPED).contains(&(word_at(rest, LENGTH) as usize))
-            && (8 * CHANGES..8 * word_at(rest, LENGTH) as usize)
-                .any(|bit| is_right_with(&mut copy, bit, read)))
+    let sector = |at: usize| (read.end as usize + at) / SECTOR;
+    let was_written = |at: usize| sector(at) == sector(0) || sector(at) == sector(PREVIOUS);
+    let length = word_at(rest, LENGTH) as usize;
+    let end = if length <= MOST_FLIPPED { length.clamp(CHANGES, copy.len()) } else { CHANGES };
+    // The second of the two sectors ends before twice its size.
+    let bits = (0..end.min(2 * SECTOR)).filter(|&at| was_written(at));
+    bits.flat_map(|at| 8 * at..8 * at + 8).any(|bit| is_right_with(&mut copy, bit, read))
 }
 
 fn names_previous(record: &[u8], read: &Read) -> bool {

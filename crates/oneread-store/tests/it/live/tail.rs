@@ -73,7 +73,9 @@ fn a_flipped_bit_in_any_record_is_an_error_or_loses_nothing() {
     let many: Vec<usize> = (0..60).map(|number| 37 * number % 300).collect();
     for values in [&[20, 30, 10][..], &[100, 300, 90, 5], &[10, 3000], &[0], &[1500, 7, 2000], &many] {
         let (disk, model) = killed(values);
-        let mut errors = 0;
+        let mut before_last = model.clone();
+        before_last.remove(format!("key {}", values.len() - 1).as_bytes());
+        let (mut errors, mut missing) = (0, 0);
         for name in names() {
             let Some(log) = disk.bytes(&name) else { continue };
             let end = records(&log).pop().unwrap().min(log.len());
@@ -85,12 +87,25 @@ fn a_flipped_bit_in_any_record_is_an_error_or_loses_nothing() {
             for bit in (0..8 * end).filter(|bit| is_header(bit / 8) && values.len() < 10 || bit % step == 0) {
                 let found = damaged(&disk, &name, |log| log[bit / 8] ^= 1 << (bit % 8));
                 errors += u32::from(found.is_none());
-                if let Some(found) = found {
-                    assert!(found == model, "{values:?}: {name}, bit {bit}: a change is missing");
+                if let Some(found) = found.filter(|found| *found != model) {
+                    // Only the last change may be missing, and only if its record has sectors
+                    // behind its first ones.
+                    let [.., last, end] = starts[..] else { panic!("no records") };
+                    let sectors = [last / 512, (last + 16) / 512];
+                    let told_apart = sectors.contains(&(bit / 8 / 512)) || !(last..end).contains(&(bit / 8));
+                    assert!(
+                        !told_apart && found == before_last,
+                        "{values:?}: {name}, bit {bit}: a change is missing"
+                    );
+                    missing += 1;
                 }
             }
         }
         assert!(errors > 300, "{errors}");
+        // Where the last record lies in one sector, as that of the short values does, nothing is
+        // missing.
+        let lies_in_one = values.len() < 10 && values.last().is_some_and(|&last| last < 100);
+        assert!(missing == 0 || !lies_in_one, "{values:?}: {missing}");
     }
 }
 
@@ -125,7 +140,7 @@ fn what_cannot_be_told_apart_is_the_last_record_alone() {
     let [.., last, end] = records(&log)[..] else { panic!("no records") };
     for bit in (8 * 512..8 * end).filter(|bit| bit / 8 < last + 40 || bit % 1009 == 0) {
         match damaged(&disk, &name, |log| log[bit / 8] ^= 1 << (bit % 8)) {
-            None => assert!(bit / 8 < last + 40),
+            None => assert!(bit / 8 < (last + 16) / 512 * 512 + 512),
             Some(found) => assert!(found == whole || (bit / 8 >= last + 40 && found == model), "bit {bit}"),
         }
     }
