@@ -55,7 +55,8 @@ fn take() -> u32 {
     if GUARD.try_with(|_| ()).is_err() {
         return SHARED;
     }
-    // Sets the lowest bit that is 0. (`fetch_update` is deprecated, and its successor is newer than our oldest compiler.)
+    // Sets the lowest bit that is 0. (`fetch_update` is deprecated, and its successor is newer than
+    // our oldest compiler.)
     let mut taken = TAKEN.load(Acquire);
     let place = loop {
         if taken == u64::MAX {

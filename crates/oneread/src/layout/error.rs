@@ -114,6 +114,14 @@ pub enum LayoutError {
         /// For this number of items.
         items: u64,
     },
+    /// A calculation would take more steps than it may: so it ends on every machine, and in about
+    /// the same time.
+    TooMuchWork {
+        /// Which: "a plan of a table", "a search for a table", ….
+        what: &'static str,
+        /// The most steps.
+        expected: u64,
+    },
     /// No layout within the limits meets the rate.
     OutOfReach {
         /// The rate that was to be met.
@@ -192,6 +200,11 @@ impl fmt::Display for LayoutError {
                  scheme, or allow a higher rate",
                 MOST_PLACES.ilog2(),
                 SchemeName::Independent
+            ),
+            Self::TooMuchWork { what, expected } => write!(
+                f,
+                "{what} takes more than {expected} steps of calculation, the most there may be: ask for fewer items, \
+                 levels or slots, or for odds that are less extreme"
             ),
             Self::OutOfReach { rate, items } => write!(
                 f,

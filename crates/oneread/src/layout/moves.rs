@@ -29,9 +29,9 @@ use super::{LayoutError, MultilevelLayout, Ties};
 /// *Second Chance* asks only about items of the new item's own buckets, which the look for an absent key has read. *A deletion with
 /// hints* looks until level i, in i + 1 buckets at most; then hints lead from level to deeper level, so that at most d − 1 − i
 /// more are read. *Deepest*: an item that goes to level i found i buckets full. Where the hint of one is deeper than i, what it
-/// hints at is read; for i = d − 1 that is the stash, so that there are at most d − 2 such. An item that Second Chance moves
-/// from level i to i + 1 adds a read if the hint of the bucket it leaves is deeper than i + 1; these are at most d − 2 too.
-/// *Restricted*: all that is read is
+/// hints at is read; for i = d − 1 that is the stash, so that there are at most d − 2 such. An item
+/// that Second Chance moves from level i to i + 1 adds a read if the hint of the bucket it leaves
+/// is deeper than i + 1; these are at most d − 2 too. *Restricted*: all that is read is
 /// below the item's bucket of the first level, and on an insertion with random keep one bucket a level of the way down, besides the
 /// look, with which it shares the first. [`MultilevelLayout::most_insertion_reads`] and
 /// [`most_removal_reads`](MultilevelLayout::most_removal_reads) compute these.
@@ -107,14 +107,15 @@ pub enum HintRule {
     /// The newest. The paper's choice.
     #[default]
     Replace,
-    /// The newest, unless the present one is of a deeper level and still good: an insertion checks it. Better than the
-    /// paper's choice: a stash of 0.76 instead of 1.20 in its table of 8192 items with four levels, Second Chance and
-    /// one move per deletion.
+    /// The newest, unless the present one is of a deeper level and still good: an insertion checks
+    /// it. Better than the paper's choice: a stash of 0.76 instead of 1.20 in its table of 8192
+    /// items with four levels, Second Chance and one move per deletion.
     Deepest,
     /// The newest of the next level; items of deeper ones write none.
     Next,
-    /// The newest, unless the present one is of a deeper level, good or not: an insertion reads nothing to check it. The
-    /// rule that the paper compares its choice with: a stash of 1.22 in the same table.
+    /// The newest, unless the present one is of a deeper level, good or not: an insertion reads
+    /// nothing to check it. The rule that the paper compares its choice with: a stash of 1.22 in
+    /// the same table.
     DeepestUnchecked,
 }
 

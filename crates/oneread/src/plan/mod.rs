@@ -57,5 +57,6 @@ pub mod probing;
 pub mod solve;
 pub mod store;
 pub mod summary;
+mod work;
 
 pub use error::OutOfRange;

@@ -38,15 +38,18 @@ const USUAL_BITS: u32 = 4;
 ///
 /// With 4-bit counters it takes four times the memory of a [`BloomFilter`]. A counter that reaches 15 is
 /// *stuck*: it stays there, and so never loses a key. At the planned load that is rare (for an
-/// optimal filter of distinct keys, less than once in 10^13 counters: [`plan::counting`] has the exact number);
+/// optimal filter of distinct keys, less than once in 10^13 counters: [`plan::counting`] has the
+/// exact number);
 /// [`stuck`](CountingBloom::stuck) counts them.
 ///
 /// # Repeated keys
-/// A key inserted n times and removed n times is gone, if n·c is at most 2^b − 2 (14 for counters of b = 4 bits) and other keys
-/// leave a counter of its own unsaturated. c is 1, unless each of its probes falls on a counter with another of its probes;
-/// with [`Counting::OncePerItem`] it is always 1. Beyond, all of its counters are saturated: [`remove`](CountingBloom::remove)
-/// still answers `Ok`, the key stays, and keys that have only saturated counters are found with it, until
-/// [`clear`](CountingBloom::clear). It is copies that saturate counters: plan for the number of copies, not of distinct keys.
+/// A key inserted n times and removed n times is gone, if n·c is at most 2^b − 2 (14 for counters
+/// of b = 4 bits) and other keys leave a counter of its own unsaturated. c is 1, unless each of its
+/// probes falls on a counter with another of its probes; with [`Counting::OncePerItem`] it is
+/// always 1. Beyond, all of its counters are saturated: [`remove`](CountingBloom::remove) still
+/// answers `Ok`, the key stays, and keys that have only saturated counters are found with it, until
+/// [`clear`](CountingBloom::clear). It is copies that saturate counters: plan for the number of
+/// copies, not of distinct keys.
 ///
 /// # Source
 /// Fan, Cao, Almeida, Broder, "Summary Cache", 2000; lecture notes "Hashing" (chapter 6), section 6.4, "Counting

@@ -82,12 +82,14 @@ struct Layer<S> {
 /// 29 bits a key, up to twice that just after a layer was added.
 ///
 /// # Limits
-/// Remove only what was inserted. Old layers are not filled again: a set that shrinks keeps their memory until they are empty.
+/// Remove only what was inserted. Old layers are not filled again: a set that shrinks keeps their
+/// memory until they are empty.
 ///
 /// # Repeated keys
-/// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its count is saturated, and it stays for
-/// good: [`remove`](Self::remove) still answers `Ok`. Keys that a layer cannot tell apart share a count; a key has such a peer with
-/// about the false-positive rate.
+/// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its
+/// count is saturated, and it stays for good: [`remove`](Self::remove) still answers `Ok`. Keys
+/// that a layer cannot tell apart share a count; a key has such a peer with about the
+/// false-positive rate.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose

@@ -95,15 +95,18 @@ pub struct DLeftCounting<D, S> {
 /// 8 bytes a key, and two more reads a change. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
 ///
 /// # Repeated keys
-/// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its count is saturated, and it stays for
-/// good: [`remove`](Self::remove) still answers `Ok`. Keys with equal remainders share a count, so that copies of both saturate
-/// it; a key has such a peer with about the false-positive rate. Saturated cells fill the filter in the end:
-/// [`statistics`](Self::statistics) counts them, and `rebuild` or [`clear`](Self::clear) frees them. With
-/// [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited by the cells of a bucket.
+/// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its
+/// count is saturated, and it stays for good: [`remove`](Self::remove) still answers `Ok`. Keys
+/// with equal remainders share a count, so that copies of both saturate it; a key has such a peer
+/// with about the false-positive rate. Saturated cells fill the filter in the end:
+/// [`statistics`](Self::statistics) counts them, and `rebuild` or [`clear`](Self::clear) frees
+/// them. With [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited
+/// by the cells of a bucket.
 ///
-/// All copies of a key are in one bucket. A cell counts two copies, or four with
-/// [two counter bits](DLeftCountingLayout::with_counter_bits); the next copy takes another cell. So a filter planned for distinct
-/// keys can be [`Full`] early if many keys have three copies: use two counter bits there.
+/// All copies of a key are in one bucket. A cell counts two copies, or four with [two counter
+/// bits](DLeftCountingLayout::with_counter_bits); the next copy takes another cell. So a filter
+/// planned for distinct keys can be [`Full`] early if many keys have three copies: use two counter
+/// bits there.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose

@@ -20,6 +20,8 @@ use super::super::float::{exp, ln, sqrt};
 use super::passed_on::PassedOn;
 use super::rows::{self, LnRow, Row, Wanted};
 use super::smooth::Smooth;
+use crate::plan::work::Work;
+
 use super::{Cut, Level, MultilevelPlan, bucket, buckets, expected, series};
 
 /// What is asked of the items that find no room.
@@ -70,13 +72,14 @@ pub(in crate::plan) fn ln_odds(
     lost: Lost,
     ln_guess: f64,
     close: Close,
+    work: &Work,
 ) -> Option<f64> {
     if !(1..=MultilevelPlan::MOST_ITEMS).contains(&items) {
         return None;
     }
     let mut ln_high = ln_guess.min(0.0) + 1.25 * LN_LITTLE;
     while ln_high > LN_LAST_HIGH {
-        let ln_odds = within(layout, items, lost, Cut::both(LOW, exp(ln_high)), close)?;
+        let ln_odds = within(layout, items, lost, Cut::both(LOW, exp(ln_high)), close, work)?;
         if ln_odds + LN_LITTLE >= ln_high {
             return Some(ln_odds);
         }
@@ -85,17 +88,24 @@ pub(in crate::plan) fn ln_odds(
     None
 }
 
-fn within(layout: &MultilevelLayout, items: u64, lost: Lost, cut: Cut, close: Close) -> Option<f64> {
+fn within(
+    layout: &MultilevelLayout,
+    items: u64,
+    lost: Lost,
+    cut: Cut,
+    close: Close,
+    work: &Work,
+) -> Option<f64> {
     let levels: Vec<Level> = Level::of(layout).collect();
     let (last, before) = levels.split_last()?;
     let mut steps = Vec::new();
     let mut reach = Reach::certain(items);
     for &level in before {
-        let step = Step::new(level, reach, cut, close);
+        let step = Step::new(level, reach, cut, close, work);
         reach = step.passed_on()?;
         steps.push(step);
     }
-    let mut odds = before_last(*last, reach, lost, cut, close)?;
+    let mut odds = before_last(*last, reach, lost, cut, close, work)?;
     for step in steps.iter().rev() {
         odds = step.before(|passed_on| odds.at(passed_on))?;
     }
@@ -138,7 +148,14 @@ impl Reach {
 }
 
 /// ln g before the last level.
-fn before_last(level: Level, reach: Reach, lost: Lost, cut: Cut, close: Close) -> Option<Smooth> {
+fn before_last(
+    level: Level,
+    reach: Reach,
+    lost: Lost,
+    cut: Cut,
+    close: Close,
+    work: &Work,
+) -> Option<Smooth> {
     /// A few milliseconds.
     const MOST_TERMS: u64 = 5_000_000;
     let (low, high) = (reach.lowest(), reach.highest());
@@ -152,12 +169,13 @@ fn before_last(level: Level, reach: Reach, lost: Lost, cut: Cut, close: Close) -
                 rough,
                 high,
                 close.most_doubt(),
-                |items| Some(expected::ln_passed_on(level, items)),
+                // A sum over the loads of a bucket.
+                |items| work.take(1000.0).then(|| expected::ln_passed_on(level, items)),
                 weight,
             )
         }
         Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MOST_TERMS => {
-            let ln_any = buckets::ln_any(level, high, Wanted::all(cut).ln_negligible());
+            let ln_any = buckets::ln_any(level, high, Wanted::all(cut, work).ln_negligible(), work);
             Smooth::new(
                 low,
                 high + 1,
@@ -169,17 +187,18 @@ fn before_last(level: Level, reach: Reach, lost: Lost, cut: Cut, close: Close) -
         }
         Lost::Any => {
             let ln_any = |passed_on| if passed_on == 0 { f64::NEG_INFINITY } else { 0.0 };
-            Step::new(level, reach, cut, close).before(ln_any)
+            Step::new(level, reach, cut, close, work).before(ln_any)
         }
     }
 }
 
 /// A level, and the numbers that may reach it.
-struct Step {
+struct Step<'a> {
     level: Level,
     reach: Reach,
     cut: Cut,
     close: Close,
+    work: &'a Work,
     /// The rows of few items, or of all if they are sums of few terms.
     sums: Vec<Row<f64>>,
 }
@@ -217,11 +236,12 @@ impl Trimmed {
     }
 }
 
-impl Step {
-    fn new(level: Level, reach: Reach, cut: Cut, close: Close) -> Self {
+impl<'a> Step<'a> {
+    fn new(level: Level, reach: Reach, cut: Cut, close: Close, work: &'a Work) -> Self {
         let high = reach.highest();
         let last = if sums_suit(level, high, cut) { high } else { high.min(LEAST_ITEMS - 1) };
-        Self { level, reach, cut, close, sums: rows::of_few(level, reach.lowest(), last, Wanted::all(cut)) }
+        let sums = rows::of_few(level, reach.lowest(), last, Wanted::all(cut, work));
+        Self { level, reach, cut, close, work, sums }
     }
 
     /// The numbers that may be passed on.
@@ -275,10 +295,17 @@ impl Step {
             }
             None => {
                 let stride = self.stride(items);
-                (rows::ln_row(self.level, items, Wanted { stride, ..Wanted::all(self.cut) }), stride)
+                (
+                    rows::ln_row(self.level, items, Wanted { stride, ..Wanted::all(self.cut, self.work) }),
+                    stride,
+                )
             }
         };
         let LnRow { first, mut ln_weights } = row;
+        // Each is looked up in a polynomial, and some logarithms and exponentials are taken.
+        if !self.work.take(100.0 * ln_weights.len() as f64) {
+            return None;
+        }
         let ln_all = ln_sum_of(&ln_weights);
         let is_right = ln_weights.len() == 1 || (ln_all + ln(stride as f64)).abs() < LARGE;
         let begin = ln_weights.iter().position(|ln_weight| *ln_weight > ln_all + self.cut.ln_low)?;
@@ -332,6 +359,7 @@ mod tests {
     /// such as hardly any item reaches, whatever was guessed.
     #[test]
     fn the_odds_are_those_of_the_plan() {
+        let work = Work::new("a test", f64::INFINITY);
         for (items, levels, slots) in [
             (10_000, &[2_069, 841, 342, 139][..], 4),
             (10_000, &[6_383, 2_996, 1_374, 633], 2),
@@ -347,12 +375,13 @@ mod tests {
             let layout = layout.expect("a small table");
             let plan = MultilevelPlan::new(&layout, items).expect("some items");
             for ln_guess in [0.0, plan.ln_crisis_probability(), -100.0] {
-                let any =
-                    ln_odds(&layout, items, Lost::Any, ln_guess, Close::Fine).expect("odds above 1e-100");
-                let number =
-                    ln_odds(&layout, items, Lost::Number, ln_guess, Close::Fine).expect("odds above 1e-100");
+                let any = ln_odds(&layout, items, Lost::Any, ln_guess, Close::Fine, &work)
+                    .expect("odds above 1e-100");
+                let number = ln_odds(&layout, items, Lost::Number, ln_guess, Close::Fine, &work)
+                    .expect("odds above 1e-100");
                 let off = [any - plan.ln_crisis_probability(), number - ln(plan.expected_stash())];
-                let rough = ln_odds(&layout, items, Lost::Any, ln_guess, Close::Rough).expect("rough odds");
+                let rough =
+                    ln_odds(&layout, items, Lost::Any, ln_guess, Close::Rough, &work).expect("rough odds");
                 assert!((rough - any).abs() < 1e-3, "{items} in {levels:?} of {slots}: {rough} for {any}");
                 assert!(off.iter().all(|off| off.abs() < 1e-8), "{items} in {levels:?} of {slots}: {off:?}");
             }
@@ -361,10 +390,14 @@ mod tests {
 
     #[test]
     fn odds_that_no_sum_holds_are_left_to_the_plan() {
+        let work = Work::new("a test", f64::INFINITY);
         let layout = MultilevelLayout::new([1_000_000, 1_000_000]).and_then(|layout| layout.with_slots(60));
-        assert_eq!(ln_odds(&layout.expect("two levels"), 1000, Lost::Any, -20.0, Close::Fine), None);
+        assert_eq!(ln_odds(&layout.expect("two levels"), 1000, Lost::Any, -20.0, Close::Fine, &work), None);
         let layout = MultilevelLayout::new([10]).expect("a level");
-        assert_eq!(ln_odds(&layout, 0, Lost::Any, -20.0, Close::Fine), None);
-        assert_eq!(ln_odds(&layout, MultilevelPlan::MOST_ITEMS + 1, Lost::Any, -20.0, Close::Fine), None);
+        assert_eq!(ln_odds(&layout, 0, Lost::Any, -20.0, Close::Fine, &work), None);
+        assert_eq!(
+            ln_odds(&layout, MultilevelPlan::MOST_ITEMS + 1, Lost::Any, -20.0, Close::Fine, &work),
+            None
+        );
     }
 }

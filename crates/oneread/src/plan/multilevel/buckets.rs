@@ -11,6 +11,7 @@ use super::passed_on::PassedOn;
 use super::rows::{self, Row, Wanted};
 use super::wide::Weight;
 use super::{Cut, Level, bucket};
+use crate::plan::work::Work;
 
 /// With more items a bucket, e^−λ is no float.
 const MOST_LOAD: f64 = 600.0;
@@ -70,12 +71,15 @@ pub(super) const MOST_ITEMS: u64 = 300;
 /// By number of items, up to the last: the logarithm of the probability that any are passed on.
 ///
 /// Either a bucket before passed on some, or this one does.
-pub(super) fn ln_any(level: Level, last: u64, ln_negligible: f64) -> Vec<f64> {
+pub(super) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<f64> {
     let (slots, all) = (level.slots as usize, last as usize + 1);
     let one: One<f64> = One::new(level, last, ln_negligible);
     let (mut none, mut any) = (vec![0.0; all], vec![0.0; all]);
     none[0] = 1.0;
     for _ in 0..level.buckets {
+        if !work.take((2 * all * one.loads.len()) as f64) {
+            break;
+        }
         let (mut next_none, mut next_any) = (vec![0.0; all], vec![0.0; all]);
         for &(here, weight) in one.loads.iter().filter(|(here, _)| *here < all) {
             let with = |to: &mut [f64], from: &[f64]| {
@@ -92,7 +96,7 @@ pub(super) fn ln_any(level: Level, last: u64, ln_negligible: f64) -> Vec<f64> {
 }
 
 /// By number of items, up to the last: by number passed on, the weight.
-pub(super) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted) -> Vec<Row<W>> {
+pub(super) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     let (slots, all) = (level.slots as usize, last as usize + 1);
     let one: One<W> = One::new(level, last, wanted.ln_negligible());
     let negligible = W::from_ln(wanted.ln_negligible());
@@ -114,6 +118,10 @@ pub(super) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted) -> Vec<Ro
             let begin = terms().map(|(first, ..)| first).min().unwrap_or(0);
             let end = terms().map(|(first, weights, _)| first + weights.len() as u64).max().unwrap_or(0);
             let mut to = Row { first: begin, weights: vec![zero; (end - begin) as usize] };
+            let steps = terms().map(|(_, weights, _)| weights.len()).sum::<usize>();
+            if !wanted.work.take((steps + one.loads.len()) as f64) {
+                return to;
+            }
             for (first, weights, factor) in terms() {
                 let sums = &mut to.weights[(first - begin) as usize..];
                 sums.iter_mut().zip(weights).for_each(|(to, from)| *to = *to + factor * *from);

@@ -19,23 +19,32 @@ use crate::layout::MultilevelLayout;
 use super::super::float::{ln, sqrt};
 use super::passed_on::PassedOn;
 use super::rows::{self, Row, Wanted};
+use crate::plan::work::Work;
+
 use super::{Accuracy, Cut, Level, bucket, buckets, contour, normal, rare, recursion, series};
 
 /// How much work a level may take.
 #[derive(Clone, Copy)]
-pub(super) struct Effort {
+pub(super) struct Effort<'a> {
     /// The most cells of the recursion, of about a nanosecond each.
     most_cells: f64,
     /// The most terms of the series, which in wide numbers take ten nanoseconds each.
     most_terms: f64,
+    /// The steps that all levels together may take.
+    pub(super) work: &'a Work,
 }
 
-impl Effort {
+impl<'a> Effort<'a> {
     /// A second for a level.
-    pub(super) const USUAL: Self = Self { most_cells: 1e9, most_terms: 2e8 };
+    pub(super) const fn usual(work: &'a Work) -> Self {
+        Self { most_cells: 1e9, most_terms: 2e8, work }
+    }
+
     /// Tables of a few thousand items are done like those of a billion.
     #[cfg(test)]
-    pub(super) const LITTLE: Self = Self { most_cells: 2e4, most_terms: 2e8 };
+    pub(super) const fn little(work: &'a Work) -> Self {
+        Self { most_cells: 2e4, most_terms: 2e8, work }
+    }
 }
 
 /// How a level was computed, from the most exact on.
@@ -89,13 +98,16 @@ const MOST_NUMBERS: f64 = 3000.0;
 /// Below this the logarithm is computed by itself.
 const NEARLY_UNDERFLOWS: f64 = 1e-200;
 
-pub(super) fn run(layout: &MultilevelLayout, items: u64, effort: Effort) -> Chain {
+pub(super) fn run(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> Chain {
     let mut cut = Cut::new(FIRST_CUT);
     let (mut passed_on, mut way) = marginals(layout, items, cut, effort);
     if dropped(&passed_on) > DROPPED * crisis_of(&passed_on) {
         // A thousandth of what may be dropped, for the steps that drop it.
         cut = Cut::new((1e-3 * DROPPED * crisis_of(&passed_on)).max(LAST_CUT));
         (passed_on, way) = marginals(layout, items, cut, effort);
+    }
+    if effort.work.is_spent() {
+        return Chain { passed_on, ln_crisis: 0.0, accuracy: Accuracy::Estimated };
     }
     let crisis = crisis_of(&passed_on);
     let (ln_crisis, estimated) = if crisis > NEARLY_UNDERFLOWS {
@@ -122,11 +134,14 @@ fn crisis_of(passed_on: &[PassedOn]) -> f64 {
 }
 
 /// What each level passes on, and how the least exact of them was computed.
-fn marginals(layout: &MultilevelLayout, items: u64, cut: Cut, effort: Effort) -> (Vec<PassedOn>, Way) {
+fn marginals(layout: &MultilevelLayout, items: u64, cut: Cut, effort: Effort<'_>) -> (Vec<PassedOn>, Way) {
     let mut passed_on: Vec<PassedOn> = Vec::new();
     let mut way = Way::Exact;
     let mut levels = Level::of(layout).peekable();
     while let Some(level) = levels.next() {
+        if effort.work.is_spent() {
+            break;
+        }
         let certain = PassedOn::certain(items);
         let input = passed_on.last().unwrap_or(&certain);
         let next = levels.peek().copied();
@@ -143,16 +158,17 @@ pub(super) fn pass_on(
     next: Option<Level>,
     input: &PassedOn,
     cut: Cut,
-    effort: Effort,
+    effort: Effort<'_>,
 ) -> (PassedOn, Way) {
     match method(level, input, cut, effort) {
-        Method::Recursion => (recursion::pass_on(level, input, cut, 0.0), Way::Exact),
-        Method::Buckets => {
-            (mixture(input, &buckets::rows(level, input.last(), Wanted::all(cut)), cut), Way::Exact)
-        }
+        Method::Recursion => (recursion::pass_on(level, input, cut, 0.0, effort.work), Way::Exact),
+        Method::Buckets => (
+            mixture(input, &buckets::rows(level, input.last(), Wanted::all(cut, effort.work)), cut),
+            Way::Exact,
+        ),
         Method::Series => {
-            let ln_negligible = Wanted::all(cut).ln_negligible();
-            (mixture(input, &series::rows(level, input.last(), ln_negligible), cut), Way::Exact)
+            let ln_negligible = Wanted::all(cut, effort.work).ln_negligible();
+            (mixture(input, &series::rows(level, input.last(), ln_negligible, effort.work), cut), Way::Exact)
         }
         Method::Integrals { times } => {
             let lattice = input.every(times);
@@ -161,7 +177,7 @@ pub(super) fn pass_on(
             let work = rows as f64 * contour::work(level, input.mean() as u64);
             let is_much = rows > MOST_ROWS && is_bell(input)
                 || level.slots > 1 && (work > MOST_WORK || level.buckets < LEAST_BUCKETS);
-            let exact = if is_much { None } else { by_integrals(level, &lattice, cut, stride) };
+            let exact = if is_much { None } else { by_integrals(level, &lattice, cut, stride, effort.work) };
             match exact {
                 Some(output) => (output, Way::Integrals),
                 None => (normal::pass_on(level, input, cut, stride), Way::Normal),
@@ -181,7 +197,7 @@ pub(super) enum Method {
     },
 }
 
-pub(super) fn method(level: Level, input: &PassedOn, cut: Cut, effort: Effort) -> Method {
+pub(super) fn method(level: Level, input: &PassedOn, cut: Cut, effort: Effort<'_>) -> Method {
     let (_, variance) = bucket::moments(level, input.mean());
     let cells = (1.0 + bucket::deviations(cut) * sqrt(variance)) * input.weights.len() as f64;
     // What is too small for integrals is small enough for the others, whatever the effort.
@@ -211,10 +227,10 @@ fn mixture(input: &PassedOn, rows: &[Row<f64>], cut: Cut) -> PassedOn {
 }
 
 /// The same for the numbers of a lattice, by integrals; if all rows come out right.
-fn by_integrals(level: Level, lattice: &PassedOn, cut: Cut, stride: u64) -> Option<PassedOn> {
+fn by_integrals(level: Level, lattice: &PassedOn, cut: Cut, stride: u64, work: &Work) -> Option<PassedOn> {
     let top = lattice.weights.iter().copied().fold(0.0, f64::max);
     let mut out = PassedOn::zeros(0, 0, stride);
-    let of_few = rows::of_few::<f64>(level, lattice.first(), rows::LEAST_ITEMS - 1, Wanted::all(cut));
+    let of_few = rows::of_few::<f64>(level, lattice.first(), rows::LEAST_ITEMS - 1, Wanted::all(cut, work));
     for (balls, weight) in lattice.iter() {
         // Beyond its edge a row falls at least geometrically, by so much that the rest is less than the cut.
         out.dropped += top * cut.high;
@@ -223,8 +239,11 @@ fn by_integrals(level: Level, lattice: &PassedOn, cut: Cut, stride: u64) -> Opti
             continue;
         }
         // A row that counts little may be cut more.
-        let wanted = Wanted { stride, ..Wanted::all(cut.relative_to(weight / top)) };
+        let wanted = Wanted { stride, ..Wanted::all(cut.relative_to(weight / top), work) };
         let row = rows::ln_row(level, balls, wanted);
+        if !work.take(row.ln_weights.len() as f64) {
+            return None;
+        }
         out.add_row(row.first, &row.weights(wanted)?, weight, balls);
     }
     Some(out.trimmed())
@@ -303,8 +322,9 @@ mod tests {
             (5_000, &[5_000, 2_500, 1_250, 625]),
         ] {
             let layout = layout(levels, 1);
-            let much = run(&layout, items, Effort::USUAL);
-            let little = run(&layout, items, Effort::LITTLE);
+            let work = Work::new("a test", f64::INFINITY);
+            let much = run(&layout, items, Effort::usual(&work));
+            let little = run(&layout, items, Effort::little(&work));
             assert!(matches!(much.accuracy, Accuracy::Exact { .. }));
             assert!(matches!(little.accuracy, Accuracy::Close { .. }));
             assert!((much.ln_crisis - little.ln_crisis).abs() < 1e-10, "{items}");
@@ -328,9 +348,10 @@ mod tests {
             (1000, 1, 1000),
         ] {
             let level = Level { buckets, slots };
-            let wanted = Wanted::all(Cut::new(1e-40));
+            let work = Work::new("a test", f64::INFINITY);
+            let wanted = Wanted::all(Cut::new(1e-40), &work);
             let exact = if items <= buckets {
-                series::rows::<f64>(level, items, wanted.ln_negligible()).pop()
+                series::rows::<f64>(level, items, wanted.ln_negligible(), &work).pop()
             } else {
                 buckets::rows::<f64>(level, items, wanted).pop()
             };

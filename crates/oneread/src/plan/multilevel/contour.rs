@@ -24,6 +24,10 @@ use super::super::float::{ceil, exp, expm1, floor, ln, ln_1p, sqrt};
 use super::complex::Complex;
 use super::rows::{LnRow, Wanted};
 use super::{Level, bucket};
+use crate::plan::work::Work;
+
+/// Steps of a load's term in an integrand.
+const STEPS_A_LOAD: f64 = 4.0;
 
 /// What does not count beside 1.
 pub(super) const NEGLIGIBLE: f64 = 1.6e-18;
@@ -35,7 +39,7 @@ pub(super) const DEVIATIONS: f64 = 12.0;
 ///
 /// One set of values of the integrand, through the saddle point of a number, serves for all numbers around it: three standard
 /// deviations away they are off by e^(3²/2) = 90 times the rounding.
-pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted) -> LnRow {
+pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     const DEVIATIONS_AROUND: f64 = 3.0;
     // All items in one bucket, or in as many as there are.
     let (stride, slots) = (wanted.stride, u64::from(level.slots));
@@ -63,8 +67,11 @@ pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted) -> LnRow {
             let middle = if upward { (next + reach).min(end) } else { next.saturating_sub(reach).max(end) };
             let last = if upward { (middle + reach).min(end) } else { middle.saturating_sub(reach).max(end) };
             let first = if upward { next } else { last };
-            let around =
-                contour.around(middle * stride, first * stride, stride, next.abs_diff(last) as usize + 1);
+            let count = next.abs_diff(last) as usize + 1;
+            let Some(around) = contour.around(middle * stride, first * stride, stride, count, wanted.work)
+            else {
+                return LnRow::certain(top * stride);
+            };
             let count = ln_weights.len() + around.len();
             if upward {
                 ln_weights.extend(around);
@@ -275,7 +282,15 @@ impl Contour {
     }
 
     /// ln Pr(l) of `count` numbers by the stride, from `first` on, by way of the saddle point of a number in their middle.
-    fn around(&mut self, middle: u64, first: u64, stride: u64, count: usize) -> Vec<f64> {
+    /// None if there are no steps left for it.
+    fn around(
+        &mut self,
+        middle: u64,
+        first: u64,
+        stride: u64,
+        count: usize,
+        work: &Work,
+    ) -> Option<Vec<f64>> {
         let (passed_on, placed) = (middle as f64, self.balls - middle as f64);
         self.aim(placed, passed_on);
         let [p, q] = self.tilt;
@@ -283,7 +298,10 @@ impl Contour {
             self.buckets * self.ln_weighted((placed * p + passed_on * q) / self.buckets) + self.ln_stirling;
         // Each number further, one item less is placed and one more passed on.
         let away = first as f64 - passed_on;
-        let (mut values, all) = self.integrand_on_circles(placed, passed_on);
+        let (mut values, all) = self.integrand_on_circles(placed, passed_on, work);
+        if !work.take(2.0 * (count * values.len()) as f64) {
+            return None;
+        }
         for Value { size, angle, .. } in &mut values {
             size.turn(-away * *angle);
         }
@@ -298,7 +316,7 @@ impl Contour {
             let here = away + (i as u64 * stride) as f64;
             ln_weights.push(bulk + here * (p - q) + ln((sum / all).max(0.0)));
         }
-        ln_weights
+        Some(ln_weights)
     }
 
     /// ln Σ poisson(j)·e^(exponent − mean), without losing digits where the exponents are close to their mean.
@@ -312,7 +330,7 @@ impl Contour {
 
     /// The integrand over its value on the real axis, at the points of both circles where it counts, of which there are so
     /// many in all.
-    fn integrand_on_circles(&self, placed: f64, passed_on: f64) -> (Vec<Value>, f64) {
+    fn integrand_on_circles(&self, placed: f64, passed_on: f64, work: &Work) -> (Vec<Value>, f64) {
         let Moments { variance, covariance, .. } = self.moments;
         // An odd number of steps around each circle, so that all but the first come in conjugate pairs. No number so many
         // away may count: not by the sum of many buckets, nor by a single one.
@@ -333,6 +351,9 @@ impl Contour {
                 for first in points {
                     let angles = [first as f64 * angle[0], second as f64 * angle[1]];
                     let mean = (placed * angles[0] + passed_on * angles[1]) / self.buckets;
+                    if !work.take((self.weights.len() - self.first_load) as f64 * STEPS_A_LOAD) {
+                        break;
+                    }
                     let Some(size) = self.integrand(angles, mean) else { break };
                     let twice = if first == 0 && second == 0 { 1.0 } else { 2.0 };
                     values.push(Value { size: size * twice, angle: angles[1] - angles[0] });
@@ -370,8 +391,8 @@ struct Value {
     angle: f64,
 }
 
-/// ln(n! / (n/e)^n), for n ≥ 1.
-fn ln_stirling(n: f64) -> f64 {
+/// ln(n! / (n/e)^n), for whole n.
+pub(in crate::plan) fn ln_stirling(n: f64) -> f64 {
     /// From here on the series below is exact to 1e-17.
     const LARGE: f64 = 32.0;
     if n >= LARGE {

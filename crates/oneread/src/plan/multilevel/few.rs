@@ -24,6 +24,7 @@ use super::complex::Complex;
 use super::contour::{Contour, DEVIATIONS, NEGLIGIBLE};
 use super::rows::{LnRow, Wanted};
 use super::{Level, bucket};
+use crate::plan::work::Work;
 
 /// What is counted: few of these.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub(super) enum Counted {
 }
 
 /// ln Pr(l) from the least number that counts on; if the recursion is stable.
-pub(super) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted) -> Option<LnRow> {
+pub(super) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<'_>) -> Option<LnRow> {
     let mut contour = Contour::new(level, balls);
     let buckets = level.buckets as f64;
     let room = level.buckets * u64::from(level.slots);
@@ -65,11 +66,15 @@ pub(super) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted)
             break;
         }
         let (ln_next, share) = series.next(buckets, &ln_real);
+        // A logarithm or an exponential of each term.
+        if !wanted.work.take(10.0 * ln_real.len().min(series.some.len()) as f64) {
+            return None;
+        }
         ln_real.push(ln_next);
         shares.push(share);
     }
 
-    let quotients = around_the_circle(&contour, &series, buckets, &shares)?;
+    let quotients = around_the_circle(&contour, &series, buckets, &shares, wanted.work)?;
     let ln_weight = |i: usize| contour.ln_stirling + ln_real[i] + ln(quotients[i].max(0.0));
     let begin = (first as usize).min(ln_real.len() - 1);
     Some(LnRow {
@@ -89,7 +94,7 @@ struct Series {
 }
 
 impl Series {
-    fn new(contour: &mut Contour, level: Level, balls: u64, counted: Counted, wanted: Wanted) -> Self {
+    fn new(contour: &mut Contour, level: Level, balls: u64, counted: Counted, wanted: Wanted<'_>) -> Self {
         let slots = level.slots as usize;
         let ln_negligible = wanted.ln_negligible() - ln(level.buckets as f64);
         let mut load = |items: usize| (items as f64, contour.ln_poisson(items));
@@ -142,6 +147,7 @@ fn around_the_circle(
     series: &Series,
     buckets: f64,
     shares: &[Vec<f64>],
+    work: &Work,
 ) -> Option<Vec<f64>> {
     /// What errors may have grown to.
     const STABLE: f64 = 1e-10;
@@ -155,7 +161,11 @@ fn around_the_circle(
     let most_steps = (ENDED / sqrt(contour.variance_of_all()) / (2.0 * PI) * steps as f64) as u64 + 10;
     let mut sums = vec![1.0; shares.len()];
     // Half of the circle is the mirror of the other.
+    let of_a_step = shares.iter().map(Vec::len).sum::<usize>() + 10 * longest;
     for step in 1..=most_steps.min(steps / 2) {
+        if !work.take(4.0 * of_a_step as f64) {
+            return None;
+        }
         let angle = 2.0 * PI * step as f64 / steps as f64;
         // Turned back by the mean angle, λ·angle a bucket.
         let turned_by = |items: f64| (items - contour.load) * angle;

@@ -52,8 +52,11 @@ use alloc::vec::Vec;
 use crate::layout::{LayoutError, MultilevelLayout};
 
 use super::float::{exp, ln};
+use super::work::Work;
 
 pub(in crate::plan) use backward::{Close, Lost, ln_odds};
+pub(in crate::plan) use contour::ln_stirling;
+
 pub use bounds::{crisis_bound, skew_estimate};
 pub use expected::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;
@@ -111,15 +114,29 @@ impl MultilevelPlan {
     /// The most items that can be planned for.
     pub const MOST_ITEMS: u64 = 10_000_000_000;
 
+    /// The most steps of calculation that a plan may take: some seconds.
+    const MOST_STEPS: f64 = 3e9;
+
     /// Plans for so many items: exact where that takes no more than a second or two, else approximate.
     ///
     /// # Errors
-    /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS).
+    /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS);
+    /// [`LayoutError::TooMuchWork`] if it would take more than 3·10^9 steps of calculation, some
+    /// seconds, as for many nearly full levels.
     pub fn new(layout: &MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
-        Self::within(layout, items, chain::Effort::USUAL)
+        Self::with_work(layout, items, &Work::new("a plan of a table", Self::MOST_STEPS))
     }
 
-    fn within(layout: &MultilevelLayout, items: u64, effort: chain::Effort) -> Result<Self, LayoutError> {
+    /// The same within a number of steps.
+    pub(in crate::plan) fn with_work(
+        layout: &MultilevelLayout,
+        items: u64,
+        work: &Work,
+    ) -> Result<Self, LayoutError> {
+        Self::within(layout, items, chain::Effort::usual(work))
+    }
+
+    fn within(layout: &MultilevelLayout, items: u64, effort: chain::Effort<'_>) -> Result<Self, LayoutError> {
         match items {
             0 => return Err(LayoutError::Zero { what: "items" }),
             _ if items > Self::MOST_ITEMS => {
@@ -132,6 +149,7 @@ impl MultilevelPlan {
             _ => {}
         }
         let chain::Chain { passed_on, ln_crisis, accuracy } = chain::run(layout, items, effort);
+        effort.work.check()?;
         let expected = passed_on.iter().map(|passed_on| passed_on.expectation_over_placed(|_| 1.0)).collect();
         Ok(Self { layout: layout.clone(), items, passed_on, expected, ln_crisis, accuracy })
     }

@@ -20,7 +20,7 @@ use super::wide::{Weight, Wide};
 use super::{Cut, Level, bucket, buckets, recursion, series};
 
 /// ln Pr(any item finds no room), and whether it is an estimate.
-pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort) -> (f64, bool) {
+pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> (f64, bool) {
     /// What is needed beyond this takes too long, since rows grow by its square.
     const MOST_NEEDED: u64 = 100;
     let levels = layout.level_count() as u64;
@@ -34,6 +34,9 @@ pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort) -
     let mut ln_crisis = 0.0;
     let below = Level::of(layout).skip(1).map(Some).chain([None]);
     for ((next, level), below) in (1..).zip(Level::of(layout)).zip(below) {
+        if effort.work.is_spent() {
+            return (0.0, true);
+        }
         let needed = least(next);
         let (mean, _) = bucket::moments(level, input.mean());
         // Enough for certain: what is left out is less than a float tells from 1, and the levels below are as usual.
@@ -57,13 +60,14 @@ pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort) -
 }
 
 /// What a level passes on if it is so many or more, and the logarithm of the probability of that.
-fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort) -> (PassedOn, f64) {
+fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort<'_>) -> (PassedOn, f64) {
     let cut = Cut::new(chain::LAST_CUT);
     let wanted = Wanted {
         cut: Cut::new(CUT),
         at_least: needed,
         ln_largest: rows::ln_rare(level, input.last() as f64, needed),
         stride: 1,
+        work: effort.work,
     };
     let mixture = |rows: Vec<Row<Wide>>| {
         let mut sums = LnSums::default();
@@ -78,10 +82,10 @@ fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort)
         Method::Recursion => {
             let (mean, _) = bucket::moments(level, input.mean());
             let tilt = (ln(needed as f64) - ln(mean.max(f64::MIN_POSITIVE))).max(0.0);
-            recursion::pass_on(level, input, cut, tilt).at_least(needed).untilted(tilt)
+            recursion::pass_on(level, input, cut, tilt, effort.work).at_least(needed).untilted(tilt)
         }
         Method::Buckets => mixture(buckets::rows(level, input.last(), wanted)),
-        Method::Series => mixture(series::rows(level, input.last(), wanted.ln_negligible())),
+        Method::Series => mixture(series::rows(level, input.last(), wanted.ln_negligible(), wanted.work)),
         Method::Integrals { times } => {
             let mut sums = LnSums::default();
             let of_few = rows::of_few::<Wide>(level, input.first(), rows::LEAST_ITEMS - 1, wanted);
@@ -91,7 +95,11 @@ fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort)
                     sums.add(*first, &ln_weights, ln(weight));
                     continue;
                 }
+                if effort.work.is_spent() {
+                    break;
+                }
                 let row = rows::ln_row(level, balls, wanted);
+                effort.work.take(10.0 * row.ln_weights.len() as f64);
                 sums.add(row.first, &row.ln_weights, ln(weight));
             }
             sums.conditioned(needed)

@@ -18,6 +18,7 @@ use super::super::float::exp;
 use super::passed_on::PassedOn;
 use super::rows::{self, Wanted};
 use super::{Cut, Level};
+use crate::plan::work::Work;
 
 /// From so many items on a row by contour, which takes a millisecond or two, is faster than the recursion up to it.
 const FEW: u64 = 20_000;
@@ -26,11 +27,11 @@ const FEW: u64 = 20_000;
 const STEPS_A_LOOK: u64 = 64;
 
 /// What the level passes on, each weight times e^(number·tilt), when it is given a window of numbers without gaps.
-pub(super) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64) -> PassedOn {
+pub(super) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work: &Work) -> PassedOn {
     let (first_given, last_given) = (input.first(), input.last());
-    let far = (first_given >= FEW).then(|| rows::ln_row(level, first_given, Wanted::all(cut)));
-    let far =
-        far.and_then(|row| row.weights(Wanted::all(cut)).map(|weights| (first_given, row.first, weights)));
+    let far = (first_given >= FEW).then(|| rows::ln_row(level, first_given, Wanted::all(cut, work)));
+    let far = far
+        .and_then(|row| row.weights(Wanted::all(cut, work)).map(|weights| (first_given, row.first, weights)));
     let (start, first, weights) = far.unwrap_or_else(|| (0, 0, Vec::from([1.0])));
     let weights = (first..).zip(weights).map(|(number, weight)| weight * exp(number as f64 * tilt)).collect();
 
@@ -38,6 +39,9 @@ pub(super) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64) -> Pa
     let mut window = Window::new(level, first, weights, (last_given - start) as usize, tilt);
     let mut out = PassedOn::zeros(first, window.row.len() - 1, 1);
     for balls in start..=last_given {
+        if !work.take((window.end - window.begin) as f64) {
+            break;
+        }
         if balls >= first_given {
             let weight = input.weights[(balls - first_given) as usize];
             window.add_to(&mut out, balls, weight);

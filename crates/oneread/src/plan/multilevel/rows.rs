@@ -6,6 +6,7 @@ use super::super::float::{exp, ln};
 use super::few::{self, Counted};
 use super::wide::Weight;
 use super::{Cut, Level, bucket, buckets, contour, series};
+use crate::plan::work::Work;
 
 /// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the real axis, and may be left out there.
 pub(super) const LEAST_ITEMS: u64 = 150;
@@ -36,7 +37,7 @@ impl LnRow {
 
     /// The probabilities, each of a number and those around it. They are made to add up to 1, which takes away the error that
     /// all have in common; unless that error is large, and something went wrong.
-    pub(super) fn weights(&self, wanted: Wanted) -> Option<Vec<f64>> {
+    pub(super) fn weights(&self, wanted: Wanted<'_>) -> Option<Vec<f64>> {
         const LARGE: f64 = 1e-6;
         // A row that counts little may be cut so short that it says nothing.
         let is_short = self.ln_weights.len() == 1 || wanted.cut.low.max(wanted.cut.high) > LARGE * LARGE;
@@ -58,7 +59,7 @@ pub(super) struct Row<W> {
 
 /// Which numbers of a row are wanted.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct Wanted<'a> {
     /// What is below this, relative to the largest, is left out.
     pub(super) cut: Cut,
     /// Only as many or more count.
@@ -67,12 +68,14 @@ pub(super) struct Wanted {
     pub(super) ln_largest: f64,
     /// The multiples of this.
     pub(super) stride: u64,
+    /// The steps that it may take.
+    pub(super) work: &'a Work,
 }
 
-impl Wanted {
+impl<'a> Wanted<'a> {
     /// All numbers.
-    pub(super) const fn all(cut: Cut) -> Self {
-        Self { cut, at_least: 0, ln_largest: 0.0, stride: 1 }
+    pub(super) const fn all(cut: Cut, work: &'a Work) -> Self {
+        Self { cut, at_least: 0, ln_largest: 0.0, stride: 1, work }
     }
 
     /// What cannot count in a sum of what is wanted.
@@ -84,22 +87,22 @@ impl Wanted {
 }
 
 /// The rows of all numbers below [`LEAST_ITEMS`], as far as they are needed: by sums, since they have no integrals.
-pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wanted) -> Vec<Row<W>> {
+pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     match level.buckets {
         _ if least > last => Vec::new(),
         buckets if buckets <= last => buckets::rows(level, last, wanted),
-        _ => series::rows(level, last, wanted.ln_negligible()),
+        _ => series::rows(level, last, wanted.ln_negligible(), wanted.work),
     }
 }
 
 /// ln Pr(l) of at least [`LEAST_ITEMS`] items.
-pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted) -> LnRow {
+pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     /// Where fewer than these are expected, the whole row comes from one integral. Where more are, it is a bell that has
     /// fallen to 1e-40 before it ends at 0.
     const FEW: f64 = 200.0;
     let (mean, _) = bucket::moments(level, balls as f64);
     let free = (level.buckets * u64::from(level.slots)) as f64 + mean - balls as f64;
-    if level.buckets == 1 || level.is_surely_full(balls) {
+    if level.buckets == 1 || level.is_surely_full(balls) || wanted.work.is_spent() {
         return LnRow::certain(balls.saturating_sub(level.buckets * u64::from(level.slots)));
     }
     // Of both the fewer, whose recursion is the shorter and the more stable.

@@ -19,6 +19,7 @@ use super::passed_on::PassedOn;
 use super::rows::Row;
 use super::wide::Weight;
 use super::{Cut, Level, bucket};
+use crate::plan::work::Work;
 
 /// Whether all terms are positive, and there are not too many.
 pub(super) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
@@ -34,14 +35,14 @@ pub(super) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
 }
 
 /// By number of items, up to the last: by number passed on, the weight, as far as it is not negligible.
-pub(super) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64) -> Vec<Row<W>> {
+pub(super) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<Row<W>> {
     let (slots, buckets) = (level.slots as usize, level.buckets as f64);
     let zero = W::from_ln(f64::NEG_INFINITY);
     let mut rows = vec![Row { first: 0, weights: vec![W::from_ln(0.0)] }];
     for balls in 1..=last as usize {
         let mut row: Vec<W> = Vec::new();
         // ln C(a, k)/m^k, from term to term.
-        let mut ln_ways = 0.0;
+        let (mut ln_ways, mut steps) = (0.0, 0);
         for together in 1..=balls {
             ln_ways += ln((balls + 1 - together) as f64 / (together as f64 * buckets));
             let ln_factor = ln_ways + ln((buckets + 1.0) * together as f64 / balls as f64 - 1.0);
@@ -59,9 +60,13 @@ pub(super) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64) -> Ve
                 row.resize(beyond + others.len(), zero);
             }
             let factor = W::from_ln(ln_factor);
+            steps += others.len() + 10;
             for (to, from) in row[beyond..].iter_mut().zip(others) {
                 *to = *to + factor * *from;
             }
+        }
+        if !work.take((steps + row.len()) as f64) {
+            row.truncate(1);
         }
         let end = row.iter().rposition(|weight| weight.ln() > ln_negligible).map_or(1, |last| last + 1);
         row.truncate(end);

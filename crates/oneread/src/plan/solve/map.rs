@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use crate::layout::{BoundedLayout, LayoutError, MultilevelLayout};
 use crate::plan::error::check;
 use crate::plan::float::exp;
+use crate::plan::work::Work;
 
 use super::table::{self, Odds};
 use super::{Relax, Solution, Target, Unsolved, rounded_up};
@@ -69,7 +70,7 @@ impl Planned {
 }
 
 /// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever their bytes.
-type Candidate = fn(&Targets) -> Result<Vec<Planned>, Unsolved>;
+type Candidate = fn(&Targets, &Work) -> Result<Vec<Planned>, Unsolved>;
 
 /// All kinds of maps. A new kind is a [`Layout`], one more entry here, and its function below.
 const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
@@ -100,14 +101,15 @@ pub fn map(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
     /// No entry is as large as an address space.
     const MOST_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
     check("bytes of an entry", targets.entry_bytes as f64, 1.0, MOST_ENTRY_BYTES)?;
+    let work = Work::new("a search for a map", table::MOST_STEPS);
     let mut found: Vec<Planned> = Vec::new();
     for candidate in CANDIDATES {
-        found.extend(candidate(targets)?);
+        found.extend(candidate(targets, &work)?);
     }
     found.sort_by_key(|planned| planned.bytes);
     let most = targets.bytes.unwrap_or(u64::MAX);
     if found.first().is_none_or(|best| best.bytes > most) {
-        return Err(Unsolved::Infeasible(relaxed(targets, found.first())));
+        return Err(Unsolved::Infeasible(relaxed(targets, found.first(), &work)));
     }
     found.retain(|planned| planned.bytes <= most);
     let best = found.remove(0);
@@ -124,8 +126,8 @@ pub fn map(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
 }
 
 /// Multilevel tables, the smallest first, whatever their bytes.
-fn multilevel(targets: &Targets) -> Result<Vec<Planned>, Unsolved> {
-    let solution = match table::table(&table(targets)) {
+fn multilevel(targets: &Targets, work: &Work) -> Result<Vec<Planned>, Unsolved> {
+    let solution = match table::table_within(&table(targets), work) {
         Ok(solution) => solution,
         Err(Unsolved::Infeasible(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -149,7 +151,7 @@ fn multilevel(targets: &Targets) -> Result<Vec<Planned>, Unsolved> {
 }
 
 /// The bounded map, which has one layout for its entries: nine tenths of the slots are for them.
-fn bounded(targets: &Targets) -> Result<Vec<Planned>, Unsolved> {
+fn bounded(targets: &Targets, _: &Work) -> Result<Vec<Planned>, Unsolved> {
     let layout = BoundedLayout::for_capacity(targets.entries)?;
     let Ok(churned) = crate::plan::bounded::churned(&layout) else { return Ok(Vec::new()) };
     // What is in the stash at a time: no more than came to it in one turnover.
@@ -204,7 +206,7 @@ fn stash_room(mean: f64) -> u32 {
 }
 
 /// Which target to relax, given the smallest map without a limit on its bytes, if there is any.
-fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
+fn relaxed(targets: &Targets, smallest: Option<&Planned>, work: &Work) -> Vec<Relax> {
     let mut relax = Vec::new();
     let most = targets.bytes.unwrap_or(u64::MAX);
     if let (Some(asked), Some(planned)) = (targets.bytes, smallest) {
@@ -212,7 +214,7 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         relax.push(Relax { target: Target::Bytes, asked, possible });
     }
     let bytes = |targets: &Targets| {
-        let found = multilevel(targets).ok()?;
+        let found = multilevel(targets, work).ok()?;
         found.iter().map(|planned| planned.bytes).min()
     };
     let most_levels = MultilevelLayout::MOST_LEVELS as u32;

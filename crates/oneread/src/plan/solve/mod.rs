@@ -10,6 +10,8 @@
 //!
 //! Each returns a [`Solution`]: the best, the targets that keep it from being smaller, and the runners-up; or
 //! [`Unsolved`], which says which target to relax and by how much.
+//! Searches of tables, maps and summaries count their steps of calculation and end with an error
+//! after 3·10^9 of them, some seconds: the same targets have the same answer on every machine.
 //!
 //! # What is exact
 //! A search evaluates its candidates by the same functions that plan a layout, never by an approximation of them, so that a

@@ -5,6 +5,8 @@
 //! measures how it falls, divides the buckets anew, finds how many it takes of that division, and begins again;
 //! first for fewer items, where a plan takes less time and the division is nearly the same.
 
+mod relax;
+
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::RefCell;
@@ -16,8 +18,9 @@ use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, sqrt};
 use crate::plan::moves::{self, Policy};
 use crate::plan::multilevel::{self, Close, Lost, MultilevelPlan};
+use crate::plan::work::Work;
 
-use super::{Relax, Solution, Target, Unsolved, rounded_up};
+use super::{Solution, Target, Unsolved};
 
 /// What a table is to keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,12 +112,15 @@ impl Planned {
 ///
 /// # Costs
 /// A hundred odds: a second for a hundred thousand items. With several slots a bucket a plan takes up to a second by itself; the search
-/// then computes the odds alone, to 1e-8, and the plan of what it found has the last word: 1 to 4 s with up to five levels, 8 s with six, half a
-/// minute with eight.
+/// then computes the odds alone, to 1e-8, and the plan of what it found has the last word: 1 to 3 s
+/// with up to six levels. A search ends with an error after 3·10^9 steps of calculation, which take
+/// about 3 s: with several slots and eight levels, say.
 ///
 /// # Errors
 /// If there are no items or levels, or too many; if the odds are not above 0, or those of a crisis not below 1; under churn or with
-/// Second Chance, if a bucket has several slots, which no plan is known for; if the targets exclude each other.
+/// Second Chance, if a bucket has several slots, which no plan is known for; if the targets exclude
+/// each other; [`LayoutError::TooMuchWork`] if the search would take more than 3·10^9 steps of
+/// calculation.
 ///
 /// # Example
 /// ```
@@ -129,17 +135,26 @@ impl Planned {
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
 pub fn table(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
+    table_within(targets, &Work::new("a search for a table", MOST_STEPS))
+}
+
+/// The most steps of calculation that a search may take: a hundred plans, or some seconds.
+pub(super) const MOST_STEPS: f64 = 3e9;
+
+/// The same within a number of steps.
+pub(super) fn table_within(targets: &Targets, work: &Work) -> Result<Solution<Planned>, Unsolved> {
     check_targets(targets)?;
     let mut found = Vec::new();
     for kind in [Kind::Plain, Kind::SecondChance, Kind::Restricted] {
         if kind.serves(targets) {
-            found.extend(kind.smallest(targets)?);
+            found.extend(kind.smallest(targets, work)?);
         }
     }
+    work.check()?;
     found.sort_by_key(|planned| planned.layout.capacity());
     let most = targets.buckets.unwrap_or(MOST_PLACES);
     if found.first().is_none_or(|best| best.layout.buckets() > most) {
-        return Err(Unsolved::Infeasible(relaxed(targets, found.first())));
+        return Err(Unsolved::Infeasible(relax::relaxed(targets, found.first(), work)));
     }
     found.retain(|planned| planned.layout.buckets() <= most);
     let best = found.remove(0);
@@ -189,12 +204,13 @@ impl Kind {
         }
     }
 
-    fn smallest(self, targets: &Targets) -> Result<Option<Planned>, LayoutError> {
+    fn smallest(self, targets: &Targets, work: &Work) -> Result<Option<Planned>, LayoutError> {
         if self == Self::Restricted {
             return Ok(smallest_restricted(targets));
         }
-        let mut search = Search::new(self, targets);
+        let mut search = Search::new(self, targets, work);
         let Some(sizes) = search.smallest() else { return Ok(None) };
+        work.check()?;
         search.planned(sizes)
     }
 }
@@ -207,22 +223,29 @@ struct Search<'a> {
     items: u64,
     /// How close odds are to be, if there is a choice.
     close: Close,
+    /// The steps that it may take.
+    work: &'a Work,
     known: RefCell<Known>,
 }
 
 /// The logarithms of odds that were asked for before: by items, how close, and sizes.
 type Known = BTreeMap<(u64, Close, Vec<u64>), f64>;
 
+/// The steps of odds beside those of a plan: the equations of a table with Second Chance take about
+/// as many.
+const STEPS_OF_ODDS: f64 = 1e5;
+
 /// More buckets than that are out of reach whatever the division.
 const MOST_SIZE: f64 = MOST_PLACES as f64 / 64.0;
 
 impl<'a> Search<'a> {
-    const fn new(kind: Kind, targets: &'a Targets) -> Self {
+    const fn new(kind: Kind, targets: &'a Targets, work: &'a Work) -> Self {
         Self {
             kind,
             targets,
             items: targets.items,
             close: Close::Rough,
+            work,
             known: RefCell::new(BTreeMap::new()),
         }
     }
@@ -238,17 +261,25 @@ impl<'a> Search<'a> {
         if let Some(known) = self.known.borrow().get(&asked) {
             return *known;
         }
+        if !self.work.take(STEPS_OF_ODDS) {
+            return f64::INFINITY;
+        }
         let ln_odds = match (self.kind, self.targets.odds) {
             (Kind::SecondChance, _) => {
                 moves::second_chance(sizes, self.items).map(|plan| ln(plan.expected_stash)).ok()
             }
             (_, Odds::Churn(_)) => moves::steady_state(sizes, self.items).ok().map(|state| ln(stash(&state))),
             _ => self.ln_odds_without_plan(sizes).or_else(|| {
-                let plan = self.layout(sizes).and_then(|layout| MultilevelPlan::new(&layout, self.items));
+                let plan = self
+                    .layout(sizes)
+                    .and_then(|layout| MultilevelPlan::with_work(&layout, self.items, self.work));
                 plan.ok().map(|plan| self.ln_planned_odds(&plan))
             }),
         };
         let ln_odds = ln_odds.unwrap_or(f64::INFINITY);
+        if self.work.is_spent() {
+            return f64::INFINITY;
+        }
         self.known.borrow_mut().insert(asked, ln_odds);
         ln_odds
     }
@@ -264,7 +295,7 @@ impl<'a> Search<'a> {
             Odds::Filled(_) | Odds::Churn(_) => Lost::Number,
         };
         let ln_target = ln(self.targets.odds.value());
-        multilevel::ln_odds(&self.layout(sizes).ok()?, self.items, lost, ln_target, self.close)
+        multilevel::ln_odds(&self.layout(sizes).ok()?, self.items, lost, ln_target, self.close, self.work)
     }
 
     fn ln_planned_odds(&self, plan: &MultilevelPlan) -> f64 {
@@ -289,7 +320,7 @@ impl<'a> Search<'a> {
         // A search's last digit need not be that of the plan, whose word it is that the targets are met.
         while sizes[0] <= MOST_PLACES {
             let layout = self.layout(&sizes)?;
-            let plan = MultilevelPlan::new(&layout, items)?;
+            let plan = MultilevelPlan::with_work(&layout, items, self.work)?;
             if exp(self.ln_planned_odds(&plan)) <= self.targets.odds.value() {
                 let expected_stash = plan.expected_stash();
                 return Ok(Some(Planned {
@@ -540,61 +571,4 @@ fn smallest_restricted(targets: &Targets) -> Option<Planned> {
         }
     }
     None
-}
-
-/// Which target to relax, given the smallest table without a limit on its buckets, if there is any.
-fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
-    let mut relax = Vec::new();
-    let items = targets.items as f64;
-    let most = targets.buckets.unwrap_or(MOST_PLACES);
-    if let (Some(asked), Some(planned)) = (targets.buckets, smallest) {
-        let possible = rounded_up(planned.buckets_per_item());
-        relax.push(Relax { target: Target::BucketsPerItem, asked: asked as f64 / items, possible });
-    }
-    if let Some(levels) = more_levels(targets, most) {
-        let (asked, possible) = (targets.levels.into(), levels.into());
-        relax.push(Relax { target: Target::Levels, asked, possible });
-    }
-    // The odds of as many buckets as there may be, divided alike.
-    if let (Some(most), Some(planned)) = (targets.buckets, smallest) {
-        let shape: Vec<f64> = planned.layout.levels().iter().map(|&size| size as f64).collect();
-        let factor = most as f64 / planned.layout.buckets() as f64;
-        let sizes: Vec<u64> = shape.iter().map(|size| ((size * factor) as u64).max(1)).collect();
-        let search = Search { close: Close::Fine, ..Search::new(Kind::Plain, targets) };
-        let odds = exp(search.ln_odds(&sizes));
-        let is_possible = match targets.odds {
-            Odds::Crisis(_) => odds < 1.0,
-            _ => odds < items,
-        };
-        if is_possible && planned.layout.moves() == Moves::None {
-            let (target, asked) = (targets.odds.target(), targets.odds.value());
-            relax.push(Relax { target, asked, possible: rounded_up(odds) });
-        }
-    }
-    relax
-}
-
-/// How many levels do with so many buckets, if a few more do: about how many, by a table of fewer items; and then by this one.
-fn more_levels(targets: &Targets, most: u64) -> Option<u32> {
-    /// With several slots each more takes longer to search, and saves less.
-    const MORE_LEVELS: u32 = 8;
-    const MORE_OF_SLOTS: u32 = 2;
-    // However many they are, an item takes a slot.
-    if most.saturating_mul(targets.slots.into()) < targets.items {
-        return None;
-    }
-    let more = if targets.slots == 1 { MORE_LEVELS } else { MORE_OF_SLOTS };
-    let most_levels = (targets.levels + more).min(MultilevelLayout::MOST_LEVELS as u32);
-    let serves = |levels: u32, items: u64, most: u64| {
-        let targets = Targets { levels, items, ..*targets };
-        let sizes = Search::new(Kind::Plain, &targets).smallest();
-        sizes.is_some_and(|sizes| sizes.iter().sum::<u64>() <= most)
-    };
-    let few = Search::new(Kind::Plain, targets).few().min(targets.items);
-    let most_of_few = (most as f64 * few as f64 / targets.items as f64) as u64;
-    let enough = (targets.levels + 1..=most_levels).find(|&levels| serves(levels, few, most_of_few))?;
-    if few == targets.items {
-        return Some(enough);
-    }
-    (enough..=most_levels.min(enough + 2)).find(|&levels| serves(levels, targets.items, most))
 }

@@ -198,7 +198,8 @@ mod tests {
                 assert_eq!(encode_moves(moves), field);
             }
         }
-        // None, Second Chance, eight of hints, eight of both, nine of restrictions without children, and 16 more.
+        // None, Second Chance, eight of hints, eight of both, nine of restrictions without
+        // children, and 16 more.
         assert_eq!(known, 1 + 1 + 8 + 8 + 9 + 16);
         assert_eq!(decode_moves(1 << 32), None);
     }

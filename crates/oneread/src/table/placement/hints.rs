@@ -71,7 +71,8 @@ impl Placement {
         }
     }
 
-    /// Whether the rule replaces a bucket's hint by one at a place of `level`. It reads an item only if it has to be checked.
+    /// Whether the rule replaces a bucket's hint by one at a place of `level`. It reads an item
+    /// only if it has to be checked.
     pub(super) fn takes_hint(&self, bucket: Bucket, level: usize, items: &impl Items) -> bool {
         let Some(hints) = &self.hints else { return false };
         let is_deeper = || {

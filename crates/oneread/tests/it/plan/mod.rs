@@ -7,6 +7,8 @@ mod cuckoo;
 mod deletion;
 mod dleft;
 mod dleft_counting;
+#[cfg(not(miri))]
+mod extremes;
 mod growing;
 mod line;
 mod moves;

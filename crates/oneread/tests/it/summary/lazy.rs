@@ -112,7 +112,8 @@ fn room_is_made_by_count_by_fill_by_time_and_when_asked() {
     }
 }
 
-/// Fills a map with `live` items, then deletes one and inserts a new one in each step. Gives the rebuilds that were made.
+/// Fills a map with `live` items, then deletes one and inserts a new one in each step. Gives the
+/// rebuilds that were made.
 fn rebuilds_under_churn(when: Rebuild, live: u64, steps: u64) -> u64 {
     let mut map = map(paper_table(), paper_filters(), 1, when);
     (0..live).for_each(|key| _ = map.insert(key, key).unwrap());
@@ -123,15 +124,18 @@ fn rebuilds_under_churn(when: Rebuild, live: u64, steps: u64) -> u64 {
     map.stats().rebuilds
 }
 
-/// Conditions were once joined by *or* alone: the paper's two thresholds rebuilt a table of 10,000 items with every step.
+/// Conditions were once joined by *or* alone: the paper's two thresholds rebuilt a table of 10,000
+/// items with every step.
 #[test]
 #[cfg_attr(miri, ignore = "long, and no unsafe code")]
 fn the_papers_rule_rebuilds_once_in_an_deletions() {
-    // Section XI-A, n = 9090, α = 0.1. The change after the 909th deletion begins the rebuild: ten in 9091 steps.
+    // Section XI-A, n = 9090, α = 0.1. The change after the 909th deletion begins the rebuild: ten
+    // in 9091 steps.
     let papers = Rebuild::when_asked().at_deleted(909).and_items(9999);
     assert_eq!(rebuilds_under_churn(papers, 9090, 9090), 9);
     assert_eq!(rebuilds_under_churn(papers, 9090, 9091), 10);
-    // With 10,000 live items there are always 9999: the insertion after the 909th deletion begins it.
+    // With 10,000 live items there are always 9999: the insertion after the 909th deletion begins
+    // it.
     assert_eq!(rebuilds_under_churn(papers, 10_000, 908), 0);
     assert_eq!(rebuilds_under_churn(papers, 10_000, 909), 1);
     // With 5000 live items, 9999 are there once 4999 are deleted.
@@ -146,7 +150,8 @@ fn the_papers_rule_rebuilds_once_in_an_deletions() {
 #[test]
 fn parts_of_a_condition_hold_together_and_conditions_apart() {
     let minute = Rebuild::when_asked().every_by(Duration::from_secs(60), clock);
-    // Conditions, items at the start, and after how many seconds with a deletion each a change finds a rebuild due.
+    // Conditions, items at the start, and after how many seconds with a deletion each a change
+    // finds a rebuild due.
     for (when, items, expected) in [
         (minute.and_deleted(5), 20, Some(60)),
         (minute.and_deleted(70), 90, Some(71)),

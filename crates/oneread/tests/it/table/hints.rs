@@ -1,4 +1,5 @@
-//! Hints as `HintRule` documents them, by a second, naive program: every item is where that program puts it.
+//! Hints as `HintRule` documents them, by a second, naive program: every item is where that program
+//! puts it.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,8 @@ use super::{Random, halving};
 /// A cell: its level and its number. The stash is the level after the last.
 type Cell = (usize, u64);
 
-/// A table of one slot per bucket that keeps the item and the hint of each cell in a map, and knows nothing of bits or places.
+/// A table of one slot per bucket that keeps the item and the hint of each cell in a map, and knows
+/// nothing of bits or places.
 struct Model {
     levels: usize,
     hints: Hints,

@@ -114,8 +114,9 @@ fn all_rows_of_table_i_are_reproduced() {
     }
 }
 
-/// The mean stash of 8192 items, over 24 trials of `rounds` steps per item, is the one expected, whose own standard error is
-/// known. 4.5 standard errors of the difference (Student's t, 24 trials) are a false alarm once in 6000 seeds.
+/// The mean stash of 8192 items, over 24 trials of `rounds` steps per item, is the one expected,
+/// whose own standard error is known. 4.5 standard errors of the difference (Student's t, 24
+/// trials) are a false alarm once in 6000 seeds.
 #[track_caller]
 fn assert_stash(levels: u32, moves: Moves, rounds: u64, expected: f64, expected_error: f64) {
     const ITEMS: u64 = 8192;
@@ -127,17 +128,20 @@ fn assert_stash(levels: u32, moves: Moves, rounds: u64, expected: f64, expected_
     assert!((mean - expected).abs() < error, "{mean} ± {standard_error} for {expected} ± {expected_error}");
 }
 
-/// The rule once ignored the item that Second Chance moved, which replaced every hint: a stash of 0.808 ± 0.009.
+/// The rule once ignored the item that Second Chance moved, which replaced every hint: a stash of
+/// 0.808 ± 0.009.
 #[test]
 fn the_deepest_hint_has_its_stash_with_second_chance() {
-    // 0.754 ± 0.007 by an independent program; `Replace` has 1.20. Standard errors of 0.006 here accept 0.71 to 0.80.
+    // 0.754 ± 0.007 by an independent program; `Replace` has 1.20. Standard errors of 0.006 here
+    // accept 0.71 to 0.80.
     assert_stash(4, Moves::Both(hints(HintRule::Deepest, HintChain::One)), 500, 0.754, 0.007);
 }
 
 #[test]
 fn unchecked_deepest_hints_have_the_stashes_of_another_program() {
-    // That program has 0.065, 0.240, 1.17 and 14.4 for `Replace`, at most 2.5% from the figures of Table I above (1.17 for
-    // 1.20): so 2.5% is its standard error. Only in the third case does `Replace` pass, too.
+    // That program has 0.065, 0.240, 1.17 and 14.4 for `Replace`, at most 2.5% from the figures of
+    // Table I above (1.17 for 1.20): so 2.5% is its standard error. Only in the third case does
+    // `Replace` pass, too.
     let unchecked = |chain| hints(HintRule::DeepestUnchecked, chain);
     for (levels, moves, expected) in [
         (6, Moves::Hints(unchecked(HintChain::Recursive)), 0.088),

@@ -11,6 +11,7 @@ use crate::plan::bloom;
 use crate::plan::float::{exp, ln, ln_1p};
 use crate::plan::multilevel::MultilevelPlan;
 use crate::plan::summary::{PagePlan, SummaryPlan};
+use crate::plan::work::Work;
 
 use super::{Relax, Solution, Target, Unsolved, rounded_up};
 
@@ -237,17 +238,19 @@ pub fn summary(
             return Err(Unsolved::Infeasible(is_possible.then_some(relax).into_iter().collect()));
         }
     }
+    let work = Work::new("a search for a summary", MOST_STEPS);
     let mut found: Vec<Planned> = Vec::new();
     for &kind in &kinds {
-        found.extend(of_kind(table, targets, kind)?);
+        found.extend(of_kind(table, targets, kind, &work)?);
     }
+    work.check()?;
     found.sort_by_key(Planned::total_bytes);
     if found.is_empty() {
-        return Err(Unsolved::Infeasible(relaxed(table, targets, &kinds)?));
+        return Err(Unsolved::Infeasible(relaxed(table, targets, &kinds, &work)?));
     }
     let best = found.remove(0);
     if targets.bytes.is_some_and(|bytes| best.total_bytes() > bytes) {
-        let mut relax = relaxed(table, targets, &[best.kind()])?;
+        let mut relax = relaxed(table, targets, &[best.kind()], &work)?;
         let (asked, possible) = (targets.bytes.unwrap_or(0) as f64, best.total_bytes() as f64);
         relax.insert(0, Relax { target: Target::Bytes, asked, possible });
         return Err(Unsolved::Infeasible(relax));
@@ -257,17 +260,25 @@ pub fn summary(
     Ok(Solution { binds: binds(&best, targets)?, best, runners_up: found })
 }
 
+/// The most steps of calculation that a search may take: some seconds.
+const MOST_STEPS: f64 = 3e9;
+
 fn check(targets: &Targets) -> Result<(), LayoutError> {
     check_fraction("false positives", targets.false_positive)?;
     check_fraction(targets.goal.target().name(), targets.goal.value())
 }
 
 /// The smallest of one kind, whatever the bytes.
-fn of_kind(table: &MultilevelPlan, targets: &Targets, kind: Kind) -> Result<Option<Planned>, LayoutError> {
+fn of_kind(
+    table: &MultilevelPlan,
+    targets: &Targets,
+    kind: Kind,
+    work: &Work,
+) -> Result<Option<Planned>, LayoutError> {
     Ok(match kind {
         Kind::Interpolation => one::interpolation(table, targets).map(Planned::Summary),
-        Kind::Single => one::single(table, targets).map(Planned::Summary),
-        Kind::Multiple => of_filters(table, targets)?.map(Planned::Summary),
+        Kind::Single => one::single(table, targets, work).map(Planned::Summary),
+        Kind::Multiple => of_filters(table, targets, work)?.map(Planned::Summary),
         Kind::Page => one::page(table, targets).map(Planned::Page),
     })
 }
@@ -289,7 +300,11 @@ fn ln_allowed(table: &MultilevelPlan, goal: Goal) -> Option<f64> {
     Some(ln - ROUNDING)
 }
 
-fn of_filters(table: &MultilevelPlan, targets: &Targets) -> Result<Option<SummaryPlan>, LayoutError> {
+fn of_filters(
+    table: &MultilevelPlan,
+    targets: &Targets,
+    work: &Work,
+) -> Result<Option<SummaryPlan>, LayoutError> {
     /// By so much less is allowed if the exact odds of filters should be above those they were searched by.
     const STRICTER: f64 = 0.01;
     const MOST_TRIES: u32 = 20;
@@ -297,7 +312,7 @@ fn of_filters(table: &MultilevelPlan, targets: &Targets) -> Result<Option<Summar
     let Some(mut ln_allowed) = ln_allowed(table, targets.goal) else { return Ok(None) };
     let (mut bits, hashes) = (first.bits(), first.hashes());
     for _ in 0..MOST_TRIES {
-        let found = multiple::Search::new(table, targets.goal, ln_allowed).solve();
+        let found = multiple::Search::new(table, targets.goal, ln_allowed, work).solve();
         let Some(deeper) = found.into_iter().next() else { return Ok(None) };
         loop {
             let mut filters = Vec::from([(bits, hashes)]);
@@ -357,11 +372,16 @@ fn binds(best: &Planned, targets: &Targets) -> Result<Vec<Target>, LayoutError> 
 }
 
 /// By how much each target, alone, is to be relaxed for one of the kinds to meet them all.
-fn relaxed(table: &MultilevelPlan, targets: &Targets, kinds: &[Kind]) -> Result<Vec<Relax>, LayoutError> {
+fn relaxed(
+    table: &MultilevelPlan,
+    targets: &Targets,
+    kinds: &[Kind],
+    work: &Work,
+) -> Result<Vec<Relax>, LayoutError> {
     let serves = |targets: &Targets| -> Result<bool, LayoutError> {
         let most = targets.bytes.unwrap_or(u64::MAX);
         for &kind in kinds {
-            if of_kind(table, targets, kind)?.is_some_and(|planned| planned.total_bytes() <= most) {
+            if of_kind(table, targets, kind, work)?.is_some_and(|planned| planned.total_bytes() <= most) {
                 return Ok(true);
             }
         }

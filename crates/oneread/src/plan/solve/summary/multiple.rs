@@ -18,6 +18,7 @@ use crate::layout::{ListLayout, MOST_HASHES, MOST_PLACES};
 use crate::plan::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp, sqrt};
 use crate::plan::multilevel::{MultilevelPlan, PassedOn};
 use crate::plan::summary::{LevelReads, Naming, Part, expected_reads};
+use crate::plan::work::Work;
 
 use super::super::{least, least_near};
 use super::Goal;
@@ -30,6 +31,17 @@ const MOST_LISTED: f64 = 128.0;
 
 /// The most of all mistakes that a list may have.
 const MOST_OF_LIST: f64 = 0.5;
+
+/// The steps of the exact odds of one filter, for each pair of hash functions: sums for some ten
+/// numbers of keys.
+const STEPS_OF_EXACT_ODDS: f64 = 600.0;
+
+/// The steps of odds for each number of keys that may reach a level: some logarithms and
+/// exponentials.
+pub(super) const STEPS_A_NUMBER: f64 = 50.0;
+
+/// The steps to add up the odds of all filters, for each.
+const STEPS_A_LEVEL: f64 = 100.0;
 
 /// Filters for the levels from 1 on, and a list for those behind.
 #[derive(Clone, Debug)]
@@ -60,6 +72,8 @@ pub(super) struct Search<'a> {
     goal: Goal,
     /// The logarithm of the expected failures, or extra reads of all hits together, that are allowed.
     ln_allowed: f64,
+    /// The steps that it may take.
+    work: &'a Work,
     /// By level from 1 on: numbers of items that reach it, and the items above that are expected beside as many or more, up to the next.
     steps: Vec<Vec<(u64, f64)>>,
     /// By level, bits and hash functions.
@@ -67,9 +81,9 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(table: &'a MultilevelPlan, goal: Goal, ln_allowed: f64) -> Self {
+    pub(super) fn new(table: &'a MultilevelPlan, goal: Goal, ln_allowed: f64, work: &'a Work) -> Self {
         let steps = table.passed_on().iter().map(steps).collect();
-        Self { table, goal, ln_allowed, steps, known: BTreeMap::new() }
+        Self { table, goal, ln_allowed, work, steps, known: BTreeMap::new() }
     }
 
     /// The smallest without a list, and with a list from each level on for which there may be one; the smallest of all first.
@@ -164,6 +178,9 @@ impl<'a> Search<'a> {
 
     /// All mistakes, in parts of those allowed; perhaps with other odds at one level.
     fn total(&mut self, filters: &[(u64, u32)], other: Option<(usize, &Odds)>, list: Option<&Odds>) -> f64 {
+        if !self.work.take(STEPS_A_LEVEL * filters.len() as f64) {
+            return f64::INFINITY;
+        }
         let mut share = 0.0;
         // The first filter has no part in the reads of a hit.
         let mut levels = Vec::from([LevelReads::NONE]);
@@ -185,8 +202,8 @@ impl<'a> Search<'a> {
     }
 
     fn odds(&mut self, level: usize, (bits, hashes): (u64, u32)) -> &Odds {
-        let (table, goal, ln_allowed) = (self.table, self.goal, self.ln_allowed);
-        let compute = || part_odds(table, goal, ln_allowed, level, Part::Filter(bits, hashes));
+        let (table, goal, ln_allowed, work) = (self.table, self.goal, self.ln_allowed, self.work);
+        let compute = || part_odds(table, goal, ln_allowed, level, Part::Filter(bits, hashes), work);
         self.known.entry((level, bits, hashes)).or_insert_with(compute)
     }
 
@@ -195,7 +212,7 @@ impl<'a> Search<'a> {
         let mut all = Odds { share: 0.0, reads: Vec::new() };
         for level in first..self.table.layout().level_count() {
             let part = Part::List(list, level == first);
-            let odds = part_odds(self.table, self.goal, self.ln_allowed, level, part);
+            let odds = part_odds(self.table, self.goal, self.ln_allowed, level, part, self.work);
             all.share += odds.share;
             all.reads.extend(odds.reads);
         }
@@ -412,7 +429,23 @@ fn steps(passed_on: &PassedOn) -> Vec<(u64, f64)> {
     steps
 }
 
-fn part_odds(table: &MultilevelPlan, goal: Goal, ln_allowed: f64, level: usize, part: Part) -> Odds {
+/// The odds of a part; those of one that never fits, if there are no steps left for it.
+fn part_odds(
+    table: &MultilevelPlan,
+    goal: Goal,
+    ln_allowed: f64,
+    level: usize,
+    part: Part,
+    work: &Work,
+) -> Odds {
+    let steps_of_filter = match (goal, part) {
+        (Goal::Average { .. }, Part::Filter(_, hashes)) => STEPS_OF_EXACT_ODDS * f64::from(hashes * hashes),
+        _ => 0.0,
+    };
+    let numbers = table.passed_on()[level - 1].iter().count() as f64;
+    if !work.take(steps_of_filter + STEPS_A_NUMBER * numbers) {
+        return Odds { share: f64::INFINITY, reads: Vec::new() };
+    }
     match goal {
         Goal::Guarantee { .. } => {
             Odds { share: exp(part.ln_failure(table, level) - ln_allowed), reads: Vec::new() }

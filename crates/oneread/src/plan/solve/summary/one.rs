@@ -6,8 +6,10 @@ use crate::plan::multilevel::MultilevelPlan;
 use crate::plan::summary::{
     PagePlan, SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells,
 };
+use crate::plan::work::Work;
 
 use super::super::{least, least_near};
+use super::multiple::STEPS_A_NUMBER;
 use super::{Goal, Planned, Targets};
 
 /// The shortest strings: each bit more halves all odds.
@@ -42,11 +44,14 @@ pub(super) fn page(table: &MultilevelPlan, targets: &Targets) -> Option<PagePlan
 
 /// The fewest cells with any number of hash functions. For one number, the odds fall as the cells rise: a cell's hash function falls
 /// on any given one less often.
-pub(super) fn single(table: &MultilevelPlan, targets: &Targets) -> Option<SummaryPlan> {
+pub(super) fn single(table: &MultilevelPlan, targets: &Targets, work: &Work) -> Option<SummaryPlan> {
     let ln_allowed = super::ln_allowed(table, targets.goal)?;
+    let numbers: usize = table.passed_on().iter().map(|passed_on| passed_on.iter().count()).sum();
+    let steps = STEPS_A_NUMBER * numbers as f64;
     let serves = |layout: SingleFilterLayout| {
         // The cheaper question first.
         exp(ln_names_of_cells(layout, table.items())) <= targets.false_positive
+            && work.take(steps)
             && match targets.goal {
                 Goal::Guarantee { .. } => ln_failure_of_cells(table, layout) <= ln_allowed,
                 Goal::Average { .. } => {

@@ -6,14 +6,16 @@ use crate::layout::LayoutError;
 
 /// When and how a [`LazilyDeleting`](super::LazilyDeleting) map makes room.
 ///
-/// Conditions are checked before every change, and only if anything is deleted. [`at_deleted`](Self::at_deleted),
-/// [`at_items`](Self::at_items) and [`every`](Self::every) each add an alternative: any one of them suffices.
-/// [`and_deleted`](Self::and_deleted) and [`and_items`](Self::and_items) narrow the alternative before them: all of its parts
-/// must hold. Whatever the conditions say, an insertion that finds no room makes some if anything is deleted.
+/// Conditions are checked before every change, and only if anything is deleted.
+/// [`at_deleted`](Self::at_deleted), [`at_items`](Self::at_items) and [`every`](Self::every) each
+/// add an alternative: any one of them suffices. [`and_deleted`](Self::and_deleted) and
+/// [`and_items`](Self::and_items) narrow the alternative before them: all of its parts must hold.
+/// Whatever the conditions say, an insertion that finds no room makes some if anything is deleted.
 ///
 /// # The paper's rule
-/// Section XI-A rebuilds a table for n items once it has (1 + α)n items, deleted ones included, of which αn are deleted. For
-/// n = 9090 and α = 0.1 that is `Rebuild::when_asked().at_deleted(909).and_items(9999)`: it rebuilds once per 909 deletions.
+/// Section XI-A rebuilds a table for n items once it has (1 + α)n items, deleted ones included, of
+/// which αn are deleted. For n = 9090 and α = 0.1 that is
+/// `Rebuild::when_asked().at_deleted(909).and_items(9999)`: it rebuilds once per 909 deletions.
 /// With `at_items` in place of `and_items`, a table of 9999 live items rebuilds with every change.
 ///
 /// # Example
@@ -90,8 +92,8 @@ impl Rebuild {
         self.or(BY_ITEMS, Condition { items: least, ..Condition::ALWAYS })
     }
 
-    /// The alternative before this one holds only if `least` items are deleted, too. If there is none, this is
-    /// [`at_deleted`](Self::at_deleted).
+    /// The alternative before this one holds only if `least` items are deleted, too. If there is
+    /// none, this is [`at_deleted`](Self::at_deleted).
     #[must_use]
     pub const fn and_deleted(self, least: usize) -> Self {
         match self.alternatives[self.last] {
@@ -100,8 +102,8 @@ impl Rebuild {
         }
     }
 
-    /// The alternative before this one holds only if there are `least` items, too, deleted ones included. If there is none,
-    /// this is [`at_items`](Self::at_items).
+    /// The alternative before this one holds only if there are `least` items, too, deleted ones
+    /// included. If there is none, this is [`at_items`](Self::at_items).
     #[must_use]
     pub const fn and_items(self, least: usize) -> Self {
         match self.alternatives[self.last] {
