@@ -1,6 +1,7 @@
 //! The command `oneread`.
 //!
-//! Exit codes: 0 done, 1 a negative answer, 2 bad use or a failure, with one sentence on stderr.
+//! Exit codes: 0 done, 1 a negative answer, 2 bad use or a failure, with one line on stderr; after bad use,
+//! suggestions and usage follow.
 
 mod args;
 mod demo;
@@ -58,7 +59,8 @@ fn run(args: Args) -> Result<Outcome> {
     }
 }
 
-/// Shows the help that was asked for, or says in one sentence what is wrong with the arguments.
+/// Shows the help that was asked for, or says in one line what is wrong with the arguments, and below it what was
+/// perhaps meant.
 fn refuse(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     match error.kind() {
@@ -72,11 +74,14 @@ fn refuse(error: &clap::Error) -> ExitCode {
             ExitCode::from(FAILED)
         }
         _ => {
-            // The sentence ends at the first empty line; usage and hints follow.
+            // The sentence ends at the first empty line; suggestions and usage follow.
             let message = error.to_string();
-            let sentence: Vec<_> =
-                message.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+            let (sentence, rest) = message.split_once("\n\n").unwrap_or((&message, ""));
+            let sentence: Vec<_> = sentence.lines().map(str::trim).collect();
             eprintln!("{}", sentence.join(" "));
+            if !rest.is_empty() {
+                eprint!("\n{rest}");
+            }
             ExitCode::from(FAILED)
         }
     }

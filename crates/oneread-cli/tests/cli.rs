@@ -80,7 +80,7 @@ fn bad_use_is_one_sentence_on_stderr_and_exit_code_2() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(output.stdout.is_empty(), "{args:?}");
         let message = text(&output.stderr);
-        assert_eq!(message.lines().count(), 1, "{args:?}: {message}");
+        assert_eq!(message.lines().take_while(|line| !line.is_empty()).count(), 1, "{args:?}: {message}");
         assert!(message.contains(expected), "{args:?}: {message}");
     }
 }
@@ -109,4 +109,15 @@ fn a_reader_that_hangs_up_is_no_failure() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("the command ends");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+#[test]
+fn what_was_perhaps_meant_and_the_usage_follow_bad_use() {
+    let output = oneread(&["dmeo"]);
+    let message = text(&output.stderr);
+    assert!(message.contains("tip: a similar subcommand exists: 'demo'"), "{message}");
+    let output = oneread(&["plan", "bloom", "--itmes", "10"]);
+    let message = text(&output.stderr);
+    assert!(message.contains("tip: a similar argument exists: '--items'"), "{message}");
+    assert!(message.contains("Usage: oneread plan bloom"), "{message}");
 }

@@ -145,7 +145,11 @@ fn bad_use_is_one_sentence_and_exit_code_2() {
         let output = simulate(args);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
-        assert_eq!((message.lines().count(), output.stdout.len()), (1, 0), "{args:?}: {message}");
+        assert_eq!(
+            (message.lines().take_while(|line| !line.is_empty()).count(), output.stdout.len()),
+            (1, 0),
+            "{args:?}: {message}"
+        );
         assert!(message.contains(expected), "{args:?}: {message}");
     }
 }

@@ -177,3 +177,20 @@ fn sweeps_and_frontiers_are_drawn() {
         assert!(image.contains(label) && image.contains("this solution"), "{args}");
     }
 }
+
+/// `--reads-per-miss` was demanded, and units were refused.
+#[test]
+fn a_store_is_solved_for_the_memory_there_is() {
+    let solved = json("solve store --items 100e6 --ram-bytes 64M");
+    // 64·2^20 bytes; all of them but a little are used.
+    let most = 67_108_864;
+    assert!((most / 10 * 9..=most).contains(&whole(&solved, "ram_bytes")), "{solved}");
+    let reads = solved["reads_per_miss"].as_f64().unwrap();
+    // More memory, fewer reads; and with the reads given the same memory is enough.
+    let larger = json("solve store --items 100e6 --ram-bytes 128M")["reads_per_miss"].as_f64().unwrap();
+    assert!(larger < reads / 2.0, "{larger}, {reads}");
+    assert_eq!(json("solve store --items 100e6 --ram-bytes 64e6")["items"], 100_000_000);
+    assert!(refused("solve store --items 100e6 --ram-bytes 1K").contains("instead of 1024"));
+    assert!(refused("solve store --items 1e20 --ram-bytes 64M").contains("up to 1.8e19, found 1e20"));
+    assert!(refused("solve store --items 10 --ram-bytes 64X").contains("256M"));
+}

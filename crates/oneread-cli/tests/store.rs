@@ -79,7 +79,7 @@ impl Shell {
         let output = self.run(args, input);
         let message = text(&output.stderr).to_owned();
         assert_eq!(output.status.code(), Some(2), "{args}: {message}");
-        assert_eq!(message.lines().count(), 1, "{args}: {message}");
+        assert_eq!(message.lines().take_while(|line| !line.is_empty()).count(), 1, "{args}: {message}");
         assert!(message.starts_with("error: "), "{args}: {message}");
         message
     }

@@ -499,8 +499,23 @@ pub(super) fn whole(text: &str) -> Result<u64, String> {
     }
     match digits.parse::<f64>() {
         Ok(number) if number >= 0.0 && number.fract() == 0.0 && number < u64::MAX as f64 => Ok(number as u64),
+        Ok(number) if number >= u64::MAX as f64 => {
+            Err(format!("expected a whole number up to {:.1e}, found {number:e}", u64::MAX as f64))
+        }
         _ => Err("expected a whole number that is not negative, such as 10000 or 1e4".to_owned()),
     }
+}
+
+/// A number of bytes, perhaps in powers of 1024: 65536, 64e6, 64K, 256M, 2G or 1T.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let unit = text.chars().last().and_then(|last| "KMGT".find(last.to_ascii_uppercase()));
+    let (number, shift) = match unit {
+        Some(unit) => (&text[..text.len() - 1], 10 * (unit + 1)),
+        None => (text, 0),
+    };
+    let number = whole(number)
+        .map_err(|_| "expected a number of bytes, such as 65536, 64e6, 256M or 2G".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| format!("expected fewer than 2^64 bytes, found {text}"))
 }
 
 /// A ratio.

@@ -6,7 +6,7 @@ use clap::{Subcommand, ValueEnum};
 use oneread::layout::MultilevelLayout;
 use oneread::plan::solve::{Solution, store, summary, table};
 
-use super::plan::{Items, LayoutOut, Output, Summarized, fraction, positive, whole};
+use super::plan::{Items, LayoutOut, Output, Summarized, bytes, fraction, positive, whole};
 use crate::plan::Solved;
 
 #[derive(Subcommand)]
@@ -71,10 +71,10 @@ pub(crate) struct SolveTable {
     #[arg(long, value_name = "C", allow_hyphen_values = true, value_parser = positive, conflicts_with = "bytes")]
     pub(crate) buckets_per_item: Option<f64>,
     /// The most bytes of all buckets, each of --bucket-bytes.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole, requires = "bucket_bytes")]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes, requires = "bucket_bytes")]
     pub(crate) bytes: Option<u64>,
     /// The bytes of a bucket.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) bucket_bytes: Option<u64>,
     #[command(flatten)]
     pub(crate) layout: LayoutOut,
@@ -140,7 +140,7 @@ pub(crate) struct SolveSummary {
     #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = fraction)]
     pub(crate) extra_reads: Option<f64>,
     /// The most bytes, with those of a bit for each bucket.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
     #[command(flatten)]
     pub(crate) of: Summarized,
@@ -182,7 +182,7 @@ pub(crate) struct SolveFilter {
     #[arg(long)]
     pub(crate) one_page: bool,
     /// The most bytes.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -194,33 +194,24 @@ Examples:
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --ram-bytes 64e6
       an error, which says what can be had with so much memory
+  oneread plan solve store --items 1e8 --ram-bytes 64M
+      the fewest reads that 64 MiB of memory allow
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --plot ram.svg")]
 pub(crate) struct SolveStore {
     #[command(flatten)]
     pub(crate) items: Items,
     /// The bytes of a key.
-    #[arg(long, value_name = "B", default_value_t = 16, allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "B", default_value_t = 16, allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) key_bytes: u64,
-    /// The bytes of a value.
-    #[arg(
-        long,
-        value_name = "B",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        required_unless_present = "sweep",
-    )]
+    /// The bytes of a value [default: 100].
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) value_bytes: Option<u64>,
-    /// The most pages that a lookup of an absent key reads, on average.
-    #[arg(
-        long,
-        value_name = "R",
-        allow_hyphen_values = true,
-        value_parser = positive,
-        required_unless_present = "sweep",
-    )]
+    /// The most pages that a lookup of an absent key reads, on average [default: as few as --ram-bytes allows, or
+    /// 0.01].
+    #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = positive)]
     pub(crate) reads_per_miss: Option<f64>,
     /// The most memory.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) ram_bytes: Option<u64>,
     /// Draws the reads of a miss against the memory that they take.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
@@ -250,12 +241,12 @@ pub(crate) struct SolveMap {
         long,
         value_name = "B",
         allow_negative_numbers = true,
-        value_parser = whole,
+        value_parser = bytes,
         required_unless_present = "sweep",
     )]
     pub(crate) entry_bytes: Option<u64>,
     /// The most memory.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
     /// The most entries expected in the stash [default: 1].
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = positive)]

@@ -324,22 +324,8 @@ fn rate(text: &str) -> Result<f64, String> {
 
 /// A number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T comes after it.
 fn memory(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.as_bytes().last().map(u8::to_ascii_uppercase) {
-        Some(unit @ (b'K' | b'M' | b'G' | b'T')) => {
-            let shift = match unit {
-                b'K' => 10,
-                b'M' => 20,
-                b'G' => 30,
-                _ => 40,
-            };
-            (&text[..text.len() - 1], shift)
-        }
-        _ => (text, 0),
-    };
-    digits
-        .parse::<u64>()
+    super::plan::bytes(text)
         .ok()
-        .and_then(|number| number.checked_mul(1 << shift))
         .filter(|bytes| (LEAST_MEMORY..=usize::MAX as u64 / 2).contains(bytes))
         .ok_or_else(|| "expected a number of bytes from 1M on: 256M, 2G".to_owned())
 }

@@ -158,7 +158,7 @@ fn bounded_partitioned(band: u64, hashes: u32, items: f64) -> f64 {
     let hit = -expm1(items * ln_1p(-1.0 / band as f64));
     // By the order of a class: how probable an item is that hits one class of it, times the items.
     let orders: Vec<(u32, f64)> = (1..hashes)
-        .filter(|&order| band % u64::from(order) == 0)
+        .filter(|&order| band.is_multiple_of(u64::from(order)))
         .map(|order| (order, items * f64::from(totient(order)) / band as f64 / band as f64))
         .collect();
     let mut bound = vec![1.0];

@@ -6,10 +6,10 @@ use anyhow::Result;
 use oneread::plan::solve::store::{Planned, Targets};
 use oneread::plan::solve::{self, Solution};
 
+use super::super::Subject;
 use super::super::plot::{self, Chart};
 use super::super::report::Report;
 use super::super::sweep::Number;
-use super::super::{Subject, given};
 use super::{around, frontier, patiently, with_binds};
 use crate::args::plan::Output;
 use crate::args::solve::SolveStore;
@@ -52,15 +52,23 @@ impl Subject for SolveStore {
     }
 }
 
+/// What a store has that was not told otherwise.
+const DEFAULT_VALUE_BYTES: u64 = 100;
+const DEFAULT_READS_PER_MISS: f64 = 0.01;
+
 impl SolveStore {
     fn targets(&self) -> Result<Targets> {
-        Ok(Targets {
+        let targets = Targets {
             items: self.items.given()?,
             key_bytes: self.key_bytes,
-            value_bytes: given(self.value_bytes, "value-bytes")?,
-            reads_per_miss: given(self.reads_per_miss, "reads-per-miss")?,
+            value_bytes: self.value_bytes.unwrap_or(DEFAULT_VALUE_BYTES),
+            reads_per_miss: self.reads_per_miss.unwrap_or(DEFAULT_READS_PER_MISS),
             ram_bytes: self.ram_bytes,
-        })
+        };
+        match (self.reads_per_miss, self.ram_bytes) {
+            (None, Some(_)) => Ok(Targets { reads_per_miss: fewest_reads(&targets), ..targets }),
+            _ => Ok(targets),
+        }
     }
 
     fn solve(&self) -> Result<Rc<Solution<Planned>>> {
@@ -82,6 +90,23 @@ impl SolveStore {
         let labels = ("bytes of memory", "reads of a miss");
         Ok(frontier(title, labels, vec![("smallest".to_owned(), points)], point(&self.solve()?.best)))
     }
+}
+
+/// The fewest reads of a miss that the memory allows, to a thousandth; the most there can be if it allows none.
+fn fewest_reads(targets: &Targets) -> f64 {
+    /// What a builder accepts.
+    const LEAST: f64 = 1e-8;
+    const MOST: f64 = 3.0;
+    let fits = |reads_per_miss: f64| solve::store(&Targets { reads_per_miss, ..*targets }).is_ok();
+    if fits(LEAST) {
+        return LEAST;
+    }
+    let (mut misses, mut fitting) = (LEAST, MOST);
+    while fitting / misses > 1.001 {
+        let middle = (misses * fitting).sqrt();
+        if fits(middle) { fitting = middle } else { misses = middle }
+    }
+    fitting
 }
 
 fn row(planned: &Planned) -> Report {

@@ -51,7 +51,11 @@ fn pair<'a>(line: &'a [u8], names: Names<'_>) -> Result<Pair<'a>, String> {
     let object: Object<'a> = serde_json::from_str(line).map_err(|error| {
         // The error's own line is always the first, and the column follows it.
         let told = error.to_string();
-        let what = told.split(" at line ").next().unwrap_or(&told);
+        let what = match told.split(" at line ").next().unwrap_or(&told) {
+            // The parser's word for true, false and null.
+            "expected ident" => "expected true, false or null",
+            what => what,
+        };
         format!("it is not a JSON object: {what} at byte {}", error.column())
     })?;
     let key = object.find(names.key, "--key")?;

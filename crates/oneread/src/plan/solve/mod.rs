@@ -156,7 +156,7 @@ impl fmt::Display for Unsolved {
             Self::Infeasible(relax) => {
                 f.write_str("no layout meets all targets: ")?;
                 let Some((last, others)) = relax.split_last() else {
-                    return f.write_str("ask for less");
+                    return f.write_str("relaxing one of them is not enough, relax several");
                 };
                 f.write_str("allow ")?;
                 for relax in others {

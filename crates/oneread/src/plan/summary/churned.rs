@@ -139,7 +139,7 @@ impl Levels {
         self.items.iter().zip(&self.buckets).map(at).collect()
     }
 
-    /// The same in the end, which is the most: a_i·(1 − x_i) = L_i.
+    /// The same in the end, which is the most: `a_i`·(1 − `x_i`) = `L_i`.
     fn most_arrivals(&self) -> Vec<f64> {
         let mut coming = self.all;
         let at = |buckets: &f64| {
