@@ -390,10 +390,10 @@ mod tests {
             let exact = exact_partitioned(band, hashes, items);
             let hit = -expm1(items * ln_1p(-1.0 / band as f64));
             let bound = bounded_partitioned(band, hashes, items);
-            assert!(
-                bound >= exact && bound < 1.2 * exact,
-                "{band}, {hashes}: {bound:e}, exactly {exact:e}, q = {hit}"
-            );
+            let independent = libm::pow(hit, hashes.into());
+            // Classes overlap with what is hit alone; most of all in bands of a power of two.
+            let [above, added] = [bound, exact].map(|odds| odds - independent);
+            assert!(above >= added && above < 2.0 * added, "{band}, {hashes}: {bound:e}, exactly {exact:e}");
         }
     }
 }
