@@ -146,11 +146,11 @@ mod tests {
             let (mut products, mut check, mut at) = (0u64, 0u64, 0);
             while let (Some(a), Some(b)) = (words.next(), words.next()) {
                 let key = |at: u32| keys >> (at * bits) & mask;
-                products += (a + key(at) & mask) * (b + key(at + 1) & mask);
+                products += ((a + key(at)) & mask) * ((b + key(at + 1)) & mask);
                 check = 9 * check + 3 * a + b;
                 at += 2;
             }
-            products + ((check & mask) << bits) & square_mask
+            (products + ((check & mask) << bits)) & square_mask
         };
         let all_keys = 0..1 << (words.len() as u32 * bits);
         let zeros = |keys| digest(&mut words.iter().map(|_| 0), keys);
