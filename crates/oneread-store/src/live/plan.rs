@@ -5,9 +5,13 @@ use oneread::plan::store::Loads;
 use super::rebuild::LOAD;
 use crate::format::geometry::LEVELS;
 use crate::format::guide::Form;
+use crate::format::page::{RECORD_OVERHEAD, ROOM};
 
 /// How full a segment is when it is built again, about.
 const FULL: f64 = 0.96;
+
+/// The bytes of a small key and its value.
+const SMALL_RECORD: usize = 4;
 
 /// Segments whose homes have so nearly the same number of keys, as a part, get the same guides.
 const ALIKE: f64 = 0.02;
@@ -31,12 +35,14 @@ impl Plans {
         Self { rate, last: None }
     }
 
-    /// The guides of a segment of these levels and so many keys, planned for the keys that it will have when it is full.
+    /// The guides of a segment of these levels with `keys` keys, planned for the keys that it will have when it is full.
     pub(super) fn form(&mut self, levels: [u32; LEVELS], keys: usize) -> Form {
-        /// As many as will come, one hopes, to a store that has none yet.
-        const FIRST: usize = 32;
-        let keys = if keys == 0 { FIRST } else { keys };
-        let keys_a_home = keys as f64 / f64::from(levels[0].max(1)) * FULL / LOAD;
+        // A segment without keys says nothing about the size of those to come. So its guides can tell apart as many as its
+        // pages hold, however small: with fewer, a store of 100 small records read a page per miss.
+        let keys_a_home = match keys {
+            0 => (ROOM / (RECORD_OVERHEAD + SMALL_RECORD)) as f64,
+            _ => keys as f64 / f64::from(levels[0].max(1)) * FULL / LOAD,
+        };
         let levels = levels.iter().filter(|&&pages| pages > 0).count() as u32;
         if let Some(last) = &self.last
             && last.levels == levels

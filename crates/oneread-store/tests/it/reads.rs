@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use oneread_store::{Options, ReadAt, Sealed};
+use oneread_store::{Options, ReadAt, Sealed, Store, StoreOptions, SyncPolicy};
 
 use super::{builder, pairs};
 
@@ -103,4 +103,60 @@ fn a_large_value_is_one_read_more() {
     // Whether it is there costs no more than the page.
     assert!(store.contains(&pairs[0].0).unwrap());
     assert_eq!(store.reads().runs, 200);
+}
+
+/// The bound of a count of reads at a rate: six standard deviations above the mean. A lookup reads one page or none, so the
+/// variance is below the mean.
+fn most_reads(rate: f64, lookups: u64) -> f64 {
+    let mean = rate * lookups as f64;
+    mean + SIX_SIGMA * mean.sqrt()
+}
+
+/// Builds sealed and live stores of `keys` keys, and looks absent keys up in them.
+fn miss_rates_hold(keys: u64, rates: &[f64]) {
+    const LOOKUPS: u64 = 1_000_000;
+    // Small stores have one guide, whose rate is the same for all absent keys: several seeds show the average.
+    let stores = if keys <= 100 { 10 } else { 1 };
+    let pairs = pairs(keys, 7, |_| 16, |_| 20);
+    let foreign = |key: u64| [key.to_le_bytes(), [0xff; 8]].concat();
+    for &rate in rates {
+        let (mut sealed_reads, mut live_reads) = (0, 0);
+        for seed in 0..stores {
+            let options = Options::new().miss_rate(rate).seed(seed);
+            let (bytes, _) = builder(options, &pairs).finish_in_memory().unwrap();
+            let sealed = Sealed::open_in(bytes).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let options = StoreOptions::new().miss_rate(rate).seed(seed).sync(SyncPolicy::Interval(1000));
+            let live = Store::create(folder.path().join("s"), options).unwrap();
+            pairs.iter().for_each(|(key, value)| live.put(key, value).unwrap());
+            live.checkpoint().unwrap();
+            let before = live.reads().miss_pages;
+            for key in 0..LOOKUPS / stores {
+                let key = foreign(key);
+                assert!(!sealed.contains(&key).unwrap() && !live.contains(&key).unwrap());
+            }
+            sealed_reads += sealed.reads().miss_pages;
+            live_reads += live.reads().miss_pages - before;
+            assert!(pairs.iter().all(|(key, value)| live.get(key).unwrap().as_ref() == Some(value)));
+        }
+        let most = most_reads(rate, LOOKUPS);
+        assert!(
+            sealed_reads as f64 <= most,
+            "sealed, {keys} keys at {rate}: {sealed_reads} reads, at most {most}"
+        );
+        assert!(live_reads as f64 <= most, "live, {keys} keys at {rate}: {live_reads} reads, at most {most}");
+    }
+}
+
+#[test]
+fn the_miss_rate_is_kept_with_few_keys_and_with_many() {
+    for keys in [1, 10, 30, 100, 300, 1000, 3000, 10_000] {
+        miss_rates_hold(keys, &[0.1, 0.01, 0.001]);
+    }
+}
+
+#[test]
+#[ignore = "long: about 30 s, a million keys"]
+fn the_miss_rate_is_kept_with_a_million_keys() {
+    miss_rates_hold(1_000_000, &[0.01, 0.001]);
 }
