@@ -6,7 +6,7 @@ use oneread::hash::probes::SchemeName;
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, Counting, CountingLayout, DLeftLayout, Division,
     GrowingLayout, HintChain, HintRule, Hints, InterpolationLayout, Moves, MultilevelLayout,
-    MultipleFiltersLayout, OnCrisis, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
+    MultipleFiltersLayout, OnCrisis, Rows, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -42,9 +42,12 @@ fn a_filter_layout_comes_back_as_it_was() {
     let json = r#"{"counters":994,"hashes":7,"counter_bits":4,"counting":"each-probe","scheme":"independent-bands"}"#;
     comes_back(&counting.unwrap(), json);
     let sketch = CountMinLayout::new(272, 5).unwrap();
-    comes_back(&sketch, r#"{"width":272,"depth":5,"update":"plain"}"#);
-    let sketch = sketch.with_update(Update::Conservative);
-    comes_back(&sketch, r#"{"width":272,"depth":5,"update":"conservative"}"#);
+    comes_back(&sketch, r#"{"width":272,"depth":5,"update":"plain","rows":"independent"}"#);
+    let sketch = sketch.with_update(Update::Conservative).with_rows(Rows::TwoWords);
+    comes_back(&sketch, r#"{"width":272,"depth":5,"update":"conservative","rows":"two-words"}"#);
+    // Sketches from before there was a choice had rows of two words.
+    let older = r#"{"width":272,"depth":5,"update":"conservative"}"#;
+    assert_eq!(serde_json::from_str::<CountMinLayout>(older).unwrap(), sketch);
     let growing = GrowingLayout::new(1000, 0.01).and_then(|layout| layout.with_growth(4)).unwrap();
     let growing = growing.with_tightening(0.5).unwrap();
     comes_back(&growing, r#"{"first_items":1000,"rate":0.01,"growth":4,"tightening":0.5}"#);
