@@ -28,7 +28,8 @@ const DEFAULT_RATE: f64 = 0.01;
 /// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little less.
 const LEAST_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
 
-/// The seed of a filter or store that was given none. Nobody can prepare keys that collide under it.
+/// The seed of a filter or store that was given none. Nobody can prepare keys that collide under
+/// it.
 fn random_seed() -> u64 {
     Portable::random().seed()
 }
@@ -176,8 +177,8 @@ pub(crate) struct Build {
     pub(crate) items: Option<u64>,
     /// The seed of the hash function [default: random].
     ///
-    /// Filters are merged only if they have the same seed: name one, or use --like. Whoever knows the seed can choose
-    /// lines that collide.
+    /// Filters are merged only if they have the same seed: name one, or use --like. Whoever knows
+    /// the seed can choose lines that collide.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
     /// Takes kind, size and seed from another filter, so that the two can be merged.

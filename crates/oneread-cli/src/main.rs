@@ -1,7 +1,7 @@
 //! The command `oneread`.
 //!
-//! Exit codes: 0 done, 1 a negative answer, 2 bad use or a failure, with one line on stderr; after bad use,
-//! suggestions and usage follow.
+//! Exit codes: 0 done, 1 a negative answer, 2 bad use or a failure, with one line on stderr; after
+//! bad use, suggestions and usage follow.
 
 mod args;
 mod demo;
@@ -59,8 +59,8 @@ fn run(args: Args) -> Result<Outcome> {
     }
 }
 
-/// Shows the help that was asked for, or says in one line what is wrong with the arguments, and below it what was
-/// perhaps meant.
+/// Shows the help that was asked for, or says in one line what is wrong with the arguments, and
+/// below it what was perhaps meant.
 fn refuse(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     match error.kind() {

@@ -50,7 +50,8 @@ impl Shell {
     fn run(&self, args: &str, input: &[u8]) -> Output {
         let file = self.input.path().join("input");
         fs::write(&file, input).expect("input");
-        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the command.
+        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the
+        // command.
         let names_seed = ["--seed", "--like", "--random"].iter().any(|flag| args.contains(flag));
         let seed: &[&str] = if args.starts_with("build ") && !names_seed { &["--seed", "0"] } else { &[] };
         Command::new(env!("CARGO_BIN_EXE_oneread"))

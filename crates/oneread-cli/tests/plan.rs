@@ -639,7 +639,8 @@ fn help_teaches_by_example() {
 
 #[test]
 fn a_bloom_filter_is_planned_by_its_scheme() {
-    // less-hashing, n = 100 at 16 bits per key, from an independent program: in units of the limit 4.5871e-4.
+    // less-hashing, n = 100 at 16 bits per key, from an independent program: in units of the limit
+    // 4.5871e-4.
     for (scheme, over_limit, accuracy) in
         [("double", 3.05, "exact"), ("partitioned", 11.2, "exact"), ("extended-cube", 1.20, "extrapolated")]
     {

@@ -1,4 +1,5 @@
-//! `oneread filter build --rate` keeps the rate, for every kind and scheme: measured as a user would, by lines.
+//! `oneread filter build --rate` keeps the rate, for every kind and scheme: measured as a user
+//! would, by lines.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,10 +18,11 @@ fn filter(folder: &Path, args: &str, input: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// Builds filters of `items` lines with different seeds, and looks up lines that are not among them.
+/// Builds filters of `items` lines with different seeds, and looks up lines that are not among
+/// them.
 ///
-/// Filters of different seeds are independent, so the mean of their rates is normal to good accuracy, with a
-/// deviation that is measured along; six of them are exceeded once in 10^9 tests.
+/// Filters of different seeds are independent, so the mean of their rates is normal to good
+/// accuracy, with a deviation that is measured along; six of them are exceeded once in 10^9 tests.
 fn keeps(items: u64, rate: f64, flags: &str, seeds: u64) {
     const QUERIES: u64 = 50_000;
     let folder = tempfile::tempdir().unwrap();
@@ -44,7 +46,8 @@ fn keeps(items: u64, rate: f64, flags: &str, seeds: u64) {
     assert!(mean <= rate + 6.0 * deviation, "{items} lines at {rate}, {flags}: {mean:.2e} ± {deviation:.1e}");
 }
 
-/// `seq 100 | oneread filter build --rate 0.0005 --scheme partitioned` printed 0.054% and erred at 0.51%.
+/// `seq 100 | oneread filter build --rate 0.0005 --scheme partitioned` printed 0.054% and erred at
+/// 0.51%.
 #[test]
 fn few_lines_with_partitioned_hashes_err_as_seldom_as_asked_for() {
     keeps(100, 0.0005, "--scheme partitioned", 20);

@@ -40,7 +40,8 @@ impl Shell {
     fn command(&self, args: &str, input: &[u8]) -> Command {
         let file = self.input.path().join("input");
         fs::write(&file, input).expect("input");
-        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the command.
+        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the
+        // command.
         let makes_a_store = ["create ", "import ", "put "].iter().any(|command| args.starts_with(command));
         let names_seed = ["--seed", "--random"].iter().any(|flag| args.contains(flag));
         let seed: &[&str] = if makes_a_store && !names_seed { &["--seed=0"] } else { &[] };

@@ -3,8 +3,9 @@
 //! The server's allocator promises 16 bytes of alignment and no more, but a filter's lines are aligned to 64. For those we
 //! ask for more than is needed, and write the address that the server gave right before the one that we hand out.
 //!
-//! `RedisModule_Alloc` ends the server where memory is out. `RedisModule_TryAlloc` answers null, so that a filter that is
-//! too large is an error of its command: the library allocates what may be large by `try_reserve`.
+//! `RedisModule_Alloc` ends the server where memory is out. `RedisModule_TryAlloc` answers null, so
+//! that a filter that is too large is an error of its command: the library allocates what may be
+//! large by `try_reserve`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
@@ -26,8 +27,9 @@ static ALLOCATOR: FromServer = FromServer;
 /// none, and the system's allocator serves: nothing is allocated in a server before the introduction.
 #[inline]
 fn server() -> Option<(unsafe extern "C" fn(usize) -> *mut c_void, unsafe extern "C" fn(*mut c_void))> {
-    // SAFETY: these are written once, on loading, before any other thread of ours exists. Every server that can load the module
-    // has `TryAlloc` (Redis 7.0); one that had not would serve by `Alloc`.
+    // SAFETY: these are written once, on loading, before any other thread of ours exists. Every
+    // server that can load the module has `TryAlloc` (Redis 7.0); one that had not would serve by
+    // `Alloc`.
     unsafe { Some((raw::RedisModule_TryAlloc.or(raw::RedisModule_Alloc)?, raw::RedisModule_Free?)) }
 }
 

@@ -73,13 +73,14 @@ fn random_seed() -> u64 {
     Portable::random().seed() >> 1
 }
 
-/// The seed that is set, or else one for this value alone: who does not know it cannot choose items that collide.
+/// The seed that is set, or else one for this value alone: who does not know it cannot choose items
+/// that collide.
 pub(crate) fn filter_seed() -> u64 {
     u64::try_from(SEED.value.load(Ordering::Relaxed)).unwrap_or_else(|_| random_seed())
 }
 
-/// The seed that is set, or else a random one that all sketches of this server share, because `CMS.MERGE` joins any two
-/// of the same size.
+/// The seed that is set, or else a random one that all sketches of this server share, because
+/// `CMS.MERGE` joins any two of the same size.
 pub(crate) fn sketch_seed() -> u64 {
     if let Ok(seed) = u64::try_from(SEED.value.load(Ordering::Relaxed)) {
         return seed;
@@ -92,7 +93,8 @@ pub(crate) fn sketch_seed() -> u64 {
     })
 }
 
-/// Takes the seed of a sketch that a restart or a master brought, so that new sketches can be merged with it.
+/// Takes the seed of a sketch that a restart or a master brought, so that new sketches can be
+/// merged with it.
 pub(crate) fn adopt_sketch_seed(seed: u64) {
     SKETCH_SEED.store(i64::try_from(seed).unwrap_or(-1), Ordering::Relaxed);
 }

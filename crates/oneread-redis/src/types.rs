@@ -140,7 +140,8 @@ unsafe extern "C" fn copy<V: Kept>(
     _: *mut raw::RedisModuleString,
     value: *const c_void,
 ) -> *mut c_void {
-    // SAFETY: see `slot`. Null tells the server that there is no copy, which `COPY` answers with an error.
+    // SAFETY: see `slot`. Null tells the server that there is no copy, which `COPY` answers with an
+    // error.
     try_clone(unsafe { slot::<V>(value) }).map_or(std::ptr::null_mut(), |copy| V::hand_over(copy).cast())
 }
 

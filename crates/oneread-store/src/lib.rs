@@ -38,11 +38,12 @@
 //! ```
 //!
 //! # Threat model
-//! Each store draws a random seed unless it is given one. Who does not know it cannot prepare keys that collide
-//! ([why](oneread::hash::Portable#threat-model)). Who knows it can: it is in the store's file, and `oneread store stats` shows it.
-//! Such keys go to overflow pages. They are found, changed and deleted like all others, but a lookup of one reads more pages: at most
-//! one more than the binary logarithm of its segment's overflow pages, and then those that its guide names. Lookups
-//! of other keys read what they read before, and no set of keys stops a store.
+//! Each store draws a random seed unless it is given one. Who does not know it cannot prepare keys
+//! that collide ([why](oneread::hash::Portable#threat-model)). Who knows it can: it is in the
+//! store's file, and `oneread store stats` shows it. Such keys go to overflow pages. They are
+//! found, changed and deleted like all others, but a lookup of one reads more pages: at most one
+//! more than the binary logarithm of its segment's overflow pages, and then those that its guide
+//! names. Lookups of other keys read what they read before, and no set of keys stops a store.
 //!
 //! # What it is not
 //! There are no range scans: keys lie where their hashes say. A sealed store does not change: it is built anew, or becomes a live one. Of a live one, changes that are scattered

@@ -19,13 +19,14 @@
 //!   its fields.
 //!
 //! # Promises
-//! - The same key has the same digest on every platform. From the first release on, it keeps its digest, and bytes that a
-//!   release has saved load in every later one. Nothing has been released yet.
-//! - Bad parameters, full structures and bad bytes are typed errors that say what was expected and what was found. No key
-//!   and no file makes the library panic.
-//! - A few functions panic if they are given an index that does not exist, and say so under *Panics*. `Clone`, `collect`
-//!   and small allocations end the program where memory is out, as those of the standard library do; constructors and loaders
-//!   return an error.
+//! - The same key has the same digest on every platform. From the first release on, it keeps its
+//!   digest, and bytes that a release has saved load in every later one. Nothing has been released
+//!   yet.
+//! - Bad parameters, full structures and bad bytes are typed errors that say what was expected and
+//!   what was found. No key and no file makes the library panic.
+//! - A few functions panic if they are given an index that does not exist, and say so under
+//!   *Panics*. `Clone`, `collect` and small allocations end the program where memory is out, as
+//!   those of the standard library do; constructors and loaders return an error.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

@@ -293,7 +293,8 @@ pub(crate) struct Multiple {
         conflicts_with = "layout",
     )]
     pub(crate) list: Option<List>,
-    /// Adds what becomes of counters in the place of bits when each item has been replaced this many times.
+    /// Adds what becomes of counters in the place of bits when each item has been replaced this
+    /// many times.
     #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) turnovers: Option<f64>,
     /// The bits of the counters of each level's filter [default: 4 for each].

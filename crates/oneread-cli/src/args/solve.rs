@@ -206,8 +206,8 @@ pub(crate) struct SolveStore {
     /// The bytes of a value [default: 100].
     #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
     pub(crate) value_bytes: Option<u64>,
-    /// The most pages that a lookup of an absent key reads, on average [default: as few as --ram-bytes allows, or
-    /// 0.01].
+    /// The most pages that a lookup of an absent key reads, on average [default: as few as
+    /// --ram-bytes allows, or 0.01].
     #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = positive)]
     pub(crate) reads_per_miss: Option<f64>,
     /// The most memory.

@@ -64,7 +64,8 @@ pub(crate) enum Store {
 pub(crate) struct Create {
     /// The file to make; there must be none yet.
     pub(crate) path: PathBuf,
-    /// The seed of the hash functions [default: random]. Whoever knows it can choose keys that collide.
+    /// The seed of the hash functions [default: random]. Whoever knows it can choose keys that
+    /// collide.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
     /// Prints one JSON document.

@@ -43,7 +43,8 @@ fn merge_all<V: Kept>(
         match &mut joined {
             None => joined = Some(try_clone(value)?),
             Some(joined) => {
-                // The layers of growing filters add up, so that merging to and fro could double them without end.
+                // The layers of growing filters add up, so that merging to and fro could double
+                // them without end.
                 check_size(context, (joined.byte_len() + value.byte_len()) as u64)?;
                 join(joined, value)?;
             }

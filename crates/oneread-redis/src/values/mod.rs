@@ -39,8 +39,8 @@ pub(crate) trait Value: Sized + Clone + 'static {
 
 /// An error if there is no memory for some more bytes.
 ///
-/// Copies of values are made by `Clone`, which ends the server where memory is out. So we try beforehand: one thread
-/// runs commands, and nothing of note is allocated in between.
+/// Copies of values are made by `Clone`, which ends the server where memory is out. So we try
+/// beforehand: one thread runs commands, and nothing of note is allocated in between.
 pub(crate) fn check_memory(bytes: usize) -> Result<(), Refused> {
     Ok(Vec::<u8>::new().try_reserve_exact(bytes)?)
 }

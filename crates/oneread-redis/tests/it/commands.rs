@@ -299,7 +299,8 @@ fn the_load_of_a_filter_is_the_share_of_its_slots_in_use() {
         let facts = client.fields(&format!("ONEREAD.STATS {name}"));
         let Value::BulkString(load) = &facts["load"] else { panic!("{:?}", facts["load"]) };
         let load: f64 = std::str::from_utf8(load).expect("a number").parse().expect("a number");
-        // Planned for a thousand items: not empty, and no fuller than full. (It was items per bucket: up to 40.)
+        // Planned for a thousand items: not empty, and no fuller than full. (It was items per
+        // bucket: up to 40.)
         assert!((0.3..=1.0).contains(&load), "{name}: {load}");
     }
 }

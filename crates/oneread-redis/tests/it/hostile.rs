@@ -151,10 +151,12 @@ fn damaged_values_are_refused_and_the_server_stays_up() {
 fn commands_that_find_no_memory_answer_an_error() {
     for engine in engines() {
         let mut server = Server::start(engine, &["--appendonly", "no"]);
-        // The server itself needs a part of it; what is left is less than the commands below ask for.
+        // The server itself needs a part of it; what is left is less than the commands below ask
+        // for.
         server.restart_limited(1_100_000);
         let mut client = server.connect();
-        // 850 million items at 1% are a gigabyte: the limit on a value allows it, the memory does not.
+        // 850 million items at 1% are a gigabyte: the limit on a value allows it, the memory does
+        // not.
         client.expect("CONFIG SET oneread.max-bytes 20000000000", "OK".to_owned());
         for line in [
             "BF.RESERVE b 0.01 1850000000 NONSCALING",

@@ -35,10 +35,12 @@ impl Plans {
         Self { rate, last: None }
     }
 
-    /// The guides of a segment of these levels with `keys` keys, planned for the keys that it will have when it is full.
+    /// The guides of a segment of these levels with `keys` keys, planned for the keys that it will
+    /// have when it is full.
     pub(super) fn form(&mut self, levels: [u32; LEVELS], keys: usize) -> Form {
-        // A segment without keys says nothing about the size of those to come. So its guides can tell apart as many as its
-        // pages hold, however small: with fewer, a store of 100 small records read a page per miss.
+        // A segment without keys says nothing about the size of those to come. So its guides can
+        // tell apart as many as its pages hold, however small: with fewer, a store of 100 small
+        // records read a page per miss.
         let keys_a_home = match keys {
             0 => (ROOM / (RECORD_OVERHEAD + SMALL_RECORD)) as f64,
             _ => keys as f64 / f64::from(levels[0].max(1)) * FULL / LOAD,

@@ -329,8 +329,9 @@ impl Shared {
         Ok(found)
     }
 
-    /// Looks for a key on the pages of a root, in overflow first if it may be there: what a function makes of its value there. That
-    /// function lets go of the root when it has read what it needs. Adds the pages read.
+    /// Looks for a key on the pages of a root, in overflow first if it may be there: what a
+    /// function makes of its value there. That function lets go of the root when it has read what
+    /// it needs. Adds the pages read.
     pub(super) fn find_on_pages<T>(
         &self,
         root: Arc<Root>,

@@ -19,7 +19,8 @@
 //! - *Changes may be applied twice.* Some are on pages already when the log is read; the last change of each key counts, and all changes
 //!   since the first of them are read, in order.
 //! - *A log that is cut off* ends where its first record is not whole. Records behind are not believed ([`log`](super::log)).
-//!   Under `SyncPolicy::Always` all acknowledged ones are before that: a sync is for the closed log first, then for the one after it, which is read only if that is
+//!   Under `SyncPolicy::Always` all acknowledged ones are before that: a sync is for the closed log
+//!   first, then for the one after it, which is read only if that is
 //!   whole.
 //!
 //! A process that is killed leaves to the system what it did not sync, and the next one sees it. So opening a store syncs its folder and its logs before anything is built

@@ -105,8 +105,8 @@ fn a_large_value_is_one_read_more() {
     assert_eq!(store.reads().runs, 200);
 }
 
-/// The bound of a count of reads at a rate: six standard deviations above the mean. A lookup reads one page or none, so the
-/// variance is below the mean.
+/// The bound of a count of reads at a rate: six standard deviations above the mean. A lookup reads
+/// one page or none, so the variance is below the mean.
 fn most_reads(rate: f64, lookups: u64) -> f64 {
     let mean = rate * lookups as f64;
     mean + SIX_SIGMA * mean.sqrt()
@@ -115,7 +115,8 @@ fn most_reads(rate: f64, lookups: u64) -> f64 {
 /// Builds sealed and live stores of `keys` keys, and looks absent keys up in them.
 fn miss_rates_hold(keys: u64, rates: &[f64]) {
     const LOOKUPS: u64 = 1_000_000;
-    // Small stores have one guide, whose rate is the same for all absent keys: several seeds show the average.
+    // Small stores have one guide, whose rate is the same for all absent keys: several seeds show
+    // the average.
     let stores = if keys <= 100 { 10 } else { 1 };
     let pairs = pairs(keys, 7, |_| 16, |_| 20);
     let foreign = |key: u64| [key.to_le_bytes(), [0xff; 8]].concat();

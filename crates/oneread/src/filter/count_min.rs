@@ -363,8 +363,8 @@ impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountMinSketc
     }
 }
 
-/// The update and the rows, in the order of their number in a file: 1 for a conservative update, and 2
-/// for independent rows.
+/// The update and the rows, in the order of their number in a file: 1 for a conservative update,
+/// and 2 for independent rows.
 const FORMS: [(Update, Rows); 4] = [
     (Update::Plain, Rows::TwoWords),
     (Update::Conservative, Rows::TwoWords),

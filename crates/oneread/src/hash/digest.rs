@@ -15,8 +15,8 @@ use super::mix::{WordSeed, digest_word, folded_multiply};
 /// A word is one multiplication, two additions and an exclusive-or.
 ///
 /// # Limits
-/// Two different integers of up to 64 bits never share a digest. Two byte strings may. The probabilities are over the
-/// seeds, and hold for strings that were made without knowing the seed:
+/// Two different integers of up to 64 bits never share a digest. Two byte strings may. The
+/// probabilities are over the seeds, and hold for strings that were made without knowing the seed:
 ///
 /// | strings | probability that a pair shares its digest |
 /// | --- | --- |
@@ -24,8 +24,8 @@ use super::mix::{WordSeed, digest_word, folded_multiply};
 /// | longer, not chosen to collide | about 2^-128 |
 /// | longer, chosen by somebody who knows this library | at most 2^-62 |
 ///
-/// So among n = 10^8 strings that nobody chose, some pair shares a digest with probability about n²/2^129 = 1.5e-23.
-/// ([`Std`](super::Std) has only 64 bits: see there.)
+/// So among n = 10^8 strings that nobody chose, some pair shares a digest with probability about
+/// n²/2^129 = 1.5e-23. ([`Std`](super::Std) has only 64 bits: see there.)
 ///
 /// # Example
 /// ```

@@ -1,8 +1,9 @@
 //! The digest of a string of more than sixteen bytes: universal hashing with keys from the seed.
 //!
-//! A string is cut into lanes of sixteen bytes, each of which is two 64-bit words a and b. Lane i contributes
-//! the 128-bit product (a + key 2i) · (b + key 2i + 1) to a sum. Nobody who does not know the seed can choose strings
-//! that collide: see [`digest_long`]. `docs/decisions/long-keys.md` has the reasons and the costs.
+//! A string is cut into lanes of sixteen bytes, each of which is two 64-bit words a and b. Lane i
+//! contributes the 128-bit product (a + key 2i) · (b + key 2i + 1) to a sum. Nobody who does not
+//! know the seed can choose strings that collide: see [`digest_long`].
+//! `docs/decisions/long-keys.md` has the reasons and the costs.
 
 use super::Digest;
 use super::mix::{halves_of_product, number_of_seed};
@@ -14,7 +15,8 @@ const BLOCK: usize = 128;
 /// Keys of a block: one for each of its words.
 const KEYS: usize = BLOCK / 8;
 
-/// Numbers 1 to 6 of a seed belong to [`WordSeed`](super::mix::WordSeed) and [`ShortSeed`](super::short::ShortSeed).
+/// Numbers 1 to 6 of a seed belong to [`WordSeed`](super::mix::WordSeed) and
+/// [`ShortSeed`](super::short::ShortSeed).
 const STEP: u64 = 7;
 const FIRST_KEY: u64 = 8;
 /// The keys of the lanes that blocks become, in strings of more than one block.
@@ -44,32 +46,37 @@ impl LongSeed {
 /// The digest of a string of more than sixteen bytes.
 ///
 /// # When two strings share a digest
-/// The argument takes the step and the keys for uniform, independent numbers. They are outputs of `SplitMix64` from a
-/// 64-bit seed, so for real seeds this is a model, not a theorem. No function of a 64-bit seed can have a
-/// collision probability between 0 and 2^-64.
+/// The argument takes the step and the keys for uniform, independent numbers. They are outputs of
+/// `SplitMix64` from a 64-bit seed, so for real seeds this is a model, not a theorem. No function
+/// of a 64-bit seed can have a collision probability between 0 and 2^-64.
 ///
-/// *Equal lengths, one block.* Let the strings differ in the word b of a lane. Fix all keys but the one added to a.
-/// Then at most one value of that key makes the products of the two strings differ by a given number (the lemma of NH in
-/// Black, Halevi, Krawczyk, Krovetz, Rogaway, "UMAC", 1999). So strings chosen without the seed share a digest with
-/// probability at most 2^-64. The same holds if a differs.
+/// *Equal lengths, one block.* Let the strings differ in the word b of a lane. Fix all keys but the
+/// one added to a. Then at most one value of that key makes the products of the two strings differ
+/// by a given number (the lemma of NH in Black, Halevi, Krawczyk, Krovetz, Rogaway, "UMAC", 1999).
+/// So strings chosen without the seed share a digest with probability at most 2^-64. The same holds
+/// if a differs.
 ///
-/// *What the check word adds.* NH loses b where a + key is 0 modulo 2^64. The check word reads the words as digits to base 3
-/// and uses no key, so it still tells the strings apart. It is added to the upper half, which only replaces the given
-/// number above by another. Strings whose words agree but for one never share a digest:
-/// 1. Let b differ, let D be the difference of the two values of b + key, and v the number of trailing zeros of D, below
-///    64. The lower halves agree only if (a + key) · D is a multiple of 2^64, so a + key = m · 2^(64 − v) with m < 2^v.
-/// 2. The upper halves then differ by m · (D / 2^v) plus the difference of the check words, which has exactly v
-///    trailing zeros, because it is a power of 3 times D modulo 2^64.
+/// *What the check word adds.* NH loses b where a + key is 0 modulo 2^64. The check word reads the
+/// words as digits to base 3 and uses no key, so it still tells the strings apart. It is added to
+/// the upper half, which only replaces the given number above by another. Strings whose words agree
+/// but for one never share a digest:
+/// 1. Let b differ, let D be the difference of the two values of b + key, and v the number of
+///    trailing zeros of D, below
+///    64. The lower halves agree only if (a + key) · D is a multiple of 2^64, so a + key = m ·
+///        2^(64 − v) with m < 2^v.
+/// 2. The upper halves then differ by m · (D / 2^v) plus the difference of the check words, which
+///    has exactly v trailing zeros, because it is a power of 3 times D modulo 2^64.
 /// 3. If these add up to 0, m is a multiple of 2^v and not 0. That contradicts m < 2^v.
 ///
-/// Strings that differ in several words and were not chosen to collide do so about as seldom as random digests.
+/// Strings that differ in several words and were not chosen to collide do so about as seldom as
+/// random digests.
 ///
-/// *Equal lengths, several blocks.* Each block becomes a lane of an outer sum with its own keys. The first blocks
-/// that differ give the same lane with probability at most 2^-64. Otherwise the first argument holds for the
-/// outer sum. Together: at most 2^-63.
+/// *Equal lengths, several blocks.* Each block becomes a lane of an outer sum with its own keys.
+/// The first blocks that differ give the same lane with probability at most 2^-64. Otherwise the
+/// first argument holds for the outer sum. Together: at most 2^-63.
 ///
-/// *Different lengths.* The length times the step is part of the sum. For given keys, at most two of the 2^63 odd
-/// steps make the digests equal: at most 2^-62.
+/// *Different lengths.* The length times the step is part of the sum. For given keys, at most two
+/// of the 2^63 odd steps make the digests equal: at most 2^-62.
 #[inline(never)]
 pub(super) fn digest_long(bytes: &[u8], seed: &LongSeed) -> Digest {
     let (low, high) = halves_of_product(bytes.len() as u64, seed.step);
@@ -85,7 +92,8 @@ pub(super) fn digest_long(bytes: &[u8], seed: &LongSeed) -> Digest {
             next_key += 2;
             sum.add_lane(inner.total(), keys);
         };
-        // The blocks that end before the last byte, then the last 128 bytes, which may overlap the last of them.
+        // The blocks that end before the last byte, then the last 128 bytes, which may overlap the
+        // last of them.
         let (blocks, _) = bytes[..bytes.len() - 1].as_chunks();
         blocks.iter().for_each(&mut add_block);
         add_block(bytes.last_chunk().expect("longer than a block"));
@@ -101,7 +109,8 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds the lanes of 16 to 128 bytes: those that end before the last byte, then the last 16 bytes.
+    /// Adds the lanes of 16 to 128 bytes: those that end before the last byte, then the last 16
+    /// bytes.
     #[inline(always)]
     fn add_lanes(&mut self, bytes: &[u8], keys: &[u64; KEYS]) {
         let (lanes, _) = bytes[..bytes.len() - 1].as_chunks::<LANE>();
@@ -136,10 +145,12 @@ const fn join(low: u64, high: u64) -> u128 {
 mod tests {
     use alloc::vec::Vec;
 
-    /// For all keys of `words` words with `bits` bits: how many of them give the words and the words 0 the same digest.
+    /// For all keys of `words` words with `bits` bits: how many of them give the words and the
+    /// words 0 the same digest.
     ///
-    /// This is `Sum` with smaller words. Adding to a key what is added to its word changes no product, and check words are
-    /// linear. So the count for a pair of strings depends on the differences of their words alone, and words 0 stand for all.
+    /// This is `Sum` with smaller words. Adding to a key what is added to its word changes no
+    /// product, and check words are linear. So the count for a pair of strings depends on the
+    /// differences of their words alone, and words 0 stand for all.
     fn keys_under_which_words_collide_with_zeros(words: &[u64], bits: u32) -> u64 {
         let (mask, square_mask) = ((1 << bits) - 1, (1 << (2 * bits)) - 1);
         let digest = |words: &mut dyn Iterator<Item = u64>, keys: u64| {

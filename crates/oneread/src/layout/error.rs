@@ -105,7 +105,8 @@ pub enum LayoutError {
         /// The type that was planned.
         found: &'static str,
     },
-    /// No layout within the limits meets the rate with probes of this scheme; independent ones meet it.
+    /// No layout within the limits meets the rate with probes of this scheme; independent ones meet
+    /// it.
     OutOfReachOfScheme {
         /// The scheme that was to be used.
         scheme: SchemeName,

@@ -1,8 +1,9 @@
 //! How long fingerprints are, by the loads of the buckets that share their bits.
 //!
-//! A fingerprint cannot grow: the bits that a bucket has dropped are gone. In a single bucket lengths fall with the load anyway. In a group they would
-//! rise now and then: the bits are divided by one load more, which may leave the quotient as it is, while the bucket comes to a load
-//! at which its state tells one bit more. So the length is the least along all ways to these loads.
+//! A fingerprint cannot grow: the bits that a bucket has dropped are gone. In a single bucket
+//! lengths fall with the load anyway. In a group they would rise now and then: the bits are divided
+//! by one load more, which may leave the quotient as it is, while the bucket comes to a load at
+//! which its state tells one bit more. So the length is the least along all ways to these loads.
 
 use alloc::vec::Vec;
 
@@ -62,7 +63,8 @@ impl Lengths {
         })
     }
 
-    /// The length of the fingerprints in each bucket of a group with these loads, told bits included.
+    /// The length of the fingerprints in each bucket of a group with these loads, told bits
+    /// included.
     pub(crate) fn of(&self, loads: &[u32]) -> &[u8] {
         &self.of_loads[self.number(loads)][..loads.len()]
     }

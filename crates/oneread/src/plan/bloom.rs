@@ -22,10 +22,11 @@ use super::{occupancy, probes};
 pub enum Accuracy {
     /// The planned probability is the true one, to a relative error below 1e-11.
     Exact,
-    /// The true probability is not higher, and not lower than that of independent probes: proven for the
-    /// partition scheme, measured for the others.
+    /// The true probability is not higher, and not lower than that of independent probes: proven
+    /// for the partition scheme, measured for the others.
     Bound,
-    /// The part that [`probes::excess`] adds to that of independent probes is the true one to about 6%.
+    /// The part that [`probes::excess`] adds to that of independent probes is the true one to about
+    /// 6%.
     Extrapolated,
 }
 
@@ -45,9 +46,9 @@ pub enum Accuracy {
 /// | double | 3.05 | 1.20 |
 /// | partitioned | 11.2 | 2.05 |
 ///
-/// With many bits per key and few items the excess over a tiny rate is large: two items share all their
-/// probes once in m² (double) or (m/k)² (partitioned), whatever the number of hashes. A small set at a low
-/// rate is better served by `Independent`.
+/// With many bits per key and few items the excess over a tiny rate is large: two items share all
+/// their probes once in m² (double) or (m/k)² (partitioned), whatever the number of hashes. A small
+/// set at a low rate is better served by `Independent`.
 #[must_use]
 pub const fn accuracy(layout: BloomLayout) -> Accuracy {
     let few_hashes = layout.hashes() <= probes::MOST_EXACT_HASHES;
@@ -75,8 +76,8 @@ pub const fn accuracy(layout: BloomLayout) -> Accuracy {
 ///
 /// Exact for `Independent` (unlike the textbook formula, it knows that probes may coincide and that
 /// the number of set bits varies) and for `IndependentBands`, where it is (1 − (1 − k/m)^n)^k. The
-/// other schemes find more, in particular with few items: [`probes::excess`] is added, and [`accuracy`]
-/// says whether that is exact.
+/// other schemes find more, in particular with few items: [`probes::excess`] is added, and
+/// [`accuracy`] says whether that is exact.
 ///
 /// # Example
 /// ```
@@ -178,14 +179,14 @@ pub fn expected_fill(layout: BloomLayout, items: u64) -> f64 {
     if items == 0 { 0.0 } else { -expm1(items as f64 * ln_unset_by_an_item(layout)) }
 }
 
-/// The probability that a key which was not inserted is found, given that `set_bits` bits are set: (set/m)^k,
-/// and what the scheme adds to it.
+/// The probability that a key which was not inserted is found, given that `set_bits` bits are set:
+/// (set/m)^k, and what the scheme adds to it.
 ///
 /// This is the false-positive *rate* of one filter (Kirsch, Mitzenmacher, section 5), where
 /// [`false_positive_probability`] is its average over all filters. Exact for independent probes; in bands it
-/// is a bound, reached when all are equally full. For the other schemes, [`probes::excess`] is added for the
-/// [estimated](estimated_items) number of items. It is an average over filters: the bits alone do not tell
-/// which probes go together.
+/// is a bound, reached when all are equally full. For the other schemes, [`probes::excess`] is
+/// added for the [estimated](estimated_items) number of items. It is an average over filters: the
+/// bits alone do not tell which probes go together.
 ///
 /// ```
 /// use oneread::hash::probes::SchemeName;
@@ -260,10 +261,11 @@ pub fn optimal_hashes(bits: u64, items: u64) -> u32 {
     if ln_independent(bits, more, items) < ln_independent(bits, fewer, items) { more } else { fewer }
 }
 
-/// The layout under the default scheme, if that adds less than a hundredth to the probability and there are a
-/// thousand items; else with independent probes.
+/// The layout under the default scheme, if that adds less than a hundredth to the probability and
+/// there are a thousand items; else with independent probes.
 ///
-/// A filter of a few hundred keys has the time for k words, and rates below 1e-15 or so ask for them.
+/// A filter of a few hundred keys has the time for k words, and rates below 1e-15 or so ask for
+/// them.
 fn with_scheme_for(layout: BloomLayout, items: u64) -> Result<BloomLayout, LayoutError> {
     const FEW: u64 = 1000;
     const LITTLE: f64 = 0.01;
@@ -274,9 +276,9 @@ fn with_scheme_for(layout: BloomLayout, items: u64) -> Result<BloomLayout, Layou
     Ok(if items >= FEW && added < LITTLE { fast } else { independent })
 }
 
-/// A filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`, under the default scheme; or
-/// with independent probes for fewer than a thousand items, and where the default scheme would err more
-/// often by a hundredth.
+/// A filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`, under the default
+/// scheme; or with independent probes for fewer than a thousand items, and where the default scheme
+/// would err more often by a hundredth.
 ///
 /// # Errors
 /// If there are no bits or too many.
@@ -288,10 +290,11 @@ pub fn for_bits(bits: u64, items: u64) -> Result<BloomLayout, LayoutError> {
 
 /// The filter with the fewest bits that keeps `items` items at the rate.
 ///
-/// It has the default scheme; or independent probes for fewer than a thousand items, and where the default
-/// scheme would err more often by a hundredth. One bit less would miss the rate with any number of hashes, by [`false_positive_probability`]: that is exact for
-/// independent probes, and a bound for the default scheme. Above some 10^11 bits a bit changes the
-/// probability by less than its rounding, and "fewest" is to within that.
+/// It has the default scheme; or independent probes for fewer than a thousand items, and where the
+/// default scheme would err more often by a hundredth. One bit less would miss the rate with any
+/// number of hashes, by [`false_positive_probability`]: that is exact for independent probes, and a
+/// bound for the default scheme. Above some 10^11 bits a bit changes the probability by less than
+/// its rounding, and "fewest" is to within that.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or out of reach of [`MOST_PLACES`] bits.
@@ -317,11 +320,12 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
 }
 
 /// The same with probes of a given scheme. For a scheme whose probability is
-/// [extrapolated](Accuracy::Extrapolated), which depends on the divisors of the number of bits, a few bits
-/// less may do. It takes a second or two then.
+/// [extrapolated](Accuracy::Extrapolated), which depends on the divisors of the number of bits, a
+/// few bits less may do. It takes a second or two then.
 ///
 /// # Errors
-/// As [`for_rate`]; and if the rate is out of reach of this scheme, the error names one that reaches it.
+/// As [`for_rate`]; and if the rate is out of reach of this scheme, the error names one that
+/// reaches it.
 ///
 /// # Example
 /// ```
@@ -418,12 +422,13 @@ fn limit_of_bits(items: u64, rate: f64, hashes: u32) -> f64 {
     -(items as f64) * hashes / ln_one_minus_exp(ln(rate) / hashes)
 }
 
-/// The fewest bits that meet the rate with `hashes` hashes, if any do: the probability falls as the bits
-/// rise.
+/// The fewest bits that meet the rate with `hashes` hashes, if any do: the probability falls as the
+/// bits rise.
 fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option<Candidate> {
     let layout = |bits: u64| BloomLayout::new(bits, hashes).and_then(|layout| layout.with_scheme(scheme));
     let meets = |bits| {
-        // Where there are too few bits for the scheme, there is no layout. The excess takes the most time.
+        // Where there are too few bits for the scheme, there is no layout. The excess takes the
+        // most time.
         layout(bits).is_ok_and(|layout| {
             exp(ln_without_excess(layout, items)) <= rate && false_positive_probability(layout, items) <= rate
         })

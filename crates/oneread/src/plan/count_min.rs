@@ -55,9 +55,9 @@ use super::float::{ceil, exp, ln};
 
 /// The layout whose estimates are more than ε·N too high with probability at most δ.
 ///
-/// ⌈e/ε⌉ counters in each of ⌈ln(1/δ)⌉ independent rows. The probability is over the choice of the hash
-/// functions, for an item fixed before. With rows made of two words, [`two_word_failure_bound`] says what
-/// is left of the promise.
+/// ⌈e/ε⌉ counters in each of ⌈ln(1/δ)⌉ independent rows. The probability is over the choice of the
+/// hash functions, for an item fixed before. With rows made of two words,
+/// [`two_word_failure_bound`] says what is left of the promise.
 ///
 /// # Errors
 /// If ε or δ is not between 0 and 1, if δ is below e^−64, or if there are too many counters.

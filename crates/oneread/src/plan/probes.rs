@@ -1,39 +1,41 @@
-//! False positives of probe schemes that make k locations from few words: what they add to independent
-//! probes.
+//! False positives of probe schemes that make k locations from few words: what they add to
+//! independent probes.
 //!
 //! Letters in the formulas: m bits, k hashes, n items, b = m/k bits of a band.
 //!
 //! # Exact
-//! Given the k locations of a key z that was not inserted, the n items hit them independently of each
-//! other. An item is a pair of uniform hash values (a, c), and hits a set of z's locations; the number of
-//! pairs for each set is counted. z is found if every location is hit, whose probability is, by inclusion
-//! and exclusion over the sets T of locations that no item hits,
+//! Given the k locations of a key z that was not inserted, the n items hit them independently of
+//! each other. An item is a pair of uniform hash values (a, c), and hits a set of z's locations;
+//! the number of pairs for each set is counted. z is found if every location is hit, whose
+//! probability is, by inclusion and exclusion over the sets T of locations that no item hits,
 //!
 //! ```text
 //!   Σ over T of (−1)^|T| · (1 − q_T)^n,    q_T = the fraction of pairs that hit a location in T
 //! ```
 //!
-//! [`partitioned`] and [`double`] compute it. They take time in proportion to b·k and to m²·k² (m·k² for
-//! each divisor of m without f), and to 2^k.
+//! [`partitioned`] and [`double`] compute it. They take time in proportion to b·k and to m²·k²
+//! (m·k² for each divisor of m without f), and to 2^k.
 //!
 //! # A bound for the partition scheme
-//! Let q = 1 − (1 − 1/b)^n, the probability that a given location of z is hit. A pair that hits location i
-//! hits another, j, only if (i − j)·c = 0 modulo b: if the order o of c divides i − j. φ(o) values c have
-//! the order o, for each divisor o of b. So an item either hits one location alone, or, for an o below k,
-//! all locations of a class modulo o, with probability φ(o)/b² for each class. Take the locations that
-//! items hit alone: these events are negatively associated, so all of j locations are hit with
-//! probability at most q^j. If they are not, some item hits a class, and the other items hit the
-//! locations outside of it. With B(j) for the bound of any j locations, and the union bound over items:
+//! Let q = 1 − (1 − 1/b)^n, the probability that a given location of z is hit. A pair that hits
+//! location i hits another, j, only if (i − j)·c = 0 modulo b: if the order o of c divides i − j.
+//! φ(o) values c have the order o, for each divisor o of b. So an item either hits one location
+//! alone, or, for an o below k, all locations of a class modulo o, with probability φ(o)/b² for
+//! each class. Take the locations that items hit alone: these events are negatively associated, so
+//! all of j locations are hit with probability at most q^j. If they are not, some item hits a
+//! class, and the other items hit the locations outside of it. With B(j) for the bound of any j
+//! locations, and the union bound over items:
 //!
 //! ```text
 //!   B(0) = 1,  B(j) = q^j + n·Σ over o < k of φ(o)/b²·Σ over classes of B(j − size of the class)
 //! ```
 //!
 //! # Extrapolation
-//! What the other two-word schemes add is, to first order, the probability that one item shares many
-//! locations with z, which is W·n/m². W depends on k, on the fill, and on the greatest common divisors of m
-//! with the numbers below k, but not on n and m otherwise: from m = 100 to m = 300 it changes by less than
-//! 6% ([`excess`] is tested against exact values). So W is computed at a small size with the same divisors.
+//! What the other two-word schemes add is, to first order, the probability that one item shares
+//! many locations with z, which is W·n/m². W depends on k, on the fill, and on the greatest common
+//! divisors of m with the numbers below k, but not on n and m otherwise: from m = 100 to m = 300 it
+//! changes by less than 6% ([`excess`] is tested against exact values). So W is computed at a small
+//! size with the same divisors.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -54,16 +56,17 @@ pub const MOST_EXACT_PLACES: u64 = 1 << 24;
 /// The largest band for which [`excess`] is exact; above it the bound holds.
 pub(super) const EXACT_BAND: u64 = 1 << 14;
 
-/// The largest tables for which [`excess`] of the other two-word schemes is exact, so that it takes some
-/// hundredths of a second: of double hashing, which has symmetries, and of the extended schemes.
+/// The largest tables for which [`excess`] of the other two-word schemes is exact, so that it takes
+/// some hundredths of a second: of double hashing, which has symmetries, and of the extended
+/// schemes.
 pub(super) const EXACT_DOUBLE_PLACES: u64 = 2048;
 pub(super) const EXACT_EXTENDED_PLACES: u64 = 256;
 
 /// W is computed at a size from the largest exact one to so many times that.
 const REFERENCE_FACTOR: u64 = 4;
 
-/// The probability that a key not inserted is found under the partition scheme: location i is a + i·c in a
-/// band of its own, modulo the size of a band.
+/// The probability that a key not inserted is found under the partition scheme: location i is a +
+/// i·c in a band of its own, modulo the size of a band.
 ///
 /// # Errors
 /// If there are no hashes or more than [`MOST_EXACT_HASHES`], no places in a band or more than
@@ -83,7 +86,8 @@ pub fn partitioned(band: u64, hashes: u32, items: u64) -> Result<f64, OutOfRange
     Ok(exact_partitioned(band, hashes, items as f64))
 }
 
-/// The same under (extended) double hashing: location i is a + i·c + f(i) modulo the size of the table.
+/// The same under (extended) double hashing: location i is a + i·c + f(i) modulo the size of the
+/// table.
 ///
 /// # Errors
 /// If there are no hashes or more than [`MOST_EXACT_HASHES`], no places or more than
@@ -108,8 +112,8 @@ fn check_exact(places: u64, hashes: u32) -> Result<(), OutOfRange> {
     check("places", places as f64, 1.0, MOST_EXACT_PLACES as f64)
 }
 
-/// What the scheme of a layout adds to the false positives of independent probes (of independent bands, for
-/// a banded scheme), after `items` insertions.
+/// What the scheme of a layout adds to the false positives of independent probes (of independent
+/// bands, for a banded scheme), after `items` insertions.
 ///
 /// | scheme | what is added |
 /// | --- | --- |
@@ -184,8 +188,8 @@ fn added_by_two_words(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> 
     if hashes <= 2 || items == 0.0 {
         return 0.0;
     }
-    // With more hashes W grows no faster than they do: double hashing has one key in m with a single
-    // location, which independent probes would find 2^k times less often.
+    // With more hashes W grows no faster than they do: double hashing has one key in m with a
+    // single location, which independent probes would find 2^k times less often.
     let counted = hashes.min(MOST_EXACT_HASHES);
     let scale = f64::from(hashes) / f64::from(counted);
     let added = |size: u64, items: f64| {
@@ -200,8 +204,8 @@ fn added_by_two_words(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> 
     scale * w * items / size as f64 / size as f64
 }
 
-/// A size of `least` or a little more whose greatest common divisors with the numbers below `hashes` are those
-/// of `size`, or most of them.
+/// A size of `least` or a little more whose greatest common divisors with the numbers below
+/// `hashes` are those of `size`, or most of them.
 fn reference(size: u64, hashes: u32, least: u64) -> u64 {
     let same = |small: u64| {
         let divisors = 2..u64::from(hashes);
@@ -211,7 +215,8 @@ fn reference(size: u64, hashes: u32, least: u64) -> u64 {
     (least..=REFERENCE_FACTOR * least).rev().max_by_key(|&small| same(small)).unwrap_or(size)
 }
 
-/// An item's distance from z is as uniform as the item, so z may be (0, 0): location i is hit if a + i·c = 0.
+/// An item's distance from z is as uniform as the item, so z may be (0, 0): location i is hit if a
+/// + i·c = 0.
 fn exact_partitioned(band: u64, hashes: u32, items: f64) -> f64 {
     let mut pairs = Pairs::new(band, hashes);
     for step in 0..band {
@@ -223,9 +228,9 @@ fn exact_partitioned(band: u64, hashes: u32, items: f64) -> f64 {
     pairs.all_hit(items)
 }
 
-/// The probability is an average over z's second value; its first one only shifts everything. Without f, what
-/// multiplies all values by a number prime to the size permutes the pairs, so values with the same greatest
-/// common divisor with the size have the same probability.
+/// The probability is an average over z's second value; its first one only shifts everything.
+/// Without f, what multiplies all values by a number prime to the size permutes the pairs, so
+/// values with the same greatest common divisor with the size have the same probability.
 fn exact_double(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> f64 {
     let offsets: Vec<u64> = (0..u64::from(hashes)).map(|i| f(i) % size).collect();
     let given = |step: u64| given_step(size, &offsets, items, step);
@@ -360,7 +365,8 @@ mod tests {
         }
     }
 
-    /// The bound beyond the exact sizes, and the extrapolation, where the exact value is still there.
+    /// The bound beyond the exact sizes, and the extrapolation, where the exact value is still
+    /// there.
     #[test]
     fn what_is_not_exact_is_close_to_what_is() {
         for (size, hashes, fill) in [

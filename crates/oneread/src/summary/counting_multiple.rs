@@ -32,11 +32,12 @@ pub struct CountingMultiFilter<D, S> {
 
 /// A [`MultiFilterSummary`](super::MultiFilterSummary) from which keys can be removed: a small counter in the place of each bit.
 ///
-/// Counters of four bits are enough for large filters, and those that saturate stay, so that no key is ever lost. Small
-/// filters have few keys and many coinciding probes, so they count a key once.
+/// Counters of four bits are enough for large filters, and those that saturate stay, so that no key
+/// is ever lost. Small filters have few keys and many coinciding probes, so they count a key once.
 ///
 /// Size it for the keys that are in deep levels after some turnovers, by
-/// [`plan::summary::churned`](crate::plan::summary::churned): these are many more than in a table filled once.
+/// [`plan::summary::churned`](crate::plan::summary::churned): these are many more than in a table
+/// filled once.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.

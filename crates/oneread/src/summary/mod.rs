@@ -19,14 +19,14 @@
 //!
 //! # Which to choose
 //! Keys that stay: [`MultiFilterSummary`], sized by [`plan::summary`](crate::plan::summary). Keys that come and go:
-//! [`InterpolationSummary`] where a second read must be rare, [`PageSummary`] where the table is well filled and a read
-//! now and then does no harm.
+//! [`InterpolationSummary`] where a second read must be rare, [`PageSummary`] where the table is
+//! well filled and a read now and then does no harm.
 //!
 //! [`CountingMultiFilterSummary`] is for few replacements between two calls of
-//! [`rebuild_summary`](Summarized::rebuild_summary) of a table filled anew. Under churn more items end up in
-//! deep levels than in a table filled once, their filters get too full, and narrow counters saturate. Of the
-//! paper's design, 1.3% of the lookups of present keys name a wrong level first after ten turnovers.
-//! [`plan::summary::churned`](crate::plan::summary::churned) says when.
+//! [`rebuild_summary`](Summarized::rebuild_summary) of a table filled anew. Under churn more items
+//! end up in deep levels than in a table filled once, their filters get too full, and narrow
+//! counters saturate. Of the paper's design, 1.3% of the lookups of present keys name a wrong level
+//! first after ten turnovers. [`plan::summary::churned`](crate::plan::summary::churned) says when.
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008.

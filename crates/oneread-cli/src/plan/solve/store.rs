@@ -92,7 +92,8 @@ impl SolveStore {
     }
 }
 
-/// The fewest reads of a miss that the memory allows, to a thousandth; the most there can be if it allows none.
+/// The fewest reads of a miss that the memory allows, to a thousandth; the most there can be if it
+/// allows none.
 fn fewest_reads(targets: &Targets) -> f64 {
     /// What a builder accepts.
     const LEAST: f64 = 1e-8;

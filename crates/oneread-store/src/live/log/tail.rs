@@ -1,5 +1,5 @@
-//! Whether the record at which the reading of a log ends was torn by a crash, or damaged after it was
-//! whole.
+//! Whether the record at which the reading of a log ends was torn by a crash, or damaged after it
+//! was whole.
 //!
 //! A record says up to where the log was safe when it was written, so whatever is before that is
 //! known to be damaged. This is about the records since the last sync that another record tells of:
@@ -10,8 +10,8 @@
 //! 1. *It lies in one sector of the file, and names the checksum of the record before.* Then its
 //!    sector was written, and all of the record with it. It is damaged. (A write that fails halfway
 //!    is wiped out at once.)
-//! 2. *One flipped bit makes it right again, in a sector that has its checksum or that of the record
-//!    before.* What lay there before the write did not have these 64 bits, so the sector was
+//! 2. *One flipped bit makes it right again, in a sector that has its checksum or that of the
+//!    record before.* What lay there before the write did not have these 64 bits, so the sector was
 //!    written. It is damaged. A flipped bit in another sector proves nothing: what lay there before
 //!    may have differed from the record by that bit.
 //! 3. *Otherwise* nobody can tell: it is taken for torn. So these are not noticed: damage of a

@@ -138,8 +138,9 @@ impl<D> LineFilter<D> {
         Ok(Self::over_lines(layout, digester, lines, Stash::default(), 0))
     }
 
-    /// Inserts a key; says whether it may have been there before. A key inserted twice takes two slots and is there until
-    /// it is removed twice; [`insert_if_absent`](Self::insert_if_absent) takes one.
+    /// Inserts a key; says whether it may have been there before. A key inserted twice takes two
+    /// slots and is there until it is removed twice; [`insert_if_absent`](Self::insert_if_absent)
+    /// takes one.
     ///
     /// # Errors
     /// [`Full`] if there is no room for it; nothing is changed then.
@@ -153,9 +154,9 @@ impl<D> LineFilter<D> {
 
     /// Inserts a key unless it may be there already; says whether it may have been.
     ///
-    /// Use this to remove duplicates from a stream: a duplicate takes no slot, where [`insert`](Self::insert) takes one for
-    /// each time. A false positive takes no slot either, so the key then relies on another one. Remove keys only
-    /// from sets that were filled by `insert`.
+    /// Use this to remove duplicates from a stream: a duplicate takes no slot, where
+    /// [`insert`](Self::insert) takes one for each time. A false positive takes no slot either, so
+    /// the key then relies on another one. Remove keys only from sets that were filled by `insert`.
     ///
     /// # Errors
     /// As [`insert`](Self::insert); nothing is changed then.

@@ -11,22 +11,26 @@ use super::Digester;
 /// The same key has the same digest on every platform and in every release of this library.
 ///
 /// A number x of up to 64 bits becomes the 128-bit product (x ^ mask) · multiplier, both taken from the seed. Strings of
-/// up to sixteen bytes, and numbers of 128 bits as sixteen little-endian bytes, become two such products, joined by
-/// exclusive or with the halves of the second exchanged. Longer strings become a sum of products, one for every sixteen
-/// bytes, in which every word of the string is offset by a number from the seed. A [word](Digest::word) drawn from
-/// the digest adds the last multiplication that good mixing takes.
+/// up to sixteen bytes, and numbers of 128 bits as sixteen little-endian bytes, become two such
+/// products, joined by exclusive or with the halves of the second exchanged. Longer strings become
+/// a sum of products, one for every sixteen bytes, in which every word of the string is offset by a
+/// number from the seed. A [word](Digest::word) drawn from the digest adds the last multiplication
+/// that good mixing takes.
 ///
 /// # Threat model
 /// Structures draw a random seed unless they are given one.
-/// - *The seed is secret.* No set of keys made beforehand collides more often than [`Digest`] states, whatever its
-///   maker knows of this library.
-/// - *The seed is known*, or strangers can watch which of their keys collide. Then they can make as many keys as they like
-///   that share a digest, at no cost. A filter errs for these keys at any rate they choose, and a map takes few of them.
+/// - *The seed is secret.* No set of keys made beforehand collides more often than [`Digest`]
+///   states, whatever its maker knows of this library.
+/// - *The seed is known*, or strangers can watch which of their keys collide. Then they can make as
+///   many keys as they like that share a digest, at no cost. A filter errs for these keys at any
+///   rate they choose, and a map takes few of them.
 ///
-/// If strangers choose the keys, gain from collisions and can learn or probe the seed, use [`Keyed`](super::Keyed).
+/// If strangers choose the keys, gain from collisions and can learn or probe the seed, use
+/// [`Keyed`](super::Keyed).
 ///
 /// # Costs
-/// One word of the digest of a number takes about 1 ns, of sixteen bytes 2 ns, of 64 bytes 6 ns, of a kilobyte 100 ns.
+/// One word of the digest of a number takes about 1 ns, of sixteen bytes 2 ns, of 64 bytes 6 ns, of
+/// a kilobyte 100 ns.
 ///
 /// # Example
 /// ```

@@ -128,9 +128,9 @@ fn best_hashes(bits_per_item: f64) -> u32 {
 
 /// Formula (1) of the paper, at most 1: `Q_ij`·j·2^−f(j) summed over all sub-tables and loads. The
 /// fingerprints of buckets in a group have the length for the load of the group, the other buckets of which
-/// are taken to be independent; in the limit they are. Under [`Division::Uneven`] each bucket has the length
-/// that a filter gives it, for groups of up to four buckets; larger ones, which no filter has, are planned as
-/// if divided equally.
+/// are taken to be independent; in the limit they are. Under [`Division::Uneven`] each bucket has
+/// the length that a filter gives it, for groups of up to four buckets; larger ones, which no
+/// filter has, are planned as if divided equally.
 ///
 /// The loads are those of the layout at some number of items, from [`loads()`] or [`Loads::measured`]. Above
 /// the capacity they count as items that share the bits all the same.

@@ -1,24 +1,26 @@
 //! A summary of filters with counters, long after its table was filled.
 //!
-//! Random items are deleted and new ones inserted in their place. A turnover is as many of these steps as
-//! there are items. Two things happen to the filters:
+//! Random items are deleted and new ones inserted in their place. A turnover is as many of these
+//! steps as there are items. Two things happen to the filters:
 //!
-//! - **Deep levels fill.** In n steps, `a_0` = n insertions arrive at the first level; the fraction `x_i` of
-//!   the buckets of level i is in use, so that `a_(i+1)` = `a_i`·`x_i` go on to the next one. An item is deleted
-//!   once in n steps. So the items `L_i` of a level obey d`L_i`/dt = `a_i`·(1 − `x_i`) − `L_i`, with t in
-//!   turnovers. Many more items end up in deep levels than in a table filled once: 333 instead of 72 at
-//!   the third level or deeper, in the paper's example. The filters of these levels are fuller than planned.
-//! - **Counters saturate.** The items at level i or deeper come at the rate `a_i` and each leaves at the rate
-//!   1, and raise a given counter with probability q. So the value of a counter is a birth-death process: up
-//!   at the rate `a_i`·q, down from j at the rate j. One that reaches its maximum stays there.
+//! - **Deep levels fill.** In n steps, `a_0` = n insertions arrive at the first level; the fraction
+//!   `x_i` of the buckets of level i is in use, so that `a_(i+1)` = `a_i`·`x_i` go on to the next
+//!   one. An item is deleted once in n steps. So the items `L_i` of a level obey d`L_i`/dt =
+//!   `a_i`·(1 − `x_i`) − `L_i`, with t in turnovers. Many more items end up in deep levels than in
+//!   a table filled once: 333 instead of 72 at the third level or deeper, in the paper's example.
+//!   The filters of these levels are fuller than planned.
+//! - **Counters saturate.** The items at level i or deeper come at the rate `a_i` and each leaves
+//!   at the rate 1, and raise a given counter with probability q. So the value of a counter is a
+//!   birth-death process: up at the rate `a_i`·q, down from j at the rate j. One that reaches its
+//!   maximum stays there.
 //!
-//! The fraction of counters above 0 then gives the probability that a filter names its level for a key
-//! above it, averaged over the number of items there, which varies like a Poisson number.
+//! The fraction of counters above 0 then gives the probability that a filter names its level for a
+//! key above it, averaged over the number of items there, which varies like a Poisson number.
 //!
 //! # What is exact
-//! It is the limit for many buckets. With few items in a level, the number varies more than a Poisson number
-//! does, because what arrives depends on the levels above. By simulation of the paper's example, the
-//! probabilities are right to some 15%.
+//! It is the limit for many buckets. With few items in a level, the number varies more than a
+//! Poisson number does, because what arrives depends on the levels above. By simulation of the
+//! paper's example, the probabilities are right to some 15%.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -41,19 +43,20 @@ pub struct Churned {
     pub items: Vec<f64>,
     /// The expected number of counters that are saturated, in each filter.
     pub saturated: Vec<f64>,
-    /// The probability that each filter takes a key that is above its level for one at its level or deeper.
+    /// The probability that each filter takes a key that is above its level for one at its level or
+    /// deeper.
     pub named: Vec<f64>,
-    /// The share of lookups of present keys that name a wrong level first, and read a second time if the
-    /// bucket there is in use.
+    /// The share of lookups of present keys that name a wrong level first, and read a second time
+    /// if the bucket there is in use.
     pub wrong_first: f64,
 }
 
-/// What a summary of counters has become when each item of a filled table has been replaced `turnovers`
-/// times.
+/// What a summary of counters has become when each item of a filled table has been replaced
+/// `turnovers` times.
 ///
 /// # Errors
-/// If a bucket has several slots, if there are no turnovers or more than [`MOST_TURNOVERS`], or if the
-/// filters (and the list behind them) are not for as many levels as the table has.
+/// If a bucket has several slots, if there are no turnovers or more than [`MOST_TURNOVERS`], or if
+/// the filters (and the list behind them) are not for as many levels as the table has.
 ///
 /// # Example
 /// ```
@@ -108,7 +111,8 @@ pub fn churned(
     Ok(Churned { items: levels.items, saturated, named, wrong_first })
 }
 
-/// The steps in which a counter changes once: a step of the midpoint rule errs by the cube of its inverse.
+/// The steps in which a counter changes once: a step of the midpoint rule errs by the cube of its
+/// inverse.
 const STEPS_PER_CHANGE: f64 = 4.0;
 
 /// The expected items of each level.
@@ -169,7 +173,8 @@ impl Levels {
 struct Filter {
     places: f64,
     hashes: u32,
-    /// The probability that an item raises a given counter; or the expected number of its probes there.
+    /// The probability that an item raises a given counter; or the expected number of its probes
+    /// there.
     raises: f64,
     /// The fraction of counters with each value; the last is the maximum.
     values: Vec<f64>,
@@ -238,7 +243,8 @@ impl Filter {
         self.values = moved(Self::change(&middle, up), step);
     }
 
-    /// The probability that all counters of a key that was not inserted are above 0, over the number of items.
+    /// The probability that all counters of a key that was not inserted are above 0, over the
+    /// number of items.
     fn named(&self, items: f64) -> f64 {
         /// In standard deviations: how far a number of items is followed, and by which steps.
         const FAR: i32 = 7;

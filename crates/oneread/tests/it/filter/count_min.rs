@@ -229,8 +229,8 @@ fn rows_of_two_words_exceed_the_truth_as_seldom_as_their_bound() {
 }
 
 /// `with_error` once sized sketches for independent rows and built rows of two words: (0.01, 1e-6)
-/// failed 1354 times as often as promised. The hardest stream known: ⌈1/ε⌉ − 1 keys of equal count, so
-/// that one key in each counter of a query exceeds ε times the total.
+/// failed 1354 times as often as promised. The hardest stream known: ⌈1/ε⌉ − 1 keys of equal count,
+/// so that one key in each counter of a query exceeds ε times the total.
 #[test]
 fn with_error_keeps_delta_for_the_sketch_it_builds() {
     const SKETCHES: u64 = 200;
@@ -249,9 +249,10 @@ fn with_error_keeps_delta_for_the_sketch_it_builds() {
     };
     let settings = [(0.01, 0.05), (0.01, 0.01), (0.01, 1e-3), (0.01, 1e-6), (0.001, 1e-3), (0.001, 1e-6)];
     for (epsilon, delta) in settings {
-        // At most 1/ε − 1 < w/e counters of a row are not 0. So in any sketch, whatever its seed, an
-        // absent key fails with probability below e^(−depth) ≤ δ, independently of other absent keys:
-        // the failures are at most those of a binomial with δ. False alarm: 1e-9 for each setting.
+        // At most 1/ε − 1 < w/e counters of a row are not 0. So in any sketch, whatever its seed,
+        // an absent key fails with probability below e^(−depth) ≤ δ, independently of other absent
+        // keys: the failures are at most those of a binomial with δ. False alarm: 1e-9 for each
+        // setting.
         let layout = CountMinSketch::with_error(epsilon, delta).unwrap().layout();
         let (failed, most) = (failures(layout, epsilon), chernoff_most(TRIALS * delta, 1e-9));
         assert!(failed <= most, "({epsilon}, {delta}): {failed} of {TRIALS}, at most {most:.0}");

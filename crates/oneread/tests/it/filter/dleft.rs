@@ -398,7 +398,8 @@ fn rates_are_those_of_the_paper_for_64_bit_buckets() {
     agrees(layout, 49152, 20, 4.4772e-4);
     agrees(layout.with_semisort(Semisort::None), 49152, 5, 8.9372e-4);
     agrees(layout.with_group(4).unwrap(), 49152, 3, 3.5209e-4);
-    // Planned as if divided equally once, at 3.521e-4: filters of an uneven division measured 3.249e-4.
+    // Planned as if divided equally once, at 3.521e-4: filters of an uneven division measured
+    // 3.249e-4.
     let uneven = layout.with_group(4).unwrap().with_division(Division::Uneven);
     let planned = plan::dleft::plan(uneven, 4.0).unwrap().false_positive;
     assert!((planned / 3.249e-4 - 1.0).abs() < 0.003, "{planned:e}");

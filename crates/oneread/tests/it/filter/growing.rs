@@ -131,7 +131,8 @@ fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
         // The standard deviation of a measured rate p is √(p/queries).
         let noise = SIX_SIGMA * (RATE / queries as f64).sqrt();
         // The sum over the layers is above the chance that any of them errs by at most half its square.
-        // Few keys in a layer err up to 1% more often than the fill says: keys of one filter are not independent.
+        // Few keys in a layer err up to 1% more often than the fill says: keys of one filter are
+        // not independent.
         let stated = filter.false_positive_rate();
         assert!(measured < stated * 1.01 + noise, "{size} keys: measured {measured}, stated {stated}");
         assert!(

@@ -97,7 +97,8 @@ fn never_forgets_a_key_in_a_few_lines_of_any_shape() {
 
 #[test]
 fn removing_duplicates_from_a_stream_takes_a_slot_for_each_distinct_key() {
-    // Three million events over a million keys filled a filter for a million after 1,013,332 of them; scaled down.
+    // Three million events over a million keys filled a filter for a million after 1,013,332 of
+    // them; scaled down.
     const KEYS: u64 = 100_000;
     let mut seen = LineFilter::with_seed(plan::line::for_rate(KEYS, 0.001).unwrap(), 1).unwrap();
     let mut numbers = Numbers(2);
@@ -112,7 +113,8 @@ fn removing_duplicates_from_a_stream_takes_a_slot_for_each_distinct_key() {
     }
     assert!(distinct.iter().all(|key| seen.contains(key)));
     assert_eq!(seen.len() + wrongly_dropped, distinct.len() as u64);
-    // At most one in a thousand of 95,000: 95, and by Chernoff's bound more than 160 with probability exp(−65²/(2·95 + 65)) = 6e-8.
+    // At most one in a thousand of 95,000: 95, and by Chernoff's bound more than 160 with
+    // probability exp(−65²/(2·95 + 65)) = 6e-8.
     assert!(wrongly_dropped < 160, "{wrongly_dropped}");
 }
 

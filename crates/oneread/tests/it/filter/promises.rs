@@ -1,8 +1,10 @@
-//! Every constructor with a probability in its signature keeps it: measured with 10 to a million keys.
+//! Every constructor with a probability in its signature keeps it: measured with 10 to a million
+//! keys.
 //!
-//! Filters are made as a user makes them, with fixed seeds instead of random ones. The promise is on the
-//! mean over filters. The fractions of absent keys that different filters find are independent, so their
-//! mean is normal around the true one to good accuracy, with a deviation that is measured along.
+//! Filters are made as a user makes them, with fixed seeds instead of random ones. The promise is
+//! on the mean over filters. The fractions of absent keys that different filters find are
+//! independent, so their mean is normal around the true one to good accuracy, with a deviation that
+//! is measured along.
 
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
@@ -15,7 +17,8 @@ use oneread::plan::bloom::Accuracy;
 
 use crate::statistics::{SIX_SIGMA, chernoff_most};
 
-/// Makes a filter of the keys 0 to n − 1 by a seed, and counts how many of the given absent keys it finds.
+/// Makes a filter of the keys 0 to n − 1 by a seed, and counts how many of the given absent keys it
+/// finds.
 type Trial = Box<dyn Fn(u64, std::ops::Range<u64>) -> u64>;
 
 /// The first of the keys that nobody inserts.
@@ -64,7 +67,8 @@ macro_rules! made_of {
     }};
 }
 
-/// Each constructor of a filter for a number of keys and a rate, or for a rate at any number of keys.
+/// Each constructor of a filter for a number of keys and a rate, or for a rate at any number of
+/// keys.
 fn constructors(items: u64, rate: f64) -> Vec<(&'static str, Trial)> {
     macro_rules! growing {
         ($filter:ident) => {
@@ -114,14 +118,15 @@ fn a_sharded_line_filter_made_for_a_rate_keeps_it() {
         (0..items).for_each(|key| _ = filter.insert(&key).unwrap());
         assert!((0..items).all(|key| filter.contains(&key)));
         let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as f64;
-        // Queries of one filter: each part has its own fill, and the rate is that of a full part, so the
-        // count is below a binomial one. False alarm: 1e-9 for each size.
+        // Queries of one filter: each part has its own fill, and the rate is that of a full part,
+        // so the count is below a binomial one. False alarm: 1e-9 for each size.
         assert!(found <= chernoff_most(queries as f64 * RATE, 1e-9), "{items} keys: {found} of {queries}");
     }
 }
 
-/// `for_rate_with`, and so `oneread filter build --rate --scheme`, once planned every scheme as if its probes
-/// were independent: partitioned probes of 100 keys erred 10 times as often as asked for.
+/// `for_rate_with`, and so `oneread filter build --rate --scheme`, once planned every scheme as if
+/// its probes were independent: partitioned probes of 100 keys erred 10 times as often as asked
+/// for.
 #[test]
 #[ignore = "long: about 25 s"]
 fn every_scheme_keeps_the_rate_it_was_planned_for() {
@@ -147,8 +152,8 @@ fn every_scheme_of_many_keys_keeps_the_rate_it_was_planned_for() {
     }
 }
 
-/// What a filter says of itself, and what was planned for it, against what it does: 11 hashes at 16 bits per
-/// key, the case in which schemes differ most.
+/// What a filter says of itself, and what was planned for it, against what it does: 11 hashes at 16
+/// bits per key, the case in which schemes differ most.
 #[test]
 #[ignore = "long: about 20 s"]
 fn every_scheme_states_its_own_rate() {
@@ -184,8 +189,8 @@ fn every_scheme_states_its_own_rate() {
                 "{scheme}, {items} keys: {mean:.3e} ± {:.1e}, planned {planned:.3e}",
                 noise / 6.0
             );
-            // Five filters' fills: of 16n bits, the fill varies by 1/√(16n) of itself or less, its 11th power
-            // by 11 times that; six deviations of a mean of five.
+            // Five filters' fills: of 16n bits, the fill varies by 1/√(16n) of itself or less, its
+            // 11th power by 11 times that; six deviations of a mean of five.
             let varies = SIX_SIGMA * 11.0 / (16.0 * items as f64).sqrt() / 5f64.sqrt();
             assert!(
                 (stated / planned - 1.0).abs() < varies + 0.01,

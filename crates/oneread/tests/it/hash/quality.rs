@@ -83,7 +83,8 @@ fn hostile_short_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
     sets
 }
 
-/// Strings of more than sixteen bytes that differ in few bits, at places where lanes and blocks begin, end and overlap.
+/// Strings of more than sixteen bytes that differ in few bits, at places where lanes and blocks
+/// begin, end and overlap.
 fn hostile_long_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
     const COUNT: u64 = 1 << 14;
     let mut sets = Vec::new();
@@ -224,10 +225,11 @@ fn the_default_digester_spreads_hostile_long_strings_and_tells_them_apart() {
 #[test]
 #[cfg_attr(miri, ignore = "too many keys for an interpreter")]
 fn strings_made_without_the_seed_do_not_collide_under_any_seed() {
-    // XXH3-128 was the digest of long strings. In strings of more than 240 bytes it multiplies the halves of word ^ (public
-    // number ± seed), 32 bits each. Words 88 and 104 of this string have the public numbers below, less the seed. If the lower
-    // halves of both products are equal, which the 32 bits `CHOSEN` make likely, changing the highest bit of
-    // both words leaves the digest as it was: seen under 1 to 2 of 1000 seeds.
+    // XXH3-128 was the digest of long strings. In strings of more than 240 bytes it multiplies the
+    // halves of word ^ (public number ± seed), 32 bits each. Words 88 and 104 of this string have
+    // the public numbers below, less the seed. If the lower halves of both products are equal,
+    // which the 32 bits `CHOSEN` make likely, changing the highest bit of both words leaves the
+    // digest as it was: seen under 1 to 2 of 1000 seeds.
     const SEEDS: u64 = 1 << 13;
     const CHOSEN: u32 = 0x80d4_c441;
     let (first, second) = (64 * 11, 64 * 13);

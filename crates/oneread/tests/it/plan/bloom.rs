@@ -163,7 +163,8 @@ fn few_items_exceed_the_limit_as_measured() {
 
 #[test]
 fn schemes_exceed_the_limit_as_the_paper_s_experiments_do() {
-    // less-hashing, section 6, n = 100 and c = 16, from an independent program; in units of the limit.
+    // less-hashing, section 6, n = 100 and c = 16, from an independent program; in units of the
+    // limit.
     let limit = bloom::asymptotic(16.0, 11);
     let over_limit =
         |scheme, items: u64| bloom::false_positive_probability(layout(16 * items, 11, scheme), items) / limit;
@@ -203,7 +204,8 @@ fn says_what_is_approximate() {
             _ => [Exact, Extrapolated, Extrapolated, Extrapolated],
         };
         assert_eq!(found, expected, "{scheme}");
-        // No scheme finds less than its independent counterpart, and none finds anything without items.
+        // No scheme finds less than its independent counterpart, and none finds anything without
+        // items.
         let counterpart =
             if scheme.is_banded() { SchemeName::IndependentBands } else { SchemeName::Independent };
         let [planned, counterpart] = [scheme, counterpart].map(|scheme| layout(1100, 11, scheme));
@@ -380,7 +382,8 @@ proptest! {
         let rate = ln_rate.exp();
         let planned = bloom::for_rate(items, rate).unwrap();
         prop_assert!(bloom::false_positive_probability(planned, items) <= rate);
-        // The default scheme, unless there are few items or it adds a hundredth, 0.35·n/m², to the rate.
+        // The default scheme, unless there are few items or it adds a hundredth, 0.35·n/m², to the
+        // rate.
         let adds = 0.35 * items as f64 / (planned.bits() as f64).powi(2);
         if items < 1000 || adds > 0.0101 * rate {
             prop_assert_eq!(planned.scheme(), SchemeName::Independent);

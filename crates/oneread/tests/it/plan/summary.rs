@@ -319,8 +319,8 @@ impl Churn {
     }
 }
 
-/// The paper's summary, whose plan knew only of tables filled once: one lookup in 10^11 was to name a wrong
-/// level first, and after ten turnovers one in a hundred did.
+/// The paper's summary, whose plan knew only of tables filled once: one lookup in 10^11 was to name
+/// a wrong level first, and after ten turnovers one in a hundred did.
 #[test]
 fn summaries_under_churn_are_as_planned() {
     let table = paper_10k();
@@ -332,7 +332,8 @@ fn summaries_under_churn_are_as_planned() {
         let counters = [(4, each), (4, each), (4, each), (fourth, once), (last, once)];
         CountingFiltersLayout::new(filters.clone(), counters).unwrap()
     });
-    // Of the narrow counters, measured elsewhere after 40 turnovers: 225 of 500 and 94 of 100 are saturated.
+    // Of the narrow counters, measured elsewhere after 40 turnovers: 225 of 500 and 94 of 100 are
+    // saturated.
     let churned = summary::churned(&plan, &narrow, 40.0).unwrap();
     assert!((churned.saturated[3] - 225.0).abs() < 40.0, "{churned:?}");
     assert!((churned.saturated[4] - 94.0).abs() < 10.0, "{churned:?}");
@@ -341,8 +342,8 @@ fn summaries_under_churn_are_as_planned() {
     assert!(churned.wrong_first > 0.0109 && churned.wrong_first < 0.0170, "{churned:?}");
     assert!(churned.saturated.iter().all(|&saturated| saturated < 1.0), "{churned:?}");
 
-    // Against a simulation: each table is one sample, looked at after the same turnovers, and the mean of 12
-    // is off by a deviation that is measured along. The plan is a limit, to 15%.
+    // Against a simulation: each table is one sample, looked at after the same turnovers, and the
+    // mean of 12 is off by a deviation that is measured along. The plan is a limit, to 15%.
     for (layout, turnovers) in [(&wide, 1), (&wide, 8), (&narrow, 8)] {
         let planned = summary::churned(&plan, layout, f64::from(turnovers)).unwrap();
         let samples: Vec<(Vec<f64>, f64)> = (0..12)
@@ -359,8 +360,8 @@ fn summaries_under_churn_are_as_planned() {
             let mean = values.iter().sum::<f64>() / count;
             let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
             let error = 6.0 * (spread / count).sqrt() + 0.15 * planned;
-            // Events that none of the samples had have no measured deviation: fewer than 20/12 are expected, with
-            // a false alarm of e^-20.
+            // Events that none of the samples had have no measured deviation: fewer than 20/12 are
+            // expected, with a false alarm of e^-20.
             assert!(
                 (mean - planned).abs() < error || mean == 0.0 && planned < 20.0 / count,
                 "{name} after {turnovers}: {mean}, planned {planned}"

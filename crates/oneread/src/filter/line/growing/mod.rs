@@ -171,9 +171,9 @@ impl<D> GrowingLineFilter<D> {
 
     /// Inserts a key unless it may be there already; says whether it may have been.
     ///
-    /// Use this to remove duplicates from a stream: a duplicate takes no slot, where [`insert`](Self::insert) takes one for
-    /// each time. A false positive takes no slot either, so the key then relies on another one. Remove keys only
-    /// from sets that were filled by `insert`.
+    /// Use this to remove duplicates from a stream: a duplicate takes no slot, where
+    /// [`insert`](Self::insert) takes one for each time. A false positive takes no slot either, so
+    /// the key then relies on another one. Remove keys only from sets that were filled by `insert`.
     ///
     /// # Errors
     /// As [`insert`](Self::insert); nothing is changed then.

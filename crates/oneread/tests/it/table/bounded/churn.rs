@@ -75,7 +75,8 @@ fn insertions_into_the_stash(items: u64, probability: f64) -> (u64, u64) {
 
 fn stash_is_needed_as_seldom_as_asked(items: u64, probability: f64) {
     let (stashed, insertions) = insertions_into_the_stash(items, probability);
-    // The plan agrees with churned maps to a few percent, so a tenth more may be true. Beyond that, a false alarm in 1e9 tests.
+    // The plan agrees with churned maps to a few percent, so a tenth more may be true. Beyond that,
+    // a false alarm in 1e9 tests.
     let most = chernoff_most(1.1 * probability * insertions as f64, 1e-9);
     assert!(
         stashed as f64 <= most,
