@@ -14,6 +14,8 @@ use oneread::hash::probes::SchemeName;
 use oneread::layout::BloomLayout;
 use oneread::plan;
 use oneread::plan::bloom::Accuracy;
+use oneread::plan::solve;
+use oneread::plan::solve::filter::{Layout, Needs, Targets};
 
 use crate::statistics::{SIX_SIGMA, chernoff_most};
 
@@ -107,6 +109,61 @@ fn filters_of_a_million_keys_made_for_a_rate_keep_it() {
             keeps(name, 1_000_000, rate, &trial);
         }
     }
+}
+
+/// The filters that the solver proposes for what is asked for, the best and the others.
+fn solved(items: u64, rate: f64, needs: Needs) -> Vec<(&'static str, Trial)> {
+    let solution = solve::filter(&Targets { items, rate, needs, bytes: None }).unwrap();
+    let proposed = std::iter::once(solution.best).chain(solution.runners_up);
+    proposed
+        .map(|planned| {
+            assert!(planned.false_positive <= rate, "{planned:?}");
+            let trial = match planned.layout {
+                Layout::Bloom(layout) => made_of!(BloomFilter, layout, items),
+                Layout::Blocked(layout) => made_of!(BlockedBloomFilter, layout, items),
+                Layout::Counting(layout) => made_of!(CountingBloomFilter, layout, items),
+                Layout::DLeft(layout) => made_of!(DLeftFilter, layout, items),
+                Layout::DLeftCounting(layout) => made_of!(DLeftCountingFilter, layout, items),
+                Layout::Line(layout) => made_of!(LineFilter, layout, items),
+                Layout::Growing(layout) => made_of!(GrowingFilter, layout, items),
+                Layout::GrowingDLeftCounting(layout) => made_of!(GrowingDLeftCountingFilter, layout, items),
+                Layout::GrowingLine(layout) => made_of!(GrowingLineFilter, layout, items),
+                other => panic!("no test knows {other:?}"),
+            };
+            (planned.structure, trial)
+        })
+        .collect()
+}
+
+fn solved_filters_keep_their_rate(items: u64, rates: &[f64]) {
+    let all = [
+        Needs::default(),
+        Needs { delete: true, ..Needs::default() },
+        Needs { growth: true, ..Needs::default() },
+        Needs { growth: true, delete: true, ..Needs::default() },
+        Needs { one_line: true, ..Needs::default() },
+        Needs { one_page: true, ..Needs::default() },
+    ];
+    for &rate in rates {
+        for needs in all {
+            for (name, trial) in solved(items, rate, needs) {
+                keeps(&format!("{name} for {needs:?}"), items, rate, &trial);
+            }
+        }
+    }
+}
+
+#[test]
+fn filters_that_the_solver_proposes_keep_their_rate() {
+    for items in [10, 100, 10_000] {
+        solved_filters_keep_their_rate(items, &[0.01, 0.001]);
+    }
+}
+
+#[test]
+#[ignore = "long: about 30 s"]
+fn filters_of_a_million_keys_that_the_solver_proposes_keep_their_rate() {
+    solved_filters_keep_their_rate(1_000_000, &[0.01]);
 }
 
 /// This one is made with a random seed only: its parts are those of `LineFilter`, 256 of them.
