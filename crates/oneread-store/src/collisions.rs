@@ -173,7 +173,17 @@ fn open(disk: Arc<dyn Disk>, options: StoreOptions) -> Store {
     Store::open_on(disk, Path::new(PATH), options).unwrap()
 }
 
+/// The store has the pairs of the model, and honest keys on pages take one read.
 fn assert_live(store: &Store, model: &Model) {
+    assert_pairs(store, model);
+    let before = store.stats().unwrap().reads;
+    let honest = model.keys().filter(|key| key.starts_with(b"honest") && is_honest(key));
+    let hits = honest.map(|key| assert!(store.get(key).unwrap().is_some())).count() as u64;
+    let pages = store.stats().unwrap().reads.hit_pages - before.hit_pages;
+    assert!(pages <= hits, "{pages} pages read for {hits} hits");
+}
+
+fn assert_pairs(store: &Store, model: &Model) {
     let pairs: Model = store.iter().map(Result::unwrap).collect();
     assert!(pairs == *model, "{} pairs, expected {}", pairs.len(), model.len());
     let found = store.verify().unwrap();
@@ -184,12 +194,6 @@ fn assert_live(store: &Store, model: &Model) {
     for number in 0..500 {
         assert_eq!(store.get(format!("twin foreign {number}").as_bytes()).unwrap(), None);
     }
-    // Honest keys on pages take one read.
-    let before = store.stats().unwrap().reads;
-    let honest = model.keys().filter(|key| key.starts_with(b"honest") && is_honest(key));
-    let hits = honest.map(|key| assert!(store.get(key).unwrap().is_some())).count() as u64;
-    let pages = store.stats().unwrap().reads.hit_pages - before.hit_pages;
-    assert!(pages <= hits, "{pages} pages read for {hits} hits");
 }
 
 /// Puts, reopens, updates, deletes, backs up, and adopts the copy.
