@@ -60,10 +60,9 @@ impl LongSeed {
 /// words as digits to base 3 and uses no key, so it still tells the strings apart. It is added to
 /// the upper half, which only replaces the given number above by another. Strings whose words agree
 /// but for one never share a digest:
-/// 1. Let b differ, let D be the difference of the two values of b + key, and v the number of
-///    trailing zeros of D, below
-///    64. The lower halves agree only if (a + key) · D is a multiple of 2^64, so a + key = m ·
-///        2^(64 − v) with m < 2^v.
+/// 1. Let b differ, let D be the difference of the two values of b + key, and v < 64 the number of
+///    trailing zeros of D. The lower halves agree only if (a + key) · D is a multiple of 2^64, so
+///    a + key is m · 2^(64 − v) with m < 2^v.
 /// 2. The upper halves then differ by m · (D / 2^v) plus the difference of the check words, which
 ///    has exactly v trailing zeros, because it is a power of 3 times D modulo 2^64.
 /// 3. If these add up to 0, m is a multiple of 2^v and not 0. That contradicts m < 2^v.
