@@ -138,8 +138,9 @@ fn a_killed_process_loses_no_key_that_collides() {
             done += 1;
             batch(&mut random(done), 2000, done, &mut model);
         }
-        // The clock decides what was merged when, and a guide of a live store fails now and then, so
-        // that a hit reads more than one page. Tests without a clock count reads.
+        // Reads are not counted here: once, 241 hits of honest keys took 243 pages. The cause is not
+        // known. What was merged when depends on the clock; the tests without one take one page per
+        // hit.
         assert_pairs(&store, &model);
     }
     assert!(done > 6, "{done} batches in 6 rounds");
