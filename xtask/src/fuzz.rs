@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::shell::{cargo, ensure, nightly_cargo, step};
+use crate::needs::{Need, cargo_fuzz};
+use crate::shell::{nightly, step};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -20,10 +21,26 @@ pub(crate) fn run(args: Args) -> Result<()> {
         Some(name) if targets.contains(&name) => vec![name],
         Some(name) => bail!("there is no fuzz target `{name}`: choose among {}", targets.join(", ")),
     };
-    ensure("cargo-fuzz", || cargo(["fuzz", "--version"]), &mut cargo(["install", "cargo-fuzz", "--locked"]))?;
-    for target in chosen {
-        let limit = format!("-max_total_time={}", args.seconds);
-        step("fuzz", nightly_cargo(["fuzz", "run", &target, "--"]).args([&limit, "-rss_limit_mb=2048"]))?;
+    Need::Nightly.ensure("fuzz")?;
+    Need::CargoFuzz.ensure("fuzz")?;
+    fuzz(&chosen, args.seconds)
+}
+
+/// Fuzzes all targets for so long together: a step of `cargo xtask test --all`.
+pub(crate) fn share(seconds: u64) -> Result<()> {
+    let targets = targets()?;
+    fuzz(&targets, (seconds / targets.len() as u64).max(1))
+}
+
+fn fuzz(targets: &[String], seconds: u64) -> Result<()> {
+    // All at once, so that the time of a target is spent on fuzzing.
+    step("build", nightly(cargo_fuzz()).args(["fuzz", "build"]))?;
+    for target in targets {
+        let limit = format!("-max_total_time={seconds}");
+        step(
+            "fuzz",
+            nightly(cargo_fuzz()).args(["fuzz", "run", target, "--", &limit, "-rss_limit_mb=2048"]),
+        )?;
     }
     Ok(())
 }

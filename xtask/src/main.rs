@@ -5,6 +5,8 @@ mod frontier;
 mod fuzz;
 mod loom;
 mod miri;
+mod needs;
+mod package;
 mod readme;
 mod redis;
 mod report;
@@ -13,6 +15,8 @@ mod test;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+
+use needs::Need;
 
 /// The chores of oneread.
 #[derive(Parser)]
@@ -24,8 +28,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Everything a change must pass: formatting, lints, all tests, docs, the build without std.
-    Test,
+    /// What a change must pass: a few minutes with the Rust toolchain alone; `--all` for everything else too.
+    Test(test::Args),
     /// Measures oneread beside its peers and prints a table a subject.
     Bench(bench::Args),
     /// Measures all filters and draws what bits a key buy, in accuracy and in speed: on an idle machine.
@@ -45,12 +49,15 @@ enum Chore {
 fn main() -> Result<()> {
     std::env::set_current_dir(shell::root())?;
     match Args::parse().chore {
-        Chore::Test => test::run(),
+        Chore::Test(args) => test::run(&args),
         Chore::Bench(args) => bench::run(args),
         Chore::Frontier(args) => frontier::run(args),
         Chore::Miri(args) => miri::run(args),
         Chore::Loom => loom::run(),
-        Chore::Report => report::run(),
+        Chore::Report => {
+            Need::Chromium.ensure("report")?;
+            report::run()
+        }
         Chore::Readme => readme::run(),
         Chore::Fuzz(args) => fuzz::run(args),
     }

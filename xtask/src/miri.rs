@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use crate::shell::{ensure, nightly_cargo, step, with_args};
+use crate::needs::Need;
+use crate::shell::{nightly_cargo, step};
 
 /// The tests that an interpreter can tell us something about: of the files with unsafe code, and of tables whose keys and values panic
 /// in the middle of a change. An interpreter is a thousand times slower, so that the others wait for `--all`.
@@ -27,13 +28,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<()> {
-    ensure(
-        "Miri",
-        || nightly_cargo(["miri", "--version"]),
-        &mut with_args("rustup", &["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
-    )?;
-    let filter =
-        if args.filter.is_empty() && !args.all { SUBSET.map(str::to_owned).to_vec() } else { args.filter };
-    // Tests that are too long for an interpreter are ignored under `cfg(miri)`, each with its reason.
+    Need::Nightly.ensure("miri")?;
+    Need::Miri.ensure("miri")?;
+    if args.all {
+        interpret(&[])
+    } else if args.filter.is_empty() {
+        subset()
+    } else {
+        interpret(&args.filter)
+    }
+}
+
+/// The tests of unsafe code: a step of `cargo xtask test --all`.
+pub(crate) fn subset() -> Result<()> {
+    interpret(&SUBSET.map(str::to_owned))
+}
+
+/// Tests that are too long for an interpreter are ignored under `cfg(miri)`, each with its reason.
+fn interpret(filter: &[String]) -> Result<()> {
     step("miri", nightly_cargo(["miri", "test", "-p", "oneread", "--lib", "--tests", "--"]).args(filter))
 }

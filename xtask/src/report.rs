@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure as require};
 
-use crate::shell::{cargo, ensure, root, step, with_args};
+use crate::shell::{cargo, root, step};
 
 /// The widths that the page must fit into, in pixels: a phone, and a desk.
 const WIDTHS: [u32; 2] = [390, 1280];
@@ -27,14 +27,6 @@ const SECTIONS: [&str; 10] = [
 
 /// Writes the report of the committed results, and looks at it with Debian's browser.
 pub(crate) fn run() -> Result<()> {
-    ensure(
-        "chromium",
-        || with_args("chromium", &["--version"]),
-        &mut with_args(
-            "sh",
-            &["-c", "apt-get update -q && apt-get install -y -q --no-install-recommends chromium"],
-        ),
-    )?;
     let folder = root().join("target/report");
     fs::create_dir_all(&folder)?;
     // All that is there is kept, so that nothing is measured again.

@@ -20,9 +20,16 @@ pub(crate) fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Comma
 
 /// `cargo` of the nightly toolchain: the only one with Miri and the sanitizers.
 pub(crate) fn nightly_cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new("cargo");
-    // Set by the cargo that runs this program, and would overrule `+nightly`.
-    command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").arg("+nightly").args(args);
+    let mut command = nightly("cargo");
+    command.args(args);
+    command
+}
+
+/// A program that calls `cargo`, with the nightly toolchain.
+pub(crate) fn nightly(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    // The cargo that runs this program has set `CARGO`, which would win.
+    command.env("RUSTUP_TOOLCHAIN", "nightly").env_remove("CARGO");
     command
 }
 
@@ -35,7 +42,7 @@ pub(crate) fn with_args(program: &str, args: &[&str]) -> Command {
 
 /// Runs a step, showing what it is; an error if it fails.
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
-    eprintln!("\n── {name}: {}", shown(command));
+    eprintln!("── {name}: {}", shown(command));
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
     if !status.success() {
         bail!("{name} failed: {}", shown(command));
@@ -48,20 +55,8 @@ pub(crate) fn works(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Makes sure that a command works, installing it if it does not.
-pub(crate) fn ensure(name: &str, mut check: impl FnMut() -> Command, install: &mut Command) -> Result<()> {
-    if works(&mut check()) {
-        return Ok(());
-    }
-    eprintln!("── {name} is missing; installing it: {}", shown(install));
-    let installed = install.status().is_ok_and(|status| status.success());
-    if !installed || !works(&mut check()) {
-        bail!("{name} is needed and could not be installed; install it by hand with: {}", shown(install));
-    }
-    Ok(())
-}
-
-fn shown(command: &Command) -> String {
+/// A command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

@@ -512,8 +512,8 @@ fn refused(shell: &Shell, args: &str, expected: &str) {
     let message = text(&output.stderr);
     assert_eq!(message.lines().take_while(|line| !line.is_empty()).count(), 1, "{args}: {message}");
     assert!(message.contains(expected), "{args}: {message}");
-    // Milliseconds, on a machine that is busy with other tests.
-    assert!(elapsed < Duration::from_secs(2), "{args} took {elapsed:?}");
+    // Milliseconds; a busy machine may take much longer, and one that searches takes minutes.
+    assert!(elapsed < Duration::from_secs(60), "{args} took {elapsed:?}");
 }
 
 #[test]

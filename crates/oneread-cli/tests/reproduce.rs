@@ -70,6 +70,7 @@ fn the_claims_of_the_lecture_are_judged_and_none_fails() {
 }
 
 #[test]
+#[ignore = "long: about 8 s"]
 fn the_number_of_threads_does_not_change_a_digit() {
     assert_eq!(lecture_by_threads("1"), *LECTURE);
 }
@@ -129,6 +130,7 @@ fn mark(folder: &Path, select: impl Fn(&[Value]) -> Vec<Value>) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "long: about 15 s"]
 fn a_folder_keeps_what_was_found() {
     let directory = tempfile::tempdir().unwrap();
     let (folder, path) = (directory.path(), directory.path().to_str().unwrap());
@@ -158,6 +160,7 @@ fn a_folder_keeps_what_was_found() {
 }
 
 #[test]
+#[ignore = "long: about 10 s"]
 fn an_interrupted_run_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let (folder, path) = (directory.path(), directory.path().to_str().unwrap());

@@ -66,8 +66,8 @@ fn a_summary_beats_the_papers_and_is_planned_alike() {
     );
     let start = Instant::now();
     let solved: Value = serde_json::from_str(&done(folder.path(), &args)).unwrap();
-    // It is solved twice, for the report and for the file.
-    assert!(start.elapsed() < 2 * Duration::from_secs(5), "{:?}", start.elapsed());
+    // Two seconds where nothing else runs; the bound is for a busy machine.
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     assert!(whole(&solved, "total_bytes") < 324_125);
     let planned = done(folder.path(), "summary multiple --items 100000 --layout best.json --json");
     let planned: Value = serde_json::from_str(&planned).unwrap();

@@ -39,6 +39,7 @@ fn what_the_document_calls_wrong_is_judged_a_misprint() {
 /// Failures of 10^−9 and 10^−12 by conditioning. The seed is fixed; another one would be off by more than four standard errors once in 16,000
 /// times, for each of the five.
 #[test]
+#[ignore = "long: about 6 s"]
 fn rare_failures_are_measured_to_five_percent() {
     let rare = [
         "summaries/table-iii/10k-single-filter-failure",

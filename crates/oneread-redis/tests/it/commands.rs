@@ -406,7 +406,7 @@ fn events_are_told_to_those_who_listen() {
     let mut listener = server.connect();
     let mut listener = listener.connection().as_pubsub();
     listener.psubscribe("__keyevent@0__:*").expect("a subscription");
-    listener.set_read_timeout(Some(std::time::Duration::from_secs(5))).expect("a timeout");
+    listener.set_read_timeout(Some(std::time::Duration::from_secs(60))).expect("a timeout");
     let mut client = server.connect();
     let _: i64 = client.ask("BF.ADD b x").expect("room");
     let message = listener.get_message().expect("an event");

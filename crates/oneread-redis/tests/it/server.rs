@@ -119,7 +119,7 @@ impl Server {
                 self.engine.program().display()
             )
         }));
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             if let Ok(mut connection) = self.try_connect()
                 && redis::cmd("PING").query::<String>(&mut connection).is_ok()
@@ -146,7 +146,7 @@ impl Server {
         let server =
             Self { engine, arguments: all, folder, port: free_port(), child: None, most_kibibytes: None };
         let mut child = server.command().spawn().expect("a server");
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while Instant::now() < deadline {
             if child.try_wait().expect("a child").is_some() {
                 return server.log();
@@ -167,7 +167,7 @@ impl Server {
     }
 
     fn try_connect(&self) -> RedisResult<Connection> {
-        redis::Client::open(("127.0.0.1", self.port))?.get_connection_with_timeout(Duration::from_secs(5))
+        redis::Client::open(("127.0.0.1", self.port))?.get_connection_with_timeout(Duration::from_secs(60))
     }
 
     pub(crate) fn connect(&self) -> Client {

@@ -76,7 +76,7 @@ fn forged(seed: u64, rounds: u64) {
 
 #[test]
 fn forged_files_are_refused_or_answer() {
-    forged(5, 20_000);
+    forged(5, 4_000);
 }
 
 #[test]

@@ -75,8 +75,8 @@ fn options() -> StoreOptions {
 #[test]
 fn does_what_a_map_does() {
     let small = options().buffer_bytes(20_000).segment_pages(6).slack_pages(20);
-    compare(30_000, 3_000, &small.clone().background(false));
-    compare(30_000, 3_000, &small);
+    compare(10_000, 1_000, &small.clone().background(false));
+    compare(10_000, 1_000, &small);
 }
 
 #[test]

@@ -106,11 +106,13 @@ fn a_link_to_a_store_has_the_lock_of_the_store() {
 fn never_two_have_a_lock_though_its_file_comes_and_goes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.lock");
+    const TAKEN: u64 = 1000;
     let (inside, taken) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for _ in 0..3000 {
+                // By the locks taken, not by the attempts: on a busy machine most of these fail.
+                while taken.load(SeqCst) < TAKEN {
                     let Ok(lock) = SystemDisk.lock(&path).unwrap() else { continue };
                     assert_eq!(inside.fetch_add(1, SeqCst), 0);
                     // Others come and go meanwhile.
@@ -122,7 +124,6 @@ fn never_two_have_a_lock_though_its_file_comes_and_goes() {
             });
         }
     });
-    assert!(taken.load(SeqCst) > 100);
     assert!(names(folder.path()).is_empty());
 }
 

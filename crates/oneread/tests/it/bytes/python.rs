@@ -92,6 +92,7 @@ fn inserted() -> (Vec<u64>, Vec<String>) {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_bloom_filters_of_every_scheme() {
     let (numbers, strings) = inserted();
     for scheme in SchemeName::ALL {
@@ -113,6 +114,7 @@ fn python_finds_the_same_keys_in_bloom_filters_of_every_scheme() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_blocked_filters() {
     let (numbers, strings) = inserted();
     let mut filter = BlockedBloomFilter::with_seed(BlockedLayout::new(117).unwrap(), SEED).unwrap();
@@ -128,6 +130,7 @@ fn python_finds_the_same_keys_in_blocked_filters() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_counting_filters() {
     let (numbers, strings) = inserted();
     for (width, counting, scheme) in [
@@ -151,6 +154,7 @@ fn python_finds_the_same_keys_in_counting_filters() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_counts_and_finds_the_same_in_sketches_and_growing_filters() {
     let (numbers, strings) = inserted();
     for (name, rows) in
@@ -175,6 +179,7 @@ fn python_counts_and_finds_the_same_in_sketches_and_growing_filters() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_d_left_filters() {
     let (numbers, strings) = inserted();
     // 10,000 keys: about four in each bucket, so that some in ten thousand absent keys are found.
@@ -204,6 +209,7 @@ fn python_finds_the_same_keys_in_d_left_filters() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_d_left_filters_of_other_buckets() {
     let (numbers, strings) = inserted();
     let (small, large) = (BucketBits::Bits64, BucketBits::Bits128);
@@ -234,6 +240,7 @@ fn python_finds_the_same_keys_in_d_left_filters_of_other_buckets() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_d_left_counting_filters() {
     let (numbers, strings) = inserted();
     // 10,000 keys, and then 7,500: six and then four and a half in a bucket.
@@ -279,6 +286,7 @@ fn python_finds_the_same_keys_in_d_left_counting_filters() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_filters_of_placed_fingerprints() {
     let (numbers, strings) = inserted();
     let digester = Portable::with_seed(SEED);
@@ -295,6 +303,7 @@ fn python_finds_the_same_keys_in_filters_of_placed_fingerprints() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_line_filters() {
     let (numbers, strings) = inserted();
     for bits in LineLayout::REMAINDER_BITS {
@@ -316,6 +325,7 @@ fn python_finds_the_same_keys_in_line_filters() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_growing_line_filters() {
     let (numbers, strings) = inserted();
     let mut filter = GrowingLineFilter::with_seed(GrowingLayout::new(300, 0.01).unwrap(), SEED).unwrap();
@@ -333,6 +343,7 @@ fn python_finds_the_same_keys_in_growing_line_filters() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_has_the_published_digests_and_the_same_checksums() {
     let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/digest_vectors.tsv");
     let portable = std::fs::read_to_string(&vectors).unwrap();
@@ -350,6 +361,7 @@ fn python_has_the_published_digests_and_the_same_checksums() {
 }
 
 #[test]
+#[ignore = "needs python3: cargo xtask test python"]
 fn python_refuses_what_is_damaged() {
     let others = super::dleft_counting::samples().into_iter().chain([super::placed::sample()]);
     for (kind, bytes) in samples().into_iter().chain(others) {

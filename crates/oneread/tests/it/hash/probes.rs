@@ -305,6 +305,7 @@ fn has_ratio<S: Scheme>(expected: f64) {
 }
 
 #[test]
+#[ignore = "long: about 5 s"]
 fn small_filters_err_as_often_as_the_paper_finds() {
     has_ratio::<Independent>(1.01);
     // Nothing of double hashing's excess is left: the ratio of independent functions.

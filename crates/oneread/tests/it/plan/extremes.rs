@@ -44,11 +44,11 @@ const SMALL: [u32; 7] = [0, 1, 2, 8, 64, 1024, u32::MAX];
 const FEW_COUNTS: [u64; 3] = [1, 627_776, u64::MAX];
 const FEW_NUMBERS: [f64; 4] = [f64::NAN, 2.2e-244, 0.5, f64::INFINITY];
 
-/// A calculation of a filter takes milliseconds, a second at most.
-const FILTER: Duration = Duration::from_secs(10);
+/// A calculation of a filter takes milliseconds, a second at most; a busy machine takes longer.
+const FILTER: Duration = Duration::from_secs(60);
 
-/// A plan or a search of a table has a bound of steps, which take about 3 s.
-const TABLE: Duration = Duration::from_secs(60);
+/// A plan or a search of a table has a bound of steps, which take about 3 s where nothing else runs.
+const TABLE: Duration = Duration::from_secs(180);
 
 /// What a calculation answers, within a time.
 #[track_caller]
@@ -126,6 +126,7 @@ fn calculate_filters(counts: &[u64], numbers: &[f64]) {
 }
 
 #[test]
+#[ignore = "long: about 5 s"]
 fn odds_of_filters_are_calculated_at_once() {
     for places in COUNTS {
         for items in COUNTS {
@@ -226,6 +227,7 @@ fn odds_of_filters_are_calculated_at_once() {
 }
 
 #[test]
+#[ignore = "long: about 6 s"]
 fn solvers_of_filters_and_stores_end_at_once() {
     solve_filters(&FEW_COUNTS, &FEW_NUMBERS);
 }

@@ -172,6 +172,7 @@ fn random_table(rng: &mut Pcg64Mcg) -> MultilevelPlan {
 
 /// A hundred and twenty of the two hundred random targets, each for all kinds; the others are below.
 #[test]
+#[ignore = "long: about 20 s"]
 fn random_summaries_meet_their_targets_and_have_no_smaller_neighbours() {
     let mut rng = Pcg64Mcg::new(10);
     let mut kinds = [0; 4];
@@ -360,6 +361,7 @@ fn random_filters_meet_their_targets() {
 
 /// The search has odds of its own for these: the plan must agree that targets are met, and that no step less does.
 #[test]
+#[ignore = "long: about 5 s"]
 fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours() {
     let cases = [
         (300, 2, 2, Odds::Crisis(1e-4)),

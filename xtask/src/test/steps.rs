@@ -1,0 +1,182 @@
+//! The steps, in the order in which a change fails fastest.
+
+use anyhow::Result;
+
+use super::{Effort, Step, tree};
+use crate::needs::Need;
+use crate::shell::{cargo, step};
+use crate::{fuzz, loom, miri, package, redis, report};
+
+/// Fuzzing is cut short here: all targets share this time.
+const FUZZ_SECONDS: u64 = 60;
+
+/// Of each property test in the quick command; proptest draws 256 otherwise.
+const QUICK_CASES: &str = "32";
+
+/// In the name of each test that runs the reader in Python.
+const PYTHON_TESTS: &str = "python";
+
+pub(super) const STEPS: [Step; 15] = [
+    Step {
+        name: "tree",
+        checks: "no stray files in the root",
+        is_quick: true,
+        seconds: 0,
+        needs: &[],
+        run: |_| tree::check(),
+    },
+    Step {
+        name: "formatting",
+        checks: "cargo fmt",
+        is_quick: true,
+        seconds: 1,
+        needs: &[Need::Rustfmt],
+        run: |_| step("formatting", &mut cargo(["fmt", "--all", "--check"])),
+    },
+    Step {
+        name: "lints",
+        checks: "clippy on what users build, warnings are errors",
+        is_quick: true,
+        seconds: 45,
+        needs: &[Need::Clippy],
+        run: |_| lints(&["--all-features"]),
+    },
+    Step {
+        name: "no-std",
+        checks: "the library without std: lints and build",
+        is_quick: true,
+        seconds: 10,
+        needs: &[Need::Clippy],
+        run: |_| {
+            // By itself, since features of the other crates would switch std on.
+            let alone = ["-p", "oneread", "--no-default-features"];
+            step("lints", cargo(["clippy"]).args(alone).args(["--", "-D", "warnings"]))?;
+            step("build", cargo(["build"]).args(alone))
+        },
+    },
+    Step {
+        name: "docs",
+        checks: "rustdoc, warnings are errors",
+        is_quick: true,
+        seconds: 20,
+        needs: &[],
+        run: |_| docs(&[]),
+    },
+    Step {
+        name: "tests",
+        checks: "unit, integration and doc tests of what users build",
+        is_quick: true,
+        seconds: 240,
+        needs: &[],
+        run: tests,
+    },
+    Step {
+        name: "workspace",
+        checks: "lints and docs of the benches, the Redis module and the chores; tests of the benches and chores",
+        is_quick: false,
+        seconds: 180,
+        needs: &[Need::Clippy, Need::Libclang],
+        run: |_| {
+            lints(&["--workspace", "--all-features"])?;
+            docs(&["--workspace"])?;
+            step("tests", &mut cargo(["test", "--quiet", "-p", "oneread-bench", "-p", "xtask"]))
+        },
+    },
+    Step {
+        name: "long",
+        checks: "long tests: statistics, crashes, killed processes, full disks, forged files",
+        is_quick: false,
+        seconds: 900,
+        needs: &[],
+        run: |_| {
+            let long = [
+                "test",
+                "--all-features",
+                "--lib",
+                "--bins",
+                "--tests",
+                "--",
+                "--ignored",
+                "--skip",
+                PYTHON_TESTS,
+            ];
+            step("long tests", &mut cargo(long))
+        },
+    },
+    Step {
+        name: "python",
+        checks: "saved files, read by a program in Python written from docs/format.md",
+        is_quick: false,
+        seconds: 30,
+        needs: &[Need::Python],
+        run: |_| {
+            let tests = ["test", "--all-features", "-p", "oneread", "--test", "structures", "--"];
+            step("the reader", cargo(tests).args([PYTHON_TESTS, "--ignored"]))
+        },
+    },
+    Step {
+        name: "redis",
+        checks: "the module in real servers of Redis and Valkey",
+        is_quick: false,
+        seconds: 240,
+        needs: &[Need::Python, Need::Libclang, Need::Redis, Need::RedisClients],
+        run: |_| redis::test(),
+    },
+    Step {
+        name: "report",
+        checks: "the report of the papers' claims in a browser",
+        is_quick: false,
+        seconds: 30,
+        needs: &[Need::Chromium],
+        run: |_| report::run(),
+    },
+    Step {
+        name: "loom",
+        checks: "every order in which two threads can meet in a tiny filter",
+        is_quick: false,
+        seconds: 60,
+        needs: &[],
+        run: |_| loom::run(),
+    },
+    Step {
+        name: "miri",
+        checks: "undefined behaviour, in everything with unsafe code",
+        is_quick: false,
+        seconds: 300,
+        needs: &[Need::Nightly, Need::Miri],
+        run: |_| miri::subset(),
+    },
+    Step {
+        name: "fuzz",
+        checks: "a minute of hostile input, shared by all targets",
+        is_quick: false,
+        seconds: 180,
+        needs: &[Need::Nightly, Need::CargoFuzz],
+        run: |_| fuzz::share(FUZZ_SECONDS),
+    },
+    Step {
+        name: "package",
+        checks: "cargo package of every crate that is published",
+        is_quick: false,
+        seconds: 90,
+        needs: &[],
+        run: |_| package::run(),
+    },
+];
+
+fn tests(effort: Effort) -> Result<()> {
+    let mut tests = cargo(["test", "--all-features"]);
+    if effort == Effort::Quick {
+        tests.env("PROPTEST_CASES", QUICK_CASES);
+    }
+    step("tests", &mut tests)
+}
+
+fn lints(what: &[&str]) -> Result<()> {
+    step("lints", cargo(["clippy", "--all-targets"]).args(what).args(["--", "-D", "warnings"]))
+}
+
+fn docs(what: &[&str]) -> Result<()> {
+    let mut docs = cargo(["doc", "--no-deps", "--all-features"]);
+    step("docs", docs.args(what).env("RUSTDOCFLAGS", "-D warnings"))
+}
