@@ -1,4 +1,4 @@
-//! `cargo xtask loom`: every order in which threads can meet in a tiny filter, tried one after the other.
+//! `cargo xtask test loom`: every order in which threads can meet in a tiny filter, tried one after the other.
 
 use std::path::PathBuf;
 

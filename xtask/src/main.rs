@@ -16,8 +16,6 @@ mod test;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use needs::Need;
-
 /// The chores of oneread.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
@@ -36,10 +34,6 @@ enum Chore {
     Frontier(frontier::Args),
     /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change; or all.
     Miri(miri::Args),
-    /// Tries every order in which two threads can meet in a tiny d-left filter.
-    Loom,
-    /// Makes the page of the papers' claims and looks at it in a browser.
-    Report,
     /// Writes the README's table of structures anew, from what the solvers say.
     Readme,
     /// Feeds hostile input to a fuzz target, or to all of them in turn.
@@ -53,11 +47,6 @@ fn main() -> Result<()> {
         Chore::Bench(args) => bench::run(args),
         Chore::Frontier(args) => frontier::run(args),
         Chore::Miri(args) => miri::run(args),
-        Chore::Loom => loom::run(),
-        Chore::Report => {
-            Need::Chromium.ensure("report")?;
-            report::run()
-        }
         Chore::Readme => readme::run(),
         Chore::Fuzz(args) => fuzz::run(args),
     }

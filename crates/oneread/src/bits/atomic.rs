@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Those of a checker that tries every order in which threads can meet: `cargo xtask loom`.
+/// Those of a checker that tries every order in which threads can meet: `cargo xtask test loom`.
 #[cfg(all(loom, test))]
 use loom::sync::atomic::AtomicU64;
 

@@ -1,4 +1,4 @@
-//! Every order in which two threads can meet in an [`AtomicDLeftFilter`], tried by a checker: `cargo xtask loom`.
+//! Every order in which two threads can meet in an [`AtomicDLeftFilter`], tried by a checker: `cargo xtask test loom`.
 //!
 //! The filters have one bucket in each sub-table, so that all insertions meet. A checker tries all that the memory model allows, also what no
 //! processor at hand does: values that a thread has written and another one does not see yet.
