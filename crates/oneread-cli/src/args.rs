@@ -6,6 +6,7 @@ pub(crate) mod simulate;
 pub(crate) mod solve;
 pub(crate) mod store;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -20,7 +21,7 @@ pub(crate) use reproduce::Reproduce;
 const MOST_KEYS: u64 = 1_000_000_000;
 
 /// Longer values than that only show how fast the disk writes.
-const MOST_VALUE_BYTES: i64 = 1 << 20;
+const MOST_VALUE_BYTES: u64 = 1 << 20;
 
 /// The rate of a filter that was not told any.
 const DEFAULT_RATE: f64 = 0.01;
@@ -81,7 +82,7 @@ pub(crate) struct Demo {
         long,
         value_name = "N",
         default_value_t = 1_000_000,
-        value_parser = value_parser!(u64).range(1..=MOST_KEYS),
+        value_parser = whole_in(1..=MOST_KEYS),
     )]
     pub(crate) keys: u64,
     /// How many bytes each value has; the keys have 16.
@@ -89,7 +90,7 @@ pub(crate) struct Demo {
         long,
         value_name = "B",
         default_value_t = 100,
-        value_parser = value_parser!(u32).range(..=MOST_VALUE_BYTES),
+        value_parser = value_bytes,
     )]
     pub(crate) value_bytes: u32,
     /// Leaves the store in this folder, as oneread-demo.store.
@@ -132,7 +133,7 @@ pub(crate) enum Kind {
     Blocked,
     /// A counter for each bit, so that keys can be removed by the library.
     Counting,
-    /// For a number of keys that nobody knows: keeps the rate at any size, in about twice the bits.
+    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.4 to 4 times the bits.
     Growing,
     /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one page. Can be full.
     #[value(name = "dleft")]
@@ -173,7 +174,7 @@ pub(crate) struct Build {
     /// Without it the lines are counted first, which takes 16 bytes a line of disk beside FILE. Filters are
     /// merged only if they have room for the same number. A growing filter needs no number; for it this is the
     /// room of the first layer, 100000 unless told.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_in(1..=u64::MAX))]
     pub(crate) items: Option<u64>,
     /// The seed of the hash function [default: random].
     ///
@@ -281,7 +282,20 @@ fn bits_per_key(text: &str) -> Result<f64, String> {
     }
 }
 
-fn counter_bits() -> std::ops::RangeInclusive<i64> {
+/// A whole number in a range, perhaps with an exponent: 10000 or 1e4.
+fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
+    move |text| within(plan::whole(text)?, &range)
+}
+
+fn value_bytes(text: &str) -> Result<u32, String> {
+    Ok(within(plan::bytes(text)?, &(0..=MOST_VALUE_BYTES))? as u32)
+}
+
+fn within(number: u64, range: &RangeInclusive<u64>) -> Result<u64, String> {
+    if range.contains(&number) { Ok(number) } else { Err(format!("{number} is not in {range:?}")) }
+}
+
+fn counter_bits() -> RangeInclusive<i64> {
     CountingLayout::LEAST_COUNTER_BITS.into()..=CountingLayout::MOST_COUNTER_BITS.into()
 }
 

@@ -9,6 +9,7 @@ mod filter;
 mod lines;
 mod output;
 mod plan;
+mod replace;
 mod reproduce;
 mod simulate;
 mod store;

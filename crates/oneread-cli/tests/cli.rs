@@ -85,6 +85,29 @@ fn bad_use_is_one_sentence_on_stderr_and_exit_code_2() {
     }
 }
 
+/// `filter build --items 1e6` said "invalid digit found in string".
+#[test]
+fn numbers_have_exponents_and_sizes_have_units_everywhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for args in [
+        "demo --keys 1e3 --value-bytes 1K",
+        "filter build f --items 1e3",
+        "simulate table --items 1e1 --first-level 1e1 --levels 2 --steps 1e1 --trials 1e0",
+        "simulate table --items 1e1 --levels 1e1,5",
+        "store create s",
+        "store bench s --lookups 1e1",
+        "store stats s --measure 1e1",
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_oneread"))
+            .args(args.split(' '))
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(0), "{args}: {}", text(&output.stderr));
+    }
+}
+
 #[test]
 fn help_goes_to_stdout_when_asked_for_and_to_stderr_when_not() {
     for args in [&["--help"][..], &["demo", "--help"], &["help"]] {

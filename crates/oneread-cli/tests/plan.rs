@@ -386,6 +386,43 @@ fn a_layout_comes_back_from_its_file() {
     assert!(csv.lines().nth(2).unwrap().starts_with("4,10,100,"), "{csv}");
 }
 
+/// Files of plans were truncated and written in place, whatever they were: a full disk left half a
+/// file, and a store was overwritten.
+#[cfg(unix)]
+#[test]
+fn files_of_plans_are_replaced_whole_and_never_in_the_place_of_a_store() {
+    use oneread_store::{Builder, Options};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let shell = Shell::new();
+    Builder::new(Options::new()).unwrap().finish(shell.path("store")).unwrap();
+    let store = std::fs::read(shell.path("store")).unwrap();
+    for (flag, name) in [("--layout-out", "layout.json"), ("--plot", "plot.svg")] {
+        let plan = format!("multilevel --levels 40,10 --items 20 {flag}");
+        shell.done(&format!("{plan} {name}"));
+        let metadata = || std::fs::metadata(shell.path(name)).unwrap();
+        let before = metadata();
+        std::fs::write(shell.path("plain"), "").unwrap();
+        let plain = std::fs::metadata(shell.path("plain")).unwrap().permissions().mode();
+        assert_eq!(before.permissions().mode(), plain, "{name}");
+
+        // Of a link, the file that it leads to is replaced, and the old one stays whole while
+        // somebody reads it: the new one is another file.
+        let link = shell.path(&format!("link-{name}"));
+        std::os::unix::fs::symlink(shell.path(name), &link).unwrap();
+        let _open = std::fs::File::open(&link).unwrap();
+        shell.done(&format!("{plan} link-{name}"));
+        assert_ne!(metadata().ino(), before.ino(), "{name}");
+        assert!(link.is_symlink());
+
+        refused(&shell, &format!("{plan} store"), "store: it is a store: name another file");
+        refused(&shell, &format!("{plan} /dev/full"), "/dev/full: cannot write it");
+        refused(&shell, &format!("{plan} ."), "cannot write it");
+        assert_eq!(std::fs::read(shell.path("store")).unwrap(), store, "{name}");
+    }
+    let names = std::fs::read_dir(shell.path("")).unwrap().count();
+    assert_eq!(names, 6, "no temporary file stays");
+}
+
 #[test]
 fn the_library_loads_what_layout_out_writes() {
     use oneread::hash::probes::SchemeName;

@@ -147,6 +147,16 @@ fn a_folder_keeps_what_was_found() {
         assert!(folder.join("pictures").join(file).exists(), "{file}");
     }
 
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::write(folder.join("plain"), "").unwrap();
+        let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().permissions().mode();
+        for file in ["results.json", "report.html", "pictures/lecture-constants.svg"] {
+            assert_eq!(mode(file), mode("plain"), "{file}");
+        }
+    }
+
     let kept = mark(folder, |claims| claims[1..].to_vec());
     let second = document(&reproduce(&["lecture", "--json", "--out", path]));
     assert_eq!(claims(&second)[0], claims(&first)[0]);

@@ -378,6 +378,8 @@ fn what_is_wrong_with_rows_is_told_by_file_and_line_and_nothing_is_made() {
     let shell = Shell::new();
     let gzipped = gzip(&b"key,value\nsome,thing\n".repeat(50));
     let compressed = zstd(&b"key,value\nsome,thing\n".repeat(50));
+    // A frame with a window of 2^31 bytes, and one block of nothing.
+    shell.write("wide.csv.zst", [0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00]);
     let golden = ZSTD_GOLDEN.as_slice();
     let changed = |bytes: &[u8], from_end: usize| {
         let mut bytes = bytes.to_vec();
@@ -434,6 +436,7 @@ fn what_is_wrong_with_rows_is_told_by_file_and_line_and_nothing_is_made() {
         ("new crc.csv.gz", "crc.csv.gz: cannot read it: its gzip data are damaged"),
         ("new trailing.csv.gz", "trailing.csv.gz: cannot read it: its gzip data are damaged"),
         ("new cut.csv.zst", "cut.csv.zst: cannot read it: its zstd data are cut short"),
+        ("new wide.csv.zst", "its zstd window is larger than 128 MiB: compress it again without --long"),
         ("new crc.csv.zst", "crc.csv.zst: cannot read it: its zstd data are damaged"),
         ("new trailing.csv.zst", "trailing.csv.zst: cannot read it: its zstd data are damaged"),
         ("new utf16.csv", "utf16.csv: it is in UTF-16"),

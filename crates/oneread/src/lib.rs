@@ -24,8 +24,8 @@
 //!   yet.
 //! - Bad parameters, full structures and bad bytes are typed errors that say what was expected and
 //!   what was found. No key and no file makes the library panic.
-//! - A few functions panic if they are given an index that does not exist, and say so under
-//!   *Panics*. `Clone`, `collect` and small allocations end the program where memory is out, as
+//! - A few functions panic if they are given an index, a place or a key that does not exist, and
+//!   say so under *Panics*. `Clone`, `collect` and small allocations end the program where memory is out, as
 //!   those of the standard library do; constructors and loaders return an error.
 #![cfg_attr(not(feature = "std"), no_std)]
 

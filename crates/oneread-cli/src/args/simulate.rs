@@ -5,6 +5,9 @@ use clap::{Subcommand, ValueEnum, value_parser};
 use oneread::layout::{HintChain, HintRule, Maps, MultilevelLayout, Restriction, Ties};
 use oneread::table::simulate::Simulation;
 
+use super::plan::whole;
+use super::whole_in;
+
 /// The most trials: what each showed is kept until all are done.
 const MOST_TRIALS: u64 = 1_000_000;
 
@@ -35,10 +38,10 @@ digests are ideal, and the placement is the one that tables of the library use. 
 any machine.")]
 pub(crate) struct Table {
     /// How many items the table has.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=Simulation::MOST_ITEMS))]
+    #[arg(long, value_name = "N", value_parser = whole_in(1..=Simulation::MOST_ITEMS))]
     pub(crate) items: u64,
     /// The buckets of the first level, as many as items unless told.
-    #[arg(long, value_name = "M", value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "M", value_parser = whole_in(1..=u64::MAX))]
     pub(crate) first_level: Option<u64>,
     /// How large each level is, relative to the one before [default: 0.5].
     #[arg(long, value_name = "R")]
@@ -71,10 +74,10 @@ pub(crate) struct Table {
     #[arg(long, value_name = "RULE", default_value = "random", requires_ifs = needs_restricted(["left"]))]
     pub(crate) ties: TiesName,
     /// How many items are deleted and inserted.
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = value_parser!(u64).range(..=MOST_STEPS))]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole_in(0..=MOST_STEPS))]
     pub(crate) steps: u64,
     /// How many tables are tried.
-    #[arg(long, value_name = "T", default_value_t = 10, value_parser = value_parser!(u64).range(1..=MOST_TRIALS))]
+    #[arg(long, value_name = "T", default_value_t = 10, value_parser = whole_in(1..=MOST_TRIALS))]
     pub(crate) trials: u64,
     /// Which random numbers to use.
     #[arg(long, value_name = "X", default_value_t = 0)]
@@ -104,9 +107,9 @@ pub(crate) enum Levels {
 
 fn levels(text: &str) -> Result<Levels, String> {
     let levels = if text.contains(',') {
-        text.split(',').map(|size| size.trim().parse()).collect::<Result<_, _>>().map(Levels::Sizes)
+        text.split(',').map(|size| whole(size.trim())).collect::<Result<_, _>>().map(Levels::Sizes)
     } else {
-        text.parse().map(Levels::Count)
+        text.parse().map(Levels::Count).map_err(|_| String::new())
     };
     levels.map_err(|_| "expected a number of levels, or the buckets of each: 5, or 400,100,50,25".to_owned())
 }

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum, value_parser};
+use clap::{Subcommand, ValueEnum};
 
-use super::random_seed;
+use super::{random_seed, whole_in};
 
 /// The pages that a miss reads in a store that was not told a rate.
 const DEFAULT_RATE: f64 = 0.01;
@@ -257,7 +257,7 @@ pub(crate) struct Stats {
     /// The store.
     pub(crate) path: PathBuf,
     /// Looks up so many stored and absent keys, to tell the reads that are beside those that were planned.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = value_parser!(u64).range(1..=MOST_LOOKUPS))]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = whole_in(1..=MOST_LOOKUPS))]
     pub(crate) measure: Option<u64>,
     /// Prints one JSON document; what was not measured is null.
     #[arg(long)]
@@ -293,10 +293,10 @@ pub(crate) struct Bench {
     /// The store.
     pub(crate) path: PathBuf,
     /// How many keys to look up, of those that are there and of others.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOOKUPS, value_parser = value_parser!(u64).range(1..=MOST_LOOKUPS))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOOKUPS, value_parser = whole_in(1..=MOST_LOOKUPS))]
     pub(crate) lookups: u64,
     /// How many threads look keys up.
-    #[arg(long, value_name = "T", default_value_t = 1, value_parser = value_parser!(u64).range(1..=MOST_THREADS))]
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole_in(1..=MOST_THREADS))]
     pub(crate) threads: u64,
     /// Measures also with nothing cached.
     #[arg(long)]

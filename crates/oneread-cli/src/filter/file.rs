@@ -1,14 +1,16 @@
 //! Files of filters: mapped to be read, and written whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use memmap2::Mmap;
 use oneread::bytes::{Kind, LoadError};
-use tempfile::{Builder, tempfile_in};
+use tempfile::tempfile_in;
+
+use crate::replace::{folder, refuse_store, write_whole};
 
 /// The bytes of a file.
 pub(super) enum Contents {
@@ -69,6 +71,8 @@ pub(super) fn explained(error: LoadError) -> anyhow::Error {
     }
 }
 
+const TAKEN: &str = "there already is such a file: name another one, or add --force";
+
 /// A file to be made.
 pub(super) struct Target {
     path: PathBuf,
@@ -84,14 +88,11 @@ impl Target {
             match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => bail!("it is a directory: name a file in it"),
                 Ok(metadata) if !metadata.is_file() => bail!("it is not a plain file: name another one"),
-                Ok(_) if !force => bail!("there already is such a file: name another one, or add --force"),
+                Ok(_) if !force => bail!(TAKEN),
                 _ => {}
             }
-            let directory = match path.parent() {
-                Some(parent) if parent != Path::new("") => parent,
-                _ => Path::new("."),
-            };
-            let target = Self { path: path.to_owned(), directory: directory.to_owned(), force };
+            refuse_store(path)?;
+            let target = Self { path: path.to_owned(), directory: folder(path).to_owned(), force };
             target.scratch()?;
             Ok(target)
         };
@@ -107,29 +108,11 @@ impl Target {
 
     /// Makes the file of what `write` writes; says how many bytes that is.
     pub(super) fn write(self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<u64> {
-        let written = || {
-            let mut builder = Builder::new();
-            builder.prefix(".oneread-");
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                // As for any new file: what the user's mask leaves of it.
-                builder.permissions(fs::Permissions::from_mode(0o666));
-            }
-            let file = builder.tempfile_in(&self.directory)?;
-            let mut writer = BufWriter::with_capacity(1 << 20, file);
-            write(&mut writer)?;
-            let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-            file.as_file().sync_all()?;
-            let bytes = file.as_file().metadata()?.len();
-            // What fails takes the temporary file with it.
-            if self.force {
-                file.persist(&self.path)?
-            } else {
-                file.persist_noclobber(&self.path)?
-            };
-            Ok::<_, std::io::Error>(bytes)
-        };
-        written().with_context(|| format!("{}: cannot write it", self.path.display()))
+        let written = write_whole(&self.path, self.force, write).map_err(|error| match error.kind() {
+            // It came after `new` had looked.
+            ErrorKind::AlreadyExists => anyhow!(TAKEN),
+            _ => anyhow::Error::new(error).context("cannot write it"),
+        });
+        written.with_context(|| self.path.display().to_string())
     }
 }

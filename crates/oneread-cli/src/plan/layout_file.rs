@@ -17,7 +17,7 @@
 //!
 //! A file may say anything: its numbers are checked where those of flags are, when a layout is made of them.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -25,6 +25,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::args::plan::{BitsAndHashes, Files, LayoutOut, List, Semisort, Ties};
+use crate::replace::write_text;
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -89,8 +90,7 @@ impl LayoutFile {
     /// Writes the layout if that is asked for.
     pub(super) fn write(self, LayoutOut { layout_out }: &LayoutOut) -> Result<()> {
         let Some(path) = layout_out else { return Ok(()) };
-        let text = serde_json::to_string_pretty(&self)? + "\n";
-        fs::write(path, text).with_context(|| format!("{}: cannot write it", path.display()))
+        write_text(path, &(serde_json::to_string_pretty(&self)? + "\n"))
     }
 
     /// The answer to a layout of another kind.

@@ -1,16 +1,16 @@
 //! Charts as SVG.
 
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::report::without_zeros;
+use crate::replace::write_text;
 
 /// One chart of a file.
 pub(super) struct Chart {
@@ -76,8 +76,7 @@ const HALF_BAR: f64 = 0.35;
 /// Writes charts side by side, if a file is named.
 pub(super) fn write(path: Option<&Path>, charts: impl FnOnce() -> Result<Vec<Chart>>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
-    let image = draw(&charts()?)?;
-    fs::write(path, image).with_context(|| format!("{}: cannot write it", path.display()))
+    write_text(path, &draw(&charts()?)?)
 }
 
 fn draw(charts: &[Chart]) -> Result<String> {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use oneread_store::{Builder, Occupant, Progress, Report, Sealed, StoreLock};
 
+use crate::replace::folder;
+
 /// The name of a store, with its lock: what was found there stays until the store is made.
 pub(crate) struct Target {
     lock: StoreLock,
@@ -70,11 +72,4 @@ pub(super) fn locked(path: &Path) -> Result<StoreLock> {
             .with_context(|| format!("cannot make a file in {}", folder.display()))?;
         StoreLock::take(path).map_err(super::explained)
     })
-}
-
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
 }

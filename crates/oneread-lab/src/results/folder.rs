@@ -30,16 +30,23 @@ pub struct Folder {
     order: Vec<String>,
     /// The ids of all questions, in the same order.
     questions: Vec<String>,
+    /// The open folder, locked where the system can lock folders: of two runs at once, each would
+    /// overwrite what the other has saved.
+    _lock: Option<fs::File>,
 }
 
 impl Folder {
     /// Opens the folder, or makes it. What another version, seed or effort left there is begun anew.
     ///
     /// # Errors
-    /// If the folder cannot be made, or if its results cannot be read.
+    /// If the folder cannot be made, if another run has it open, or if its results cannot be read.
     pub fn open(path: impl Into<PathBuf>, run: Run) -> Result<Self, FolderError> {
         let path = path.into();
         fs::create_dir_all(&path).map_err(|error| FolderError::new(&path, error))?;
+        let lock = fs::File::open(&path).ok();
+        if lock.as_ref().is_some_and(|lock| matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock))) {
+            return Err(FolderError::busy(&path));
+        }
         let file = path.join(RESULTS);
         let fresh = Results::new(run, Vec::new(), Vec::new());
         let found: Option<Results> = match fs::read(&file) {
@@ -54,7 +61,7 @@ impl Folder {
         let results = found.filter(is_same).unwrap_or(fresh);
         let order = papers::all().iter().map(|experiment| experiment.id().to_owned()).collect();
         let questions = questions::all().iter().map(|question| question.id().to_owned()).collect();
-        Ok(Self { path, results, is_begun_anew, order, questions })
+        Ok(Self { path, results, is_begun_anew, order, questions, _lock: lock })
     }
 
     /// Whether results of another version, seed or effort are there, which the next run replaces.
@@ -194,8 +201,16 @@ impl Folder {
     /// Writes a file that appears whole or not at all.
     fn save(&self, name: &str, contents: &str) -> Result<(), FolderError> {
         let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
+            let mut builder = tempfile::Builder::new();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                // As for any new file: what the user's mask leaves of it.
+                builder.permissions(fs::Permissions::from_mode(0o666));
+            }
+            let mut file = builder.tempfile_in(&self.path)?;
             file.write_all(contents.as_bytes())?;
+            file.as_file().sync_all()?;
             file.persist(self.path.join(name))?;
             Ok(())
         };
@@ -208,22 +223,25 @@ impl Folder {
 pub struct FolderError {
     path: PathBuf,
     reason: String,
+    advice: &'static str,
 }
 
 impl FolderError {
     fn new(path: &Path, reason: impl fmt::Display) -> Self {
-        Self { path: path.to_owned(), reason: reason.to_string() }
+        let advice = "choose another folder, or delete what is there";
+        Self { path: path.to_owned(), reason: reason.to_string(), advice }
+    }
+
+    fn busy(path: &Path) -> Self {
+        let reason = "another run writes to it".to_owned();
+        Self { path: path.to_owned(), reason, advice: "choose another folder, or wait until it ends" }
     }
 }
 
 impl fmt::Display for FolderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, reason } = self;
-        write!(
-            f,
-            "cannot keep results in {}: {reason}; choose another folder, or delete what is there",
-            path.display()
-        )
+        let Self { path, reason, advice } = self;
+        write!(f, "cannot keep results in {}: {reason}; {advice}", path.display())
     }
 }
 
@@ -264,11 +282,13 @@ mod tests {
         assert_eq!((first[0].verdict, runs.load(Ordering::Relaxed)), (Verdict::Holds, 1));
         assert!(fs::read_to_string(path.join(REPORT)).unwrap().contains("a claim"));
 
+        drop(folder);
         let mut folder = Folder::open(&path, RUN).unwrap();
         assert!(!folder.is_begun_anew() && folder.kept_of(&experiments) == 1);
         assert_eq!(folder.run(&experiments, |_| panic!("nothing is run")).unwrap(), first);
 
         assert_eq!(folder.kept_of(&[counting("a", "2", &runs)]), 0);
+        drop(folder);
         for other in [Run { seed: 2, ..RUN }, Run { effort: Effort::Full, ..RUN }] {
             let folder = Folder::open(&path, other).unwrap();
             assert!(folder.is_begun_anew() && folder.kept_of(&experiments) == 0);
@@ -289,7 +309,21 @@ mod tests {
         assert_eq!(folder.kept_of(&experiments), 0);
         let others = [counting("b", "1", &other_runs)];
         assert_eq!(folder.run(&others, |_| ()).unwrap().len(), 1);
+        drop(folder);
         assert_eq!(Folder::open(directory.path(), RUN).unwrap().results.claims.len(), 2);
+    }
+
+    /// Two runs of different papers into one folder: the slower one overwrote the claims of the
+    /// other.
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_is_for_one_run_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path(), RUN).unwrap();
+        let error = Folder::open(directory.path(), RUN).unwrap_err().to_string();
+        assert!(error.ends_with("another run writes to it; choose another folder, or wait until it ends"));
+        drop(folder);
+        Folder::open(directory.path(), RUN).unwrap();
     }
 
     #[test]

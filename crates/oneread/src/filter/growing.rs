@@ -51,8 +51,9 @@ struct Layer<S> {
 /// # Costs
 /// A lookup asks the layers from the newest, so a key that is there is found in the first or second in three
 /// cases out of four; a key that is not asks all of them, about log2(keys/first). Memory at 1% with a thousand first
-/// items: 13.5 bits a key for a thousand keys and 17.6 for sixteen million if the last layer is full, up to twice that if
-/// it is new.
+/// items: 13.5 bits per key for a thousand keys and 17.6 for sixteen million if the last layer is
+/// full. Just after a layer was added it is three times that for the second layer, and little more
+/// than twice for later ones.
 ///
 /// # Limits
 /// No removal. Merging joins layers, and so adds up the rates of the two filters.

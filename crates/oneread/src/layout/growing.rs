@@ -36,7 +36,8 @@ impl GrowingLayout {
     /// The least growth: with equal layers a set would take a number of layers linear in its size.
     pub const LEAST_GROWTH: u32 = 2;
 
-    /// The usual growth: a filter is never more than twice as large as its keys need.
+    /// The usual growth. A new layer has room for as many keys as all before it and `first_items`
+    /// more: just after it was added, a filter is two to three times as large as its keys need.
     pub const GROWTH: u32 = 2;
 
     /// The usual tightening, in the middle of what the paper recommends. At 1% from a thousand items on, full layers take

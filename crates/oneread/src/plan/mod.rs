@@ -11,16 +11,16 @@
 //! | [`mod@line`] | filter of cache lines that can delete | exact; the lines read are modelled | [`for_rate`](line::for_rate), [`for_bits_per_key`](line::for_bits_per_key) |
 //! | [`dleft_counting`] | d-left filter that can delete | the limit for many buckets, new and aged | [`for_rate`](dleft_counting::for_rate), [`for_bits_per_key`](dleft_counting::for_bits_per_key) |
 //!
-//! | module | table | computes |
-//! | --- | --- | --- |
-//! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis |
-//! | [`moves`] | multilevel, with moves or deletions | the items in the stash |
-//! | [`bounded`] | bounded map, under churn | keys out of their lines, and the odds that the stash is needed |
-//! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters |
-//! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup |
-//! | [`store`] | multilevel on pages, with a filter for each | the bytes of the filters, and reads of a lookup |
-//! | [`probing`] | linear probing | the cells a search looks at |
-//! | [`cuckoo`] | cuckoo hashing | how full it can be |
+//! | module | table | computes | how well |
+//! | --- | --- | --- | --- |
+//! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis | each plan says: exact, or close |
+//! | [`moves`] | multilevel, with moves or deletions | the items in the stash | limits for many cells |
+//! | [`bounded`] | bounded map, under churn | keys out of their lines, and the odds that the stash is needed | modelled, for many lines |
+//! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters | about an upper bound; as counting Bloom filter |
+//! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound; under churn, the limit for many buckets |
+//! | [`store`] | multilevel on pages, with guides | the bytes of the guides, and reads of a lookup | for many guides |
+//! | [`probing`] | linear probing | the cells a search looks at | exact, and the lecture's bounds |
+//! | [`cuckoo`] | cuckoo hashing | how full it can be | the limit for many buckets |
 //!
 //! [`solve`] turns them round: it finds the smallest layout that meets all targets at once.
 //!

@@ -81,6 +81,11 @@ impl<R: BufRead> Read for Zstd<R> {
 
 /// A failure to read stays what it is; all others mean that the bytes are not what zstd writes.
 fn failed(error: FrameDecoderError) -> io::Error {
+    if let FrameDecoderError::WindowSizeTooBig { max, .. } = error {
+        let most = max >> 20;
+        let advice = format!("its zstd window is larger than {most} MiB: compress it again without --long");
+        return io::Error::new(io::ErrorKind::Unsupported, advice);
+    }
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(cause) = source {
         if let Some(io) = cause.downcast_ref::<io::Error>() {

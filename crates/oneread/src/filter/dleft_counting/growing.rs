@@ -79,7 +79,7 @@ struct Layer<S> {
 ///
 /// # Costs
 /// Four reads a layer in a lookup of an absent key, an insertion or a removal. At 1%, full layers of a thousand first items take 24 to
-/// 29 bits a key, up to twice that just after a layer was added.
+/// 29 bits per key, and two to three times that just after a layer was added.
 ///
 /// # Limits
 /// Remove only what was inserted. Old layers are not filled again: a set that shrinks keeps their

@@ -59,8 +59,9 @@ pub struct Lined<D, S> {
 /// in the home says up to which quotient some have left. Of absent keys' lookups, five in six read one line at a load of 97%, also after long use:
 /// a removal looks whether a guest can come home, and lowers the threshold.
 ///
-/// Guests are marked, so that a fingerprint matches in its own lines alone. The rate is therefore exactly keys / fingerprints: it does not
-/// depend on the history.
+/// Guests are marked, so that a fingerprint matches in its own lines alone. The rate is therefore
+/// 1 − (1 − 1/fingerprints)^keys, a little less than keys / fingerprints. It does not depend on what
+/// was removed before, but for fingerprints that stay for good.
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006: fingerprints in
@@ -77,7 +78,9 @@ pub struct Lined<D, S> {
 /// Remove only what was inserted: removing a key that never was (but seems present) takes the fingerprint of another. A removal of a key
 /// that was inserted never makes another vanish. A fingerprint that is there [four times](LineLayout::STICKS_AT) at once stays for good.
 ///
-/// [`Full`] is possible above the nominal load only: a small stash takes the few fingerprints that find no room below it.
+/// Up to the nominal load a small stash takes the few fingerprints that find no room. [`Full`] is
+/// possible above it, with keys that are inserted repeatedly, and with keys that were chosen under a
+/// known seed.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose

@@ -80,7 +80,8 @@ struct Layer<S> {
 ///
 /// # Costs
 /// One cache line a layer in a lookup of an absent key, an insertion or a removal, and a second one now and then. At 1%, full layers of a
-/// thousand first items take 13 to 16 bits a key, up to twice that just after a layer was added; at .1%, 16 to 21.
+/// thousand first items take 13 to 16 bits per key, and two to three times that just after a
+/// layer was added; at 0.1%, 16 to 21.
 ///
 /// # Limits
 /// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. A fingerprint that is in a layer
