@@ -89,18 +89,9 @@ pub(super) const STEPS: [Step; 15] = [
         seconds: 900,
         needs: &[],
         run: |_| {
-            let long = [
-                "test",
-                "--all-features",
-                "--lib",
-                "--bins",
-                "--tests",
-                "--",
-                "--ignored",
-                "--skip",
-                PYTHON_TESTS,
-            ];
-            step("long tests", &mut cargo(long))
+            // A profile of their own: optimized, with the checks of debug builds.
+            let long = ["test", "--profile", "long", "--all-features", "--lib", "--bins", "--tests"];
+            step("long tests", cargo(long).args(["--", "--ignored", "--skip", PYTHON_TESTS]))
         },
     },
     Step {

@@ -14,6 +14,7 @@ mod dleft_portable;
 mod growing;
 mod growing_dleft_counting;
 mod growing_line;
+mod interpreter;
 mod line;
 mod placed;
 mod repeated_keys;
