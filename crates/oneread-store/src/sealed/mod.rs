@@ -46,8 +46,16 @@ use counters::Counters;
 /// # Limits
 /// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages
 /// of their segment. A lookup of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and
-/// up to three pages more if it is not there; lookups of other keys are not affected. A key in
-/// overflow takes up to 16 bytes of memory; keys of one digest take them once.
+/// up to three pages more if it is not there. A key in overflow takes up to 16 bytes of memory; keys
+/// of one digest take them once.
+///
+/// Other keys take one read, with two exceptions. A key whose page in every level is by chance the
+/// one that a set of colliding keys has may lie in overflow as well. When a segment is built with
+/// m0, m1 and m2 pages in its levels (m2 = 1 if there is no third one), that is at most one key in
+/// m0·m1·m2 for each such set, which has at least 13 keys: one in 5 with 6 pages, one in 2,444 with
+/// 64, as in a large [`Store`](crate::Store). A guide that colliding keys fill tells nothing in
+/// fewer than one case in 100, and then its keys take up to three reads. (With a miss rate above
+/// 0.05 they can always make it so.)
 ///
 /// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there; all others are found.
 ///
