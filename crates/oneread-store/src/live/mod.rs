@@ -201,7 +201,8 @@ impl Store {
     /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its pages stay where they are.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it.
+    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it;
+    /// [`Error::InUse`] if it is a sealed store that is open to be read.
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(Arc::new(SystemDisk), path, options)
     }

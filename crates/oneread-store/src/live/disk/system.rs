@@ -181,6 +181,14 @@ impl DiskFile for SystemFile {
         self.file.sync_data().map_err(at(&self.path))
     }
 
+    fn try_lock_alone(&self) -> io::Result<bool> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(fs::TryLockError::WouldBlock) => Ok(false),
+            Err(fs::TryLockError::Error(error)) => Err(at(&self.path)(error)),
+        }
+    }
+
     fn truncate(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length).map_err(at(&self.path))
     }
