@@ -81,6 +81,11 @@ pub(crate) mod colliding {
         shares_pages(digest, PARTS.len(), 1)
     }
 
+    /// Whether a digest has another home than the crowd, wherever there are at least two.
+    pub(crate) fn has_other_home(digest: Digest) -> bool {
+        digest.word(Domain::TABLE, 0) >= 1 << 63
+    }
+
     /// Whether a digest may share all its pages with the crowd in a segment of two levels.
     pub(crate) fn is_near_crowd(digest: Digest) -> bool {
         shares_pages(digest, 2, 2)

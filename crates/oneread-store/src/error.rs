@@ -85,6 +85,9 @@ pub enum Error {
         /// Who does, if that is known.
         holder: Option<Holder>,
     },
+    /// A sealed store cannot become a live one, because it is open to be read as a sealed one, in this
+    /// process or another.
+    InUse,
     /// The store was opened to be read only.
     ReadOnly,
     /// There is a file of this name.
@@ -236,6 +239,10 @@ impl fmt::Display for Error {
                 }
                 f.write_str(" writes to the store: wait until it is done, or open the store read-only")
             }
+            Self::InUse => f.write_str(
+                "the sealed store is being read, and cannot be changed meanwhile: wait until its readers have closed it, \
+                 or change a copy",
+            ),
             Self::ReadOnly => f.write_str("the store was opened to be read only: open it to be written"),
             Self::Exists => f.write_str("there is a file of this name: open it, or choose another name"),
             Self::Live { what } => f.write_str(what),

@@ -65,7 +65,7 @@ pub use live::{
     StoreStats, SyncPolicy, SystemDisk,
 };
 pub use options::{Duplicates, Options};
-pub use read::{FileReader, MapReader, ReadAt};
+pub use read::{FileReader, Hold, MapReader, ReadAt};
 pub use sealed::{
     Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
 };

@@ -28,23 +28,26 @@ fn is_passing(error: &Error) -> bool {
     }
 }
 
+/// What comes of looking at a store, again if that may be another thing in the next moment.
+pub(super) fn settled<T>(mut look: impl FnMut() -> Result<Result<T, Error>>) -> Result<T> {
+    /// A sealed store becomes live, and a live one is replaced, once; two of them in a row are
+    /// unlikely.
+    const TRIES: u32 = 5;
+    let mut last = None;
+    for _ in 0..TRIES {
+        match look()? {
+            Err(error) if is_passing(&error) => last = Some(error),
+            done => return done.map_err(explained),
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Err(last.map_or_else(|| Error::Changed.into(), explained))
+}
+
 impl Any {
     /// Opens the store in a file, also while another process writes to it. Errors name it.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        /// A sealed store becomes live, and a live one is replaced, once; two of them in a row are
-        /// unlikely.
-        const TRIES: u32 = 5;
-        opened(path, || {
-            let mut last = None;
-            for _ in 0..TRIES {
-                match Self::open_as_it_is(path, reader(path)?) {
-                    Err(error) if is_passing(&error) => last = Some(error),
-                    opened => return opened.map_err(explained),
-                }
-                thread::sleep(Duration::from_millis(2));
-            }
-            Err(last.map_or_else(|| Error::Changed.into(), explained))
-        })
+        opened(path, || settled(|| Ok(Self::open_as_it_is(path, reader(path)?))))
     }
 
     fn open_as_it_is(path: &Path, reader: FileReader) -> Result<Self, Error> {

@@ -94,8 +94,8 @@ pub(super) fn run(args: &Bench) -> Result<()> {
     opened(&args.path, || {
         // Says more of what is wrong than a map can.
         reader(&args.path)?;
-        // SAFETY: a sealed store is never changed in place, and a live one is not opened so: building one gives a new file its name, and
-        // the map keeps the old one. Every position is checked against the length of the map, and every page against its checksum.
+        // SAFETY: a sealed store is not changed in place while it is open, and a live one is not opened so: building one gives a new file
+        // its name, and the map keeps the old one. Every position is checked against the length of the map, and every page against its checksum.
         // (Whoever truncates the file in place ends this process by a signal.)
         let store = unsafe { Sealed::open_mapped(&args.path) }.map_err(explained)?;
         bench_sealed(&store, args)

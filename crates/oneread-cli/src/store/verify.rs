@@ -4,10 +4,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use indicatif::HumanCount;
-use oneread_store::{Error, Progress, Sealed, Store, Verification, verify_with_progress};
+use oneread_store::{Error, FileReader, Progress, Sealed, Store, Verification, verify_with_progress};
 use serde::Serialize;
 
-use super::{explained, opened, progress, reader};
+use super::any::settled;
+use super::{opened, progress, reader};
 use crate::Outcome;
 use crate::args::store::Verify;
 use crate::output::{print, print_json};
@@ -28,17 +29,7 @@ pub(super) fn run(args: &Verify) -> Result<Outcome> {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
     };
-    let report = opened(&args.path, || {
-        let reader = reader(&args.path)?;
-        let is_live = || matches!(Sealed::open_in(&reader), Err(Error::Live { .. }));
-        if is_live() {
-            return live(&args.path);
-        }
-        let found = verify_with_progress(&reader, told).map_err(explained)?;
-        // Another process may have made it live meanwhile, and a sealed store is no longer what it
-        // should be.
-        if !found.is_whole() && is_live() { live(&args.path) } else { Ok(Report::of(&found)) }
-    })?;
+    let report = opened(&args.path, || settled(|| Ok(report(&args.path, reader(&args.path)?, told))))?;
     drop(bar);
     if args.json {
         print_json(&report)?;
@@ -48,15 +39,30 @@ pub(super) fn run(args: &Verify) -> Result<Outcome> {
     Ok(if report.whole { Outcome::Done } else { Outcome::Negative })
 }
 
+/// Checks a store, as what it is now.
+fn report(path: &Path, reader: FileReader, told: impl FnMut(Progress)) -> Result<Report, Error> {
+    let is_live = |reader: &FileReader| matches!(Sealed::open_in(reader), Err(Error::Live { .. }));
+    if !is_live(&reader) {
+        let found = verify_with_progress(&reader, told)?;
+        // If the header was not whole, another process may have been writing it, to make it live.
+        if found.is_whole() || !is_live(&reader) {
+            return Ok(Report::of(&found));
+        }
+    }
+    // Its lock ends with it.
+    drop(reader);
+    live(path)
+}
+
 /// One that changes, and perhaps does so now.
-fn live(path: &Path) -> Result<Report> {
+fn live(path: &Path) -> Result<Report, Error> {
     match Store::open_read_only(path).and_then(|store| store.verify()) {
         Ok(found) => Ok(Report::of(&found)),
         // What keeps it from being opened is the damage.
         Err(error) if error.is_damage() => {
             Ok(Report { whole: false, pages: 0, items: 0, runs: 0, damage: vec![error.to_string()] })
         }
-        Err(error) => Err(explained(error)),
+        Err(error) => Err(error),
     }
 }
 

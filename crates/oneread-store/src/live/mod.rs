@@ -140,8 +140,8 @@ impl Batch {
 ///
 /// # Limits
 /// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes lie apart, take whole pages of 4096 bytes, and cost a second read. There are no range scans.
-/// Keys that were chosen to collide cost more reads, and no other key is affected: see the limits
-/// of [`Sealed`](crate::Sealed).
+/// Keys that were chosen to collide cost more reads, and so do few others: see the limits of
+/// [`Sealed`](crate::Sealed).
 /// The file does not get smaller; pages that deletions leave are used again. A damaged page is an error for its keys; and changes stop coming to pages when one belongs to its segment.
 ///
 /// # Example
@@ -201,7 +201,8 @@ impl Store {
     /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its pages stay where they are.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it.
+    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it;
+    /// [`Error::InUse`] if it is a sealed store that is open to be read.
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(Arc::new(SystemDisk), path, options)
     }

@@ -3,6 +3,9 @@
 //! A sealed store begins a live one when it gets a manifest: its segments are named there as the sealed store describes them, and
 //! none of its pages is written or moved. Then its header is marked as that of a live store, so that nobody reads it as sealed while
 //! it changes. If a crash tears that write, the manifest has the header too, and the mark is written again.
+//!
+//! Whoever reads a sealed store holds a shared lock on its file, and looks at the header after it has that lock. All of the above
+//! is done under the exclusive lock. So while somebody reads, the store stays sealed, and whoever comes later sees the mark.
 
 use std::collections::VecDeque;
 use std::io;
@@ -124,12 +127,34 @@ fn begin(disk: &dyn Disk, paths: &Paths, manifest: &Manifest) -> Result<(), Erro
 /// Opens a store to be written; a sealed one becomes live.
 pub(super) fn open_to_write(lock: StoreLock, options: StoreOptions) -> Result<Shared, Error> {
     let StoreLock { disk, paths, lock, .. } = lock;
-    if !has_manifest(&*disk, &paths)? {
-        let file = disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
-        live_header(&*file)?.check_sealed()?;
-        begin(&*disk, &paths, &adopt(&*file, &options)?)?;
-    }
+    make_live(&*disk, &paths, &options)?;
     load(disk, paths, options, Access::Write, Some(lock))
+}
+
+/// Makes a sealed store a live one, or ends what a crash has left of that.
+fn make_live(disk: &dyn Disk, paths: &Paths, options: &StoreOptions) -> Result<(), Error> {
+    let file = disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
+    let has_manifest = has_manifest(disk, paths)?;
+    match live_header(&*file) {
+        // Whether it belongs to the manifest is checked when both are read.
+        Ok(Mark::Live { .. }) | Err(_) if has_manifest => return Ok(()),
+        Ok(_) if has_manifest => {}
+        header => header?.check_sealed()?,
+    }
+    let manifest = if has_manifest { read_manifest(disk, paths)? } else { adopt(&*file, options)? };
+    // Until the file is dropped, when the mark is written. Readers that come wait for that.
+    if !file.try_lock_alone().map_err(Error::io("lock the store's file"))? {
+        return Err(Error::InUse);
+    }
+    if !has_manifest {
+        begin(disk, paths, &manifest)?;
+    }
+    if is_marked(&*file, &manifest)? {
+        return Ok(());
+    }
+    file.write_at(0, &header::live(manifest.store, manifest.seed))
+        .map_err(Error::io("write the store's header"))?;
+    file.sync().map_err(Error::sync("the store"))
 }
 
 /// Opens a live store to be read only.
@@ -290,12 +315,11 @@ pub(super) fn read(
     lose_damaged_log: bool,
 ) -> Result<Loaded, Error> {
     let stamp = disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
-    let file =
-        disk.open(&paths.manifest(), OpenMode::Read).map_err(Error::io("open the store's manifest"))?;
-    let manifest = Manifest::decode(&whole(&*file).map_err(Error::io("read the store's manifest"))?)?;
+    let manifest = read_manifest(disk, paths)?;
     let mode = if access == Access::Write { OpenMode::Write } else { OpenMode::Read };
     let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
-    mark(&*file, &manifest, access)?;
+    // If it is not marked, it is still as the sealed store was.
+    is_marked(&*file, &manifest)?;
     let page = PAGE as u64;
     let (runs_at, shared) = match &manifest.base {
         None => (page, 0..0),
@@ -356,6 +380,12 @@ pub(super) fn read(
     Ok(Loaded { manifest, data, directory, first, second, stamp })
 }
 
+fn read_manifest(disk: &dyn Disk, paths: &Paths) -> Result<Manifest, Error> {
+    let file =
+        disk.open(&paths.manifest(), OpenMode::Read).map_err(Error::io("open the store's manifest"))?;
+    Manifest::decode(&whole(&*file).map_err(Error::io("read the store's manifest"))?)
+}
+
 /// The bytes of a file.
 pub(super) fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
     let length = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -366,36 +396,29 @@ pub(super) fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Sees to it that the file is that of the manifest, and marked as live.
-fn mark(file: &dyn DiskFile, manifest: &Manifest, access: Access) -> Result<(), Error> {
+/// Whether the file is marked as live; an error if it is not that of the manifest.
+fn is_marked(file: &dyn DiskFile, manifest: &Manifest) -> Result<bool, Error> {
     let replaced = Error::Live {
         what: "another file has the name of this live store: put the right one back, or remove the files beside it",
     };
     match live_header(file) {
-        Ok(Mark::Live { store }) if store == manifest.store => return Ok(()),
-        Ok(Mark::Live { .. }) | Err(Error::NotAStore) => return Err(replaced),
+        Ok(Mark::Live { store }) if store == manifest.store => Ok(true),
+        Ok(Mark::Live { .. }) | Err(Error::NotAStore) => Err(replaced),
         Ok(Mark::Torn) => {
             // The rest of the page may still show that it is another file's: then its header was damaged, and that is what to say.
             if manifest.base.is_none() {
                 return Err(Error::Damaged { part: "header", what: "its checksum is wrong" });
             }
+            Ok(false)
         }
         Ok(Mark::Sealed) => {
             let mut page = vec![0; PAGE];
             file.read_at(0, &mut page).map_err(Error::io("read the store's header"))?;
             let same = manifest.base.as_ref().is_some_and(|base| checksum(&base.encode()) == checksum(&page));
-            if !same {
-                return Err(replaced);
-            }
+            if same { Ok(false) } else { Err(replaced) }
         }
-        Err(error) => return Err(error),
+        Err(error) => Err(error),
     }
-    if access == Access::Read {
-        return Ok(());
-    }
-    file.write_at(0, &header::live(manifest.store, manifest.seed))
-        .map_err(Error::io("write the store's header"))?;
-    file.sync().map_err(Error::sync("the store"))
 }
 
 /// The directory, with a damaged segment where a description cannot be read.

@@ -54,7 +54,7 @@ pub enum Occupant {
 /// look at what is there and decide, or to keep the name while pairs for it are still being
 /// collected.
 ///
-/// Stores that are only read take no lock. A sealed one that is open stays as it is when another
+/// Stores that are only read do not take it. A sealed one that is open stays as it is when another
 /// file gets its name.
 ///
 /// # Example

@@ -1,16 +1,19 @@
 //! A file, by positioned reads.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::ReadAt;
+use super::{Hold, ReadAt};
 use crate::error::at;
 
 /// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near their most.
 pub(crate) const IN_FLIGHT: usize = 32;
 
 /// A file that is read at given positions, from any number of threads.
+///
+/// A [`Sealed`](crate::Sealed) store takes a shared lock on it, which ends with the reader.
 #[derive(Debug)]
 pub struct FileReader {
     file: File,
@@ -65,8 +68,29 @@ impl ReadAt for FileReader {
         Ok(bytes)
     }
 
+    fn hold(&self) -> Hold {
+        hold(&self.file)
+    }
+
     fn in_flight(&self) -> usize {
         IN_FLIGHT
+    }
+}
+
+/// Takes a shared lock on the file of a sealed store, which ends when the file is closed. Waits for
+/// whoever makes the store live, so that it is one or the other.
+pub(super) fn hold(file: &File) -> Hold {
+    /// Making a store live takes some syncs.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let start = Instant::now();
+    loop {
+        match file.try_lock_shared() {
+            Ok(()) => return Hold::Held,
+            Err(TryLockError::WouldBlock) if start.elapsed() > PATIENCE => return Hold::Refused,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+            // Where files cannot be locked, no store becomes live either: that takes locks too.
+            Err(TryLockError::Error(_)) => return Hold::Unprotected,
+        }
     }
 }
 

@@ -62,10 +62,27 @@ pub trait ReadAt: Send + Sync {
     /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise whatever the medium answers.
     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]>;
 
+    /// Keeps others from making the sealed store in these bytes a live one, as long as this reader is
+    /// there. By default nothing is done: for bytes that nobody changes.
+    fn hold(&self) -> Hold {
+        Hold::Unprotected
+    }
+
     /// How many reads should be under way at the same time to keep the medium busy: 1 if reads do not wait.
     fn in_flight(&self) -> usize {
         1
     }
+}
+
+/// What came of [`ReadAt::hold`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The bytes stay as they are while the reader is there.
+    Held,
+    /// Nothing was done: nobody changes the bytes, or the medium has no locks.
+    Unprotected,
+    /// Somebody is making a live store of the bytes, and was not done in some seconds.
+    Refused,
 }
 
 impl<R: ReadAt + ?Sized> ReadAt for &R {
@@ -76,6 +93,10 @@ impl<R: ReadAt + ?Sized> ReadAt for &R {
     #[inline]
     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         (**self).read_at(offset, length, scratch)
+    }
+
+    fn hold(&self) -> Hold {
+        (**self).hold()
     }
 
     fn in_flight(&self) -> usize {
@@ -91,6 +112,10 @@ impl<R: ReadAt + ?Sized> ReadAt for Box<R> {
     #[inline]
     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         (**self).read_at(offset, length, scratch)
+    }
+
+    fn hold(&self) -> Hold {
+        (**self).hold()
     }
 
     fn in_flight(&self) -> usize {

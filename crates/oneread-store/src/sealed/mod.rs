@@ -27,7 +27,7 @@ use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
 use crate::format::summary::{self, Candidates, Summary};
 use crate::format::{PAGE, checksum};
-use crate::{Error, FileReader, MapReader, ReadAt};
+use crate::{Error, FileReader, Hold, MapReader, ReadAt};
 
 use counters::Counters;
 
@@ -37,7 +37,11 @@ use counters::Counters;
 /// on two or three pages; the guide of the first one tells which of them has it, or that none has, and it is wrong only about keys that are not
 /// there. Each page is checked against its checksum whenever it is read.
 ///
-/// It can be shared among threads as it is.
+/// It can be shared among threads as it is. While it is open it stays as it is: another store under
+/// its name is another file, and [`Store::open`](crate::Store::open) makes no live store of it
+/// ([`Error::InUse`]). For this it holds a shared lock on its file. Where the file system has no
+/// locks, no store becomes live either. Machines that share a file system must see each other's
+/// locks, and a [reader](ReadAt) of your own answers for its bytes itself.
 ///
 /// # Costs
 /// With a rate of 1%, as by default: one page read a hit, .01 a miss, 1.1 to 1.2 bytes of memory a key. A value above 1024
@@ -46,8 +50,16 @@ use counters::Counters;
 /// # Limits
 /// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages
 /// of their segment. A lookup of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and
-/// up to three pages more if it is not there; lookups of other keys are not affected. A key in
-/// overflow takes up to 16 bytes of memory; keys of one digest take them once.
+/// up to three pages more if it is not there. A key in overflow takes up to 16 bytes of memory; keys
+/// of one digest take them once.
+///
+/// Other keys take one read, with two exceptions. A key whose page in every level is by chance the
+/// one that a set of colliding keys has may lie in overflow as well. When a segment is built with
+/// m0, m1 and m2 pages in its levels (m2 = 1 if there is no third one), that is at most one key in
+/// m0·m1·m2 for each such set, which has at least 13 keys: one in 5 with 6 pages, one in 2,444 with
+/// 64, as in a large [`Store`](crate::Store). A guide that colliding keys fill tells nothing in
+/// fewer than one case in 100, and then its keys take up to three reads. (With a miss rate above
+/// 0.05 they can always make it so.)
 ///
 /// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there; all others are found.
 ///
@@ -77,7 +89,8 @@ impl Sealed {
     /// Opens a store in a file, to be read at given positions.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its header or summary is damaged.
+    /// If it cannot be read, is no store, or if its header or summary is damaged; [`Error::Live`] if
+    /// it is a live store, or is becoming one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         Self::open_in(FileReader::open(path).map_err(at(path)).map_err(Error::io("open the store"))?)
@@ -92,7 +105,8 @@ impl Sealed<MapReader> {
     ///
     /// # Safety
     /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open. (Building a new store under the same
-    /// name is no such thing: it makes a new file.)
+    /// name is no such thing: it makes a new file. Nor is [`Store::open`](crate::Store::open), which
+    /// the lock keeps from making it live.)
     pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         // SAFETY: as the caller promises.
@@ -107,7 +121,7 @@ impl<R: ReadAt> Sealed<R> {
     /// # Errors
     /// As [`open`](Sealed::open).
     pub fn open_in(reader: R) -> Result<Self, Error> {
-        let header = read_header(&reader)?;
+        let header = open_header(&reader)?;
         let content = read_summary(&reader, &header, |_| {})?;
         let summary = Summary::decode(content, &header)?;
         Ok(Self {
@@ -288,6 +302,19 @@ fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         SCRATCH.set(scratch);
     }
     done
+}
+
+/// The header of a store that is going to be read, and stays sealed meanwhile.
+pub(crate) fn open_header(reader: &impl ReadAt) -> Result<Header, Error> {
+    // Before the lock, which would get in the way of whoever writes to a live store, on systems where
+    // locks bind everybody.
+    let header = read_header(reader)?;
+    match reader.hold() {
+        Hold::Unprotected => Ok(header),
+        // What was read before the lock may no longer be so.
+        Hold::Held => read_header(reader),
+        Hold::Refused => Err(Error::Live { what: "it is being made a live store: open it as one" }),
+    }
 }
 
 /// The header, if there are as many bytes as it says.

@@ -14,7 +14,7 @@ use crate::format::summary::{self, Candidates};
 use crate::format::{PAGE, checksum, long_at, runs};
 use crate::{Error, FileReader, Progress, ReadAt};
 
-use super::{Sealed, read_header, read_summary};
+use super::{Sealed, open_header, read_summary};
 
 /// Something in a store that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub fn verify_with_progress<R: ReadAt>(
     mut progress: impl FnMut(Progress),
 ) -> Result<Verification, Error> {
     let mut found = Verification::default();
-    let header = match read_header(reader) {
+    let header = match open_header(reader) {
         Ok(header) => header,
         Err(error @ (Error::Io { .. } | Error::OutOfMemory { .. })) => return Err(error),
         Err(error) => {

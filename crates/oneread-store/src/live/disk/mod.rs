@@ -146,6 +146,16 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     /// Whatever the medium answers. Then nobody knows what is safe, and another call would not tell.
     fn sync(&self) -> io::Result<()>;
 
+    /// Locks the file for whoever makes the sealed store in it a live one, until it is dropped; `false`
+    /// while a [`ReadAt::hold`](crate::ReadAt::hold) holds it for somebody who reads the sealed store.
+    /// By default nothing is done: for a medium where nobody reads so.
+    ///
+    /// # Errors
+    /// Whatever the medium answers.
+    fn try_lock_alone(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
     /// Cuts the file to so many bytes, or adds zeros.
     ///
     /// # Errors

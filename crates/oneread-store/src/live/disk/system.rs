@@ -120,8 +120,8 @@ fn program() -> String {
 
 /// What the one who has the lock has written there.
 fn holder(file: &mut File) -> Option<Holder> {
-    /// It writes right after it has taken the lock.
-    const TRIES: u32 = 5;
+    /// It writes right after it has taken the lock, which may take some time on a busy machine.
+    const TRIES: u32 = 100;
     for _ in 0..TRIES {
         let mut text = String::new();
         file.rewind().and_then(|()| file.take(512).read_to_string(&mut text)).ok()?;
@@ -179,6 +179,14 @@ impl DiskFile for SystemFile {
     fn sync(&self) -> io::Result<()> {
         // Its length is data; its times are not.
         self.file.sync_data().map_err(at(&self.path))
+    }
+
+    fn try_lock_alone(&self) -> io::Result<bool> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(fs::TryLockError::WouldBlock) => Ok(false),
+            Err(fs::TryLockError::Error(error)) => Err(at(&self.path)(error)),
+        }
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {

@@ -1,9 +1,13 @@
 //! From sealed to live and back.
 
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use oneread_store::{Error, Options, Sealed, Store, verify_in};
+use oneread_store::{
+    Error, FileReader, Hold, Options, ReadAt, Sealed, Store, StoreOptions, SyncPolicy, verify_in,
+};
 
 use super::disk::Simulated;
 use super::{Model, PATH, assert_same, contents, create, open, random_batch, small};
@@ -120,4 +124,113 @@ fn files_that_do_not_belong_together_are_refused() {
     assert!(matches!(open(alone.arc(), small()), Err(Error::Live { .. })));
     alone.set_bytes(PATH, b"something else".to_vec());
     assert!(matches!(open(alone.arc(), small()), Err(Error::NotAStore)));
+}
+
+/// What is done does not wait for the disk.
+fn unsynced() -> StoreOptions {
+    small().sync(SyncPolicy::None)
+}
+
+/// While a sealed store was open, another process could make it live and write over its pages. A
+/// reader then got errors for most keys, and now and then a newer value, or none for a key that both
+/// stores had.
+#[test]
+fn a_sealed_store_that_is_open_does_not_become_live() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let pairs = pairs(600, 3, |_| 16, |random| [50, 100, 900, 3000][below(random, 4) as usize]);
+    builder(Options::new().segment_pages(16), &pairs).finish(&path).unwrap();
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    let change = || {
+        let store = Store::open(&path, unsynced())?;
+        for (key, _) in &pairs {
+            store.put(key, b"new")?;
+        }
+        store.checkpoint()
+    };
+    fn assert_unchanged<R: ReadAt>(store: &Sealed<R>, pairs: &crate::Pairs) {
+        for (key, value) in pairs {
+            assert_eq!(store.get(key).unwrap().as_ref(), Some(value));
+        }
+        assert!(store.verify().unwrap().is_whole());
+    }
+
+    let reader = Sealed::open(&path).unwrap();
+    // SAFETY: nobody writes to the file while it is open.
+    let mapped = unsafe { Sealed::open_mapped(&path) }.unwrap();
+    let own = Sealed::open_in(Box::new(FileReader::open(&path).unwrap())).unwrap();
+    assert!(matches!(change(), Err(Error::InUse)));
+    assert_unchanged(&reader, &pairs);
+    drop(reader);
+    assert!(matches!(change(), Err(Error::InUse)));
+    assert_unchanged(&mapped, &pairs);
+    drop(mapped);
+    assert!(matches!(change(), Err(Error::InUse)));
+    assert_unchanged(&own, &pairs);
+    // Nothing is left behind, and another store may take the name.
+    assert_eq!(files(), 1);
+    let others = vec![(b"other".to_vec(), b"1".to_vec())];
+    builder(Options::new(), &others).finish(&path).unwrap();
+    assert_unchanged(&own, &pairs);
+    change().unwrap();
+    assert_unchanged(&own, &pairs);
+    assert!(matches!(Sealed::open(&path), Err(Error::Live { .. })));
+    assert_eq!(Store::open_read_only(&path).unwrap().len().unwrap(), 601);
+}
+
+/// A crash may leave the manifest of a live store beside a file that is still marked as sealed.
+#[test]
+fn a_store_that_is_half_live_becomes_live_only_when_nobody_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let pairs = pairs(100, 3, |_| 16, |_| 100);
+    builder(Options::new(), &pairs).finish(&path).unwrap();
+    let sealed = std::fs::read(&path).unwrap();
+    drop(Store::open(&path, small()).unwrap());
+    std::fs::write(&path, &sealed).unwrap();
+    let reader = Sealed::open(&path).unwrap();
+    assert!(matches!(Store::open(&path, small()), Err(Error::InUse)));
+    assert!(reader.contains(&pairs[0].0).unwrap());
+    drop(reader);
+    assert_eq!(Store::open(&path, small()).unwrap().len().unwrap(), 100);
+    assert!(matches!(Sealed::open(&path), Err(Error::Live { .. })));
+}
+
+/// A reader that makes the store live when it is asked to keep others from it.
+struct Late<'a>(FileReader, &'a Path);
+
+impl ReadAt for Late<'_> {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        self.0.read_at(offset, length, scratch)
+    }
+
+    fn hold(&self) -> Hold {
+        Store::open(self.1, small()).unwrap().close().unwrap();
+        self.0.hold()
+    }
+}
+
+#[test]
+fn a_reader_that_comes_while_a_store_becomes_live_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let pairs = pairs(100, 3, |_| 16, |_| 100);
+    builder(Options::new(), &pairs).finish(&path).unwrap();
+    // Who makes it live has the lock, and fails in the end.
+    let file = std::fs::File::open(&path).unwrap();
+    file.lock().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| sender.send(Sealed::open(&path).unwrap()).unwrap());
+        assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err());
+        file.unlock().unwrap();
+        assert!(receiver.recv().unwrap().contains(&pairs[0].0).unwrap());
+    });
+    // Or has had it, after the reader had seen the header of a sealed store.
+    let late = Sealed::open_in(Late(FileReader::open(&path).unwrap(), &path));
+    assert!(matches!(late, Err(Error::Live { .. })));
 }

@@ -1,6 +1,6 @@
 //! Files that somebody forged, with right checksums: refused, or they answer; nothing panics, hangs or takes much memory.
 
-use oneread_store::{Sealed, verify_in};
+use oneread_store::{Builder, Options, Sealed, StoreOptions, verify_in};
 
 use super::disk::Simulated;
 use super::{Model, PATH, create, forge, open, random_batch, small};
@@ -113,5 +113,18 @@ fn forged_sealed_files_are_refused_or_answer() {
             }
         });
         assert!(done.is_ok(), "round {round}");
+    }
+}
+
+#[test]
+fn stores_have_random_seeds_by_default() {
+    // With a seed that everybody knows, anybody can prepare keys that collide. Two random ones are
+    // the same, or 0, with a chance of about 2^-62.
+    let mut seeds = std::collections::BTreeSet::from([0]);
+    for _ in 0..2 {
+        let sealed = Builder::new(Options::new()).unwrap().finish_in_memory().unwrap().0;
+        assert!(seeds.insert(Sealed::open_in(sealed).unwrap().seed()));
+        let live = create(Simulated::default().arc(), StoreOptions::new()).unwrap();
+        assert!(seeds.insert(live.seed()));
     }
 }
