@@ -175,14 +175,15 @@ fn solved_maps_of_a_million_entries_have_as_few_in_the_stash_as_asked() {
 /// - or from one of its two buckets there is a simple path of l = t/3 − 1 other items: of a walk of
 ///   t moves, a third are along a simple path from its start (Pagh, Rodler, "Cuckoo Hashing", 2004,
 ///   lemma 1). These are c^l on average, for each of n insertions and 2 buckets.
-fn rehash_bound(items: f64, epsilon: f64, timeout: f64) -> f64 {
+fn rehash_bound(items: f64, epsilon: f64) -> f64 {
     let c = 1.0 / (1.0 + epsilon / 2.0);
+    let timeout = (6.0 * items.log2()).ceil();
     let cyclic = c * c * (1.0 + c) / (1.0 - c).powi(3) / (2.0 * (2.0 + epsilon) * items);
     cyclic + 2.0 * items * c.powf((timeout / 3.0).ceil() - 1.0)
 }
 
 fn cuckoo_tables_seldom_rehash(items: u64, epsilon: f64, tables: u64) {
-    let (mut rehashed, mut bound) = (0, 0.0);
+    let mut rehashed = 0;
     for number in 0..tables {
         let mut seed = number << 32;
         let draw = move |_| {
@@ -190,12 +191,11 @@ fn cuckoo_tables_seldom_rehash(items: u64, epsilon: f64, tables: u64) {
             Digested(Ideal::with_seed(seed))
         };
         let mut table = CuckooTable::for_items(items, epsilon, draw).unwrap();
-        bound = rehash_bound(items as f64, epsilon, table.layout().timeout().into());
         (0..items).for_each(|key| assert_eq!(table.insert(key, ()), Ok(None)));
         assert!((0..items).all(|key| table.get(&key).is_some()));
         rehashed += u64::from(table.rehashes() > 0);
     }
-    let most = chernoff_most(bound * tables as f64, 1e-9);
+    let most = chernoff_most(rehash_bound(items as f64, epsilon) * tables as f64, 1e-9);
     assert!(
         rehashed as f64 <= most,
         "{items} items, ε = {epsilon}: {rehashed} of {tables} tables, at most {most}"
