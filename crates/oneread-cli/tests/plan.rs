@@ -690,7 +690,7 @@ fn a_bloom_filter_is_planned_by_its_scheme() {
 }
 
 #[test]
-fn a_summary_of_counters_is_planned_under_churn() {
+fn summaries_of_counters_are_planned_under_churn() {
     let paper = "summary multiple --items 10000 --levels 40000,10000,5000,2500,2500 \
                  --filters 106000:7,87500:49,5500:49,500:49,100:49";
     let plan = json(&format!("{paper} --turnovers 10 --counter-bits 4,4,4,4,2"));
@@ -705,4 +705,21 @@ fn a_summary_of_counters_is_planned_under_churn() {
     let shell = Shell::new();
     refused(&shell, &format!("{paper} --turnovers 1e6"), "turnovers from");
     refused(&shell, &format!("{paper} --turnovers 1 --counter-bits 4,4"), "--counter-bits");
+
+    let single = "summary single --items 10000 --levels 40000,10000,5000,2500,2500";
+    let plan = json(&format!("{single} --cells 120000 --hashes 15 --turnovers 6 --counter-bits 4,1,1,1,1"));
+    // Simulated: 0.0349, and 90,868 of 120,000 counters of the second level.
+    let share = plan["churned_wrong_first"].as_f64().unwrap();
+    assert!((share / 0.0349 - 1.0).abs() < 0.05, "{plan}");
+    assert!((floats(&plan["churned_saturated"])[1] / 90_868.0 - 1.0).abs() < 0.01, "{plan}");
+    assert_eq!(plan["counter_bytes"], 120_000);
+    // Of four bits by default, hardly any saturates.
+    let plan = json(&format!("{single} --cells 120000 --hashes 15 --turnovers 100"));
+    assert!(plan["churned_wrong_first"].as_f64().unwrap() < 1e-9, "{plan}");
+    assert_eq!(plan["counter_bytes"], 300_000);
+    refused(
+        &shell,
+        &format!("{single} --cells 9 --hashes 3 --turnovers 1 --counter-bits 4,4"),
+        "--counter-bits",
+    );
 }

@@ -264,6 +264,8 @@ pub(crate) struct Single {
     )]
     pub(crate) hashes: Option<u64>,
     #[command(flatten)]
+    pub(crate) churn: Churn,
+    #[command(flatten)]
     pub(crate) of: Summarized,
 }
 
@@ -293,15 +295,22 @@ pub(crate) struct Multiple {
         conflicts_with = "layout",
     )]
     pub(crate) list: Option<List>,
-    /// Adds what becomes of counters in the place of bits when each item has been replaced this
-    /// many times.
-    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = positive)]
-    pub(crate) turnovers: Option<f64>,
-    /// The bits of the counters of each level's filter [default: 4 for each].
-    #[arg(long, value_name = "B,B,…", value_delimiter = ',', requires = "turnovers")]
-    pub(crate) counter_bits: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) churn: Churn,
     #[command(flatten)]
     pub(crate) of: Summarized,
+}
+
+/// What filters have if keys are removed from them.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Churn {
+    /// Adds what becomes of a filter with counters when each item has been replaced this many
+    /// times.
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) turnovers: Option<f64>,
+    /// The bits of the counters of each level [default: 4 for each].
+    #[arg(long, value_name = "B,B,…", value_delimiter = ',', requires = "turnovers")]
+    pub(crate) counter_bits: Vec<u32>,
 }
 
 /// One filter of several.

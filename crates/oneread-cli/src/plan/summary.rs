@@ -2,17 +2,19 @@
 
 use anyhow::{Result, anyhow, bail};
 use oneread::layout::{
-    CountingFiltersLayout, InterpolationLayout, ListLayout, MultipleFiltersLayout, SingleFilterLayout,
-    SummaryLayout,
+    CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, ListLayout, MultipleFiltersLayout,
+    SingleFilterLayout, SummaryLayout,
 };
-use oneread::plan::summary::{SummaryPlan, churned, hashes_for_failures, hashes_for_false_positives};
+use oneread::plan::summary::{
+    Churned, SummaryPlan, churned, churned_single, hashes_for_failures, hashes_for_false_positives,
+};
 
 use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
 use super::sweep::Number;
 use super::{Subject, given, refused, small, table};
-use crate::args::plan::{BitsAndHashes, Interpolation, Multiple, Output, Single, Summarized, Table};
+use crate::args::plan::{BitsAndHashes, Churn, Interpolation, Multiple, Output, Single, Summarized, Table};
 
 /// What one kind of summary has that the others have not.
 trait Kind {
@@ -116,6 +118,28 @@ pub(super) fn with_filters(report: Report, layout: &MultipleFiltersLayout) -> Re
             .whole("list_levels", "the deepest, without filters", list.levels() as u64)
             .whole("list_items", "that the list has room for", list.items())
             .whole("list_fingerprint_bits", "a string of the list", list.fingerprint_bits()),
+    }
+}
+
+/// Adds what becomes of counters.
+fn with_churned(report: Report, turnovers: f64, bytes: u64, churned: &Churned) -> Report {
+    report
+        .real("turnovers", "replacements of each item", turnovers)
+        .whole("counter_bytes", "with counters", bytes)
+        .reals("churned_items", "items, after the turnovers", &churned.items)
+        .reals("churned_saturated", "counters that are saturated", &churned.saturated)
+        .real("churned_wrong_first", "of present keys, named at a wrong level first", churned.wrong_first)
+}
+
+impl Churn {
+    /// The bits of a counter of each level, or of each filter.
+    fn counter_bits(&self, count: usize) -> Result<Vec<u32>> {
+        const USUAL_BITS: u32 = 4;
+        match self.counter_bits.len() {
+            0 => Ok(vec![USUAL_BITS; count]),
+            given if given == count => Ok(self.counter_bits.clone()),
+            _ => bail!("--counter-bits: expected {count} numbers, one for each filter or level"),
+        }
     }
 }
 
@@ -241,7 +265,7 @@ impl Kind for Single {
     fn with_flags(&self, report: Report, plan: &SummaryPlan) -> Result<Report> {
         let (layout, table) = (self.filter()?, plan.table());
         let cells = layout.cells();
-        Ok(report
+        let report = report
             .whole("cells", "in all", cells)
             .whole("hashes", "an item", layout.hashes())
             .whole("hashes_for_failures", "would make them rarest", hashes_for_failures(cells, table)?)
@@ -249,7 +273,13 @@ impl Kind for Single {
                 "hashes_for_false_positives",
                 "would make them rarest",
                 hashes_for_false_positives(cells, table.items())?,
-            ))
+            );
+        let Some(turnovers) = self.churn.turnovers else { return Ok(report) };
+        let bits = self.churn.counter_bits(table.layout().level_count())?;
+        let counters = CountingCellsLayout::new(layout, bits).map_err(refused("--counter-bits"))?;
+        let churned =
+            churned_single(table, &counters, turnovers).map_err(|error| anyhow!("--turnovers: {error}"))?;
+        Ok(with_churned(report, turnovers, counters.byte_len(), &churned))
     }
 
     fn sizes(&self) -> Result<Vec<SummaryLayout>> {
@@ -301,31 +331,16 @@ impl Kind for Multiple {
     fn with_flags(&self, report: Report, plan: &SummaryPlan) -> Result<Report> {
         let filters = self.filters_times(1.0)?;
         let report = with_filters(report, &filters);
-        let Some(turnovers) = self.turnovers else { return Ok(report) };
+        let Some(turnovers) = self.churn.turnovers else { return Ok(report) };
         let usual = CountingFiltersLayout::usual(filters.clone());
-        let counters = if self.counter_bits.is_empty() {
-            usual
-        } else {
-            // Small filters count an item once, as usual.
-            let counting = usual.counters().iter().map(|&(_, counting)| counting);
-            let counters: Vec<_> = self.counter_bits.iter().copied().zip(counting).collect();
-            if counters.len() != self.counter_bits.len() {
-                bail!("--counter-bits: expected {} numbers, one for each filter", counters.len());
-            }
-            CountingFiltersLayout::new(filters, counters).map_err(refused("--counter-bits"))?
-        };
+        let bits = self.churn.counter_bits(usual.counters().len())?;
+        // Small filters count an item once, as usual.
+        let counting = usual.counters().iter().map(|&(_, counting)| counting);
+        let counters: Vec<_> = bits.into_iter().zip(counting).collect();
+        let counters = CountingFiltersLayout::new(filters, counters).map_err(refused("--counter-bits"))?;
         let churned =
             churned(plan.table(), &counters, turnovers).map_err(|error| anyhow!("--turnovers: {error}"))?;
-        Ok(report
-            .real("turnovers", "replacements of each item", turnovers)
-            .whole("counter_bytes", "with counters", counters.byte_len())
-            .reals("churned_items", "items, after the turnovers", &churned.items)
-            .reals("churned_saturated", "counters that are saturated", &churned.saturated)
-            .real(
-                "churned_wrong_first",
-                "of present keys, named at a wrong level first",
-                churned.wrong_first,
-            ))
+        Ok(with_churned(report, turnovers, counters.byte_len(), &churned))
     }
 
     fn sizes(&self) -> Result<Vec<SummaryLayout>> {

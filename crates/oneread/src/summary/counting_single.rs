@@ -34,7 +34,9 @@ pub struct CountingSingleFilter<D, S> {
 ///
 /// # Costs
 /// As many counters as cells for each level: of the two summaries with counters the larger one by far. Deep levels have few keys, and
-/// narrow counters serve them.
+/// narrow counters serve them: [`plan::summary::churned_single`](crate::plan::summary::churned_single)
+/// tells how many saturate. Counters of one bit saturate at their first key, and serve no level that
+/// keys leave often.
 ///
 /// # Limits
 /// As for [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary).

@@ -284,10 +284,11 @@ impl<'a> Search<'a> {
         ln_odds
     }
 
-    /// The same without a plan, which takes up to a second if buckets have several slots, or items are many.
+    /// The same without a plan, which takes up to a second if buckets have several slots, or items are
+    /// many. A search has no time for a hundred such plans.
     fn ln_odds_without_plan(&self, sizes: &[u64]) -> Option<f64> {
-        const MANY: u64 = 1_000_000;
-        if self.targets.slots == 1 && self.items <= MANY {
+        const MANY: u64 = 250_000;
+        if self.targets.slots == 1 && self.items < MANY {
             return None;
         }
         let lost = match self.targets.odds {

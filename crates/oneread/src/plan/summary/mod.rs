@@ -37,7 +37,7 @@ use crate::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use super::float::exp;
 use super::multilevel::MultilevelPlan;
 
-pub use churned::{Churned, MOST_TURNOVERS, churned};
+pub use churned::{Churned, MOST_TURNOVERS, churned, churned_single};
 pub(in crate::plan) use multiple::Part;
 pub use page::PagePlan;
 pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};

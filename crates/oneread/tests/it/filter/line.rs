@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use oneread::bytes::Saved;
-use oneread::filter::{Full, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter};
+use oneread::filter::{
+    Full, GrowingLineFilter, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter,
+};
 use oneread::hash::{Digester, Ideal, Portable};
-use oneread::layout::LineLayout;
+use oneread::layout::{GrowingLayout, LineLayout};
 use oneread::plan;
 use proptest::prelude::*;
 
@@ -116,6 +118,25 @@ fn removing_duplicates_from_a_stream_takes_a_slot_for_each_distinct_key() {
     // At most one in a thousand of 95,000: 95, and by Chernoff's bound more than 160 with
     // probability exp(−65²/(2·95 + 65)) = 6e-8.
     assert!(wrongly_dropped < 160, "{wrongly_dropped}");
+}
+
+#[test]
+fn removing_duplicates_takes_a_slot_for_each_distinct_key_of_a_growing_filter_too() {
+    const KEYS: u64 = 10_000;
+    let layout = GrowingLayout::new(1000, 0.001).unwrap();
+    let mut seen = GrowingLineFilter::with_seed(layout, 1).unwrap();
+    let mut wrongly_dropped = 0;
+    for round in 0..3 {
+        for key in 0..KEYS {
+            let before = seen.insert_if_absent(&key).expect("memory");
+            assert!(round == 0 || before, "a duplicate of {key} passed");
+            wrongly_dropped += u64::from(round == 0 && before);
+        }
+    }
+    assert_eq!(seen.len() + wrongly_dropped, KEYS);
+    // At most one in a thousand of 10,000: 10, and by Chernoff's bound more than 45 with
+    // probability exp(−35²/(2·10 + 35)) = 2e-10.
+    assert!(wrongly_dropped <= 45, "{wrongly_dropped}");
 }
 
 #[test]

@@ -393,6 +393,16 @@ fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours()
     }
 }
 
+/// `plan solve table --items 1e6` gave up after too much work, and one item more was solved.
+#[test]
+fn a_million_items_have_a_table() {
+    let odds = Odds::Crisis(1e-9);
+    let targets = table::Targets { items: 1_000_000, levels: 5, slots: 1, buckets: None, odds };
+    let best = solve::table(&targets).unwrap().best;
+    let plan = MultilevelPlan::new(&best.layout, 1_000_000).unwrap();
+    assert!(plan.crisis_probability() <= 1e-9, "{best:?}");
+}
+
 #[test]
 fn random_maps_and_stores_meet_their_targets() {
     let mut rng = Pcg64Mcg::new(13);

@@ -21,6 +21,8 @@ mod sizes;
 #[cfg(not(miri))]
 mod pollution;
 #[cfg(not(miri))]
+mod promises;
+#[cfg(not(miri))]
 mod reads;
 
 use oneread::layout::{

@@ -9,6 +9,9 @@ mod loads;
 mod model;
 mod panics;
 mod placement;
+// Whole tables, many times.
+#[cfg(not(miri))]
+mod promises;
 mod reads;
 mod saved;
 // Millions of steps.

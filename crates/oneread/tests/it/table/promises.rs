@@ -1,0 +1,219 @@
+//! Tables and maps that the solver proposes, and the cuckoo table, keep what was asked for: with 10
+//! to a million items, filled or churned as a user would.
+
+use oneread::hash::Ideal;
+use oneread::layout::MultilevelLayout;
+use oneread::plan::solve;
+use oneread::plan::solve::map::{self, Layout};
+use oneread::plan::solve::table::{Odds, Planned, Targets};
+use oneread::table::study::{CuckooTable, Digested, StudyTable};
+use oneread::table::{BoundedMap, MultilevelTable};
+
+use super::Random;
+use crate::statistics::{SIX_SIGMA, chernoff_most};
+
+fn solved(items: u64, slots: u32, odds: Odds) -> Vec<Planned> {
+    let solution = solve::table(&Targets { items, levels: 5, slots, buckets: None, odds }).unwrap();
+    std::iter::once(solution.best).chain(solution.runners_up).collect()
+}
+
+/// The items that find no room when a table is filled once, the stash included.
+fn without_room(layout: &MultilevelLayout, items: u64, seed: u64) -> usize {
+    let mut table = MultilevelTable::with_seed(layout.clone(), seed).unwrap();
+    let refused = (0..items).filter(|&key| table.insert(key, ()).is_err()).count();
+    refused + table.stash_len()
+}
+
+/// A correct table has more crises once in 1e9 tests.
+fn crises_are_as_rare_as_asked(items: u64, slots: u32, crisis: f64, tables: u64) {
+    for planned in solved(items, slots, Odds::Crisis(crisis)) {
+        let crises = (0..tables).filter(|&seed| without_room(&planned.layout, items, seed) > 0).count();
+        let most = chernoff_most(crisis * tables as f64, 1e-9);
+        assert!(
+            crises as f64 <= most,
+            "{items} items at {crisis}: {crises} of {tables} tables {:?}",
+            planned.layout
+        );
+    }
+}
+
+/// Tables are independent, and the mean of their stashes is normal around the true one, with a
+/// deviation that is measured along.
+fn stash_is_kept(name: &str, stashes: &[f64], asked: f64) {
+    let tables = stashes.len() as f64;
+    let mean = stashes.iter().sum::<f64>() / tables;
+    let spread = stashes.iter().map(|stash| (stash - mean).powi(2)).sum::<f64>() / (tables - 1.0);
+    // At least that of a Poisson number, which few tables may underestimate.
+    let deviation = (spread.max(asked) / tables).sqrt();
+    assert!(mean <= asked + SIX_SIGMA * deviation, "{name}: {mean:.3} ± {deviation:.3}, asked for {asked}");
+}
+
+fn stash_of_filled_tables_is_as_asked(items: u64, slots: u32, stash: f64, tables: u64) {
+    for planned in solved(items, slots, Odds::Filled(stash)) {
+        let stashes: Vec<f64> =
+            (0..tables).map(|seed| without_room(&planned.layout, items, seed) as f64).collect();
+        stash_is_kept(&format!("{items} items in {:?}", planned.layout), &stashes, stash);
+    }
+}
+
+#[test]
+fn solved_tables_have_crises_as_rarely_as_asked() {
+    for slots in [1, 2] {
+        crises_are_as_rare_as_asked(10, slots, 0.02, 10_000);
+        crises_are_as_rare_as_asked(100, slots, 0.02, 3000);
+    }
+    crises_are_as_rare_as_asked(10_000, 1, 0.2, 80);
+}
+
+#[test]
+fn solved_tables_have_as_few_items_without_room_as_asked() {
+    for (items, stash, tables) in [(10, 0.1, 20_000), (100, 1.0, 2000), (10_000, 2.0, 100)] {
+        stash_of_filled_tables_is_as_asked(items, 1, stash, tables);
+    }
+}
+
+#[test]
+#[ignore = "long: about 60 s"]
+fn solved_tables_of_a_million_items_keep_what_was_asked_for() {
+    crises_are_as_rare_as_asked(10_000, 2, 0.1, 400);
+    crises_are_as_rare_as_asked(1_000_000, 1, 0.1, 60);
+    stash_of_filled_tables_is_as_asked(1_000_000, 1, 10.0, 10);
+}
+
+/// What maps have in common.
+trait Map {
+    fn insert(&mut self, key: u64);
+    fn remove(&mut self, key: u64);
+    fn stashed(&self) -> usize;
+}
+
+impl Map for MultilevelTable<u64, ()> {
+    fn insert(&mut self, key: u64) {
+        assert_eq!(self.insert(key, ()), Ok(None), "room in the stash");
+    }
+    fn remove(&mut self, key: u64) {
+        self.remove(&key).expect("it was inserted");
+    }
+    fn stashed(&self) -> usize {
+        self.stash_len()
+    }
+}
+
+impl Map for BoundedMap<u64, ()> {
+    fn insert(&mut self, key: u64) {
+        assert_eq!(self.insert(key, ()), Ok(None), "room in the stash");
+    }
+    fn remove(&mut self, key: u64) {
+        self.remove(&key).expect("it was inserted");
+    }
+    fn stashed(&self) -> usize {
+        self.stash_len()
+    }
+}
+
+/// The mean entries in the stash at the ends of some turnovers, after those that bring a map to its
+/// steady state.
+fn mean_stash(mut map: impl Map, entries: u64, turnovers: u64, seed: u64) -> f64 {
+    const SETTLING: u64 = 5;
+    let mut random = Random::new(seed);
+    let mut keys: Vec<u64> = (0..entries).collect();
+    keys.iter().for_each(|&key| map.insert(key));
+    let mut stashed = 0;
+    for turnover in 0..SETTLING + turnovers {
+        for step in 0..entries {
+            let key = &mut keys[random.below(entries) as usize];
+            map.remove(*key);
+            *key = (turnover + 1) * entries + step;
+            map.insert(*key);
+        }
+        stashed += if turnover >= SETTLING { map.stashed() } else { 0 };
+    }
+    stashed as f64 / turnovers as f64
+}
+
+fn solved_maps_keep_their_stash(entries: u64, stash: f64, maps: u64, turnovers: u64) {
+    let targets = map::Targets { stash, ..map::Targets::new(entries, 24) };
+    let solution = solve::map(&targets).unwrap();
+    for planned in std::iter::once(solution.best).chain(solution.runners_up) {
+        assert!(planned.expected_stash <= stash);
+        let of_seed = |seed| match &planned.layout {
+            Layout::Multilevel(layout) => {
+                let table = MultilevelTable::with_seed(layout.clone(), seed).unwrap();
+                mean_stash(table, entries, turnovers, seed)
+            }
+            Layout::Bounded(layout) => {
+                mean_stash(BoundedMap::with_seed(*layout, seed).unwrap(), entries, turnovers, seed)
+            }
+            other => panic!("no test knows {other:?}"),
+        };
+        let stashes: Vec<f64> = (0..maps).map(of_seed).collect();
+        stash_is_kept(&format!("{entries} entries in {:?}", planned.layout), &stashes, stash);
+    }
+}
+
+#[test]
+fn solved_maps_have_as_few_entries_in_the_stash_as_asked() {
+    solved_maps_keep_their_stash(10, 0.1, 1000, 10);
+    solved_maps_keep_their_stash(100, 1.0, 200, 10);
+    solved_maps_keep_their_stash(10_000, 1.0, 4, 5);
+}
+
+#[test]
+#[ignore = "long: about 60 s"]
+fn solved_maps_of_a_million_entries_have_as_few_in_the_stash_as_asked() {
+    solved_maps_keep_their_stash(10_000, 1.0, 30, 10);
+    solved_maps_keep_their_stash(1_000_000, 100.0, 2, 2);
+}
+
+/// With m = (2 + ε)·n buckets, c = 2n/m = 1/(1 + ε/2) and a timeout of t moves, an insertion leads
+/// to a rehash only if
+///
+/// - the items and their buckets, as edges and vertices, have a connected part with two cycles. Such
+///   a part has a path of k vertices whose ends have one edge more each, back into it: at most
+///   m^k·k²/2 ways, n^(k+1) choices of items, and (2/m²)^(k+1) that they have these buckets. The sum
+///   over k of k²·c^(k+1)/(2m) is c²·(1 + c)/(1 − c)³/(2m).
+/// - or from one of its two buckets there is a simple path of l = t/3 − 1 other items: of a walk of
+///   t moves, a third are along a simple path from its start (Pagh, Rodler, "Cuckoo Hashing", 2004,
+///   lemma 1). These are c^l on average, for each of n insertions and 2 buckets.
+fn rehash_bound(items: f64, epsilon: f64) -> f64 {
+    let c = 1.0 / (1.0 + epsilon / 2.0);
+    let timeout = (6.0 * items.log2()).ceil();
+    let cyclic = c * c * (1.0 + c) / (1.0 - c).powi(3) / (2.0 * (2.0 + epsilon) * items);
+    cyclic + 2.0 * items * c.powf((timeout / 3.0).ceil() - 1.0)
+}
+
+fn cuckoo_tables_seldom_rehash(items: u64, epsilon: f64, tables: u64) {
+    let mut rehashed = 0;
+    for number in 0..tables {
+        let mut seed = number << 32;
+        let draw = move |_| {
+            seed += 1;
+            Digested(Ideal::with_seed(seed))
+        };
+        let mut table = CuckooTable::for_items(items, epsilon, draw).unwrap();
+        (0..items).for_each(|key| assert_eq!(table.insert(key, ()), Ok(None)));
+        assert!((0..items).all(|key| table.get(&key).is_some()));
+        rehashed += u64::from(table.rehashes() > 0);
+    }
+    let most = chernoff_most(rehash_bound(items as f64, epsilon) * tables as f64, 1e-9);
+    assert!(
+        rehashed as f64 <= most,
+        "{items} items, ε = {epsilon}: {rehashed} of {tables} tables, at most {most}"
+    );
+}
+
+#[test]
+fn cuckoo_tables_rehash_as_seldom_as_the_theorem_says() {
+    for epsilon in [2.0, 6.0] {
+        for (items, tables) in [(10, 20_000), (100, 5000), (10_000, 40)] {
+            cuckoo_tables_seldom_rehash(items, epsilon, tables);
+        }
+    }
+}
+
+#[test]
+#[ignore = "long: about 5 s"]
+fn cuckoo_tables_of_a_million_items_seldom_rehash() {
+    cuckoo_tables_seldom_rehash(1_000_000, 2.0, 4);
+    cuckoo_tables_seldom_rehash(1_000_000, 0.5, 2);
+}
