@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use oneread::bytes::Saved;
-use oneread::hash::Ideal;
+use oneread_study::hash::Ideal;
 use oneread::layout::{
     HintChain, HintRule, Hints, Keep, LayoutError, Maps, Moves, MultilevelLayout, OnCrisis, Restriction, Ties,
 };
 use oneread::table::{MultilevelTable, MultilevelTableView};
-use oneread::table::study::{
+use oneread_study::table::{
     ChainedTable, CuckooLayout, CuckooTable, DLeftTable, Deletion, Digested, LinearProbingTable, SongTable,
     StudyTable,
 };

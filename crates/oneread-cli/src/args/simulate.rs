@@ -3,7 +3,7 @@
 use clap::builder::ArgPredicate;
 use clap::{Subcommand, ValueEnum, value_parser};
 use oneread::layout::{HintChain, HintRule, Maps, MultilevelLayout, Restriction, Ties};
-use oneread::table::simulate::Simulation;
+use oneread_study::simulate::Simulation;
 
 /// The most trials: what each showed is kept until all are done.
 const MOST_TRIALS: u64 = 1_000_000;

@@ -6,8 +6,9 @@
 //! | [`BoundedMap`], [`BoundedSet`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
 //! | [`MultilevelTableView`] | a saved one, searched where its bytes lie |
 //! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
-//! | [`simulate`] | what a layout does under churn, before anything is built |
-//! | [`study`] | cuckoo hashing, linear probing, chaining, d-left hashing and Song's table, to compare with |
+//!
+//! The crate `oneread-study` simulates what a layout does under churn, and has the textbook tables to
+//! compare with.
 //!
 //! ```
 //! use oneread::layout::MultilevelLayout;
@@ -25,8 +26,6 @@
 pub mod bounded;
 mod multilevel;
 pub mod placement;
-pub mod simulate;
-pub mod study;
 mod surface;
 
 pub use crate::layout::BuildError;

@@ -42,7 +42,7 @@ pub use view::{MultilevelTableView, SavedTable};
 /// ([`plan::multilevel`](crate::plan::multilevel) computes it for any layout), and then there is still the stash.
 ///
 /// Deletions leave room where they happen, which after long churn is not where new keys look first: size such tables by
-/// [`plan::moves`](crate::plan::moves) or [`simulate`](super::simulate), and let items move ([`Moves`](crate::layout::Moves)):
+/// [`plan::moves`](crate::plan::moves) or the simulator of the crate `oneread-study`, and let items move ([`Moves`](crate::layout::Moves)):
 /// with Second Chance and hints, half the buckets can be in use with four levels.
 ///
 /// # Source

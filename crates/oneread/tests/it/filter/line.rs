@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use oneread::bytes::Saved;
 use oneread::filter::{Full, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter};
-use oneread::hash::{Digester, Ideal, Portable};
+use oneread::hash::{Digester, Portable};
 use oneread::layout::LineLayout;
 use oneread::plan;
+use oneread_study::hash::Ideal;
 use proptest::prelude::*;
 
 use super::BATCH_LENGTHS;

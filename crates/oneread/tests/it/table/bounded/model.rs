@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::RandomState;
 
-use oneread::hash::{Digest, Digester, Ideal, Portable, Std};
+use oneread::hash::{Digest, Digester, Portable, Std};
 use oneread::layout::BoundedLayout;
 use oneread::table::BoundedMap;
 use oneread::table::bounded::Entry;
+use oneread_study::hash::Ideal;
 
 use crate::table::{Constant, Random};
 
