@@ -3,8 +3,7 @@
 //! | type | for |
 //! | --- | --- |
 //! | [`MultilevelTable`] | a map of fixed capacity with constant worst-case work, in the manner of `HashMap` |
-//! | [`BoundedMap`], [`BoundedSet`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
-//! | [`MultilevelTableView`] | a saved one, searched where its bytes lie |
+//! | [`BoundedMap`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
 //! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
 //!
 //! The crate `oneread-study` simulates what a layout does under churn, and has the textbook tables to
@@ -29,9 +28,9 @@ pub mod placement;
 mod surface;
 
 pub use crate::layout::BuildError;
-pub use bounded::{BoundedMap, BoundedSet};
+pub use bounded::BoundedMap;
 pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
-    MultilevelTableView, OccupiedEntry, SavedTable, TryExtendError, VacantEntry, Values, ValuesMut,
+    OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,
 };
 pub(crate) use multilevel::{decode_moves, encode_moves};

@@ -14,7 +14,6 @@ mod iter;
 mod rebuild;
 mod saved;
 mod traits;
-mod view;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -31,7 +30,6 @@ pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub(crate) use saved::{decode_moves, encode_moves};
-pub use view::{MultilevelTableView, SavedTable};
 
 /// A map of fixed capacity whose every operation reads at most one bucket a level, unless its layout says otherwise.
 ///

@@ -16,7 +16,6 @@ mod hints;
 mod occupancy;
 mod restricted;
 mod saved;
-mod view;
 mod weighted;
 
 use alloc::vec::Vec;
@@ -31,7 +30,6 @@ use geometry::Bucket;
 pub(crate) use geometry::Geometry;
 use hints::HintTable;
 use occupancy::Occupancy;
-pub(super) use view::SavedPlaces;
 
 pub use weighted::{Weighted, bucket};
 

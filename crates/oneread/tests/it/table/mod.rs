@@ -11,7 +11,6 @@ mod reads;
 mod saved;
 mod surface;
 mod tracked;
-mod view;
 mod weighted;
 
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, Restriction, Ties};
