@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use oneread::hash::family::{
+use oneread_study::hash::family::{
     AffineScalarProduct, AnyPrime, Compose, FamilyError, HashFunction, Linear, LinearNonzero, Mersenne61,
     Modulo, MultiplyAddShift, MultiplyShift, Polynomial, PrimeField, Reduced, Rolling, ScalarProduct,
     StringHash, Tabulation, TotalHashFunction, TupleTabulation, is_prime,

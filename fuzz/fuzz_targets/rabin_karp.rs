@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use oneread::hash::family::{MERSENNE_61, RabinKarp};
+use oneread_study::hash::family::{MERSENNE_61, RabinKarp};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

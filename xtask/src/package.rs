@@ -5,7 +5,8 @@ use anyhow::Result;
 use crate::shell::{cargo, step};
 
 /// In the order of their dependencies.
-const PUBLISHED: [&str; 5] = ["oneread", "oneread-store", "oneread-lab", "oneread-cli", "oneread-redis"];
+const PUBLISHED: [&str; 6] =
+    ["oneread", "oneread-study", "oneread-store", "oneread-lab", "oneread-cli", "oneread-redis"];
 
 pub(crate) fn run() -> Result<()> {
     // Built with the commit that is checked, whether or not it is committed yet.

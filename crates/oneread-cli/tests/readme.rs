@@ -65,6 +65,10 @@ fn of_library(name: &str, file: &str) -> String {
     format!("[`{name}`](crates/oneread/src/{file})")
 }
 
+fn of_study(name: &str, file: &str) -> String {
+    format!("[`oneread_study::{name}`](crates/oneread-study/src/{file})")
+}
+
 fn store_row() -> [String; 3] {
     let targets = store::Targets {
         items: KEYS,
@@ -191,7 +195,7 @@ fn table_rows() -> Vec<[String; 3]> {
         ],
         [
             "what such a table does under churn, before it is built".into(),
-            of_library("table::simulate", "table/simulate/mod.rs") + ", or `oneread simulate table`",
+            of_study("simulate", "simulate/mod.rs") + ", or `oneread simulate table`",
             "ten million steps a second".into(),
         ],
         [
@@ -218,17 +222,15 @@ fn other_rows() -> Vec<[String; 3]> {
             "SipHash-2-4",
         ),
         row("k locations from one hash", "hash::probes", "hash/probes/mod.rs", "2 words of the digest"),
-        row(
-            "a hash function with a theorem",
-            "hash::family",
-            "hash/family/mod.rs",
-            "from one multiplication",
-        ),
-        row(
-            "all places where a needle occurs",
-            "hash::family::RabinKarp",
-            "hash/family/rabin_karp.rs",
-            "one pass, every match verified",
-        ),
+        [
+            "a hash function with a theorem".into(),
+            of_study("hash::family", "hash/family/mod.rs"),
+            "from one multiplication".into(),
+        ],
+        [
+            "all places where a needle occurs".into(),
+            of_study("hash::family::RabinKarp", "hash/family/rabin_karp.rs"),
+            "one pass, every match verified".into(),
+        ],
     ]
 }

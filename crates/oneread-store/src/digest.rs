@@ -16,6 +16,7 @@ pub(crate) mod colliding {
     use std::sync::OnceLock;
 
     use oneread::hash::{self, Digest, Digester, Domain};
+    use oneread_study::hash::Ideal;
 
     /// Keys that begin with this share one digest.
     pub(crate) const TWIN: &[u8] = b"twin ";
@@ -63,7 +64,7 @@ pub(crate) mod colliding {
     fn crowd(number: usize) -> Digest {
         static DIGESTS: OnceLock<Vec<Digest>> = OnceLock::new();
         let digests = DIGESTS.get_or_init(|| {
-            let source = hash::Ideal::with_seed(26);
+            let source = Ideal::with_seed(26);
             let candidates = (0u64..).map(|number| source.digest(&number));
             candidates.filter(|&digest| is_in_crowd(digest)).take(CROWD_KEYS).collect()
         });

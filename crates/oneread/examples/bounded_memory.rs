@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use oneread::hash::{Digester, Domain, Ideal, reduce};
+use oneread::hash::{Digester, Domain, Portable, reduce};
 use oneread::table::BoundedMap;
 
 /// Nearly all that a `HashMap` of 2^19 buckets takes, of which seven eighths can be used.
@@ -52,7 +52,7 @@ fn churn<M, E>(
     alive.iter().try_for_each(|&key| replace(map, u64::MAX, key))?;
     let mut slowest = Duration::ZERO;
     for new in SESSIONS..(1 + TURNOVERS) * SESSIONS {
-        let at = reduce(Ideal::with_seed(1).digest(&new).word(Domain::new(0), 0), SESSIONS) as usize;
+        let at = reduce(Portable::with_seed(1).digest(&new).word(Domain::new(0), 0), SESSIONS) as usize;
         let start = Instant::now();
         replace(map, alive[at], new)?;
         slowest = slowest.max(start.elapsed());

@@ -1,9 +1,9 @@
-//! Hashing with choices: digests, hash families, probe schemes, filters, tables, summaries and their planner.
+//! Hashing with choices: digests, probe schemes, filters, tables, summaries and their planner.
 //!
 //! A table in slow memory is read once a lookup if something in fast memory knows which of a key's
 //! places to read. This library has what that takes, each part usable by itself:
 //!
-//! - [`hash`]: keys become digests, digests become locations; families with theorems.
+//! - [`hash`]: keys become digests, digests become locations.
 //! - [`layout`]: sizes and policies of a structure, as plain values.
 //! - [`plan`]: the odds of a layout, and the layout for given odds.
 //! - [`filter`]: is a key in the set? *No* is certain.
@@ -39,3 +39,5 @@ pub mod layout;
 pub mod plan;
 pub mod summary;
 pub mod table;
+#[doc(hidden)]
+pub mod workspace;

@@ -9,11 +9,12 @@ use std::hint::black_box;
 
 use anyhow::Result;
 use foldhash::{fast, quality};
-use oneread::hash::family::{
+use oneread::hash::{Digest, Digester, Domain, Keyed, Portable, Std};
+use oneread_study::hash::Ideal;
+use oneread_study::hash::family::{
     AffineScalarProduct, HashFunction, Linear, LinearNonzero, MERSENNE_61, MultiplyAddShift, MultiplyShift,
     Polynomial, Reduced, Rolling, ScalarProduct, StringHash, Tabulation, TotalHashFunction, TupleTabulation,
 };
-use oneread::hash::{Digest, Digester, Domain, Ideal, Keyed, Portable, Std};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::Subject;

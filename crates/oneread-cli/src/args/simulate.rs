@@ -3,7 +3,7 @@
 use clap::builder::ArgPredicate;
 use clap::{Subcommand, ValueEnum, value_parser};
 use oneread::layout::{HintChain, HintRule, Maps, MultilevelLayout, Restriction, Ties};
-use oneread::table::simulate::Simulation;
+use oneread_study::simulate::Simulation;
 
 use super::plan::whole;
 use super::whole_in;

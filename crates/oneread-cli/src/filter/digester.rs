@@ -1,7 +1,8 @@
 //! How lines become digests, and which digester a file names.
 
 use oneread::bytes::{Identified, Identity};
-use oneread::hash::{Digest, Digester, Ideal, Keyed, Portable};
+use oneread::hash::{Digest, Digester, Keyed, Portable};
+use oneread_study::hash::Ideal;
 
 /// [`Portable`] on the bytes of a line, and the way around it for a digest that was computed before.
 #[derive(Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use oneread::layout::{Hints, Keep, Moves, MultilevelLayout, Restriction};
-use oneread::table::simulate::{Estimate, Lifetimes, Report, Simulation};
+use oneread_study::simulate::{Estimate, Lifetimes, Report, Simulation};
 use serde::Serialize;
 
 use crate::args::simulate::{KeepName, Levels, LifetimesName, Table};

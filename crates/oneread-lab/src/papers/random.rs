@@ -1,6 +1,7 @@
 //! Random numbers for the simulations: digests that are as good as random ones, by number.
 
-use oneread::hash::{Digest, Digester, Domain, Ideal, reduce};
+use oneread::hash::{Digest, Digester, Domain, reduce};
+use oneread_study::hash::Ideal;
 
 /// The domain of the simulations' words.
 const DOMAIN: Domain = Domain::new(2);

@@ -115,7 +115,8 @@ pub(super) fn divide(
 
 #[cfg(test)]
 mod tests {
-    use oneread::hash::{Digest, Digester, Ideal};
+    use oneread::hash::{Digest, Digester};
+    use oneread_study::hash::Ideal;
 
     use super::*;
     use crate::digest::Portable;

@@ -349,8 +349,9 @@ impl Solver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oneread::hash::{Digester, Ideal};
+    use oneread::hash::Digester;
     use oneread::plan::store::{reads_of_foreign_key, unknowns};
+    use oneread_study::hash::Ideal;
     use proptest::prelude::*;
 
     fn digests(seed: u64, count: u64) -> impl Iterator<Item = Digest> {

@@ -15,13 +15,14 @@ pub struct Counters<S> {
 }
 
 /// The number of words that so many counters take, or `None` if it overflows.
-pub(crate) fn counter_words(counters: u64, bits: u32) -> Option<u64> {
+pub fn counter_words(counters: u64, bits: u32) -> Option<u64> {
     Some(counters.checked_mul(u64::from(bits))?.div_ceil(64))
 }
 
 impl<S: Words> Counters<S> {
     /// Counters of `bits` bits in the given words.
-    pub(crate) fn new(words: S, bits: u32) -> Self {
+    #[doc(hidden)]
+    pub fn new(words: S, bits: u32) -> Self {
         debug_assert!((1..=16).contains(&bits));
         Self { words, bits }
     }
@@ -93,7 +94,8 @@ impl Counters<Vec<u64>> {
     /// The counters, to be changed. The caller tells their width: with a constant the compiler leaves out what
     /// that width does not need.
     #[inline(always)]
-    pub(crate) fn cells(&mut self, bits: u32) -> Cells<'_> {
+    #[doc(hidden)]
+    pub fn cells(&mut self, bits: u32) -> Cells<'_> {
         debug_assert_eq!(bits, self.bits);
         Cells { words: &mut self.words, bits }
     }
@@ -106,7 +108,7 @@ impl Counters<Vec<u64>> {
 
 /// Counters that are being changed. (Apart from [`Counters`], so that a loop keeps the width in a register: writes to
 /// the words cannot change it.)
-pub(crate) struct Cells<'a> {
+pub struct Cells<'a> {
     words: &'a mut [u64],
     bits: u32,
 }
@@ -129,7 +131,7 @@ impl Cells<'_> {
 
     /// Replaces counter `at` by a function of it, whose values must not exceed the maximum; returns what it was.
     #[inline(always)]
-    pub(crate) fn update(&mut self, at: u64, change: impl FnOnce(u64) -> u64) -> u64 {
+    pub fn update(&mut self, at: u64, change: impl FnOnce(u64) -> u64) -> u64 {
         let maximum = maximum(self.bits);
         let (word, shift) = place(at, self.bits);
         if shift + self.bits > 64 {

@@ -39,8 +39,8 @@ mod tests {
     #[test]
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     fn the_instruction_extracts_the_same() {
-        use crate::hash::{Digester, Domain, Ideal};
-        let random = |at: u64, index| Ideal::with_seed(3).digest(&at).word(Domain::new(0), index);
+        use crate::hash::{Digester, Domain, Portable};
+        let random = |at: u64, index| Portable::with_seed(3).digest(&at).word(Domain::new(0), index);
         if has_bmi() {
             for at in 0..10_000 {
                 // Masks of many and of few runs.

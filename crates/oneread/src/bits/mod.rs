@@ -11,13 +11,14 @@
 //! [`Line`] is a cache line of eight words; [`Counters`] are small numbers packed into words.
 
 mod atomic;
-mod counters;
+pub(crate) mod counters;
 mod extract;
 mod huge_pages;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(crate) mod in_place;
 mod line;
 mod little_endian;
+pub(crate) mod memory;
 mod prefetch;
 mod zeros;
 
@@ -26,17 +27,18 @@ pub use counters::Counters;
 pub use huge_pages::ask_for_large_pages;
 pub use line::{Line, Lines};
 pub use little_endian::LittleEndian;
+pub use memory::OutOfMemory;
 pub use prefetch::prefetch_to_write;
 
 pub(crate) use counters::counter_words;
 pub(crate) use extract::extract;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(crate) use extract::has_bmi;
+pub(crate) use memory::{reserved, zeroed};
 pub(crate) use prefetch::prefetch;
 pub(crate) use zeros::zero_words;
 
 use alloc::vec::Vec;
-use core::fmt;
 
 /// 64-bit words that can be read.
 pub trait Words {
@@ -94,36 +96,4 @@ impl Words for Vec<u64> {
     fn prefetch(&self, at: usize) {
         prefetch::prefetch(self, at);
     }
-}
-
-/// There is not as much memory as a structure of this layout takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfMemory {
-    /// What was asked for.
-    pub bytes: u64,
-}
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no memory for {} bytes: use a smaller layout", self.bytes)
-    }
-}
-
-impl core::error::Error for OutOfMemory {}
-
-/// A vector of `len` zeros, or an error where `vec!` would abort the process.
-pub(crate) fn zeroed<T: Copy>(zero: T, len: u64) -> Result<Vec<T>, OutOfMemory> {
-    let mut vector = reserved(len)?;
-    vector.resize(len as usize, zero);
-    Ok(vector)
-}
-
-/// An empty vector with memory for `len` items, or an error where `Vec::with_capacity` would abort the process.
-pub(crate) fn reserved<T>(len: u64) -> Result<Vec<T>, OutOfMemory> {
-    let out_of_memory = OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) };
-    let len = usize::try_from(len).map_err(|_| out_of_memory)?;
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(len).map_err(|_| out_of_memory)?;
-    huge_pages::ask_for_large_pages(vector.spare_capacity_mut());
-    Ok(vector)
 }

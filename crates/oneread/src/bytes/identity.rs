@@ -1,6 +1,6 @@
 //! Which digester made what is saved.
 
-use crate::hash::{Digester, Ideal, Keyed, Portable};
+use crate::hash::{Digester, Keyed, Portable};
 
 /// How a digester is written down: its number and sixteen bytes that tell its seeds apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub trait Identified: Sized {
     fn from_identity(identity: &Identity) -> Option<Self>;
 }
 
+// 3 is `Ideal`, in the crate `oneread-study`.
 const PORTABLE: u16 = 1;
 const KEYED: u16 = 2;
-const IDEAL: u16 = 3;
 
 /// A 64-bit seed, in the first eight of the sixteen bytes.
 fn wide(seed: u64) -> [u8; 16] {
@@ -54,15 +54,5 @@ impl Identified for Keyed {
 
     fn from_identity(_: &Identity) -> Option<Self> {
         None
-    }
-}
-
-impl Identified for Ideal {
-    fn identity(&self) -> Identity {
-        Identity { digester: IDEAL, seed: wide(self.seed()) }
-    }
-
-    fn from_identity(identity: &Identity) -> Option<Self> {
-        (identity.digester == IDEAL).then(|| narrow(identity.seed).map(Self::with_seed))?
     }
 }

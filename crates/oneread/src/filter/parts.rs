@@ -202,7 +202,7 @@ impl Ahead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::{Digester, Domain, Ideal, reduce};
+    use crate::hash::{Digester, Domain, Portable, reduce};
 
     #[test]
     fn every_location_is_handed_over_once() {
@@ -221,7 +221,7 @@ mod tests {
                 }
             };
             for key in 0..visits {
-                let word = Ideal::with_seed(1).digest(&key).word(Domain::new(0), 0);
+                let word = Portable::with_seed(1).digest(&key).word(Domain::new(0), 0);
                 // Some locations again and again.
                 let location = reduce(if key % 3 == 0 { 7 << 50 } else { word }, bits);
                 expected += u128::from(location).pow(2);

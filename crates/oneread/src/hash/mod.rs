@@ -12,13 +12,12 @@
 //!   no two structures on one path depend on the same bits.
 //! - [`reduce`] maps a word to a location in a range of any size, and a scheme of [`probes`] maps a
 //!   digest to several.
-//! - [`family`] holds the hash families of the theory, with their theorems: for study, for strings
-//!   that roll, and wherever a guarantee has to rest on a proof rather than on tests.
+//!
+//! Hash families with theorems are in the crate `oneread-study`.
 
 mod digest;
 mod digester;
 mod domain;
-pub mod family;
 mod key;
 mod long;
 mod mix;
@@ -27,7 +26,7 @@ mod range;
 mod short;
 
 pub use digest::Digest;
-pub use digester::{Digester, FromFamily, Ideal, Keyed, Portable, Std};
+pub use digester::{Digester, Keyed, Portable, Std};
 pub use domain::Domain;
 pub use key::{Canonical, Key};
 pub use range::reduce;

@@ -62,7 +62,7 @@ fn ln_lower_tail(trials: f64, probability: f64, most: u32) -> f64 {
 }
 
 /// ln Pr(Bin(trials, probability) ≥ threshold), to a relative error of about 1e-12 in the probability.
-pub(super) fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
+pub fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
     let odds = probability / (1.0 - probability);
     if trials < f64::from(threshold) {
         return f64::NEG_INFINITY;

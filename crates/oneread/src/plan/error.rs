@@ -6,11 +6,13 @@ use core::fmt;
 ///
 /// # Example
 /// ```
-/// use oneread::plan::{OutOfRange, probing};
+/// use oneread::plan::OutOfRange;
+/// use oneread::plan::moves::{Policy, restricted};
 ///
-/// let error = probing::miss_probes(8, 8).unwrap_err();
-/// assert_eq!(error, OutOfRange { what: "items", at_least: 0.0, at_most: 7.0, found: 8.0 });
-/// assert_eq!(error.to_string(), "expected items from 0 to 7, found 8");
+/// // Eight cells can be halved three times.
+/// let error = restricted(8, 5, 2, Policy::Random).unwrap_err();
+/// assert_eq!(error, OutOfRange { what: "levels", at_least: 1.0, at_most: 4.0, found: 5.0 });
+/// assert_eq!(error.to_string(), "expected levels from 1 to 4, found 5");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutOfRange {
@@ -49,7 +51,7 @@ impl fmt::Display for Short {
 }
 
 /// A number within a range, which excludes what is not a number.
-pub(super) fn check(what: &'static str, found: f64, at_least: f64, at_most: f64) -> Result<(), OutOfRange> {
+pub fn check(what: &'static str, found: f64, at_least: f64, at_most: f64) -> Result<(), OutOfRange> {
     if found >= at_least && found <= at_most {
         Ok(())
     } else {

@@ -9,6 +9,7 @@
 //! | [`growing`] | layers of Bloom filters | as Bloom filter, for the present fill | a layer by [`layer`](growing::layer) |
 //! | [`dleft`] | d-left filter | the limit for many buckets | [`for_bits_per_key`](dleft::for_bits_per_key) |
 //! | [`mod@line`] | filter of cache lines that can delete | exact; the lines read are modelled | [`for_rate`](line::for_rate), [`for_bits_per_key`](line::for_bits_per_key) |
+//! | [`placed`] | static filter | exact | – |
 //! | [`dleft_counting`] | d-left filter that can delete | the limit for many buckets, new and aged | [`for_rate`](dleft_counting::for_rate), [`for_bits_per_key`](dleft_counting::for_bits_per_key) |
 //!
 //! | module | table | computes | how well |
@@ -19,8 +20,6 @@
 //! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters | about an upper bound; as counting Bloom filter |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound; under churn, the limit for many buckets |
 //! | [`store`] | multilevel on pages, with guides | the bytes of the guides, and reads of a lookup | for many guides |
-//! | [`probing`] | linear probing | the cells a search looks at | exact, and the lecture's bounds |
-//! | [`cuckoo`] | cuckoo hashing | how full it can be | the limit for many buckets |
 //!
 //! [`solve`] turns them round: it finds the smallest layout that meets all targets at once.
 //!
@@ -33,18 +32,17 @@
 //! Items are distinct keys. A solver asked for no items plans for one. Results are the same with
 //! and without the standard library.
 
-mod binomial;
+pub(crate) mod binomial;
 pub mod blocked;
 pub mod bloom;
 pub mod bounded;
 pub mod count_min;
 pub mod counting;
-pub mod cuckoo;
 pub mod deletion;
 mod differential;
 pub mod dleft;
 pub mod dleft_counting;
-mod error;
+pub(crate) mod error;
 mod float;
 pub mod growing;
 mod interpolation;
@@ -52,8 +50,8 @@ pub mod line;
 pub mod moves;
 pub mod multilevel;
 mod occupancy;
+pub mod placed;
 pub mod probes;
-pub mod probing;
 pub mod solve;
 pub mod store;
 pub mod summary;

@@ -3,11 +3,11 @@
 //! | type | for |
 //! | --- | --- |
 //! | [`MultilevelTable`] | a map of fixed capacity with constant worst-case work, in the manner of `HashMap` |
-//! | [`BoundedMap`], [`BoundedSet`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
-//! | [`MultilevelTableView`] | a saved one, searched where its bytes lie |
+//! | [`BoundedMap`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
 //! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
-//! | [`simulate`] | what a layout does under churn, before anything is built |
-//! | [`study`] | cuckoo hashing, linear probing, chaining, d-left hashing and Song's table, to compare with |
+//!
+//! The crate `oneread-study` simulates what a layout does under churn, and has the textbook tables to
+//! compare with.
 //!
 //! ```
 //! use oneread::layout::MultilevelLayout;
@@ -25,14 +25,12 @@
 pub mod bounded;
 mod multilevel;
 pub mod placement;
-pub mod simulate;
-pub mod study;
 mod surface;
 
 pub use crate::layout::BuildError;
-pub use bounded::{BoundedMap, BoundedSet};
+pub use bounded::BoundedMap;
 pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
-    MultilevelTableView, OccupiedEntry, SavedTable, TryExtendError, VacantEntry, Values, ValuesMut,
+    OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,
 };
 pub(crate) use multilevel::{decode_moves, encode_moves};

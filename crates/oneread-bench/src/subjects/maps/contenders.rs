@@ -6,8 +6,8 @@ use anyhow::Result;
 use foldhash::fast::FixedState;
 use oneread::hash::{Digester, Portable, Std};
 use oneread::layout::{BoundedLayout, HintRule, Hints, Moves, MultilevelLayout};
-use oneread::table::study::{CuckooLayout, CuckooTable, Deletion, Digested, LinearProbingTable, StudyTable};
 use oneread::table::{BoundedMap, MultilevelTable};
+use oneread_study::table::{CuckooLayout, CuckooTable, Deletion, Digested, LinearProbingTable, StudyTable};
 
 const SEED: u64 = 1;
 

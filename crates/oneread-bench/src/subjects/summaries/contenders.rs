@@ -14,7 +14,7 @@ use oneread::summary::{
     PageSummary, SingleFilterSummary, Summary,
 };
 use oneread::table::MultilevelTable;
-use oneread::table::study::BloomierFunction;
+use oneread_study::table::BloomierFunction;
 
 pub(super) const SEED: u64 = 1;
 

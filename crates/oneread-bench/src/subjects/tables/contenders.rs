@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use oneread::hash::Portable;
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Moves, MultilevelLayout, Restriction, Ties};
 use oneread::table::MultilevelTable;
-use oneread::table::study::{
+use oneread_study::table::{
     ChainedTable, CuckooLayout, CuckooTable, DLeftTable, Deletion, Digested, LinearProbingTable, SongTable,
     StudyTable,
 };

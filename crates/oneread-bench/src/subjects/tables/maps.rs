@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use foldhash::fast::FixedState;
 use oneread::table::MultilevelTable;
-use oneread::table::study::StudyTable;
+use oneread_study::table::StudyTable;
 
 /// What is done with a key.
 #[derive(Clone, Copy, PartialEq)]

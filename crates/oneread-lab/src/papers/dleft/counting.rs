@@ -4,9 +4,9 @@
 //! buckets that were ever crowded.
 
 use oneread::filter::DLeftCountingFilter;
-use oneread::hash::Ideal;
 use oneread::layout::{DLeftCountingLayout, LayoutError, Remainders, Repeats, Ties};
 use oneread::plan::{dleft, dleft_counting};
+use oneread_study::hash::Ideal;
 
 use super::new;
 use crate::digits::number;

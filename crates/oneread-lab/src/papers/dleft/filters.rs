@@ -5,9 +5,10 @@
 //! calculated.
 
 use oneread::filter::DLeftFilter;
-use oneread::hash::{Digester, Ideal};
+use oneread::hash::Digester;
 use oneread::layout::{BucketBits, DLeftLayout, Semisort, Ties};
 use oneread::plan::{bloom, dleft};
+use oneread_study::hash::Ideal;
 
 use super::groups::never_growing;
 use super::simulation::Table;

@@ -12,9 +12,11 @@ mod simulation;
 mod words;
 
 use oneread::filter::PlacedFilter;
-use oneread::hash::{Digester, Ideal};
+use oneread::hash::Digester;
 use oneread::layout::{BucketBits, DLeftLayout, Semisort, Ties};
-use oneread::plan::{cuckoo, dleft};
+use oneread::plan::{dleft, placed};
+use oneread_study::hash::Ideal;
+use oneread_study::plan::cuckoo;
 
 use self::filters::{offline, other_load, rate, simulated_extreme, simulated_rate};
 use self::simulation::Table;
@@ -304,7 +306,7 @@ fn cuckoo_cells() -> Experiment {
                  a key, they err at {}",
                 filters.len(),
                 1.05 * f64::from(FINGERPRINT_BITS),
-                number(cuckoo::filter_rate(KEYS, cuckoo::filter_cells(KEYS), FINGERPRINT_BITS)),
+                number(placed::false_positive_probability(KEYS, placed::cells(KEYS), FINGERPRINT_BITS)),
             );
             Ok(Finding::calculated(cuckoo::threshold(4, 1)?.recip()).note(note))
         },

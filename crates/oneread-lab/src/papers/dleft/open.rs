@@ -5,9 +5,10 @@
 //! a part of that.
 
 use oneread::filter::{BloomFilter, DLeftFilter, PlacedFilter};
-use oneread::hash::{Digester, Ideal};
+use oneread::hash::Digester;
 use oneread::layout::{BucketBits, DLeftLayout, Semisort, Ties};
 use oneread::plan::{bloom, dleft};
+use oneread_study::hash::Ideal;
 
 use super::{SUBTABLES, TABLE_II, layout};
 use crate::experiment::{Context, Error};

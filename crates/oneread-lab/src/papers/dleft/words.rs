@@ -1,9 +1,10 @@
 //! What the paper says in words, read as numbers: the claim tells how.
 
 use oneread::filter::DLeftFilter;
-use oneread::hash::{Digester, Ideal};
+use oneread::hash::Digester;
 use oneread::layout::{BucketBits, DLeftLayout, Semisort};
 use oneread::plan::{counting, dleft};
+use oneread_study::hash::Ideal;
 
 use super::{BUCKETS, LOAD_64, LOAD_128, SUBTABLES, layout, new};
 use crate::digits::number;

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use oneread::hash::family::{HashFunction, KeyError};
+use oneread_study::hash::family::{HashFunction, KeyError};
 
 /// For each key and bucket, the set of functions that bring them together.
 pub(super) struct Census {

@@ -1,9 +1,10 @@
 //! Section 6.2: cuckoo hashing.
 
-use oneread::hash::family::{Polynomial, Reduced, Tabulation, TotalHashFunction};
-use oneread::hash::{Digester, Domain, Ideal};
-use oneread::plan::cuckoo;
-use oneread::table::study::{CuckooLayout, CuckooTable, Digested, StudyTable};
+use oneread::hash::{Digester, Domain};
+use oneread_study::hash::Ideal;
+use oneread_study::hash::family::{Polynomial, Reduced, Tabulation, TotalHashFunction};
+use oneread_study::plan::cuckoo;
+use oneread_study::table::{CuckooLayout, CuckooTable, Digested, StudyTable};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 

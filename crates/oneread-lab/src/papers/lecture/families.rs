@@ -3,7 +3,7 @@
 //! What is measured is the smallest constant c of the definition, so no chance is involved. Where it has a closed form,
 //! that is the calculation; elsewhere the constant that `oneread` promises is, which c may be below.
 
-use oneread::hash::family::{
+use oneread_study::hash::family::{
     AffineScalarProduct, AnyPrime, FamilyError, HashFunction, Linear, LinearNonzero, MultiplyAddShift,
     MultiplyShift, Polynomial, Rolling, ScalarProduct, Tabulation,
 };

@@ -3,9 +3,9 @@
 use std::f64::consts::LN_2;
 
 use oneread::filter::{BloomFilter, CountingBloomFilter};
-use oneread::hash::Ideal;
 use oneread::layout::{BloomLayout, CountingLayout};
 use oneread::plan::{bloom, counting};
+use oneread_study::hash::Ideal;
 
 use super::new;
 use crate::{Experiment, Finding, Printed};

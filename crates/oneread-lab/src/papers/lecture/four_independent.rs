@@ -23,7 +23,7 @@
 //! The lecture only says that there is such a family. That one can have large deviations around one key, at the cost of smaller ones elsewhere, is the
 //! idea of Pătraşcu, Thorup, "On the k-Independence Required by Linear Probing and Minwise Independence", 2010; this family is ours.
 
-use oneread::hash::family::{HashFunction, KeyError, TotalHashFunction};
+use oneread_study::hash::family::{HashFunction, KeyError, TotalHashFunction};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 

@@ -1,9 +1,9 @@
 //! Section 6.3: linear probing.
 
-use oneread::hash::family::{MultiplyShift, Polynomial, Reduced, Tabulation, TotalHashFunction};
-use oneread::hash::{Ideal, family};
-use oneread::plan::probing;
-use oneread::table::study::{Deletion, Digested, LinearProbingTable, StudyTable};
+use oneread_study::hash::family::{MultiplyShift, Polynomial, Reduced, Tabulation, TotalHashFunction};
+use oneread_study::hash::{Ideal, family};
+use oneread_study::plan::probing;
+use oneread_study::table::{Deletion, Digested, LinearProbingTable, StudyTable};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 

@@ -2,10 +2,10 @@
 //! the rate of one filter (section 5).
 
 use oneread::filter::{BloomFilter, CountMinSketch};
-use oneread::hash::Ideal;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, CountMinLayout, Rows};
 use oneread::plan::{bloom, probes};
+use oneread_study::hash::Ideal;
 
 use super::{ABSENT, SCHEMES, hashes, new};
 use crate::digits::number;

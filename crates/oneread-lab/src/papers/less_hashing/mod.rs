@@ -12,10 +12,10 @@
 mod beyond;
 
 use oneread::filter::BloomFilter;
-use oneread::hash::Ideal;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, MOST_HASHES};
 use oneread::plan::{bloom, probes};
+use oneread_study::hash::Ideal;
 
 use crate::digits::number;
 use crate::experiment::{Context, Error};

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use oneread::layout::Moves;
-use oneread::table::simulate::{Simulation, Simulator};
+use oneread_study::simulate::{Simulation, Simulator};
 
 use super::poisson::ln_probability;
 use super::table_i::{Row, mean, simulate};

@@ -5,10 +5,11 @@
 //! thousands of cells each. An item stays in the stash until it is deleted, n steps on average; so the mean stash is n times the
 //! mean of that chance.
 
-use oneread::hash::{Digest, Digester, Domain, Ideal, reduce};
+use oneread::hash::{Digest, Digester, Domain, reduce};
 use oneread::layout::Moves;
 use oneread::table::placement::{Items, Placement};
-use oneread::table::simulate::WARM_UP_STEPS_AN_ITEM;
+use oneread_study::hash::Ideal;
+use oneread_study::simulate::WARM_UP_STEPS_AN_ITEM;
 
 use super::halving;
 use crate::experiment::Error;

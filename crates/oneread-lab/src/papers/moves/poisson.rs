@@ -1,7 +1,7 @@
 //! Figure 1: the distribution of the stash beside the Poisson distribution.
 
 use oneread::layout::{HintChain, HintRule, Hints, Moves};
-use oneread::table::simulate::Simulation;
+use oneread_study::simulate::Simulation;
 
 use super::table_i::simulate;
 use super::{STEPS, halving, new};

@@ -2,7 +2,7 @@
 
 use oneread::layout::{HintChain, HintRule, Hints, Moves};
 use oneread::plan::moves;
-use oneread::table::simulate::{Report, Simulation, Simulator};
+use oneread_study::simulate::{Report, Simulation, Simulator};
 
 use super::{STEPS, TRIALS, halving, maximum, new, odds};
 use crate::digits::{number, with_error};

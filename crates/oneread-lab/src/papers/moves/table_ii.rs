@@ -2,7 +2,7 @@
 
 use oneread::layout::{Keep, Maps, Moves, Restriction, Ties};
 use oneread::plan::moves::{self, Policy};
-use oneread::table::simulate::{Simulation, Simulator};
+use oneread_study::simulate::{Simulation, Simulator};
 
 use super::{halving, new};
 use crate::digits::{number, with_error};

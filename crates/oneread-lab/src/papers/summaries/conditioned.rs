@@ -8,10 +8,10 @@
 //! An item's probes are independent of the bits that deeper items set, so that the conditional probability is exact. What is added up over items is
 //! the expected number of failures; that there are two is so unlikely that this is the probability of any.
 
-use oneread::hash::Ideal;
 use oneread::layout::{MultipleFiltersLayout, SingleFilterLayout, SummaryLayout};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{MultiFilterSummary, SingleFilterSummary, Summary};
+use oneread_study::hash::Ideal;
 
 use super::filled::{Cells, Filled, Tilt};
 use crate::experiment::{Context, Error};

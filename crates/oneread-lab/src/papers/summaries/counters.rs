@@ -1,11 +1,11 @@
 //! Section XI-B: counters in place of bits.
 
-use oneread::hash::Ideal;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{Counting, CountingFiltersLayout, CountingLayout, LayoutError, MultipleFiltersLayout};
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::{self, deletion};
 use oneread::summary::{CountingMultiFilterSummary, Summary};
+use oneread_study::hash::Ideal;
 
 use super::conditioned::insert_all;
 use super::filled::Filled;

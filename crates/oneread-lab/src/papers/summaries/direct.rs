@@ -1,9 +1,9 @@
 //! Section X: the calculator beside failures that are counted.
 
-use oneread::hash::Ideal;
 use oneread::layout::{MultilevelLayout, SingleFilterLayout};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{SingleFilterSummary, Summary};
+use oneread_study::hash::Ideal;
 
 use super::filled::Filled;
 use super::summary::failure_or_crisis;

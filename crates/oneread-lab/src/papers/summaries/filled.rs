@@ -1,8 +1,9 @@
 //! Tables that are filled by the library's own placement, with ideal digests: what is at which level.
 
-use oneread::hash::{Digest, Digester, Domain, Ideal, reduce};
+use oneread::hash::{Digest, Digester, Domain, reduce};
 use oneread::layout::MultilevelLayout;
 use oneread::table::placement::{Items, Placement};
+use oneread_study::hash::Ideal;
 
 use crate::experiment::Error;
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use oneread::hash::{Digester, Ideal};
+use oneread::hash::Digester;
 use oneread::layout::{MultilevelLayout, SingleFilterLayout};
 use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
 use oneread::table::MultilevelTable;
 use oneread::table::placement::Placement;
+use oneread_study::hash::Ideal;
 
 use crate::experiment::Error;
 use crate::papers::random::Random;

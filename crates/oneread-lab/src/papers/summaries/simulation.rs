@@ -1,7 +1,7 @@
 //! Multilevel tables that are filled.
 
 use oneread::layout::MultilevelLayout;
-use oneread::table::simulate::{Simulation, Simulator};
+use oneread_study::simulate::{Simulation, Simulator};
 
 /// The items of each level of a table that was filled with ideal digests.
 pub(super) fn items_by_level(layout: &MultilevelLayout, items: u32, seed: u64) -> Vec<u64> {

@@ -1,6 +1,5 @@
 //! Sections VII to IX: summaries, and Table III.
 
-use oneread::hash::Ideal;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{
     BloomLayout, InterpolationLayout, LayoutError, MultilevelLayout, MultipleFiltersLayout,
@@ -8,7 +7,8 @@ use oneread::layout::{
 };
 use oneread::plan::bloom;
 use oneread::plan::summary::SummaryPlan;
-use oneread::table::study::{Digested, SongTable, StudyTable};
+use oneread_study::hash::Ideal;
+use oneread_study::table::{Digested, SongTable, StudyTable};
 
 use super::filled::Tilt;
 use super::{ITEMS_10K, conditioned, direct, new, real, table_10k, table_100k};

@@ -359,7 +359,7 @@ mod x86 {
 mod tests {
     use super::super::Place;
     use super::*;
-    use crate::hash::{Digester, Domain, Ideal};
+    use crate::hash::{self, Digester, Domain};
 
     /// The paths that this machine can take.
     fn available() -> impl Iterator<Item = Simd> {
@@ -395,7 +395,8 @@ mod tests {
             let (mut line, mut alone, mut expected) = (Line::default(), Line::default(), Line::default());
             // Enough insertions to fill a line to the brim, so that all answers occur.
             for key in 0..400u64 {
-                let Place { bits, .. } = Place::of(Ideal::with_seed(5).digest(&key), Domain::BLOCKED, 1);
+                let Place { bits, .. } =
+                    Place::of(hash::Portable::with_seed(5).digest(&key), Domain::BLOCKED, 1);
                 let before = (0..8).all(|at| expected.0[at] & bits.mask(at) != 0);
                 let found = simd.run(Check { line: &mut line, bits });
                 assert_eq!(found, [before, before, true], "{:?}, key {key}", simd.width);

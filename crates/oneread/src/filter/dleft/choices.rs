@@ -93,7 +93,7 @@ pub(super) fn paged(digest: Digest, pages: u64, bucket_bits: BucketBits) -> Choi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::{Digester, Ideal};
+    use crate::hash::{Digester, Portable};
 
     #[test]
     fn buckets_of_a_page_are_in_the_sub_tables_of_the_layout() {
@@ -106,7 +106,7 @@ mod tests {
             let mut seen = alloc::vec![false; 5 * page_buckets(bucket_bits)];
             // The chance that a bucket is not seen is below e^-40.
             for key in 0..100_000_u64 {
-                let Choice { buckets, .. } = paged(Ideal::with_seed(1).digest(&key), 5, bucket_bits);
+                let Choice { buckets, .. } = paged(Portable::with_seed(1).digest(&key), 5, bucket_bits);
                 for (subtable, bucket) in buckets.0.into_iter().enumerate() {
                     let in_page = bucket % page_buckets(bucket_bits);
                     assert!((starts[subtable]..starts[subtable + 1]).contains(&in_page));

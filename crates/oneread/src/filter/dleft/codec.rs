@@ -294,11 +294,11 @@ pub(super) fn is_usual(layout: DLeftLayout) -> bool {
 mod tests {
     use super::*;
     use crate::filter::dleft::bucket64;
-    use crate::hash::{Digester, Domain, Ideal};
+    use crate::hash::{Digester, Domain, Portable};
     use alloc::vec;
 
     fn random(seed: u64, at: u64) -> u64 {
-        Ideal::with_seed(seed).digest(&at).word(Domain::new(0), 0)
+        Portable::with_seed(seed).digest(&at).word(Domain::new(0), 0)
     }
 
     /// Layouts of every kind; the sizes do not matter here.

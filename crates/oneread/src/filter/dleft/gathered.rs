@@ -295,12 +295,12 @@ impl<D, S: Words> DLeft<D, S> {
 mod tests {
     use super::*;
     use crate::filter::gathered::LEAST_SHIFT;
-    use crate::hash::{Digester, Ideal, Portable};
+    use crate::hash::{Digester, Portable};
 
     /// Choices of keys in some of the pages, most of them in the first `crowded`; some keys come again.
     fn some_choices(count: u64, pages: u64, crowded: u64) -> Vec<Choice<3>> {
         let choice = |number: u64| {
-            let digest = Ideal::with_seed(7).digest(&(if number % 10 == 9 { number / 2 } else { number }));
+            let digest = Portable::with_seed(7).digest(&(if number % 10 == 9 { number / 2 } else { number }));
             choices::paged(digest, if number.is_multiple_of(4) { pages } else { crowded }, Bits64)
         };
         (0..count).map(choice).collect()

@@ -247,12 +247,12 @@ mod tests {
     use super::super::format::Format;
     use super::*;
     use crate::bits::extract;
-    use crate::hash::{Digester, Domain, Ideal};
+    use crate::hash::{Digester, Domain, Portable};
     use crate::layout::Repeats;
 
     #[test]
     fn buckets_without_a_table_are_as_with_one() {
-        let words = Ideal::with_seed(1);
+        let words = Portable::with_seed(1);
         for (capacity, counter_bits) in
             (4..=12).flat_map(|capacity| (0..=2).map(move |bits| (capacity, bits)))
         {

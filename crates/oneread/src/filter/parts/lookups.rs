@@ -319,7 +319,7 @@ mod tests {
     use super::*;
     use crate::filter::{AtomicBloomFilter, BloomFilter, CountingBloomFilter};
     use crate::hash::probes::SchemeName;
-    use crate::hash::{Digester, Domain, Ideal};
+    use crate::hash::{Digester, Domain, Portable};
     use crate::layout::{BloomLayout, CountingLayout};
 
     /// One cell in sixteen is 0, so that some keys fail at the first location, some at the last, and some nowhere. Evenly spread keys end a round when most parts are
@@ -338,13 +338,13 @@ mod tests {
             let scheme =
                 AnyScheme::new(SchemeName::Accelerated, Domain::FILTER, HASHES, cells_count).unwrap();
             let mut words = alloc::vec![0u64; (cells_count * u64::from(width)).div_ceil(64) as usize];
-            let random = |number: u64| Ideal::with_seed(3).digest(&number).word(Domain::new(0), 0);
+            let random = |number: u64| Portable::with_seed(3).digest(&number).word(Domain::new(0), 0);
             for cell in (0..cells_count).filter(|&cell| random(cell) % 16 != 0) {
                 let at = cell * u64::from(width);
                 words[(at / 64) as usize] |= (random(cell) >> 32 & mask(width)).max(1) << (at % 64);
             }
             let digests: Vec<Digest> = (0..keys as u64)
-                .map(|number| Ideal::with_seed(4).digest(&if number % every == 0 { number } else { 0 }))
+                .map(|number| Portable::with_seed(4).digest(&if number % every == 0 { number } else { 0 }))
                 .collect();
             let is_set = |location| {
                 let at = location * u64::from(width);

@@ -22,7 +22,7 @@ use crate::layout::LayoutError;
 use crate::plan;
 
 /// The cells of a key.
-const CHOICES: usize = plan::cuckoo::FILTER_CHOICES as usize;
+const CHOICES: usize = plan::placed::CHOICES as usize;
 
 /// How often all keys get other cells, where they cannot be placed.
 const ATTEMPTS: u32 = 64;
@@ -60,7 +60,7 @@ pub struct Placed<D, S> {
 /// an empty cell matches none.
 ///
 /// # Costs
-/// ⌈1.05 n⌉ cells of f bits, at a rate of 4·2^−f/1.05: [`plan::cuckoo::filter_rate`]. Four reads a lookup. While it is built, 16 bytes a key and 4 a cell.
+/// ⌈1.05 n⌉ cells of f bits, at a rate of 4·2^−f/1.05: [`plan::placed`]. Four reads a lookup. While it is built, 16 bytes a key and 4 a cell.
 ///
 /// # Limits
 /// Placing takes a random walk, of 1.2 steps a key. If it takes more than 50 on average, all keys get other cells, up to 64 times; then it
@@ -119,7 +119,7 @@ impl<D> PlacedFilter<D> {
         digester: D,
     ) -> Result<Self, PlacementError> {
         let digests = distinct(digests)?;
-        let cells = plan::cuckoo::filter_cells(digests.len() as u64);
+        let cells = plan::placed::cells(digests.len() as u64);
         Self::with_cells(&digests, cells, fingerprint_bits, digester)
     }
 
@@ -266,7 +266,7 @@ impl<D, S: Words> Placed<D, S> {
 
     /// The probability that a key which is not in the set is taken to be.
     pub fn false_positive_rate(&self) -> f64 {
-        plan::cuckoo::filter_rate(self.keys, self.cells, self.fingerprint_bits)
+        plan::placed::false_positive_probability(self.keys, self.cells, self.fingerprint_bits)
     }
 
     /// The memory of its cells.
@@ -380,10 +380,10 @@ impl core::error::Error for PlacementError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::Ideal;
+    use crate::hash::Portable;
 
     fn digests(count: u64, seed: u64) -> Vec<Digest> {
-        (0..count).map(|key| Ideal::with_seed(seed).digest(&key)).collect()
+        (0..count).map(|key| Portable::with_seed(seed).digest(&key)).collect()
     }
 
     #[test]

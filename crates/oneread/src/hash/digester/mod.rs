@@ -1,13 +1,9 @@
 //! How keys become digests.
 
-mod from_family;
-mod ideal;
 mod keyed;
 mod portable;
 mod std_hasher;
 
-pub use from_family::FromFamily;
-pub use ideal::Ideal;
 pub use keyed::Keyed;
 pub use portable::Portable;
 pub use std_hasher::Std;
@@ -24,8 +20,9 @@ use super::Digest;
 /// | [`Portable`] | [`Key`](super::Key) | yes | no | everything saved, shared or merged |
 /// | [`Keyed`] | [`Key`](super::Key) | yes | while its key is secret | keys that strangers choose |
 /// | [`Std`] | any [`Hash`](core::hash::Hash) | no | as its hasher | types of your own, in memory |
-/// | [`Ideal`] | `u64`, `u128` | yes | no | experiments: as good as truly random |
-/// | [`FromFamily`] | as the family | yes | as its theorem | experiments: only as good as the theorem says |
+///
+/// The crate `oneread-study` has two more for experiments: `Ideal`, whose digests no test can tell
+/// from random ones, and `FromFamily`, whose digests are as random as a theorem says.
 pub trait Digester<Q: ?Sized> {
     /// The digest of a key: the same for equal keys.
     fn digest(&self, key: &Q) -> Digest;

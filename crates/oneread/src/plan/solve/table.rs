@@ -103,7 +103,8 @@ impl Planned {
 /// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, from half an item in the stash on |
 /// | [`Churn`](Odds::Churn) | without moves; [restricted](Moves::Restricted), whose first level has as many buckets as there are items |
 ///
-/// Tables with hints are not among them: nothing but a [simulation](crate::table::simulate) knows their stash.
+/// Tables with hints are not among them: nothing but a simulation knows their stash (`simulate` in the crate
+/// `oneread-study`).
 ///
 /// # What is smallest
 /// One more level never takes more than one bucket more, for a level of one bucket only ever helps. So the table has the most levels allowed, but those at the end

@@ -85,18 +85,12 @@ impl<K, V, D> BoundedMap<K, V, D> {
     #[inline]
     pub(super) fn take_alone(&mut self, place: usize, word: u64) -> Option<(K, V)> {
         let item = self.slots.take(place)?;
-        self.left(place, word);
-        Some(item)
-    }
-
-    /// The item at a place, which was that of this word, is gone.
-    #[inline]
-    pub(super) fn left(&mut self, place: usize, word: u64) {
         self.len -= 1;
         let home = self.slots.home(word);
         if place / SLOTS != home {
             self.slots.group_mut(home).comes_back(Tag::of(word));
         }
+        Some(item)
     }
 
     /// A slot became free in a group: a key whose home it is, and which is out, comes into it. Tells whether one was thought to be

@@ -19,7 +19,6 @@ mod many;
 mod route;
 #[cfg(feature = "serde")]
 mod serde;
-mod set;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -38,10 +37,9 @@ use route::Routes;
 use slots::Slots;
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
-pub use grow::{GrowError, GrowingMap, NotGrown};
+pub use grow::GrowError;
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub use look::{Located, Location};
-pub use set::BoundedSet;
 
 /// A map of fixed capacity whose memory never grows, and whose every operation takes constant time, however long items come and go.
 ///
@@ -96,6 +94,16 @@ pub use set::BoundedSet;
 /// flows.remove(&[10, 0, 0, 1]);
 /// assert_eq!(flows.insert(full.key, full.value), Ok(None));
 /// assert_eq!(flows.byte_len(), bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A set is a map with values of `()`, which take no memory:
+/// ```
+/// use oneread::table::BoundedMap;
+///
+/// let mut seen = BoundedMap::with_capacity(2)?;
+/// assert_eq!((seen.insert("a", ()), seen.insert("a", ())), (Ok(None), Ok(Some(()))));
+/// assert!(seen.contains_key("a") && !seen.contains_key("b"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -1,25 +1,19 @@
-//! Maps and sets in serde's formats, as everyone's maps and sets.
+//! Maps in serde's formats, as everyone's maps.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{BoundedMap, BoundedSet};
+use super::BoundedMap;
 use crate::hash::{Digester, Std};
 use crate::layout::BoundedLayout;
 
 impl<K: Serialize, V: Serialize, D> Serialize for BoundedMap<K, V, D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self)
-    }
-}
-
-impl<T: Serialize, D> Serialize for BoundedSet<T, D> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self)
     }
 }
 
@@ -36,19 +30,6 @@ where
 
     fn deserialize<A: Deserializer<'de>>(self, deserializer: A) -> Result<Self, A::Error> {
         deserializer.deserialize_map(Into(self))
-    }
-}
-
-/// Puts the items into this set, as into a map.
-impl<'de, T, D> DeserializeSeed<'de> for BoundedSet<T, D>
-where
-    T: Deserialize<'de> + Eq,
-    D: Digester<T>,
-{
-    type Value = Self;
-
-    fn deserialize<A: Deserializer<'de>>(self, deserializer: A) -> Result<Self, A::Error> {
-        deserializer.deserialize_seq(Into(self))
     }
 }
 
@@ -69,21 +50,6 @@ where
     fn visit_map<A: MapAccess<'de>>(mut self, mut items: A) -> Result<Self::Value, A::Error> {
         while let Some((key, value)) = items.next_entry()? {
             self.0.insert(key, value).map_err(A::Error::custom)?;
-        }
-        Ok(self.0)
-    }
-}
-
-impl<'de, T: Deserialize<'de> + Eq, D: Digester<T>> Visitor<'de> for Into<BoundedSet<T, D>> {
-    type Value = BoundedSet<T, D>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a sequence of items")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Self::Value, A::Error> {
-        while let Some(item) = items.next_element()? {
-            self.0.insert(item).map_err(A::Error::custom)?;
         }
         Ok(self.0)
     }
@@ -119,7 +85,7 @@ fn just_large_enough<K: Eq, V, D: Digester<K>, E: Error>(
     Ok(map)
 }
 
-/// The traits of maps and sets with a digester that can be made from nothing.
+/// The traits of maps with a digester that can be made from nothing.
 macro_rules! deserialize {
     ([$($parameter:ident: $bound:path)?], $digester:ty, $make:expr) => {
         /// With capacity for its items and no more: [`grow_into`](BoundedMap::grow_into) gives it another, and a map that there is
@@ -132,19 +98,6 @@ macro_rules! deserialize {
         {
             fn deserialize<A: Deserializer<'de>>(deserializer: A) -> Result<Self, A::Error> {
                 just_large_enough(deserializer.deserialize_map(Items(PhantomData))?, $make)
-            }
-        }
-
-        /// With capacity for its items and no more, like a map.
-        impl<'de, T, $($parameter: $bound)?> Deserialize<'de> for BoundedSet<T, $digester>
-        where
-            T: Deserialize<'de> + Eq,
-            $digester: Digester<T>,
-        {
-            fn deserialize<A: Deserializer<'de>>(deserializer: A) -> Result<Self, A::Error> {
-                let items = Vec::<T>::deserialize(deserializer)?;
-                let items = items.into_iter().map(|item| (item, ())).collect();
-                Ok(just_large_enough(items, $make)?.into())
             }
         }
     };

@@ -6,7 +6,7 @@ use super::group::{SLOTS, Tag};
 use super::look::Touched;
 use super::many::NEARBY_BYTES;
 use super::{BoundedMap, MostLines, route};
-use crate::hash::{Digest, Digester, Domain, Ideal};
+use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::BoundedLayout;
 
 /// Few digests, so that tags are alike and groups full: what an adversary would do.
@@ -17,7 +17,7 @@ struct Few {
 
 impl Digester<u64> for Few {
     fn digest(&self, key: &u64) -> Digest {
-        Ideal::with_seed(3).digest(&(key % self.digests))
+        Portable::with_seed(3).digest(&(key % self.digests))
     }
 }
 
@@ -67,7 +67,7 @@ fn no_operation_touches_more_lines_than_promised_whatever_the_digests() {
         // Six lines of tags, and for each the items of 32 slots: 16 bytes each, so eight lines.
         assert_eq!(bound, MostLines { lookup: 6 * 9, insertion: 6 * 9, removal: 12 * 9 });
         for step in 0..if cfg!(miri) { 40u64 } else { 20_000 } {
-            let random = Ideal::with_seed(digests).digest(&step).word(Domain::new(0), 0);
+            let random = Portable::with_seed(digests).digest(&step).word(Domain::new(0), 0);
             let (key, filling) = (random % 600, step / 2000 % 2 == 0);
             let word = route::word(map.digester.digest(&key));
             let mut touched = Touched::new::<u64, u64>();
@@ -159,7 +159,7 @@ fn keys_in_batches_are_found_as_one_after_the_other() {
 fn a_large_map_is_looked_up_in_batches() {
     let len = 200_000;
     let layout = BoundedLayout::for_capacity(len).unwrap();
-    let mut map = BoundedMap::with_digester(layout, Ideal::with_seed(1)).unwrap();
+    let mut map = BoundedMap::with_digester(layout, Portable::with_seed(1)).unwrap();
     for key in 0..len {
         map.insert(key, 3 * key).unwrap();
     }

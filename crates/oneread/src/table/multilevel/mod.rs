@@ -14,7 +14,6 @@ mod iter;
 mod rebuild;
 mod saved;
 mod traits;
-mod view;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -31,7 +30,6 @@ pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub(crate) use saved::{decode_moves, encode_moves};
-pub use view::{MultilevelTableView, SavedTable};
 
 /// A map of fixed capacity whose every operation reads at most one bucket a level, unless its layout says otherwise.
 ///
@@ -42,7 +40,7 @@ pub use view::{MultilevelTableView, SavedTable};
 /// ([`plan::multilevel`](crate::plan::multilevel) computes it for any layout), and then there is still the stash.
 ///
 /// Deletions leave room where they happen, which after long churn is not where new keys look first: size such tables by
-/// [`plan::moves`](crate::plan::moves) or [`simulate`](super::simulate), and let items move ([`Moves`](crate::layout::Moves)):
+/// [`plan::moves`](crate::plan::moves) or the simulator of the crate `oneread-study`, and let items move ([`Moves`](crate::layout::Moves)):
 /// with Second Chance and hints, half the buckets can be in use with four levels.
 ///
 /// # Source

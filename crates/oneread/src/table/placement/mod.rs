@@ -16,7 +16,6 @@ mod hints;
 mod occupancy;
 mod restricted;
 mod saved;
-mod view;
 mod weighted;
 
 use alloc::vec::Vec;
@@ -31,7 +30,6 @@ use geometry::Bucket;
 pub(crate) use geometry::Geometry;
 use hints::HintTable;
 use occupancy::Occupancy;
-pub(super) use view::SavedPlaces;
 
 pub use weighted::{Weighted, bucket};
 
@@ -93,7 +91,7 @@ pub struct Location {
 ///
 /// # Example
 /// ```
-/// use oneread::hash::{Digest, Digester, Ideal};
+/// use oneread::hash::{Digest, Digester, Portable};
 /// use oneread::layout::{Moves, MultilevelLayout};
 /// use oneread::table::placement::{Items, Placement};
 ///
@@ -110,7 +108,7 @@ pub struct Location {
 /// let layout = MultilevelLayout::new([4, 2])?.with_moves(Moves::SecondChance)?;
 /// let mut placement = Placement::new(&layout)?;
 /// let mut items = Digests(vec![None; placement.places()]);
-/// let digest = Ideal::with_seed(1).digest(&7u64);
+/// let digest = Portable::with_seed(1).digest(&7u64);
 /// assert_eq!(placement.candidates(digest).count(), 0);
 /// let place = placement.insert(digest, &mut items)?;
 /// items.0[place] = Some(digest);

@@ -17,12 +17,12 @@ use crate::layout::MultilevelLayout;
 /// For whoever looks up in levels whose sizes are known elsewhere, as in a store with a directory.
 ///
 /// ```
-/// use oneread::hash::{Digester, Ideal};
+/// use oneread::hash::{Digester, Portable};
 /// use oneread::layout::MultilevelLayout;
 /// use oneread::table::placement::{self, Placement};
 ///
 /// let placement = Placement::new(&MultilevelLayout::new([1000, 200])?)?;
-/// let digest = Ideal::with_seed(1).digest(&7u64);
+/// let digest = Portable::with_seed(1).digest(&7u64);
 /// assert_eq!(placement::bucket(digest, 1, 200), placement.bucket(digest, 1));
 /// assert_ne!(placement::bucket(digest, 0, 1000), placement::bucket(digest, 1, 1000));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -44,12 +44,12 @@ pub fn bucket(digest: Digest, level: usize, buckets: u64) -> u64 {
 ///
 /// # Example
 /// ```
-/// use oneread::hash::{Digester, Ideal};
+/// use oneread::hash::{Digester, Portable};
 /// use oneread::layout::MultilevelLayout;
 /// use oneread::table::placement::{Crisis, Weighted};
 ///
 /// let mut pages = Weighted::new(&MultilevelLayout::new([1, 1])?, 100)?;
-/// let digest = Ideal::with_seed(1).digest(&7u64);
+/// let digest = Portable::with_seed(1).digest(&7u64);
 /// assert_eq!(pages.insert(digest, 60).map(|at| (at.level, at.slot)), Ok((0, 0)));
 /// assert_eq!(pages.insert(digest, 60).map(|at| (at.level, at.slot)), Ok((1, 0)));
 /// assert_eq!(pages.insert(digest, 60), Err(Crisis));

@@ -4,8 +4,9 @@ use oneread::bytes::{Identified, Identity, LoadError, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, BloomView, CountMinSketch, CountingBloomFilter, GrowingFilter,
 };
-use oneread::hash::{Ideal, Keyed, Portable};
+use oneread::hash::{Keyed, Portable};
 use oneread::layout::{BlockedLayout, BloomLayout, CountMinLayout, CountingLayout, GrowingLayout};
+use oneread_study::hash::Ideal;
 
 use super::{DIGESTER, SEED, bloom};
 

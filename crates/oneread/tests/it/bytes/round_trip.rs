@@ -5,11 +5,12 @@ use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftView, GrowingFilter, GrowingView,
 };
+use oneread::hash::Portable;
 use oneread::hash::probes::SchemeName;
-use oneread::hash::{Ideal, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, CountMinLayout, Counting, CountingLayout, GrowingLayout, Update,
 };
+use oneread_study::hash::Ideal;
 
 use super::{HEADER, blocked, bloom, count_min, counting, dleft, growing, load_and_open, samples};
 

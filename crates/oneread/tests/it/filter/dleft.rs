@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use oneread::bytes::{Kind, LoadError, Saved};
 use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftPages, DLeftView, Full, MergeError};
-use oneread::hash::{Digester, Domain, Ideal, Portable};
+use oneread::hash::{Digester, Domain, Portable};
 use oneread::layout::{BucketBits, DLeftLayout, Division, LayoutError, Semisort, Ties};
 use oneread::plan;
+use oneread_study::hash::Ideal;
 use proptest::prelude::*;
 
 use super::{BATCH_LENGTHS, payload};

@@ -6,9 +6,10 @@ use oneread::bytes::Saved;
 use oneread::filter::{
     Full, GrowingLineFilter, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter,
 };
-use oneread::hash::{Digester, Ideal, Portable};
+use oneread::hash::{Digester, Portable};
 use oneread::layout::{GrowingLayout, LineLayout};
 use oneread::plan;
+use oneread_study::hash::Ideal;
 use proptest::prelude::*;
 
 use super::BATCH_LENGTHS;

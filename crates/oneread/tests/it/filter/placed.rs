@@ -1,9 +1,11 @@
 //! The filter whose keys are placed offline: all are found, and absent ones as often as planned.
 
 use oneread::filter::{BuildError, PlacedFilter, PlacementError};
-use oneread::hash::{Digester, Ideal, Portable};
+use oneread::hash::{Digester, Portable};
 use oneread::layout::LayoutError;
-use oneread::plan::cuckoo::{filter_cells, filter_rate, threshold};
+use oneread::plan::placed::{cells, false_positive_probability};
+use oneread_study::hash::Ideal;
+use oneread_study::plan::cuckoo::threshold;
 
 use super::BATCH_LENGTHS;
 use crate::statistics::{SIX_SIGMA, binomial_z};
@@ -20,7 +22,7 @@ fn every_key_is_found_whatever_their_number() {
             let digests = keys.iter().chain(&keys).map(|key| digester.digest(key));
             let filter = PlacedFilter::from_digests(digests, 12, digester).unwrap();
             assert!(keys.iter().all(|key| filter.contains(key)), "{items} keys");
-            assert_eq!((filter.len(), filter.cells()), (items, filter_cells(items)));
+            assert_eq!((filter.len(), filter.cells()), (items, cells(items)));
             attempts += filter.attempts();
         }
     }
@@ -49,7 +51,7 @@ fn absent_keys_are_found_as_often_as_planned() {
             PlacedFilter::from_digests(keys.iter().map(|key| digester.digest(key)), bits, digester).unwrap();
         let rate = filter.false_positive_rate();
         assert!((rate / by_hand - 1.0).abs() < 1e-4, "{rate:e}");
-        assert_eq!(rate, filter_rate(100_000, 105_000, bits));
+        assert_eq!(rate, false_positive_probability(100_000, 105_000, bits));
         const QUERIES: u64 = 4_000_000;
         let found = (1 << 40..(1 << 40) + QUERIES).filter(|key: &u64| filter.contains(key)).count() as u64;
         let z = binomial_z(found, QUERIES, rate);

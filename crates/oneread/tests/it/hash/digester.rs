@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use oneread::hash::{Digest, Digester, Domain, Ideal, Key, Keyed, Portable, Std};
+use oneread::hash::{Digest, Digester, Domain, Key, Keyed, Portable, Std};
+use oneread_study::hash::Ideal;
 
 /// Written by `digest_vectors.py` beside it, an implementation of its own.
 const VECTORS: &str = include_str!("../../golden/digest_vectors.tsv");

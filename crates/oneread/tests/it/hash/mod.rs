@@ -1,4 +1,3 @@
 mod digester;
-mod family;
 mod probes;
 mod quality;

@@ -4,7 +4,8 @@ use oneread::hash::probes::{
     Accelerated, Double, Enhanced, ExtendedCube, ExtendedSquare, Independent, IndependentBands, Partitioned,
     ProbeError, Quadruple, Scheme, SchemeName, Triple,
 };
-use oneread::hash::{Digest, Digester, Domain, Ideal, reduce};
+use oneread::hash::{Digest, Digester, Domain, reduce};
+use oneread_study::hash::Ideal;
 use proptest::prelude::*;
 
 use crate::statistics::{SIX_SIGMA, uniformity_z};

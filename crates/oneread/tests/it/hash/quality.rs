@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use oneread::hash::{Digest, Digester, Domain, Ideal, Keyed, Portable, Std, reduce};
+use oneread::hash::{Digest, Digester, Domain, Keyed, Portable, Std, reduce};
+use oneread_study::hash::Ideal;
 
 use crate::statistics::{SIX_SIGMA, binomial_z, uniformity_z};
 

@@ -1,10 +1,11 @@
 //! The plan of a bounded map, against maps that were churned.
 
-use oneread::hash::{Digester, Domain, Ideal, reduce};
+use oneread::hash::{Digester, Domain, reduce};
 use oneread::layout::{BoundedLayout, LayoutError};
 use oneread::plan::bounded::{MOST_LOAD, churned, for_churn};
 use oneread::table::BoundedMap;
 use oneread::table::bounded::Location;
+use oneread_study::hash::Ideal;
 
 /// The mean fraction of keys out of their lines, and the mean number in the last level, of several snapshots of a churned map.
 fn simulated(layout: BoundedLayout) -> (f64, f64) {

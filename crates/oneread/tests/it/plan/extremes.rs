@@ -17,8 +17,8 @@ use oneread::plan::moves::{self, Policy};
 use oneread::plan::multilevel::{self, MultilevelPlan};
 use oneread::plan::solve::{self, Unsolved, table::Odds};
 use oneread::plan::{
-    blocked, bloom, bounded, count_min, counting, cuckoo, deletion, dleft, dleft_counting, growing, line,
-    probing, store, summary,
+    blocked, bloom, bounded, count_min, counting, deletion, dleft, dleft_counting, growing, line, placed,
+    store, summary,
 };
 
 const COUNTS: [u64; 8] = [0, 1, 2, 1000, 627_776, 1 << 32, 1 << 46, u64::MAX];
@@ -87,7 +87,6 @@ fn calculate_filters(counts: &[u64], numbers: &[f64]) {
             within(FILTER, ("counting", asked), || counting::for_rate(items, number, 4)).ok();
             within(FILTER, ("count-min", asked), || count_min::for_error(number, number)).ok();
             within(FILTER, ("bounded", asked), || bounded::for_churn(items, number)).ok();
-            within(FILTER, ("cuckoo", asked), || cuckoo::least_cells(items, number)).ok();
             for &turnovers in numbers {
                 let asked = (items, number, turnovers);
                 within(FILTER, ("d-left counting", asked), || {
@@ -133,9 +132,6 @@ fn odds_of_filters_are_calculated_at_once() {
             let asked = (places, items);
             within(FILTER, ("hashes", asked), || bloom::optimal_hashes(places, items));
             within(FILTER, ("for bits", asked), || bloom::for_bits(places, items)).ok();
-            within(FILTER, ("probing", asked), || probing::hit_probes(places, items)).ok();
-            within(FILTER, ("probing", asked), || probing::miss_probes(places, items)).ok();
-            within(FILTER, ("timeout", asked), || cuckoo::insertion_timeout(items));
             within(FILTER, ("hashes", asked), || summary::hashes_for_false_positives(places, items)).ok();
             if let Ok(layout) = BlockedLayout::new(places) {
                 within(FILTER, ("blocked", asked), || blocked::false_positive_probability(layout, items));
@@ -146,11 +142,9 @@ fn odds_of_filters_are_calculated_at_once() {
             }
             for small in SMALL {
                 let asked = (places, items, small);
-                within(FILTER, ("block", asked), || {
-                    probing::critical_block_probability(places, items, small)
-                })
-                .ok();
-                within(FILTER, ("cuckoo", asked), || cuckoo::filter_rate(places, items, small));
+                within(FILTER, ("placed", asked), || {
+                    placed::false_positive_probability(places, items, small)
+                });
                 within(FILTER, ("exponent", asked), || summary::single_for_exponent(items, small)).ok();
                 if let Ok(layout) = LineLayout::new(small, places) {
                     within(FILTER, ("line", asked), || line::false_positive_probability(layout, items));
@@ -185,18 +179,14 @@ fn odds_of_filters_are_calculated_at_once() {
         }
     }
     for number in NUMBERS {
-        within(FILTER, ("probing", number), || probing::hit_probes_limit(number)).ok();
-        within(FILTER, ("probing", number), || probing::miss_probes_limit(number)).ok();
         for small in SMALL {
             let asked = (number, small);
             within(FILTER, ("asymptotic", asked), || bloom::asymptotic(number, small));
             within(FILTER, ("homes", asked), || store::guide_homes_log2(number));
             within(FILTER, ("loads", asked), || store::Loads::random(number, small));
             within(FILTER, ("remainders", asked), || dleft::fixed_remainders(small, number, 14)).ok();
-            within(FILTER, ("height", asked), || probing::critical_block_bound(small));
             for other in SMALL {
                 let asked = (number, small, other);
-                within(FILTER, ("threshold", asked), || cuckoo::threshold(small, other)).ok();
                 within(FILTER, ("foreign", asked), || store::reads_of_foreign_key(small, other, small));
                 within(FILTER, ("loads", asked), || dleft::loads(&[1 << 20; 4], Ties::Left, number, small))
                     .ok();

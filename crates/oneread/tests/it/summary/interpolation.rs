@@ -1,8 +1,9 @@
 //! The sorted strings.
 
-use oneread::hash::{Digest, Digester, Ideal, Portable};
+use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{InterpolationLayout, MultilevelLayout};
 use oneread::summary::{ChangeError, InterpolationSummary, LevelSet, Summary};
+use oneread_study::hash::Ideal;
 
 fn digest(key: u64) -> Digest {
     Ideal::with_seed(1).digest(&key)

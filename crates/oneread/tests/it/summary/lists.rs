@@ -1,12 +1,13 @@
 //! Lists in the place of the deepest filters: as exact, planned, and honest when they are full.
 
-use oneread::hash::{Digest, Digester, Ideal};
+use oneread::hash::{Digest, Digester};
 use oneread::layout::{Counting, CountingFiltersLayout, LayoutError, ListLayout, MultipleFiltersLayout};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
     ChangeError, CountingMultiFilterSummary, LevelSet, MultiFilterSummary, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
+use oneread_study::hash::Ideal;
 
 use super::{paper_filters, paper_table};
 use crate::statistics::{SIX_SIGMA, binomial_z};

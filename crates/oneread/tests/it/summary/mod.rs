@@ -1,7 +1,6 @@
 //! Summaries: each against a model of what it must never forget, and all against the paper's sizes and odds.
 
 mod bad_input;
-mod baseline;
 mod batch;
 mod interpolation;
 mod joined;

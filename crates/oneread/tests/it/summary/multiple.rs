@@ -1,9 +1,10 @@
 //! Multiple filters, with and without counters.
 
-use oneread::hash::{Digest, Digester, Ideal};
+use oneread::hash::{Digest, Digester};
 use oneread::layout::{Counting, CountingFiltersLayout, MultipleFiltersLayout};
 use oneread::plan::bloom;
 use oneread::summary::{ChangeError, CountingMultiFilterSummary, LevelSet, MultiFilterSummary, Summary};
+use oneread_study::hash::Ideal;
 
 use super::{paper_counters, paper_filters};
 use crate::statistics::{SIX_SIGMA, binomial_z};

@@ -1,8 +1,9 @@
 //! Strings by buckets.
 
-use oneread::hash::{Digest, Digester, Ideal};
+use oneread::hash::{Digest, Digester};
 use oneread::layout::{MultilevelLayout, PageLayout};
 use oneread::summary::{ChangeError, LevelSet, PageSummary, Summary};
+use oneread_study::hash::Ideal;
 
 use crate::statistics::{SIX_SIGMA, binomial_z};
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use oneread::hash::{Digest, Digester, Ideal};
+use oneread::hash::{Digest, Digester};
 use oneread::layout::{Counting, CountingFiltersLayout, MultipleFiltersLayout, SingleFilterLayout};
 use oneread::summary::{
     ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, LevelSet, MultiFilterSummary,
     SingleFilterSummary, Summary,
 };
+use oneread_study::hash::Ideal;
 use proptest::prelude::*;
 
 use super::counting_cells;

@@ -1,9 +1,10 @@
 //! Single filters, with and without counters.
 
-use oneread::hash::{Digest, Digester, Ideal};
+use oneread::hash::{Digest, Digester};
 use oneread::layout::SingleFilterLayout;
 use oneread::plan::bloom;
 use oneread::summary::{ChangeError, CountingSingleFilterSummary, LevelSet, SingleFilterSummary, Summary};
+use oneread_study::hash::Ideal;
 
 use super::{counting_cells, paper_cells};
 use crate::statistics::{SIX_SIGMA, binomial_z};

@@ -3,7 +3,6 @@
 use oneread::hash::{Digester, Std};
 use oneread::layout::{Hints, LayoutError, Maps, Moves, MultilevelLayout, OnCrisis, Restriction};
 use oneread::table::MultilevelTable;
-use oneread::table::simulate::Simulation;
 
 use super::{Liar, halving, policies};
 
@@ -123,15 +122,4 @@ fn keys_whose_equality_lies_fill_the_table_and_no_more() {
     }
     let digester = Std(std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default());
     assert_eq!(digester.digest(&Liar(1, true)), digester.digest(&Liar(1, true)));
-}
-
-#[test]
-fn simulations_of_nothing_are_refused() {
-    let layout = halving(16, 3, Moves::None);
-    assert!(matches!(Simulation::new(layout.clone(), 0), Err(LayoutError::Zero { what: "items" })));
-    assert!(Simulation::new(layout.clone(), u64::MAX).is_err());
-    assert!(Simulation::new(MultilevelLayout::new([1 << 46]).unwrap(), 1).is_err());
-    // More items than slots: the rest is in the stash.
-    let report = Simulation::new(layout, 100).unwrap().with_steps(10).run(2, 1, || ()).unwrap();
-    assert!(report.end_stash().mean >= 100.0 - 28.0 && report.mean_stash().is_none());
 }

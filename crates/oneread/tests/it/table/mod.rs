@@ -1,11 +1,9 @@
-//! Tables: the product against a model, the placement against the plans, the simulator against the papers.
+//! Tables: the product against a model, the placement against the plans.
 
 mod bounded;
+pub(crate) mod fixtures;
 mod hints;
 mod hostile;
-// Whole tables, many times.
-#[cfg(not(miri))]
-mod loads;
 mod model;
 mod panics;
 mod placement;
@@ -14,46 +12,13 @@ mod placement;
 mod promises;
 mod reads;
 mod saved;
-// Millions of steps.
-#[cfg(not(miri))]
-mod simulate;
-// No unsafe code, and long.
-#[cfg(not(miri))]
-mod study;
 mod surface;
 mod tracked;
-mod view;
 mod weighted;
 
-use std::hash::{Hash, Hasher};
+use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, Restriction, Ties};
 
-use oneread::hash::{Digest, Digester, Domain, Ideal};
-use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
-
-/// A stream of random numbers, the same for the same seed.
-pub(crate) struct Random {
-    source: Ideal,
-    drawn: u64,
-}
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { source: Ideal::with_seed(seed), drawn: 0 }
-    }
-
-    pub(crate) fn digest(&mut self) -> Digest {
-        self.drawn += 1;
-        self.source.digest(&self.drawn)
-    }
-
-    pub(crate) fn word(&mut self) -> u64 {
-        self.digest().word(Domain::new(0), 0)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        oneread::hash::reduce(self.word(), limit)
-    }
-}
+pub(crate) use fixtures::{Constant, Liar, Random, halving};
 
 /// All policies, with a name each.
 pub(crate) fn policies() -> Vec<(&'static str, Moves)> {
@@ -80,36 +45,3 @@ pub(crate) fn policies() -> Vec<(&'static str, Moves)> {
         ("nested", restricted(1, Maps::Nested, Keep::Greedy(Ties::Random))),
     ]
 }
-
-/// Levels that halve, the first of `first` buckets.
-pub(crate) fn halving(first: u64, levels: u32, moves: Moves) -> MultilevelLayout {
-    MultilevelLayout::geometric(first, 0.5, levels).unwrap().with_moves(moves).unwrap()
-}
-
-/// One digest for all keys: nothing is left but one bucket a level, or one of each function.
-#[derive(Clone, Copy)]
-pub(crate) struct Constant;
-
-impl Digester<u64> for Constant {
-    fn digest(&self, _: &u64) -> Digest {
-        Digest::from_halves(1, 2)
-    }
-}
-
-/// Keys that say of all others that they are equal, or of none, not even of themselves.
-#[derive(Clone, Copy)]
-pub(crate) struct Liar(pub(crate) u64, pub(crate) bool);
-
-impl Hash for Liar {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for Liar {
-    fn eq(&self, _: &Self) -> bool {
-        self.1
-    }
-}
-
-impl Eq for Liar {}

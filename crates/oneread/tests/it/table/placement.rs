@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use oneread::hash::{Digest, Digester, Ideal, Portable};
+use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, Restriction, Ties};
 use oneread::table::placement::{Crisis, Items, Placement};
+use oneread_study::hash::Ideal;
 
 use super::{Random, halving, policies};
 

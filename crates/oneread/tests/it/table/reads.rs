@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use oneread::hash::{Digest, Digester, Ideal};
+use oneread::hash::{Digest, Digester};
 use oneread::layout::{HintRule, Hints, Keep, Maps, Moves, MultilevelLayout, OnCrisis, Restriction, Ties};
 use oneread::table::placement::{Crisis, Items, Placement};
 use oneread::table::{Entry, MultilevelTable};
+use oneread_study::hash::Ideal;
 
 use super::{Random, halving, policies};
 

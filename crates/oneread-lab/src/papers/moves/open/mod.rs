@@ -3,7 +3,7 @@
 mod cuckoo;
 
 use oneread::layout::{HintChain, HintRule, Hints, Moves};
-use oneread::table::simulate::Simulation;
+use oneread_study::simulate::Simulation;
 
 use self::cuckoo::Table;
 use super::halving;

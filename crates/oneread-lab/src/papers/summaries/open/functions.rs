@@ -2,11 +2,12 @@
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 
-use oneread::hash::family::{MultiplyShift, Tabulation};
-use oneread::hash::{Digester, FromFamily, Ideal, Portable, Std};
+use oneread::hash::{Digester, Portable, Std};
 use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::table::MultilevelTable;
+use oneread_study::hash::family::{MultiplyShift, Tabulation};
+use oneread_study::hash::{FromFamily, Ideal};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 

@@ -193,7 +193,8 @@ fn offsets([h2, h3, h4]: [u64; 3], hashes: u32, size: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use oneread::hash::{Digester, Ideal};
+    use oneread::hash::Digester;
+    use oneread_study::hash::Ideal;
 
     use super::*;
 

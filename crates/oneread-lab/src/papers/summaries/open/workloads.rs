@@ -3,11 +3,11 @@
 //! With counters a deletion frees the bucket at once, and nothing ever moves up. With lazy deletion the items stay until a rebuild, which moves others up
 //! into the room. Both are the library's own maps, at 9090 items: rounds of 909 deletions and 909 insertions.
 
-use oneread::hash::Ideal;
 use oneread::layout::{CountingFiltersLayout, MultipleFiltersLayout, SingleFilterLayout};
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
 use oneread::table::MultilevelTable;
+use oneread_study::hash::Ideal;
 
 use super::super::summary::FILTERS_10K;
 use super::super::table_10k;

@@ -6,14 +6,14 @@ use crate::bytes::Saved;
 use crate::filter::Full;
 use crate::filter::gathered::LEAST_SHIFT;
 use crate::filter::line::LineFilter;
-use crate::hash::{Digester, Ideal, Portable};
+use crate::hash::{Digester, Portable};
 
 /// Words of keys, most of them with homes in the first share of the lines; every tenth is that of a key that comes again, up to
 /// seven times.
 fn some_words(count: u64, crowded: f64) -> Vec<u64> {
     let word = |number: u64| {
         let key = if number % 10 == 9 { number / 70 } else { number };
-        let word = Places::word(Ideal::with_seed(7).digest(&key));
+        let word = Places::word(Portable::with_seed(7).digest(&key));
         if key.is_multiple_of(4) { word } else { (word as f64 * crowded) as u64 }
     };
     (0..count).map(word).collect()

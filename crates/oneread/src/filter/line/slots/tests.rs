@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::super::simd::{Portable, Simd, Work};
 use super::*;
-use crate::hash::{Digester, Domain, Ideal};
+use crate::hash::{self, Digester, Domain};
 
 /// A change of a line.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ impl Work for Make<'_> {
 
 /// Some lines, from empty to full, each made by all paths.
 fn lines_of<const R: u32>() -> Vec<Line> {
-    let words = Ideal::with_seed(u64::from(R));
+    let words = hash::Portable::with_seed(u64::from(R));
     let mut lines: Vec<(Simd, Line)> = Simd::available().map(|simd| (simd, Line::default())).collect();
     let mut seen = Vec::new();
     for step in 0..if cfg!(miri) { 100 } else { 4000u64 } {

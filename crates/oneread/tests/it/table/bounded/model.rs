@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::RandomState;
 
-use oneread::hash::{Digest, Digester, Ideal, Portable, Std};
+use oneread::hash::{Digest, Digester, Std};
 use oneread::layout::BoundedLayout;
 use oneread::table::BoundedMap;
 use oneread::table::bounded::Entry;
+use oneread_study::hash::Ideal;
 
 use crate::table::{Constant, Random};
 
@@ -156,38 +157,4 @@ fn does_what_a_hash_map_does_through_the_standard_library() {
     let layout = BoundedLayout::for_capacity(2000).unwrap();
     let mut map = BoundedMap::with_digester(layout, Std::<RandomState>::default()).unwrap();
     compare(&mut map, 3000, scaled(500_000), 9);
-}
-
-#[test]
-fn grows_in_steps_while_it_is_used() {
-    let mut random = Random::new(5);
-    let items = if cfg!(miri) { 100 } else { 5000 };
-    let mut model: HashMap<u64, u64> = (0..items).map(|key| (key, key)).collect();
-    let layout = BoundedLayout::for_capacity(items).unwrap();
-    let mut map = BoundedMap::with_digester(layout, Portable::with_seed(1)).unwrap();
-    map.try_extend(model.clone()).unwrap();
-    let mut growing = map.into_growing(2 * items as usize).unwrap();
-    let mut steps = 0;
-    while growing.step(16) > 0 {
-        steps += 1;
-        for _ in 0..8 {
-            let (key, value) = (random.below(2 * items), random.word());
-            if value % 2 == 0 {
-                assert_eq!(growing.insert(key, value), Ok(model.insert(key, value)));
-            } else {
-                assert_eq!(growing.remove(&key), model.remove(&key));
-            }
-            let key = random.below(2 * items);
-            assert_eq!(growing.get(&key), model.get(&key));
-            assert_eq!(growing.contains_key(&key), model.contains_key(&key));
-            assert_eq!(growing.get_mut(&key), model.get_mut(&key));
-            assert_eq!(growing.len(), model.len());
-        }
-    }
-    // One round through all slots of the old map, sixteen at a time.
-    assert!(steps <= layout.slots() / 16, "{steps}");
-    let map = growing.try_finish().expect("nothing is left behind");
-    assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
-    assert!(model.keys().all(|key| map.contains_key(key)));
-    assert_eq!(map.capacity(), 2 * items as usize);
 }

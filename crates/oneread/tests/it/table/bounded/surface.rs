@@ -5,7 +5,7 @@ use oneread::layout::{BoundedLayout, LayoutError};
 use oneread::plan::solve;
 use oneread::plan::solve::map::{Layout, Targets};
 use oneread::table::bounded::{Entry, GrowError};
-use oneread::table::{BoundedMap, BoundedSet, BuildError, TryExtendError};
+use oneread::table::{BoundedMap, BuildError, TryExtendError};
 
 fn map() -> BoundedMap<String, u32> {
     let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(10).unwrap(), 1).unwrap();
@@ -142,8 +142,7 @@ fn what_cannot_be_made_is_said() {
     let mut map = map();
     assert_eq!(map.grow_into(2), Err(GrowError::NoRoom { items: 3, capacity: 2 }));
     assert!(map.grow_into(0).is_err() && map.grow_into(1 << 43).is_err());
-    let refused = map.into_growing(2).expect_err("two are too few");
-    assert_eq!(refused.map.len(), 3);
+    let refused = map.grow_into(2).unwrap_err();
     assert_eq!(refused.to_string(), "a map for 2 items has no room for these 3: use a larger one");
 }
 
@@ -155,6 +154,10 @@ fn memory_is_what_the_docs_say() {
         let bytes = map.byte_len() as f64 / items as f64;
         // Eighteen bytes a slot, and nine of ten slots are for items, or a hair more: lines are whole.
         assert!((19.99..=20.0).contains(&bytes), "{bytes}");
+        // A set: ten bytes per slot.
+        let set = BoundedMap::<u64, ()>::with_capacity(items).unwrap();
+        let bytes = set.byte_len() as f64 / items as f64;
+        assert!((11.1..=11.12).contains(&bytes), "{bytes}");
     }
 }
 
@@ -184,26 +187,6 @@ fn the_same_seed_places_alike() {
     assert_eq!(order(1), order(1));
 }
 
-#[test]
-fn a_set_is_a_map_without_values() {
-    let mut set = BoundedSet::with_capacity(3).unwrap();
-    assert_eq!(set.try_extend(["a", "b"].map(str::to_owned)), Ok(()));
-    assert_eq!((set.insert("a".to_owned()), set.insert("c".to_owned())), (Ok(false), Ok(true)));
-    assert_eq!(set.insert("d".to_owned()).unwrap_err().key, "d");
-    let mut answers = Vec::new();
-    set.contains_many(["a", "d"], |answer| answers.push(answer));
-    assert_eq!(answers, [true, false]);
-    assert_eq!((set.take("b"), set.get("a"), set.len()), (Some("b".to_owned()), Some(&"a".to_owned()), 2));
-    set.grow_into(10).unwrap();
-    assert_eq!((set.capacity(), set.clone() == set), (10, true));
-    set.retain(|item| item == "c");
-    assert_eq!(format!("{set:?}"), r#"{"c"}"#);
-    assert!(set.remove("c") && set.is_empty());
-    set.insert("e".to_owned()).unwrap();
-    assert_eq!(set.drain().collect::<Vec<_>>(), ["e"]);
-    assert_eq!(set.iter().count(), 0);
-}
-
 #[cfg(feature = "serde")]
 #[test]
 fn serde_writes_a_map_and_reads_it_with_or_without_a_capacity() {
@@ -227,7 +210,5 @@ fn serde_writes_a_map_and_reads_it_with_or_without_a_capacity() {
         postcard::from_bytes::<BoundedMap<u64, u64>>(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10])
             .is_err()
     );
-    let set: BoundedSet<u64> = serde_json::from_str("[1, 2, 2, 3]").unwrap();
-    assert_eq!((set.len(), serde_json::to_string(&set).unwrap().len()), (3, 7));
     assert_eq!(serde_json::from_str::<BoundedMap<u64, u64>>("{}").unwrap().len(), 0);
 }

@@ -1,0 +1,389 @@
+//! Cuckoo hashing: an item that finds its buckets full throws another one out.
+//!
+//! # Invariants
+//! 1. An item is in one of its buckets or in the stash. A full table is left as it was: the walk of an insertion is undone if it
+//!    leads nowhere, and a rehash moves items only when all have found a place.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::mem;
+
+use super::functions::{Probes, Scaled};
+use super::{Draw, StudyTable, check, filled_with};
+use crate::hash::family::TotalHashFunction;
+use crate::plan::cuckoo::{insertion_timeout, least_cells};
+use oneread::bits::OutOfMemory;
+use oneread::hash::{Digest, Domain, reduce};
+use oneread::layout::{LayoutError, MOST_PLACES};
+use oneread::table::{BuildError, Full};
+
+/// The shape of a [`CuckooTable`].
+///
+/// ```
+/// use oneread_study::table::CuckooLayout;
+///
+/// assert!(CuckooLayout::new(0).is_err());
+/// assert!(CuckooLayout::new(100)?.with_functions(5).is_err());
+/// let layout = CuckooLayout::new(100)?.with_functions(3)?.with_slots(4)?.with_stash(2);
+/// assert_eq!(layout.capacity(), 402);
+/// # Ok::<(), oneread::layout::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CuckooLayout {
+    buckets: u64,
+    slots: u32,
+    functions: u32,
+    stash: u32,
+    timeout: u32,
+}
+
+impl CuckooLayout {
+    /// The most functions.
+    pub const MOST_FUNCTIONS: u32 = 4;
+
+    /// The most slots of a bucket.
+    pub const MOST_SLOTS: u32 = 64;
+
+    /// The most buckets.
+    pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MOST_SLOTS as u64;
+
+    /// The lecture's table: two functions, a slot a bucket, no stash, and a timeout of ⌈6·log2 m⌉ moves, which works as well as
+    /// ⌈6·log2 n⌉ (section 6.2, first note).
+    ///
+    /// # Errors
+    /// If there are no buckets or more than [`MOST_BUCKETS`](Self::MOST_BUCKETS).
+    pub fn new(buckets: u64) -> Result<Self, LayoutError> {
+        check("buckets", buckets, Self::MOST_BUCKETS)?;
+        Ok(Self { buckets, slots: 1, functions: 2, stash: 0, timeout: insertion_timeout(buckets) })
+    }
+
+    /// The same with so many functions.
+    ///
+    /// # Errors
+    /// If they are fewer than two or more than [`MOST_FUNCTIONS`](Self::MOST_FUNCTIONS).
+    pub fn with_functions(self, functions: u32) -> Result<Self, LayoutError> {
+        check("functions beyond the first", u64::from(functions).saturating_sub(1), 3)?;
+        Ok(Self { functions, ..self })
+    }
+
+    /// The same with so many slots a bucket.
+    ///
+    /// # Errors
+    /// If there are none or more than [`MOST_SLOTS`](Self::MOST_SLOTS).
+    pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
+        check("slots a bucket", slots.into(), Self::MOST_SLOTS.into())?;
+        Ok(Self { slots, ..self })
+    }
+
+    /// The same with a stash of so many items, which takes what finds no place before all is rehashed.
+    #[must_use]
+    pub const fn with_stash(self, stash: u32) -> Self {
+        Self { stash, ..self }
+    }
+
+    /// The same with another number of moves after which an insertion gives up, at least 1.
+    #[must_use]
+    pub fn with_timeout(self, timeout: u32) -> Self {
+        Self { timeout: timeout.max(1), ..self }
+    }
+
+    /// The buckets.
+    #[must_use]
+    pub const fn buckets(&self) -> u64 {
+        self.buckets
+    }
+
+    /// The moves after which an insertion gives up.
+    #[must_use]
+    pub const fn timeout(&self) -> u32 {
+        self.timeout
+    }
+
+    /// The slots of all buckets, and the stash.
+    #[must_use]
+    pub const fn capacity(&self) -> u64 {
+        self.buckets * self.slots as u64 + self.stash as u64
+    }
+}
+
+/// How often fresh functions are tried before an insertion fails. Within the lecture's bounds one attempt fails rarely; in a table
+/// that is too full all do.
+const MOST_REHASHES: u32 = 32;
+
+const MOST_FUNCTIONS: usize = CuckooLayout::MOST_FUNCTIONS as usize;
+
+/// The buckets of a key; equal ones are possible, and harmless.
+type Choices = [usize; MOST_FUNCTIONS];
+
+/// Two or more buckets a key, and whatever is in the way moves on.
+///
+/// An insertion puts its item into a bucket with room; if there is none, it throws an item out, which goes to another one of its
+/// buckets, perhaps throwing out the next, and so on. After the timeout the walk is undone and everything is rehashed with fresh
+/// functions. If f(x) = g(x), the item only ever has one bucket: two such items of one bucket of one slot lead to a rehash.
+///
+/// # Source
+/// Lecture notes "Hashing" (chapter 6), section 6.2: m ≥ (2 + ε)·n buckets in one table, two functions, timeout ⌈6 log n⌉. More
+/// functions, more slots and the stash are the usual generalisations.
+///
+/// # Costs
+/// Probes are buckets looked at: a lookup looks at d at most.
+///
+/// # Limits
+/// An insertion that rehashes takes time in proportion to the table.
+pub struct CuckooTable<K, V, G: Draw<K>> {
+    layout: CuckooLayout,
+    draw: G,
+    functions: Vec<Scaled<G::Function>>,
+    /// Bucket by bucket.
+    cells: Vec<Option<(K, V)>>,
+    stash: Vec<(K, V)>,
+    items: usize,
+    rehashes: u64,
+    moves: u64,
+    /// Whose turn it is to be thrown out.
+    turn: u64,
+    probes: Probes,
+}
+
+impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
+    /// An empty table.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn new(layout: CuckooLayout, mut draw: G) -> Result<Self, OutOfMemory> {
+        let cells = filled_with(layout.buckets * u64::from(layout.slots), || None)?;
+        let functions = fresh(layout, &mut draw);
+        Ok(Self {
+            layout,
+            draw,
+            functions,
+            cells,
+            stash: Vec::new(),
+            items: 0,
+            rehashes: 0,
+            moves: 0,
+            turn: 0,
+            probes: Probes::default(),
+        })
+    }
+
+    /// The lecture's table for n items: ⌈(2 + ε)·n⌉ buckets, two functions, a timeout of ⌈6·log2 n⌉.
+    ///
+    /// # Errors
+    /// If there are no items or too many, if ε is not positive, or if there is no memory.
+    pub fn for_items(items: u64, epsilon: f64, draw: G) -> Result<Self, BuildError> {
+        check("items", items, CuckooLayout::MOST_BUCKETS)?;
+        let fraction = |_| LayoutError::Fraction { what: "epsilon", found: epsilon };
+        let buckets = least_cells(items, epsilon).map_err(fraction)?;
+        let layout = CuckooLayout::new(buckets)?.with_timeout(insertion_timeout(items));
+        Ok(Self::new(layout, draw)?)
+    }
+
+    /// The shape.
+    pub fn layout(&self) -> CuckooLayout {
+        self.layout
+    }
+
+    /// How often everything was rehashed, attempts that failed included.
+    pub fn rehashes(&self) -> u64 {
+        self.rehashes
+    }
+
+    /// How many items were thrown out, in all insertions but those that were undone.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// The items in the stash.
+    pub fn stash_len(&self) -> usize {
+        self.stash.len()
+    }
+
+    /// Where a key is: a cell, or a place in the stash.
+    fn find(&self, key: &K) -> Option<Result<usize, usize>> {
+        let slots = self.layout.slots as usize;
+        for function in &self.functions {
+            self.probes.count(1);
+            let start = function.bucket(key) * slots;
+            let at = self.cells[start..start + slots].iter().position(|cell| is(cell, key));
+            if let Some(slot) = at {
+                return Some(Ok(start + slot));
+            }
+        }
+        self.stash.iter().position(|(k, _)| k == key).map(Err)
+    }
+
+    /// Finds functions under which all items and one more have places, and puts them there; else gives the one back.
+    fn rehash(&mut self, item: (K, V)) -> Result<(), (K, V)> {
+        let slots = self.layout.slots as usize;
+        for _ in 0..MOST_REHASHES {
+            self.rehashes += 1;
+            let functions = fresh::<K, G>(self.layout, &mut self.draw);
+            let mut walk =
+                Walk { slots, timeout: self.layout.timeout, count: functions.len(), turn: &mut self.turn };
+            let present = self.cells.iter().flatten().chain(&self.stash).chain([&item]);
+            let choices: Vec<_> = present.map(|(key, _)| choices(&functions, key)).collect();
+            let mut numbers: Vec<Option<usize>> = Vec::new();
+            numbers.resize(self.cells.len(), None);
+            let mut left_over = Vec::new();
+            for number in 0..choices.len() {
+                if let Err(homeless) = walk.place(&mut numbers, number, |&number| choices[number]) {
+                    left_over.push(homeless);
+                    if left_over.len() > self.layout.stash as usize {
+                        break;
+                    }
+                }
+            }
+            if left_over.len() > self.layout.stash as usize {
+                continue;
+            }
+            let present = self.cells.iter_mut().filter_map(Option::take).chain(mem::take(&mut self.stash));
+            let mut items: Vec<_> = present.chain([item]).map(Some).collect();
+            for (cell, number) in self.cells.iter_mut().zip(numbers) {
+                *cell = number.and_then(|number| items[number].take());
+            }
+            self.stash = items.into_iter().flatten().collect();
+            self.functions = functions;
+            return Ok(());
+        }
+        Err(item)
+    }
+}
+
+fn is<K: Eq, V>(cell: &Option<(K, V)>, key: &K) -> bool {
+    cell.as_ref().is_some_and(|(k, _)| k == key)
+}
+
+fn fresh<K, G: Draw<K>>(layout: CuckooLayout, draw: &mut G) -> Vec<Scaled<G::Function>> {
+    (0..layout.functions).map(|_| Scaled::new(draw.draw(layout.buckets), layout.buckets)).collect()
+}
+
+fn choices<K, F: TotalHashFunction<K>>(functions: &[Scaled<F>], key: &K) -> Choices {
+    let mut choices = [0; MOST_FUNCTIONS];
+    for (choice, function) in choices.iter_mut().zip(functions) {
+        *choice = function.bucket(key);
+    }
+    choices
+}
+
+/// What an insertion's walk needs to know.
+struct Walk<'a> {
+    slots: usize,
+    timeout: u32,
+    /// Buckets of an item.
+    count: usize,
+    turn: &'a mut u64,
+}
+
+impl Walk<'_> {
+    /// Puts an item into one of its buckets, moving others. Gives how many, or, with all undone, the item back.
+    fn place<T>(
+        &mut self,
+        cells: &mut [Option<T>],
+        item: T,
+        choices: impl Fn(&T) -> Choices,
+    ) -> Result<u32, T> {
+        let mut homeless = item;
+        let mut came_from = None;
+        // Cells whose items were thrown out, in order.
+        let mut path: Vec<usize> = Vec::new();
+        loop {
+            let buckets = choices(&homeless);
+            let buckets = &buckets[..self.count];
+            let vacancy = buckets.iter().find_map(|bucket| {
+                let start = bucket * self.slots;
+                (start..start + self.slots).find(|&cell| cells[cell].is_none())
+            });
+            if let Some(cell) = vacancy {
+                cells[cell] = Some(homeless);
+                return Ok(path.len() as u32);
+            }
+            if path.len() == self.timeout as usize {
+                // Backwards, each item to the cell that it was thrown out of.
+                for cell in path.into_iter().rev() {
+                    homeless = cells[cell].replace(homeless).expect("a cell of the walk is in use");
+                }
+                return Err(homeless);
+            }
+            // Not the bucket it was just thrown out of, unless it has no other.
+            let others = buckets.iter().filter(|&&bucket| Some(bucket) != came_from).count();
+            let random = |turn: u64, limit: usize| {
+                reduce(Digest::from_hash64(turn).word(Domain::TABLE, 1), limit as u64)
+            };
+            *self.turn += 1;
+            let nth = random(*self.turn, others.max(1)) as usize;
+            let other = buckets.iter().filter(|&&bucket| Some(bucket) != came_from).nth(nth);
+            let bucket = *other.unwrap_or(&buckets[0]);
+            *self.turn += 1;
+            let cell = bucket * self.slots + random(*self.turn, self.slots) as usize;
+            homeless = cells[cell].replace(homeless).expect("no bucket of the item has room");
+            path.push(cell);
+            came_from = Some(bucket);
+        }
+    }
+}
+
+impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for CuckooTable<K, V, G> {
+    fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
+        match self.find(&key) {
+            Some(Ok(cell)) => {
+                return Ok(self.cells[cell].as_mut().map(|(_, present)| mem::replace(present, value)));
+            }
+            Some(Err(at)) => return Ok(Some(mem::replace(&mut self.stash[at].1, value))),
+            None => {}
+        }
+        let mut walk = Walk {
+            slots: self.layout.slots as usize,
+            timeout: self.layout.timeout,
+            count: self.functions.len(),
+            turn: &mut self.turn,
+        };
+        match walk.place(&mut self.cells, (key, value), |(key, _)| choices(&self.functions, key)) {
+            Ok(moves) => {
+                self.moves += u64::from(moves);
+                self.probes.count(u64::from(moves) * u64::from(self.layout.functions));
+            }
+            Err(item) if self.stash.len() < self.layout.stash as usize => self.stash.push(item),
+            Err(item) => self.rehash(item).map_err(|(key, value)| Full { key, value })?,
+        }
+        self.items += 1;
+        Ok(None)
+    }
+
+    fn get(&self, key: &K) -> Option<&V> {
+        match self.find(key)? {
+            Ok(cell) => self.cells[cell].as_ref().map(|(_, value)| value),
+            Err(at) => Some(&self.stash[at].1),
+        }
+    }
+
+    fn remove(&mut self, key: &K) -> Option<V> {
+        let (_, value) = match self.find(key)? {
+            Ok(cell) => self.cells[cell].take()?,
+            Err(at) => self.stash.swap_remove(at),
+        };
+        self.items -= 1;
+        Some(value)
+    }
+
+    fn len(&self) -> usize {
+        self.items
+    }
+
+    fn probes(&self) -> u64 {
+        self.probes.get()
+    }
+
+    fn byte_len(&self) -> usize {
+        size_of_val(self.cells.as_slice()) + size_of_val(self.stash.as_slice())
+    }
+}
+
+impl<K, V, G: Draw<K>> fmt::Debug for CuckooTable<K, V, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CuckooTable")
+            .field("layout", &self.layout)
+            .field("items", &self.items)
+            .finish_non_exhaustive()
+    }
+}

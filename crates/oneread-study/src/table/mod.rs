@@ -1,0 +1,103 @@
+//! Other tables, to compare with: how many cells they look at, how full they get, what they ask of their hash functions.
+//!
+//! | table | promise | asks for |
+//! | --- | --- | --- |
+//! | [`CuckooTable`] | a lookup looks at its d buckets; an insertion moves others until all fit | two ⌈6 log n⌉-independent functions, or tabulation |
+//! | [`LinearProbingTable`] | a search goes on from a cell to the next | a 5-independent function, or tabulation |
+//! | [`ChainedTable`] | a search goes through one chain; grows and shrinks | a universal function |
+//! | [`DLeftTable`] | a key goes to the least loaded of d buckets, to the left of equals | nearly random functions |
+//! | [`SongTable`] | a lookup reads one bucket, which counters in fast memory name | nearly random functions |
+//!
+//! [`BloomierFunction`] is a static function from keys to small values: what a summary could be if keys neither came nor went.
+//!
+//! The tables have one small surface, [`StudyTable`], and count their probes. Any function of [`hash::family`](crate::hash::family) drives
+//! them, drawn afresh whenever a table asks for it ([`Draw`]): so a weak family can be put under each and seen to fail, or not to.
+//! For production, use [`MultilevelTable`](oneread::table::MultilevelTable) or the standard library's map.
+//!
+//! ```
+//! use oneread_study::hash::family::Tabulation;
+//! use oneread_study::table::{CuckooTable, StudyTable};
+//! use rand_core::SeedableRng;
+//!
+//! let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(1);
+//! let draw = |_buckets| Tabulation::<u64>::draw(8, 64, &mut rng).expect("eight characters");
+//! let mut table = CuckooTable::for_items(1000, 0.2, draw)?;
+//! assert_eq!(table.get(&7), None);
+//! for key in 0..1000 {
+//!     table.insert(key, key * key)?;
+//! }
+//! assert_eq!(table.get(&7), Some(&49));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Source
+//! Lecture notes "Hashing" (chapter 6), sections 6.1 (chaining), 6.2 (cuckoo hashing) and 6.3 (linear probing). d-left
+//! hashing: Vöcking, "How Asymmetry Helps Load Balancing", 1999.
+
+mod bloomier;
+mod chained;
+mod cuckoo;
+mod dleft;
+mod functions;
+mod linear_probing;
+mod song;
+
+pub use bloomier::{BloomierFunction, NoFunction};
+pub use chained::ChainedTable;
+pub use cuckoo::{CuckooLayout, CuckooTable};
+pub use dleft::DLeftTable;
+pub use functions::{Digested, Draw};
+pub use linear_probing::{Deletion, LinearProbingTable};
+pub use song::SongTable;
+
+use alloc::vec::Vec;
+
+use oneread::bits::OutOfMemory;
+use oneread::layout::LayoutError;
+use oneread::table::Full;
+use oneread::workspace::reserved;
+
+/// What all tables of this module do.
+pub trait StudyTable<K, V> {
+    /// Inserts an item. If the key is there already, its value is replaced and given back.
+    ///
+    /// # Errors
+    /// [`Full`] with the item if there is no room for it; nothing was changed.
+    fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>>;
+
+    /// The value of a key.
+    fn get(&self, key: &K) -> Option<&V>;
+
+    /// Removes a key; gives its value.
+    fn remove(&mut self, key: &K) -> Option<V>;
+
+    /// The number of items.
+    fn len(&self) -> usize;
+
+    /// Whether there are no items.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many cells, buckets or links of a chain were looked at by all operations so far; each table says which.
+    fn probes(&self) -> u64;
+
+    /// The bytes it has on the heap, without what keys, values and functions have there.
+    fn byte_len(&self) -> usize;
+}
+
+/// At least one of something, and at most so many.
+fn check(what: &'static str, found: u64, expected: u64) -> Result<(), LayoutError> {
+    match found {
+        0 => Err(LayoutError::Zero { what }),
+        _ if found > expected => Err(LayoutError::TooLarge { what, expected, found }),
+        _ => Ok(()),
+    }
+}
+
+/// A vector of so many empty cells, or an error where there is no memory for them.
+fn filled_with<T>(count: u64, empty: impl FnMut() -> T) -> Result<Vec<T>, OutOfMemory> {
+    let mut cells = reserved(count)?;
+    cells.resize_with(count as usize, empty);
+    Ok(cells)
+}

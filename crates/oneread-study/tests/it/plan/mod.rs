@@ -1,0 +1,16 @@
+mod cuckoo;
+mod probing;
+
+/// Whether two numbers agree to a relative error.
+#[track_caller]
+fn assert_close(found: f64, expected: f64, tolerance: f64) {
+    let error = (found / expected - 1.0).abs();
+    assert!(
+        found == expected || error <= tolerance,
+        "found {found:e}, expected {expected:e}: off by {error:e}"
+    );
+}
+
+fn choose(n: u128, k: u128) -> u128 {
+    (0..k).fold(1, |product, j| product * (n - j) / (j + 1))
+}

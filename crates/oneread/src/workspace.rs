@@ -1,0 +1,7 @@
+//! What the crates of this workspace share beneath the public API. It is not part of that API: any
+//! release may change it.
+
+pub use crate::bits::counters::counter_words;
+pub use crate::bits::memory::{reserved, zeroed};
+pub use crate::plan::binomial::ln_upper_tail as ln_binomial_upper_tail;
+pub use crate::plan::error::check;
