@@ -43,13 +43,13 @@ pub(super) const STEPS: [Step; 15] = [
     },
     Step {
         name: "no-std",
-        checks: "the library without std: lints and build",
+        checks: "the library and the study crate without std: lints and build",
         is_quick: true,
         seconds: 10,
         needs: &[Need::Clippy],
         run: |_| {
             // By itself, since features of the other crates would switch std on.
-            let alone = ["-p", "oneread", "--no-default-features"];
+            let alone = ["-p", "oneread", "-p", "oneread-study", "--no-default-features"];
             step("lints", cargo(["clippy"]).args(alone).args(["--", "-D", "warnings"]))?;
             step("build", cargo(["build"]).args(alone))
         },
