@@ -5,10 +5,11 @@
 //! measure is normal around the true one to good accuracy, with a deviation that is measured along.
 
 use oneread::hash::{Digester, Portable};
+use oneread::layout::SummaryLayout;
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::solve::summary::{Goal, Kind, Planned, Targets};
 use oneread::plan::solve::{self, table};
-use oneread::summary::{PageSummary, Summarized, Summary};
+use oneread::summary::{InterpolationSummary, PageSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
 
 use crate::statistics::{SIX_SIGMA, chernoff_most};
@@ -45,7 +46,17 @@ fn sample<S: Summary<Digester = Portable>>(
 
 fn samples(planned: &Planned, items: u64, tables: u64, absent: u64) -> Vec<Sample> {
     let of_seed = |seed| match planned {
-        Planned::Summary(plan) => sample(Summarized::from_plan_with_seed(plan, seed).unwrap(), items, absent),
+        Planned::Summary(plan) => match (plan.layout(), items) {
+            // In blocks: in one array, each insertion would shift half of it.
+            (SummaryLayout::Interpolation(strings), 100_000..) => {
+                let (layout, digester) = (plan.table().layout(), Portable::with_seed(seed));
+                let summary =
+                    InterpolationSummary::in_blocks(*strings, layout.level_count(), items, digester).unwrap();
+                let table = MultilevelTable::with_digester(layout.clone(), digester).unwrap();
+                sample(Summarized::new(table, summary).unwrap(), items, absent)
+            }
+            _ => sample(Summarized::from_plan_with_seed(plan, seed).unwrap(), items, absent),
+        },
         Planned::Page(plan) => {
             let (layout, digester) = (plan.table().layout(), Portable::with_seed(seed));
             let summary = PageSummary::with_digester(plan.layout(), layout, digester).unwrap();
