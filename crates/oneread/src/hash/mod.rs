@@ -15,6 +15,7 @@
 //! - [`family`] holds the hash families of the theory, with their theorems: for study, for strings
 //!   that roll, and wherever a guarantee has to rest on a proof rather than on tests.
 
+mod composite;
 mod digest;
 mod digester;
 mod domain;
