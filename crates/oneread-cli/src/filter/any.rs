@@ -6,10 +6,10 @@ use anyhow::{Result, anyhow, bail};
 use indicatif::HumanCount;
 use oneread::bits::{Line, Lines, LittleEndian, Words};
 use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
+use oneread::filter::generic::{Blocked, Bloom};
 use oneread::filter::{
-    Blocked, BlockedBloomFilter, Bloom, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, DLeft,
-    DLeftCounting, DLeftCountingFilter, DLeftFilter, Full, Growing, GrowingFilter, LineFilter, Lined,
-    MergeError,
+    BlockedBloomFilter, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, DLeft, DLeftCounting,
+    DLeftCountingFilter, DLeftFilter, Filter, Full, Growing, GrowingFilter, LineFilter, Lined, MergeError,
 };
 use oneread::hash::Digester;
 
@@ -19,8 +19,8 @@ use super::layout::Layout;
 
 /// A filter over words of storage `W`, or lines of storage `L`.
 pub(super) enum Any<D, W, L> {
-    Bloom(Bloom<D, W>),
-    Blocked(Blocked<D, L>),
+    Bloom(Filter<Bloom<W>, D>),
+    Blocked(Filter<Blocked<L>, D>),
     Counting(CountingBloom<D, W>),
     Growing(Growing<D, W>),
     /// Several times as large as the others.

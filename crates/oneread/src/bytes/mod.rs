@@ -46,7 +46,7 @@ pub use view::{View, Viewed};
 pub(crate) use header::LayoutBlock;
 #[cfg(feature = "std")]
 pub(crate) use saved::read_header;
-pub(crate) use source::Payload;
+pub(crate) use source::{Owned, Payload, Rest, Source};
 
 use crate::bits::Words;
 

@@ -11,8 +11,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::in_batches;
+use super::bloom::Bloom;
 use super::bloom::{decode_layout as decode_bloom, encode_layout as encode_bloom};
-use super::{Bloom, BuildError, MergeError, layers};
+use super::cores::{FilterCore, HasLayout, Insert, Same, Union};
+use super::{BuildError, MergeError, layers};
 use crate::bits::{LittleEndian, OutOfMemory, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
 use crate::hash::{Digest, Digester, Domain, Portable};
@@ -36,7 +38,7 @@ struct Layer<S> {
     /// The keys that it is planned for.
     capacity: u64,
     /// Takes digests only.
-    bloom: Bloom<(), S>,
+    bloom: Bloom<S>,
 }
 
 /// A filter for a set whose size nobody knows beforehand: the asked rate holds at every size.
@@ -162,7 +164,7 @@ impl<D> GrowingFilter<D> {
         }
         self.make_room(most_bytes)?;
         let layer = self.layers.last_mut().expect("there is a first layer");
-        layer.bloom.insert_digest(digest);
+        layer.bloom.insert(digest);
         layer.items += 1;
         Ok(false)
     }
@@ -261,8 +263,7 @@ pub(super) fn check_bytes(present: u64, more: u64, most: u64) -> Result<(), OutO
 
 fn new_layer(layout: GrowingLayout, number: u16) -> Result<Layer<Vec<u64>>, BuildError> {
     let (capacity, _) = layout.layer(u32::from(number))?;
-    let bloom =
-        Bloom::in_domain(plan::growing::layer(layout, u32::from(number))?, (), Domain::layer(number))?;
+    let bloom = Bloom::in_domain(plan::growing::layer(layout, u32::from(number))?, Domain::layer(number))?;
     Ok(Layer { number, items: 0, capacity, bloom })
 }
 
@@ -279,7 +280,7 @@ impl<D, S: Words> Growing<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.layers.iter().rev().any(|layer| layer.bloom.contains_digest(digest))
+        self.layers.iter().rev().any(|layer| layer.bloom.contains(digest))
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -362,8 +363,9 @@ impl<D, S: Words> fmt::Debug for Growing<D, S> {
 impl<D: PartialEq, S: Words, T: Words> PartialEq<Growing<D, T>> for Growing<D, S> {
     /// Equal filters have the same layout, digester and layers, and so give the same answers.
     fn eq(&self, other: &Growing<D, T>) -> bool {
-        let same =
-            |(a, b): (&Layer<S>, &Layer<T>)| a.number == b.number && a.items == b.items && a.bloom == b.bloom;
+        let same = |(a, b): (&Layer<S>, &Layer<T>)| {
+            a.number == b.number && a.items == b.items && a.bloom.is_same(&b.bloom)
+        };
         self.layout == other.layout
             && self.digester == other.digester
             && self.layers.len() == other.layers.len()
@@ -397,7 +399,7 @@ fn decode_record<S: Words>(
         return Err(LoadError::Invalid { what: "a layer with more keys than it has room for" });
     }
     let layout = decode_bloom([bits, hashes, scheme])?;
-    let bloom = Bloom::over_words_in(layout, (), take(bits.div_ceil(64))?, Domain::layer(number))?;
+    let bloom = Bloom::over_words(layout, take(bits.div_ceil(64))?, Domain::layer(number))?;
     Ok(Layer { number, items, capacity, bloom })
 }
 

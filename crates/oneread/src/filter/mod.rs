@@ -28,12 +28,14 @@
 pub(crate) mod batch;
 mod blocked;
 mod bloom;
+mod cores;
 mod count_min;
 mod counting;
 mod distinct;
 mod dleft;
 mod dleft_counting;
 mod error;
+mod facade;
 mod gathered;
 mod growing;
 mod layers;
@@ -41,8 +43,8 @@ mod line;
 mod parts;
 mod placed;
 
-pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, BlockedView};
-pub use bloom::{AtomicBloomFilter, Bloom, BloomFilter, BloomView};
+pub use blocked::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView};
+pub use bloom::{AtomicBloomFilter, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
 pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
 #[cfg(feature = "std")]
@@ -53,6 +55,7 @@ pub use dleft_counting::{
     GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
 };
 pub use error::{Full, MergeError, NotPresent};
+pub use facade::Filter;
 #[cfg(feature = "std")]
 pub use line::ShardedLineFilter;
 pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, LineFilter, LineView, Lined};
@@ -60,3 +63,10 @@ pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, Li
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};
 pub use placed::{Placed, PlacedFilter, PlacedView, PlacementError};
+
+/// What [`Filter`]s are made of, for code over filters of several forms.
+#[doc(hidden)]
+pub mod generic {
+    pub use super::blocked::Blocked;
+    pub use super::bloom::Bloom;
+}

@@ -384,7 +384,7 @@ impl<D, S: Words> CountingBloom<D, S> {
     {
         let mut bloom = BloomFilter::with_digester(self.bloom_layout(), self.digester.clone())?;
         for location in 0..self.layout.counters() {
-            bloom.set_bit(location, self.counters.get(location) > 0);
+            bloom.core_mut().set_bit(location, self.counters.get(location) > 0);
         }
         Ok(bloom)
     }
