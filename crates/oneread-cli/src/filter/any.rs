@@ -6,10 +6,10 @@ use anyhow::{Result, anyhow, bail};
 use indicatif::HumanCount;
 use oneread::bits::{Line, Lines, LittleEndian, Words};
 use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
-use oneread::filter::generic::{Blocked, Bloom};
+use oneread::filter::generic::{Blocked, Bloom, CountingBloom, DLeft};
 use oneread::filter::{
-    BlockedBloomFilter, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, DLeft, DLeftCounting,
-    DLeftCountingFilter, DLeftFilter, Filter, Full, Growing, GrowingFilter, LineFilter, Lined, MergeError,
+    BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, DLeftCounting, DLeftCountingFilter,
+    DLeftFilter, Filter, Full, Growing, GrowingFilter, LineFilter, Lined, MergeError,
 };
 use oneread::hash::Digester;
 
@@ -21,10 +21,10 @@ use super::layout::Layout;
 pub(super) enum Any<D, W, L> {
     Bloom(Filter<Bloom<W>, D>),
     Blocked(Filter<Blocked<L>, D>),
-    Counting(CountingBloom<D, W>),
+    Counting(Filter<CountingBloom<W>, D>),
     Growing(Growing<D, W>),
     /// Several times as large as the others.
-    DLeft(Box<DLeft<D, W>>),
+    DLeft(Box<Filter<DLeft<W>, D>>),
     DLeftCounting(DLeftCounting<D, W>),
     /// As large.
     Line(Box<Lined<D, L>>),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Identified, Record, Saved};
 use crate::filter::{
-    CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter, Filter,
-    GrowingDLeftCountingFilter, GrowingFilter, GrowingLineFilter, LineFilter, PlacedFilter,
+    CountMinSketch, DLeftCountingFilter, Filter, GrowingDLeftCountingFilter, GrowingFilter,
+    GrowingLineFilter, LineFilter,
 };
 use crate::hash::Digester;
 use crate::summary::{
@@ -71,11 +71,10 @@ macro_rules! as_bytes {
     )*};
 }
 
-as_bytes!(CountingBloomFilter, CountMinSketch, GrowingFilter);
+as_bytes!(CountMinSketch, GrowingFilter);
 as_bytes!(MultiFilterSummary, SingleFilterSummary, CountingMultiFilterSummary, CountingSingleFilterSummary);
 as_bytes!(InterpolationSummary, PageSummary);
-as_bytes!(DLeftFilter, DLeftCountingFilter, GrowingDLeftCountingFilter, LineFilter, GrowingLineFilter);
-as_bytes!(PlacedFilter);
+as_bytes!(DLeftCountingFilter, GrowingDLeftCountingFilter, LineFilter, GrowingLineFilter);
 
 impl<C, D> Serialize for Filter<C, D>
 where

@@ -46,10 +46,10 @@ mod placed;
 pub use blocked::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView};
 pub use bloom::{AtomicBloomFilter, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
-pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
+pub use counting::{CountingBloomFilter, CountingView};
 #[cfg(feature = "std")]
 pub use dleft::DLeftPages;
-pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeft, DLeftFilter, DLeftStatistics, DLeftView};
+pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeftFilter, DLeftStatistics, DLeftView};
 pub use dleft_counting::{
     DLeftCounting, DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
     GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
@@ -62,11 +62,13 @@ pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, Li
 
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};
-pub use placed::{Placed, PlacedFilter, PlacedView, PlacementError};
+pub use placed::{PlacedFilter, PlacedView, PlacementError};
 
 /// What [`Filter`]s are made of, for code over filters of several forms.
 #[doc(hidden)]
 pub mod generic {
     pub use super::blocked::Blocked;
     pub use super::bloom::Bloom;
+    pub use super::counting::CountingBloom;
+    pub use super::dleft::DLeft;
 }
