@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use anyhow::{Result, anyhow, bail};
 use indicatif::HumanCount;
 use oneread::bits::{Line, Lines, LittleEndian, Words};
-use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
-use oneread::filter::generic::{Blocked, Bloom, CountingBloom, DLeft};
+use oneread::bytes::{Identified, Kind, LoadError, Saved, Viewed};
+use oneread::filter::generic::{Blocked, Bloom, CountingBloom, DLeft, DLeftCounting, LineTable};
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, DLeftCounting, DLeftCountingFilter,
-    DLeftFilter, Filter, Full, Growing, GrowingFilter, LineFilter, Lined, MergeError,
+    DLeftFilter, Filter, Full, Growing, GrowingFilter, LineFilter, MergeError,
 };
 use oneread::hash::Digester;
 
@@ -25,9 +25,9 @@ pub(super) enum Any<D, W, L> {
     Growing(Growing<D, W>),
     /// Several times as large as the others.
     DLeft(Box<Filter<DLeft<W>, D>>),
-    DLeftCounting(DLeftCounting<D, W>),
+    DLeftCounting(Filter<DLeftCounting<W>, D>),
     /// As large.
-    Line(Box<Lined<D, L>>),
+    Line(Box<Filter<LineTable<L>, D>>),
 }
 
 /// A filter in memory, to be changed.
@@ -136,7 +136,7 @@ impl<'a, D: Identified + Clone> InPlace<'a, D> {
 }
 
 fn view<'a, F: Viewed<'a> + Clone>(bytes: &'a [u8], verify: bool) -> Result<F, LoadError> {
-    let view = View::<F>::open(bytes)?;
+    let view = F::open(bytes)?;
     if verify {
         view.verify()?;
     }

@@ -8,6 +8,7 @@ use super::header::{Header, Kind, LayoutBlock};
 use super::saved::{check_kind, choose_digester};
 use super::{Identified, LoadError};
 use crate::bits::LittleEndian;
+use crate::hash::Portable;
 
 /// A structure over bytes that somebody else owns, such as a mapped file: nothing is copied.
 ///
@@ -36,6 +37,14 @@ pub trait Viewed<'a>: Sized {
         payload: LittleEndian<'a>,
     ) -> Result<Self, LoadError>;
 
+    /// Opens a view, with the digester that the bytes name.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the bytes do not hold the digester.
+    fn open(bytes: &'a [u8]) -> Result<View<'a, Self>, LoadError> {
+        View::check(bytes, None)
+    }
+
     /// What loading checks and opening does not, since it would read the whole payload.
     #[doc(hidden)]
     fn check_content(&self) -> Result<(), LoadError> {
@@ -43,15 +52,17 @@ pub trait Viewed<'a>: Sized {
     }
 }
 
-impl<'a, F: Viewed<'a>> View<'a, F> {
-    /// Opens a view, with the digester that the bytes name.
+impl<'a, F: Viewed<'a, Digester = Portable>> View<'a, F> {
+    /// Opens a view, with the seed that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the digester has a secret.
+    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if another digester made it.
     pub fn open(bytes: &'a [u8]) -> Result<Self, LoadError> {
         Self::check(bytes, None)
     }
+}
 
+impl<'a, F: Viewed<'a>> View<'a, F> {
     /// Opens a view of a structure that was made with this digester.
     ///
     /// # Errors

@@ -487,6 +487,60 @@ where
     }
 }
 
+/// The methods of [`Saved`], without importing it.
+impl<C: SavedCore<Storage: Owned>> Filter<C> {
+    /// Loads a filter, with the seed that the bytes name.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if another digester made it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
+        Saved::from_bytes(bytes)
+    }
+
+    /// Reads a filter, and nothing beyond it, with the seed that it names.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Self::from_bytes), or if reading fails.
+    #[cfg(feature = "std")]
+    pub fn load<R: std::io::Read>(reader: R) -> Result<Self, LoadError> {
+        Saved::load(reader)
+    }
+}
+
+/// The methods of [`Saved`], without importing it.
+impl<C: SavedCore<Storage: Owned>, D: Identified> Filter<C, D> {
+    /// The filter as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        Saved::to_bytes(self)
+    }
+
+    /// Writes the filter; a file should be buffered.
+    ///
+    /// # Errors
+    /// If writing fails.
+    #[cfg(feature = "std")]
+    pub fn save<W: std::io::Write>(&self, writer: W) -> std::io::Result<()> {
+        Saved::save(self, writer)
+    }
+
+    /// Loads a filter that was made with this digester.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made them.
+    pub fn from_bytes_with(bytes: &[u8], digester: D) -> Result<Self, LoadError> {
+        Saved::from_bytes_with(bytes, digester)
+    }
+
+    /// Reads a filter, and nothing beyond it, that was made with this digester.
+    ///
+    /// # Errors
+    /// As [`from_bytes_with`](Self::from_bytes_with), or if reading fails.
+    #[cfg(feature = "std")]
+    pub fn load_with<R: std::io::Read>(reader: R, digester: D) -> Result<Self, LoadError> {
+        Saved::load_with(reader, digester)
+    }
+}
+
 impl<C: SavedCore<Storage: Owned>, D: Identified> Saved for Filter<C, D> {
     const KIND: Kind = C::KIND;
     type Digester = D;

@@ -51,14 +51,14 @@ pub use counting::{CountingBloomFilter, CountingView};
 pub use dleft::DLeftPages;
 pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeftFilter, DLeftStatistics, DLeftView};
 pub use dleft_counting::{
-    DLeftCounting, DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
+    DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
     GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
 };
 pub use error::{Full, MergeError, NotPresent};
 pub use facade::Filter;
 #[cfg(feature = "std")]
 pub use line::ShardedLineFilter;
-pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, LineFilter, LineView, Lined};
+pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, LineFilter, LineView};
 
 pub use crate::layout::BuildError;
 pub use growing::{Growing, GrowingFilter, GrowingView};
@@ -71,4 +71,6 @@ pub mod generic {
     pub use super::bloom::Bloom;
     pub use super::counting::CountingBloom;
     pub use super::dleft::DLeft;
+    pub use super::dleft_counting::DLeftCounting;
+    pub use super::line::LineTable;
 }

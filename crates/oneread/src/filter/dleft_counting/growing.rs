@@ -36,6 +36,7 @@ use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Vie
 #[cfg(doc)]
 use crate::filter::GrowingLineFilter;
 use crate::filter::batch::in_batches;
+use crate::filter::cores::{Build, CountCopies, Counted, FilterCore, HasLayout, Same};
 use crate::filter::growing::check_bytes;
 use crate::filter::{BuildError, NotPresent, layers};
 use crate::hash::{Digest, Digester, Portable};
@@ -61,7 +62,7 @@ struct Layer<S> {
     /// The cells that it has.
     cells: u64,
     /// Takes digests only.
-    filter: DLeftCounting<(), S>,
+    filter: DLeftCounting<S>,
 }
 
 /// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked rate holds at
@@ -198,7 +199,7 @@ impl<D> GrowingDLeftCountingFilter<D> {
     fn insert_digest_within(&mut self, digest: Digest, most_bytes: u64) -> Result<bool, BuildError> {
         // An equal cell counts the key, or is stuck: no cell is added.
         for layer in &mut self.layers {
-            if layer.filter.contains_digest(digest) && layer.filter.place(digest) == Ok(Outcome::Counted) {
+            if layer.filter.contains(digest) && layer.filter.place(digest) == Ok(Outcome::Counted) {
                 return Ok(true);
             }
         }
@@ -325,7 +326,7 @@ impl Layer<Vec<u64>> {
 
 fn new_layer(layout: GrowingLayout, number: u16) -> Result<Layer<Vec<u64>>, BuildError> {
     let (layer, room) = plan::dleft_counting::layer(layout, u32::from(number))?;
-    Ok(Layer { number, room, cells: 0, filter: DLeftCounting::with_digester(layer, ())? })
+    Ok(Layer { number, room, cells: 0, filter: DLeftCounting::build(layer)? })
 }
 
 impl<D, S: Words> GrowingDLeftCounting<D, S> {
@@ -341,7 +342,7 @@ impl<D, S: Words> GrowingDLeftCounting<D, S> {
     /// Whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.layers.iter().rev().any(|layer| layer.filter.contains_digest(digest))
+        self.layers.iter().rev().any(|layer| layer.filter.contains(digest))
     }
 
     /// How often a key may have been inserted and not removed, up to the count at which it sticks.
@@ -356,11 +357,7 @@ impl<D, S: Words> GrowingDLeftCounting<D, S> {
     /// How often the key of a digest may have been inserted and not removed, up to the count at which it sticks.
     pub fn count_digest(&self, digest: Digest) -> u64 {
         // All that was inserted of a key is in the oldest layer that takes it for its own.
-        self.layers
-            .iter()
-            .map(|layer| layer.filter.count_digest(digest))
-            .find(|&count| count > 0)
-            .unwrap_or(0)
+        self.layers.iter().map(|layer| layer.filter.count(digest)).find(|&count| count > 0).unwrap_or(0)
     }
 
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
@@ -382,7 +379,7 @@ impl<D, S: Words> GrowingDLeftCounting<D, S> {
 
     /// Asks for the buckets in the layers that are not in a cache.
     fn prefetch_all(&self, digests: &[Digest]) {
-        for layer in self.layers.iter().filter(|layer| !layer.filter.is_cached()) {
+        for layer in self.layers.iter() {
             layer.filter.prefetch_all(digests);
         }
     }
@@ -450,7 +447,7 @@ impl<D: PartialEq, S: Words, T: Words> PartialEq<GrowingDLeftCounting<D, T>> for
     /// Equal filters have the same layout, digester and layers, and so give the same answers.
     fn eq(&self, other: &GrowingDLeftCounting<D, T>) -> bool {
         let same = |(a, b): (&Layer<S>, &Layer<T>)| {
-            (a.number, a.room, a.cells) == (b.number, b.room, b.cells) && a.filter == b.filter
+            (a.number, a.room, a.cells) == (b.number, b.room, b.cells) && a.filter.is_same(&b.filter)
         };
         self.layout == other.layout
             && self.digester == other.digester
@@ -492,7 +489,7 @@ fn decode_record<S: Words>(
     match (number, layout) {
         // One cell must be able to count all that is counted.
         (Some(number), Ok(layout)) if cells <= room && len < MOST_KEYS && layout.counter_bits() == 2 => {
-            let filter = DLeftCounting::over_words(layout, (), len, take(word_count(layout))?)?;
+            let filter = DLeftCounting::over_words(layout, len, take(word_count(layout))?)?;
             Ok(Layer { number, room, cells, filter })
         }
         _ => Err(LoadError::Invalid { what: "a layer of impossible number, cells or buckets" }),

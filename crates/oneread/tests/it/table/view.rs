@@ -1,6 +1,6 @@
 //! Saved tables searched in place: they answer as the table did, and bytes that are no table make no harm.
 
-use oneread::bytes::{LoadError, Saved};
+use oneread::bytes::{LoadError, Saved, Viewed};
 use oneread::hash::Keyed;
 use oneread::layout::{Moves, MultilevelLayout};
 use oneread::table::{MultilevelTable, MultilevelTableView};
@@ -44,7 +44,8 @@ fn items_of_any_length_are_found() {
         assert_eq!(view.get(key.as_str()), expected, "{number}");
     }
     assert_eq!(view.iter().count(), stored);
-    assert!(matches!(Strings::open(&bytes), Err(LoadError::DigesterNeeded)));
+    let view: Result<Strings<'_>, LoadError> = Viewed::open(&bytes);
+    assert!(matches!(view, Err(LoadError::DigesterNeeded)));
     let other = Keyed::with_secret([2; 16]);
     assert!(matches!(Strings::open_with(&bytes, other), Err(LoadError::Digester)));
     // Types that the items do not have: the lengths do not fit.

@@ -33,12 +33,13 @@ use core::fmt;
 use super::LineFilter;
 use super::places::Places;
 use super::work::ContainsAll;
-use super::{Lined, is_cached};
+use super::{LineTable, is_cached};
 use crate::bits::{Line, Lines, LittleEndian};
 use crate::bytes::View;
 #[cfg(doc)]
 use crate::filter::GrowingDLeftCountingFilter;
 use crate::filter::batch::{BATCH, in_batches_of};
+use crate::filter::cores::{Build, Counted, FilterCore, HasLayout, Same};
 use crate::filter::growing::check_bytes;
 use crate::filter::{BuildError, NotPresent};
 use crate::hash::{Digest, Digester, Portable};
@@ -63,7 +64,7 @@ struct Layer<S> {
     /// The most fingerprints that it may have.
     room: u64,
     /// Takes words only. Its `len` is the number of its fingerprints.
-    filter: Lined<(), S>,
+    filter: LineTable<S>,
 }
 
 /// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked rate holds at every size
@@ -365,7 +366,7 @@ fn nest(older: LineLayout, newer: LineLayout) -> bool {
 
 fn new_layer(layout: GrowingLayout, number: u16) -> Result<Layer<Vec<Line>>, BuildError> {
     let (layer, room) = plan::line::layer(layout, u32::from(number))?;
-    Ok(Layer { number, room, filter: Lined::with_digester(layer, ())? })
+    Ok(Layer { number, room, filter: LineTable::build(layer)? })
 }
 
 impl<D, S: Lines> GrowingLine<D, S> {
@@ -422,7 +423,7 @@ impl<D, S: Lines> GrowingLine<D, S> {
         let (mut waiting, mut at) = ([0; BATCH], core::array::from_fn::<usize, BATCH, _>(|at| at));
         waiting[..words.len()].copy_from_slice(words);
         let mut left = words.len();
-        for Lined { simd, table, .. } in self.layers.iter().rev().map(|layer| &layer.filter) {
+        for LineTable { simd, table } in self.layers.iter().rev().map(|layer| &layer.filter) {
             let (mut asked, mut kept) = (0, 0);
             let answer = |is_there| {
                 found[at[asked]] = is_there;
@@ -509,8 +510,9 @@ impl<D, S: Lines> fmt::Debug for GrowingLine<D, S> {
 impl<D: PartialEq, S: Lines, T: Lines> PartialEq<GrowingLine<D, T>> for GrowingLine<D, S> {
     /// Equal filters have the same layout, digester, keys and layers, and so give the same answers.
     fn eq(&self, other: &GrowingLine<D, T>) -> bool {
-        let same =
-            |(a, b): (&Layer<S>, &Layer<T>)| (a.number, a.room) == (b.number, b.room) && a.filter == b.filter;
+        let same = |(a, b): (&Layer<S>, &Layer<T>)| {
+            (a.number, a.room) == (b.number, b.room) && a.filter.is_same(&b.filter)
+        };
         self.layout == other.layout
             && self.digester == other.digester
             && self.len == other.len

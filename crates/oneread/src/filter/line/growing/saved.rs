@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 use super::{GrowingLine, GrowingLineFilter, Layer, nest};
 use crate::bits::{Line, Lines, LittleEndian, Words};
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use crate::filter::cores::{Counted, HasLayout};
 use crate::filter::layers;
-use crate::filter::line::Lined;
 use crate::filter::line::places::Stash;
+use crate::filter::line::{Fingerprints, LineTable};
 use crate::layout::{GrowingLayout, LineLayout};
 
 /// More layers than doubling from one key to 2^46 takes.
@@ -47,7 +48,7 @@ fn decode_record<S: Lines>(
         (Some(number), Ok(layout))
             if fingerprints <= room && stashed <= layout.stash() && (zero, zero_too) == (0, 0) =>
         {
-            let filter = Lined::over_lines(layout, (), take(layout)?, Stash::default(), fingerprints);
+            let filter = LineTable::over_lines(layout, take(layout)?, Stash::default(), fingerprints);
             Ok((Layer { number, room, filter }, stashed))
         }
         _ => Err(IMPOSSIBLE),
@@ -67,7 +68,7 @@ fn with_stashes<S>(
 }
 
 /// Layers have rising numbers, and the fingerprint in an older one is a function of that in a newer one.
-fn check_order<S>(layers: &[Layer<S>]) -> Result<(), LoadError> {
+fn check_order<S: Lines>(layers: &[Layer<S>]) -> Result<(), LoadError> {
     let follows = |older: &Layer<S>, newer: &Layer<S>| {
         older.number < newer.number && nest(older.filter.layout(), newer.filter.layout())
     };
@@ -82,7 +83,7 @@ fn check_order<S>(layers: &[Layer<S>]) -> Result<(), LoadError> {
 fn check_layers<S: Lines>(layers: &[Layer<S>]) -> Result<(), LoadError> {
     for Layer { filter, .. } in layers {
         filter.check()?;
-        if filter.fingerprints().count() as u64 != filter.len() {
+        if Fingerprints::new(&filter.table).count() as u64 != filter.len() {
             return Err(LoadError::Invalid { what: "a layer with more or fewer fingerprints than it says" });
         }
     }
