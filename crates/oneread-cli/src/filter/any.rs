@@ -6,10 +6,10 @@ use anyhow::{Result, anyhow, bail};
 use indicatif::HumanCount;
 use oneread::bits::{Line, Lines, LittleEndian, Words};
 use oneread::bytes::{Identified, Kind, LoadError, Saved, Viewed};
-use oneread::filter::generic::{Blocked, Bloom, CountingBloom, DLeft, DLeftCounting, LineTable};
+use oneread::filter::generic::{Blocked, Bloom, CountingBloom, DLeft, DLeftCounting, Growing, LineTable};
 use oneread::filter::{
-    BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, DLeftCounting, DLeftCountingFilter,
-    DLeftFilter, Filter, Full, Growing, GrowingFilter, LineFilter, MergeError,
+    BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
+    Filter, Full, GrowingFilter, LineFilter, MergeError,
 };
 use oneread::hash::Digester;
 
@@ -22,7 +22,7 @@ pub(super) enum Any<D, W, L> {
     Bloom(Filter<Bloom<W>, D>),
     Blocked(Filter<Blocked<L>, D>),
     Counting(Filter<CountingBloom<W>, D>),
-    Growing(Growing<D, W>),
+    Growing(Filter<Growing<Bloom<W>>, D>),
     /// Several times as large as the others.
     DLeft(Box<Filter<DLeft<W>, D>>),
     DLeftCounting(Filter<DLeftCounting<W>, D>),

@@ -7,7 +7,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Identified, Record, Saved};
-use crate::filter::{CountMinSketch, Filter, GrowingDLeftCountingFilter, GrowingFilter, GrowingLineFilter};
+use crate::filter::{CountMinSketch, Filter};
 use crate::hash::Digester;
 use crate::summary::{
     CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
@@ -68,10 +68,9 @@ macro_rules! as_bytes {
     )*};
 }
 
-as_bytes!(CountMinSketch, GrowingFilter);
+as_bytes!(CountMinSketch);
 as_bytes!(MultiFilterSummary, SingleFilterSummary, CountingMultiFilterSummary, CountingSingleFilterSummary);
 as_bytes!(InterpolationSummary, PageSummary);
-as_bytes!(GrowingDLeftCountingFilter, GrowingLineFilter);
 
 impl<C, D> Serialize for Filter<C, D>
 where

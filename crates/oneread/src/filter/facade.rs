@@ -83,6 +83,10 @@ impl<C, D> Filter<C, D> {
         &mut self.core
     }
 
+    pub(super) fn into_core(self) -> C {
+        self.core
+    }
+
     /// The same keys in another core.
     pub(super) fn map<E>(self, change: impl FnOnce(C) -> E) -> Filter<E, D> {
         Filter { core: change(self.core), digester: self.digester }

@@ -38,7 +38,6 @@ mod error;
 mod facade;
 mod gathered;
 mod growing;
-mod layers;
 mod line;
 mod parts;
 mod placed;
@@ -51,17 +50,17 @@ pub use counting::{CountingBloomFilter, CountingView};
 pub use dleft::DLeftPages;
 pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeftFilter, DLeftStatistics, DLeftView};
 pub use dleft_counting::{
-    DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
+    DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCountingFilter,
+    GrowingDLeftCountingView, RebuildError,
 };
 pub use error::{Full, MergeError, NotPresent};
 pub use facade::Filter;
 #[cfg(feature = "std")]
 pub use line::ShardedLineFilter;
-pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, LineFilter, LineView};
+pub use line::{Fingerprints, GrowingLineFilter, GrowingLineView, LineFilter, LineView};
 
 pub use crate::layout::BuildError;
-pub use growing::{Growing, GrowingFilter, GrowingView};
+pub use growing::{GrowingFilter, GrowingView};
 pub use placed::{PlacedFilter, PlacedView, PlacementError};
 
 /// What [`Filter`]s are made of, for code over filters of several forms.
@@ -72,5 +71,6 @@ pub mod generic {
     pub use super::counting::CountingBloom;
     pub use super::dleft::DLeft;
     pub use super::dleft_counting::DLeftCounting;
+    pub use super::growing::Growing;
     pub use super::line::LineTable;
 }

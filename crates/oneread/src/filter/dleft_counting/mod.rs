@@ -23,7 +23,7 @@ mod saved;
 mod shared;
 mod statistics;
 
-pub use growing::{GrowingDLeftCounting, GrowingDLeftCountingFilter, GrowingDLeftCountingView};
+pub use growing::{GrowingDLeftCountingFilter, GrowingDLeftCountingView};
 pub use rebuild::RebuildError;
 pub use statistics::DLeftCountingStatistics;
 

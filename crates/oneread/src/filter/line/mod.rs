@@ -35,7 +35,7 @@ use crate::layout::{LayoutError, LineLayout};
 use crate::plan;
 
 pub use fingerprints::Fingerprints;
-pub use growing::{GrowingLine, GrowingLineFilter, GrowingLineView};
+pub use growing::{GrowingLineFilter, GrowingLineView};
 use places::{Places, Stash};
 #[cfg(feature = "std")]
 pub use sharded::ShardedLineFilter;

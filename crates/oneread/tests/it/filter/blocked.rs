@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use oneread::bytes::Saved;
 use oneread::filter::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView, BuildError, MergeError};
 use oneread::hash::{Digester, Domain, Portable};
 use oneread::layout::{BlockedLayout, LayoutError};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use oneread::bytes::Saved;
 use oneread::filter::{AtomicBloomFilter, BloomFilter, BloomView, BuildError, MergeError};
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Domain, Portable};

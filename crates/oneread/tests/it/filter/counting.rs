@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use oneread::bytes::Saved;
 use oneread::filter::{CountingBloomFilter, CountingView, MergeError, NotPresent};
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Domain, Portable};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use oneread::bytes::Saved;
 use oneread::filter::{BuildError, GrowingFilter, GrowingView, MergeError};
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{GrowingLayout, LayoutError};

@@ -1,6 +1,5 @@
 //! The growing d-left counting filter beside a table of counts.
 
-use oneread::bytes::Saved;
 use oneread::filter::{GrowingDLeftCountingFilter, GrowingDLeftCountingView, NotPresent};
 use oneread::hash::reduce;
 use oneread::layout::GrowingLayout;

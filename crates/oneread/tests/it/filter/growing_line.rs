@@ -1,6 +1,5 @@
 //! The growing line filter beside a table of counts.
 
-use oneread::bytes::Saved;
 use oneread::filter::{GrowingLineFilter, GrowingLineView, LineFilter, NotPresent};
 use oneread::hash::reduce;
 use oneread::layout::{GrowingLayout, LineLayout};

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use oneread::bytes::Saved;
 use oneread::filter::{Full, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter};
 use oneread::hash::{Digester, Ideal, Portable};
 use oneread::layout::LineLayout;
