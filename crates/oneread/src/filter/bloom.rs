@@ -394,10 +394,6 @@ impl<S: Words> Bloom<S> {
         let word = unsafe { self.words.word_unchecked((location / 64) as usize) };
         word >> (location % 64)
     }
-
-    pub(super) fn words(&self) -> &S {
-        &self.words
-    }
 }
 
 /// The scheme of a layout. A layout has been checked, so there always is one.

@@ -1,5 +1,6 @@
 //! The one place where filters meet keys: a core and a digester, and everything that users call.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -9,7 +10,7 @@ use super::cores::{
 };
 use super::{BuildError, MergeError, NotPresent};
 use crate::bits::LittleEndian;
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Owned, Payload, Rest, Saved, Viewed};
+use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Owned, Payload, Rest, Saved, View, Viewed};
 use crate::hash::{Digest, Digester, Portable};
 
 /// A filter of keys: a `Core` that takes digests, and a digester `D` that makes them.
@@ -588,4 +589,55 @@ impl<'a, C: SavedCore<Storage = LittleEndian<'a>>, D: Identified> Viewed<'a> for
     fn check_content(&self) -> Result<(), LoadError> {
         self.core.check_content()
     }
+}
+
+/// Views that own their bytes.
+impl<C: SavedCore<Storage = LittleEndian<'static>>> View<'static, Filter<C>> {
+    /// Opens a view that owns its bytes, so that it can be kept in a struct: a `Vec<u8>`, a mapped file, an `Arc` of one.
+    ///
+    /// # Errors
+    /// As [`open`](View::open).
+    ///
+    /// # Example
+    /// ```
+    /// use oneread::filter::{BloomFilter, BloomView};
+    ///
+    /// struct Service {
+    ///     seen: BloomView<'static>,
+    /// }
+    ///
+    /// let mut filter = BloomFilter::with_rate(1000, 0.01)?;
+    /// filter.insert("key");
+    /// let service = Service { seen: BloomView::open_owned(filter.to_bytes())? };
+    /// assert!(!service.seen.contains("another key") && service.seen.contains("key"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_owned<B: AsRef<[u8]> + Send + Sync + 'static>(bytes: B) -> Result<Self, LoadError> {
+        open_owned(bytes, None)
+    }
+}
+
+impl<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified> View<'static, Filter<C, D>> {
+    /// Opens a view that owns its bytes, of a filter that was made with this digester.
+    ///
+    /// # Errors
+    /// As [`open_with`](View::open_with).
+    pub fn open_owned_with<B: AsRef<[u8]> + Send + Sync + 'static>(
+        bytes: B,
+        digester: D,
+    ) -> Result<Self, LoadError> {
+        open_owned(bytes, Some(digester))
+    }
+}
+
+/// Cores keep nothing of the payload but words with their owner.
+fn open_owned<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified>(
+    bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+    digester: Option<D>,
+) -> Result<View<'static, Filter<C, D>>, LoadError> {
+    let owner = Arc::new(bytes);
+    let bytes = (*owner).as_ref();
+    View::check(bytes, digester, |payload| {
+        LittleEndian::of_owner(Arc::clone(&owner), bytes.len() - payload.len())
+    })
 }

@@ -70,7 +70,7 @@ impl<'a, K: Record, V: Record, D: Identified> Viewed<'a> for SavedTable<'a, K, V
             Ok((0..sizes.len()).map(|level| sizes.word(level)).collect())
         })?;
         let (places, rest) = SavedPlaces::over(&layout, generation, rest)?;
-        let records = Records::over::<(K, V)>(places.len(), rest.as_bytes())?;
+        let records = Records::over::<(K, V)>(places.len(), rest.borrowed_bytes())?;
         Ok(Self { layout, digester, places, records, of: PhantomData })
     }
 }
