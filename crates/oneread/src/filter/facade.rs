@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Deref;
 
 use super::cores::{
     Build, ChangeShared, Clear, CountCopies, Counted, Estimate, FilterCore, ForRate, HasLayout, Insert,
@@ -612,7 +613,10 @@ impl<C: SavedCore<Storage = LittleEndian<'static>>> View<'static, Filter<C>> {
     /// assert!(!service.seen.contains("another key") && service.seen.contains("key"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open_owned<B: AsRef<[u8]> + Send + Sync + 'static>(bytes: B) -> Result<Self, LoadError> {
+    pub fn open_owned<B>(bytes: B) -> Result<Self, LoadError>
+    where
+        B: Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
+    {
         open_owned(bytes, None)
     }
 }
@@ -622,21 +626,21 @@ impl<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified> View<'static,
     ///
     /// # Errors
     /// As [`open_with`](View::open_with).
-    pub fn open_owned_with<B: AsRef<[u8]> + Send + Sync + 'static>(
-        bytes: B,
-        digester: D,
-    ) -> Result<Self, LoadError> {
+    pub fn open_owned_with<B>(bytes: B, digester: D) -> Result<Self, LoadError>
+    where
+        B: Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
+    {
         open_owned(bytes, Some(digester))
     }
 }
 
 /// Cores keep nothing of the payload but words with their owner.
 fn open_owned<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified>(
-    bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+    bytes: impl Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
     digester: Option<D>,
 ) -> Result<View<'static, Filter<C, D>>, LoadError> {
     let owner = Arc::new(bytes);
-    let bytes = (*owner).as_ref();
+    let bytes = (**owner).as_ref();
     View::check(bytes, digester, |payload| {
         LittleEndian::of_owner(Arc::clone(&owner), bytes.len() - payload.len())
     })

@@ -427,7 +427,7 @@ impl<L: CountLayers> CountCopies for Growing<L> {
 
 impl<L: LayerCore> fmt::Debug for Growing<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Growing")
+        f.debug_struct(&alloc::format!("{:?}", L::GROWING))
             .field("rate", &self.layout.rate())
             .field("items", &self.len())
             .field("layers", &self.layers.len())

@@ -23,6 +23,7 @@
 //! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed elsewhere.
 //! - `insert_many` and `contains_many` hide the latency of memory: they ask for the cache lines of many
 //!   keys before they wait for the first.
+//! - Filters that take removals have `insert_if_absent`: a duplicate takes no room there, where `insert` takes some each time.
 //! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
 
 pub(crate) mod batch;
