@@ -219,16 +219,6 @@ fn a_view_need_not_lie_at_the_start_of_a_cache_line() {
 }
 
 #[test]
-fn keys_are_hashed_through_the_digester_or_elsewhere() {
-    let digester = Portable::with_seed(5);
-    let mut filter = BlockedBloomFilter::with_digester(BlockedLayout::new(4).unwrap(), digester).unwrap();
-    assert!(!filter.contains("key"));
-    assert!(!filter.insert_digest(digester.digest("key")));
-    assert!(filter.contains("key") && filter.contains_digest(digester.digest(b"key")));
-    assert_eq!((filter.digester(), filter.byte_len()), (&digester, 256));
-}
-
-#[test]
 fn constructors_take_layouts_or_rates() {
     assert_eq!(
         BlockedBloomFilter::with_rate(1000, 1.0).unwrap_err(),
