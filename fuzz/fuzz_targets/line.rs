@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use oneread::bytes::Saved;
 use oneread::filter::{LineFilter, LineView};
 use oneread::layout::LineLayout;
 use xxhash_rust::xxh3::xxh3_64;

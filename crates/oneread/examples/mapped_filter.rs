@@ -8,7 +8,6 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
 
-use oneread::bytes::Saved;
 use oneread::filter::{BlockedBloomFilter, BlockedView};
 use oneread::plan;
 

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use anyhow::{Result, anyhow, bail};
 use indicatif::HumanCount;
 use oneread::bits::{Line, Lines, LittleEndian, Words};
-use oneread::bytes::{Identified, Kind, LoadError, Saved, View, Viewed};
+use oneread::bytes::{Identified, Kind, LoadError, Saved, Viewed};
+use oneread::filter::generic::{Blocked, Bloom, CountingBloom, DLeft, DLeftCounting, Growing, LineTable};
 use oneread::filter::{
-    Blocked, BlockedBloomFilter, Bloom, BloomFilter, BuildError, CountingBloom, CountingBloomFilter, DLeft,
-    DLeftCounting, DLeftCountingFilter, DLeftFilter, Full, Growing, GrowingFilter, LineFilter, Lined,
-    MergeError,
+    BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
+    Filter, Full, GrowingFilter, LineFilter, MergeError,
 };
 use oneread::hash::Digester;
 
@@ -19,15 +19,15 @@ use super::layout::Layout;
 
 /// A filter over words of storage `W`, or lines of storage `L`.
 pub(super) enum Any<D, W, L> {
-    Bloom(Bloom<D, W>),
-    Blocked(Blocked<D, L>),
-    Counting(CountingBloom<D, W>),
-    Growing(Growing<D, W>),
+    Bloom(Filter<Bloom<W>, D>),
+    Blocked(Filter<Blocked<L>, D>),
+    Counting(Filter<CountingBloom<W>, D>),
+    Growing(Filter<Growing<Bloom<W>>, D>),
     /// Several times as large as the others.
-    DLeft(Box<DLeft<D, W>>),
-    DLeftCounting(DLeftCounting<D, W>),
+    DLeft(Box<Filter<DLeft<W>, D>>),
+    DLeftCounting(Filter<DLeftCounting<W>, D>),
     /// As large.
-    Line(Box<Lined<D, L>>),
+    Line(Box<Filter<LineTable<L>, D>>),
 }
 
 /// A filter in memory, to be changed.
@@ -136,7 +136,7 @@ impl<'a, D: Identified + Clone> InPlace<'a, D> {
 }
 
 fn view<'a, F: Viewed<'a> + Clone>(bytes: &'a [u8], verify: bool) -> Result<F, LoadError> {
-    let view = View::<F>::open(bytes)?;
+    let view = F::open(bytes)?;
     if verify {
         view.verify()?;
     }

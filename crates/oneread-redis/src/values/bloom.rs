@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use oneread::bytes::Saved;
 use oneread::filter::{BloomFilter, GrowingFilter};
 use oneread::layout::GrowingLayout;
 use oneread::plan;

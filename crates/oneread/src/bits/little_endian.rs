@@ -1,12 +1,18 @@
 //! Words in bytes that somebody else owns.
 
+use alloc::sync::Arc;
+use core::ops::Deref;
+use core::{fmt, ptr};
+
 use super::line::Lines;
 use super::{Line, Words, prefetch};
 
 /// Words read in place from little-endian bytes, such as a mapped file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct LittleEndian<'a> {
+    /// Valid as long as `owner` lives, if there is one, and never handed out for longer.
     words: &'a [[u8; 8]],
+    owner: Option<Arc<dyn Send + Sync>>,
 }
 
 impl<'a> LittleEndian<'a> {
@@ -14,20 +20,41 @@ impl<'a> LittleEndian<'a> {
     #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { words: bytes.as_chunks().0 }
+        Self { words: bytes.as_chunks().0, owner: None }
+    }
+
+    /// The bytes of `owner` from number `start` on, which live as long as these words and their clones.
+    pub(crate) fn of_owner<B>(owner: Arc<B>, start: usize) -> Self
+    where
+        B: Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
+    {
+        let bytes = ptr::from_ref((**owner).as_ref().get(start..).unwrap_or_default());
+        // SAFETY: what `deref` and `as_ref` returned is valid while its owner is borrowed. From now on it is borrowed for good: it
+        // lies in an `Arc` that nobody else can change or move it out of while `owner` below, or a clone of it, lives.
+        let words = unsafe { &*bytes }.as_chunks().0;
+        Self { words, owner: Some(owner) }
     }
 
     /// The first `words` words and the rest, if there are that many.
     #[must_use]
-    pub fn split(self, words: u64) -> Option<(Self, Self)> {
+    pub fn split(&self, words: u64) -> Option<(Self, Self)> {
         let (head, tail) = self.words.split_at_checked(usize::try_from(words).ok()?)?;
-        Some((Self { words: head }, Self { words: tail }))
+        Some((
+            Self { words: head, owner: self.owner.clone() },
+            Self { words: tail, owner: self.owner.clone() },
+        ))
     }
 
     /// The bytes of the words.
     #[must_use]
-    pub fn as_bytes(&self) -> &'a [u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         self.words.as_flattened()
+    }
+}
+
+impl fmt::Debug for LittleEndian<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LittleEndian").field("words", &self.words.len()).finish_non_exhaustive()
     }
 }
 

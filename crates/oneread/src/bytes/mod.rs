@@ -5,24 +5,23 @@
 //! specifies it byte by byte. Versions that a release has written load in every later release.
 //!
 //! ```
-//! use oneread::bytes::Saved;
 //! use oneread::filter::{BloomFilter, BloomView};
 //!
 //! let mut filter = BloomFilter::with_rate(1000, 0.01)?;
 //! filter.insert("key");
 //! let bytes = filter.to_bytes();
 //!
-//! let loaded: BloomFilter = Saved::from_bytes(&bytes)?;
+//! let loaded = BloomFilter::from_bytes(&bytes)?;
 //! assert!(!loaded.contains("another key") && loaded.contains("key"));
 //!
 //! // Queried where it lies, for example in a mapped file: nothing is copied.
-//! let view: BloomView = BloomView::open(&bytes)?;
+//! let view = BloomView::open(&bytes)?;
 //! assert!(!view.contains("another key") && view.contains("key"));
 //! view.verify()?;
 //!
 //! let damaged = [&bytes[..200], &[bytes[200] ^ 1], &bytes[201..]].concat();
-//! assert!(<BloomFilter>::from_bytes(&damaged).is_err());
-//! assert!(<BloomView>::open(&damaged)?.verify().is_err()); // a view reads the payload only when asked to
+//! assert!(BloomFilter::from_bytes(&damaged).is_err());
+//! assert!(BloomView::open(&damaged)?.verify().is_err()); // a view reads the payload only when asked to
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -46,7 +45,7 @@ pub use view::{View, Viewed};
 pub(crate) use header::LayoutBlock;
 #[cfg(feature = "std")]
 pub(crate) use saved::read_header;
-pub(crate) use source::Payload;
+pub(crate) use source::{Owned, Payload, Rest, Source};
 
 use crate::bits::Words;
 

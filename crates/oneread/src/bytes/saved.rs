@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::header::{Header, Kind, LayoutBlock};
-use super::source::{Payload, Source};
+use super::source::{Payload, Stream};
 use super::{Identified, LoadError};
 
 /// A structure that can be written to bytes and read back.
@@ -118,7 +118,7 @@ fn header_of<F: Saved>(structure: &F) -> Header {
 
 /// Reads a container; `available` is its length where that is known beforehand.
 fn load<F: Saved>(
-    source: &mut dyn Source,
+    source: &mut dyn Stream,
     digester: Option<F::Digester>,
     available: Option<u64>,
 ) -> Result<F, LoadError> {

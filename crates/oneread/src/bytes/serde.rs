@@ -7,10 +7,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Identified, Record, Saved};
-use crate::filter::{
-    BlockedBloomFilter, BloomFilter, CountMinSketch, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
-    GrowingDLeftCountingFilter, GrowingFilter, GrowingLineFilter, LineFilter, PlacedFilter,
-};
+use crate::filter::{CountMinSketch, Filter};
 use crate::hash::Digester;
 use crate::summary::{
     CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
@@ -71,11 +68,27 @@ macro_rules! as_bytes {
     )*};
 }
 
-as_bytes!(BloomFilter, BlockedBloomFilter, CountingBloomFilter, CountMinSketch, GrowingFilter);
+as_bytes!(CountMinSketch);
 as_bytes!(MultiFilterSummary, SingleFilterSummary, CountingMultiFilterSummary, CountingSingleFilterSummary);
 as_bytes!(InterpolationSummary, PageSummary);
-as_bytes!(DLeftFilter, DLeftCountingFilter, GrowingDLeftCountingFilter, LineFilter, GrowingLineFilter);
-as_bytes!(PlacedFilter);
+
+impl<C, D> Serialize for Filter<C, D>
+where
+    Self: Saved,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self, serializer)
+    }
+}
+
+impl<'de, C, D> Deserialize<'de> for Filter<C, D>
+where
+    Self: Saved,
+{
+    fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
+        deserialize(deserializer)
+    }
+}
 
 impl<K: Record + Eq, V: Record, D: Identified + Digester<K>> Serialize for MultilevelTable<K, V, D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

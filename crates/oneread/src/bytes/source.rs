@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::LoadError;
-use crate::bits::{Line, OutOfMemory};
+use crate::bits::{Line, LittleEndian, OutOfMemory, Words};
 
 /// Something that fills buffers, or fails.
-pub(super) trait Source {
+pub(super) trait Stream {
     /// Fills the buffer; says how much of it, if the source ends before.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, LoadError>;
 }
 
-impl Source for &[u8] {
+impl Stream for &[u8] {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, LoadError> {
         let count = self.len().min(buffer.len());
         let (head, tail) = self.split_at(count);
@@ -28,7 +28,7 @@ impl Source for &[u8] {
 pub(super) struct Reader<R>(pub(super) R);
 
 #[cfg(feature = "std")]
-impl<R: std::io::Read> Source for Reader<R> {
+impl<R: std::io::Read> Stream for Reader<R> {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, LoadError> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -45,17 +45,85 @@ impl<R: std::io::Read> Source for Reader<R> {
 
 /// The payload of a container that is being loaded.
 pub struct Payload<'a> {
-    source: &'a mut dyn Source,
+    source: &'a mut dyn Stream,
     length: u64,
     taken: u64,
     hasher: Xxh3Default,
 }
 
+/// What the words of a saved structure are taken from, one part after the other.
+pub trait Source<S> {
+    /// The next words, as they are kept.
+    fn take(&mut self, words: u64) -> Result<S, LoadError>;
+
+    /// The next words, in memory.
+    fn copy(&mut self, words: u64) -> Result<Vec<u64>, LoadError>;
+}
+
+/// Storage that a payload can be read into.
+pub trait Owned: Sized {
+    #[doc(hidden)]
+    fn read(payload: &mut Payload<'_>, words: u64) -> Result<Self, LoadError>;
+}
+
+impl Owned for Vec<u64> {
+    fn read(payload: &mut Payload<'_>, words: u64) -> Result<Self, LoadError> {
+        payload.words(words)
+    }
+}
+
+impl Owned for Vec<Line> {
+    fn read(payload: &mut Payload<'_>, words: u64) -> Result<Self, LoadError> {
+        payload.lines(words / Line::WORDS as u64)
+    }
+}
+
+impl<S: Owned> Source<S> for Payload<'_> {
+    fn take(&mut self, words: u64) -> Result<S, LoadError> {
+        S::read(self, words)
+    }
+
+    fn copy(&mut self, words: u64) -> Result<Vec<u64>, LoadError> {
+        self.words(words)
+    }
+}
+
+/// What is left of a payload that is queried in place.
+pub(crate) struct Rest<'a>(LittleEndian<'a>);
+
+impl<'a> Rest<'a> {
+    pub(crate) fn new(payload: LittleEndian<'a>) -> Self {
+        Self(payload)
+    }
+
+    /// All of the payload has been taken.
+    pub(crate) fn finish(self) -> Result<(), LoadError> {
+        if self.0.is_empty() { Ok(()) } else { Err(LONG) }
+    }
+}
+
+impl<'a> Source<LittleEndian<'a>> for Rest<'a> {
+    fn take(&mut self, words: u64) -> Result<LittleEndian<'a>, LoadError> {
+        let (first, rest) = self.0.split(words).ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(first)
+    }
+
+    fn copy(&mut self, words: u64) -> Result<Vec<u64>, LoadError> {
+        let own = self.take(words)?;
+        // No larger than the bytes that it is a copy of.
+        Ok((0..own.len()).map(|at| own.word(at)).collect())
+    }
+}
+
+const SHORT: LoadError = LoadError::Invalid { what: "the payload is shorter than its layout says" };
+const LONG: LoadError = LoadError::Invalid { what: "the payload is longer than its layout says" };
+
 /// How many bytes are read at once.
 const CHUNK: usize = 1 << 16;
 
 impl<'a> Payload<'a> {
-    pub(super) fn new(source: &'a mut dyn Source, length: u64) -> Self {
+    pub(super) fn new(source: &'a mut dyn Stream, length: u64) -> Self {
         Self { source, length, taken: 0, hasher: Xxh3Default::new() }
     }
 
@@ -80,7 +148,7 @@ impl<'a> Payload<'a> {
     /// All of the payload has been taken, and its checksum is this.
     pub(super) fn finish(self, expected: u64) -> Result<(), LoadError> {
         if self.taken != self.length {
-            return Err(LoadError::Invalid { what: "the payload is longer than its layout says" });
+            return Err(LONG);
         }
         let found = self.hasher.digest();
         if found != expected {
@@ -97,8 +165,7 @@ impl<'a> Payload<'a> {
         decode: impl Fn(&[u8; N]) -> T,
     ) -> Result<Vec<T>, LoadError> {
         let bytes = count.checked_mul(N as u64).filter(|&bytes| bytes <= self.length - self.taken);
-        let bytes =
-            bytes.ok_or(LoadError::Invalid { what: "the payload is shorter than its layout says" })?;
+        let bytes = bytes.ok_or(SHORT)?;
         let mut items = Vec::new();
         let mut buffer = [0; CHUNK];
         let mut left = bytes;

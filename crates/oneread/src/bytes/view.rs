@@ -8,16 +8,19 @@ use super::header::{Header, Kind, LayoutBlock};
 use super::saved::{check_kind, choose_digester};
 use super::{Identified, LoadError};
 use crate::bits::LittleEndian;
+use crate::hash::Portable;
 
 /// A structure over bytes that somebody else owns, such as a mapped file: nothing is copied.
 ///
 /// Opening it checks the header and all lengths; the payload is read by queries, and checked only by
 /// [`verify`](View::verify). A damaged payload gives wrong answers, but no query panics or reads
 /// outside it. All methods of the structure that only read are there.
-#[derive(Clone, Copy, Debug)]
+///
+/// A view of a filter can own its bytes ([`open_owned`](View::open_owned)), so that it can be kept in a struct.
+#[derive(Clone, Debug)]
 pub struct View<'a, F> {
     structure: F,
-    payload: &'a [u8],
+    payload: LittleEndian<'a>,
     checksum: u64,
 }
 
@@ -36,6 +39,14 @@ pub trait Viewed<'a>: Sized {
         payload: LittleEndian<'a>,
     ) -> Result<Self, LoadError>;
 
+    /// Opens a view, with the digester that the bytes name.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the bytes do not hold the digester.
+    fn open(bytes: &'a [u8]) -> Result<View<'a, Self>, LoadError> {
+        View::check(bytes, None, LittleEndian::new)
+    }
+
     /// What loading checks and opening does not, since it would read the whole payload.
     #[doc(hidden)]
     fn check_content(&self) -> Result<(), LoadError> {
@@ -43,24 +54,31 @@ pub trait Viewed<'a>: Sized {
     }
 }
 
-impl<'a, F: Viewed<'a>> View<'a, F> {
-    /// Opens a view, with the digester that the bytes name.
+impl<'a, F: Viewed<'a, Digester = Portable>> View<'a, F> {
+    /// Opens a view, with the seed that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the digester has a secret.
+    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if another digester made it.
     pub fn open(bytes: &'a [u8]) -> Result<Self, LoadError> {
-        Self::check(bytes, None)
+        Self::check(bytes, None, LittleEndian::new)
     }
+}
 
+impl<'a, F: Viewed<'a>> View<'a, F> {
     /// Opens a view of a structure that was made with this digester.
     ///
     /// # Errors
     /// Whatever is wrong with the header or the length; [`LoadError::Digester`] if another digester or seed made it.
     pub fn open_with(bytes: &'a [u8], digester: F::Digester) -> Result<Self, LoadError> {
-        Self::check(bytes, Some(digester))
+        Self::check(bytes, Some(digester), LittleEndian::new)
     }
 
-    fn check(bytes: &'a [u8], digester: Option<F::Digester>) -> Result<Self, LoadError> {
+    /// Opens a view with the words that `words_of` makes of the payload.
+    pub(crate) fn check<'b>(
+        bytes: &'b [u8],
+        digester: Option<F::Digester>,
+        words_of: impl FnOnce(&'b [u8]) -> LittleEndian<'a>,
+    ) -> Result<Self, LoadError> {
         let Some((header, payload)) = bytes.split_first_chunk() else {
             Kind::of(bytes)?;
             return Err(LoadError::Length { expected: Header::LENGTH as u64, found: bytes.len() as u64 });
@@ -75,7 +93,8 @@ impl<'a, F: Viewed<'a>> View<'a, F> {
             return Err(LoadError::Invalid { what: "the payload is not whole words" });
         }
         let digester = choose_digester(&header, digester)?;
-        let structure = F::over(digester, &header.layout, LittleEndian::new(payload))?;
+        let payload = words_of(payload);
+        let structure = F::over(digester, &header.layout, payload.clone())?;
         Ok(Self { structure, payload, checksum: header.payload_checksum })
     }
 
@@ -84,7 +103,7 @@ impl<'a, F: Viewed<'a>> View<'a, F> {
     /// # Errors
     /// [`LoadError::Checksum`] if the payload is damaged, [`LoadError::Invalid`] if this library did not write it.
     pub fn verify(&self) -> Result<(), LoadError> {
-        let (expected, found) = (self.checksum, xxh3_64(self.payload));
+        let (expected, found) = (self.checksum, xxh3_64(self.payload.as_bytes()));
         if expected != found {
             return Err(LoadError::Checksum { part: "payload", expected, found });
         }

@@ -9,13 +9,17 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::{NEARBY_BYTES, in_batches};
+use super::cores::{
+    Build, ChangeShared, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Intersect, Same, SavedCore,
+    Shared, Union, Unshared,
+};
 use super::parts::{Cells, Part, Parts};
-use super::{BuildError, MergeError};
+use super::{BuildError, Filter, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zeroed};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
 use crate::hash::probes::{AnyScheme, SchemeName};
-use crate::hash::{Digest, Digester, Domain, Portable};
-use crate::layout::BloomLayout;
+use crate::hash::{Digest, Domain, Portable};
+use crate::layout::{BloomLayout, LayoutError};
 use crate::plan;
 
 /// Keys whose lines an atomic filter asks for at once. With 10 million keys and two threads, four were 1.2 times as
@@ -27,12 +31,11 @@ const ATOMIC_BATCH: usize = 4;
 const SHARE: f64 = 0.5;
 const ATOMIC_SHARE: f64 = 1.0;
 
-/// A Bloom filter over words of storage `S`; use its named forms, [`BloomFilter`], [`AtomicBloomFilter`] and [`BloomView`].
+/// The core of [`BloomFilter`], [`AtomicBloomFilter`] and [`BloomView`], over words of storage `S`.
 #[derive(Clone)]
-pub struct Bloom<D, S> {
+pub struct Bloom<S> {
     layout: BloomLayout,
     scheme: AnyScheme,
-    digester: D,
     words: S,
 }
 
@@ -54,7 +57,7 @@ pub struct Bloom<D, S> {
 /// # Limits
 /// No removal ([`CountingBloomFilter`](super::CountingBloomFilter) has it) and no growth
 /// ([`GrowingFilter`](super::GrowingFilter)): beyond the planned number of keys the rate rises, and
-/// [`false_positive_rate`](Bloom::false_positive_rate) says how far.
+/// [`false_positive_rate`](Filter::false_positive_rate) says how far.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
@@ -71,7 +74,7 @@ pub struct Bloom<D, S> {
 /// assert!(filter.insert("key")); // perhaps there before
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
-pub type BloomFilter<D = Portable> = Bloom<D, Vec<u64>>;
+pub type BloomFilter<D = Portable> = Filter<Bloom<Vec<u64>>, D>;
 
 /// A [`BloomFilter`] that many threads insert into and look up in at once, through `&self`.
 ///
@@ -96,38 +99,12 @@ pub type BloomFilter<D = Portable> = Bloom<D, Vec<u64>>;
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
 /// the false-positive rate.
-pub type AtomicBloomFilter<D = Portable> = Bloom<D, AtomicWords>;
+pub type AtomicBloomFilter<D = Portable> = Filter<Shared<Bloom<AtomicWords>>, D>;
 
 /// A [`BloomFilter`] queried where its bytes lie.
-pub type BloomView<'a, D = Portable> = View<'a, Bloom<D, LittleEndian<'a>>>;
+pub type BloomView<'a, D = Portable> = View<'a, Filter<Bloom<LittleEndian<'a>>, D>>;
 
 impl BloomFilter {
-    /// An empty filter of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    #[cfg(feature = "std")]
-    pub fn new(layout: BloomLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
-    }
-
-    /// An empty filter of this layout: the same for the same seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_seed(layout: BloomLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no such filter (see [`plan::bloom::for_rate`]), or no memory for it.
-    #[cfg(feature = "std")]
-    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::new(plan::bloom::for_rate(items, rate)?)
-    }
-
     /// A filter of so many bits, with the number of hashes that is best for `items` keys, and a random seed.
     ///
     /// # Errors
@@ -138,37 +115,23 @@ impl BloomFilter {
     }
 }
 
-impl<D> BloomFilter<D> {
-    /// An empty filter of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_digester(layout: BloomLayout, digester: D) -> Result<Self, BuildError> {
-        Self::in_domain(layout, digester, Domain::FILTER)
+impl Build for Bloom<Vec<u64>> {
+    fn build(layout: BloomLayout) -> Result<Self, BuildError> {
+        Self::in_domain(layout, Domain::FILTER)
     }
+}
 
-    /// The same with locations from words of another domain.
-    pub(super) fn in_domain(layout: BloomLayout, digester: D, domain: Domain) -> Result<Self, BuildError> {
-        Ok(Self {
-            layout,
-            scheme: scheme_of(layout, domain),
-            digester,
-            words: zeroed(0, word_count(layout))?,
-        })
+impl ForRate for Bloom<Vec<u64>> {
+    fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
+        plan::bloom::for_rate(items, rate)
     }
+}
 
-    /// Inserts a key; says whether it may have been there before.
+impl Insert for Bloom<Vec<u64>> {
+    type Inserted = bool;
+
     #[inline]
-    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
-
-    /// Inserts the key of a digest; says whether it may have been there before.
-    #[inline]
-    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+    fn insert(&mut self, digest: Digest) -> bool {
         let words = self.words.as_mut_slice();
         self.scheme.fold(digest, true, move |before, location| {
             // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for every bit.
@@ -180,19 +143,10 @@ impl<D> BloomFilter<D> {
         })
     }
 
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// Of very many keys the locations are gathered first, in up to half as much memory as the filter
-    /// has, if there is that.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
-    where
-        D: Digester<Q> + Clone,
-    {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) {
         if self.is_nearby() {
-            return keys.into_iter().for_each(|key| _ = self.insert(key));
+            return digests.for_each(|digest| _ = self.insert(digest));
         }
-        let digester = self.digester.clone();
-        let digests = keys.into_iter().map(|key| digester.digest(key));
         if let Some(mut parts) = Parts::new(self.layout.bits(), self.visits(&digests), SHARE) {
             for digest in digests {
                 self.scheme.for_each(digest, |location| {
@@ -206,57 +160,38 @@ impl<D> BloomFilter<D> {
         in_batches(digests, |digests| {
             self.prefetch_all(digests);
             for &digest in digests {
-                self.insert_digest(digest);
+                self.insert(digest);
             }
         });
     }
+}
 
-    /// Adds all keys of another filter of the same layout, digester and seed.
-    ///
-    /// # Errors
-    /// If the layouts or digesters differ; nothing is changed then.
-    pub fn union<S: Words>(&mut self, other: &Bloom<D, S>) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+impl<S: Words> Union<Bloom<S>> for Bloom<Vec<u64>> {
+    fn union(&mut self, other: &Bloom<S>) -> Result<(), MergeError> {
         self.join(other, |ours, theirs| ours | theirs)
     }
+}
 
-    /// Keeps what may be in both filters. The rate is at most the smaller of the two, and
-    /// higher than that of a filter built from the common keys alone.
-    ///
-    /// # Errors
-    /// If the layouts or digesters differ; nothing is changed then.
-    pub fn intersect<S: Words>(&mut self, other: &Bloom<D, S>) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+impl<S: Words> Intersect<Bloom<S>> for Bloom<Vec<u64>> {
+    fn intersect(&mut self, other: &Bloom<S>) -> Result<(), MergeError> {
         self.join(other, |ours, theirs| ours & theirs)
     }
+}
 
-    fn join<S: Words>(
-        &mut self,
-        other: &Bloom<D, S>,
-        join: impl Fn(u64, u64) -> u64,
-    ) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+impl Bloom<Vec<u64>> {
+    /// An empty filter with locations from words of this domain.
+    pub(super) fn in_domain(layout: BloomLayout, domain: Domain) -> Result<Self, BuildError> {
+        Ok(Self { layout, scheme: scheme_of(layout, domain), words: zeroed(0, word_count(layout))? })
+    }
+
+    fn join<S: Words>(&mut self, other: &Bloom<S>, join: impl Fn(u64, u64) -> u64) -> Result<(), MergeError> {
         if self.layout != other.layout || self.scheme != other.scheme {
             return Err(MergeError::Layouts);
-        }
-        if self.digester != other.digester {
-            return Err(MergeError::Digesters);
         }
         for (at, word) in self.words.iter_mut().enumerate() {
             *word = join(*word, other.words.word(at));
         }
         Ok(())
-    }
-
-    /// Removes all keys.
-    pub fn clear(&mut self) {
-        self.words.fill(0);
     }
 
     /// Sets one bit of the array.
@@ -265,26 +200,23 @@ impl<D> BloomFilter<D> {
     }
 }
 
-impl<D> AtomicBloomFilter<D> {
-    /// Inserts a key; says whether it may have been there before.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
+impl Clear for Bloom<Vec<u64>> {
+    type Cleared = ();
 
-    /// Inserts the key of a digest; says whether it may have been there before.
-    #[inline]
-    pub fn insert_digest(&self, digest: Digest) -> bool {
-        if self.is_nearby() {
-            // An atomic write waits for its line, and the next one for it: let all lines come at once.
-            self.prefetch_to_write(digest);
-        }
-        self.set(digest)
+    fn clear(&mut self) {
+        self.words.fill(0);
     }
+}
 
+impl Clear for Bloom<AtomicWords> {
+    type Cleared = ();
+
+    fn clear(&mut self) {
+        self.words.clear();
+    }
+}
+
+impl Bloom<AtomicWords> {
     /// Asks for all lines of a digest's locations, which will be written.
     #[inline(always)]
     fn prefetch_to_write(&self, digest: Digest) {
@@ -296,19 +228,33 @@ impl<D> AtomicBloomFilter<D> {
         self.scheme.fold(digest, true, |before, location| self.words.set_bit(location) & before)
     }
 
-    /// Inserts many keys, faster than one after the other. They are there when this returns; some may be before.
-    ///
-    /// Of very many keys the locations are gathered first, in up to as much memory as the filter has, if there is that.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&self, keys: impl IntoIterator<Item = &'q Q>)
-    where
-        D: Digester<Q>,
-    {
-        let digests = keys.into_iter().map(|key| self.digester.digest(key));
+    /// Inserts into words of one's own, which are joined with the filter's in the end: a word is written once, and its line taken from other threads once.
+    fn insert_by_way_of(&self, mut own: Vec<u64>, digests: impl Iterator<Item = Digest>) {
+        for digest in digests {
+            self.scheme.for_each(digest, |location| own[(location / 64) as usize] |= 1 << (location % 64));
+        }
+        own.into_iter().enumerate().for_each(|(at, bits)| self.words.set_bits(at, bits));
+    }
+}
+
+impl ChangeShared for Bloom<AtomicWords> {
+    type Inserted = bool;
+
+    #[inline]
+    fn insert(&self, digest: Digest) -> bool {
+        if self.is_nearby() {
+            // An atomic write waits for its line, and the next one for it: let all lines come at once.
+            self.prefetch_to_write(digest);
+        }
+        self.set(digest)
+    }
+
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>) {
         let visits = self.visits(&digests);
         if self.is_nearby() {
             return match zeroed(0, self.words.len() as u64) {
                 Ok(own) if visits >= own.len() as u64 => self.insert_by_way_of(own, digests),
-                _ => digests.for_each(|digest| _ = self.insert_digest(digest)),
+                _ => digests.for_each(|digest| _ = self.insert(digest)),
             };
         }
         if let Some(mut parts) = Parts::new(self.layout.bits(), visits, ATOMIC_SHARE) {
@@ -328,19 +274,6 @@ impl<D> AtomicBloomFilter<D> {
                 few.iter().for_each(|&digest| _ = self.set(digest));
             }
         });
-    }
-
-    /// Inserts into words of one's own, which are joined with the filter's in the end: a word is written once, and its line taken from other threads once.
-    fn insert_by_way_of(&self, mut own: Vec<u64>, digests: impl Iterator<Item = Digest>) {
-        for digest in digests {
-            self.scheme.for_each(digest, |location| own[(location / 64) as usize] |= 1 << (location % 64));
-        }
-        own.into_iter().enumerate().for_each(|(at, bits)| self.words.set_bits(at, bits));
-    }
-
-    /// Removes all keys.
-    pub fn clear(&mut self) {
-        self.words.clear();
     }
 }
 
@@ -370,19 +303,9 @@ fn join_all(words: &AtomicWords, parts: &mut Parts, own: &mut [u64]) {
     });
 }
 
-impl<D, S: Words> Bloom<D, S> {
-    /// Whether a key may be in the set; `false` is certain.
+impl<S: Words> FilterCore for Bloom<S> {
     #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
+    fn contains(&self, digest: Digest) -> bool {
         if self.is_nearby() {
             self.scheme.every(digest, 0, |location| self.shifted(location))
         } else {
@@ -391,6 +314,56 @@ impl<D, S: Words> Bloom<D, S> {
         }
     }
 
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+        if self.is_nearby() {
+            return digests.for_each(|digest| answer(self.contains(digest)));
+        }
+        let hashes = self.layout.hashes();
+        let cells = Cells { words: &self.words, width: 1, scheme: &self.scheme, hashes };
+        let ask = |location| self.words.prefetch((location / 64) as usize);
+        cells.contains_many(digests, ask, |location| self.bit(location), answer);
+    }
+
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        if self.is_nearby() {
+            return;
+        }
+        digests.iter().for_each(|&digest| self.prefetch(digest));
+    }
+
+    fn is_empty(&self) -> bool {
+        (0..self.words.len()).all(|at| self.words.word(at) == 0)
+    }
+
+    fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        plan::bloom::rate_at_fill(self.layout, self.ones())
+    }
+}
+
+impl<S: Words> HasLayout for Bloom<S> {
+    type Layout = BloomLayout;
+
+    fn layout(&self) -> BloomLayout {
+        self.layout
+    }
+}
+
+impl<S: Words> Estimate for Bloom<S> {
+    fn ones(&self) -> u64 {
+        self.words.count_ones()
+    }
+
+    fn estimated_items(&self) -> f64 {
+        plan::bloom::estimated_items(self.layout, self.ones())
+    }
+}
+
+impl<S: Words> Bloom<S> {
     /// How many locations so many digests have, at least.
     fn visits(&self, digests: &impl Iterator) -> u64 {
         (digests.size_hint().0 as u64).saturating_mul(self.layout.hashes().into())
@@ -400,37 +373,6 @@ impl<D, S: Words> Bloom<D, S> {
     #[inline(always)]
     fn is_nearby(&self) -> bool {
         self.byte_len() < NEARBY_BYTES
-    }
-
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    ///
-    /// Of very many keys, most of which are found or hardly any, locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
-    /// that; the answers come when they have been.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        if self.is_nearby() {
-            return keys.into_iter().for_each(|key| answer(self.contains(key)));
-        }
-        let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        let hashes = self.layout.hashes();
-        let cells = Cells { words: &self.words, width: 1, scheme: &self.scheme, hashes };
-        let ask = |location| self.words.prefetch((location / 64) as usize);
-        cells.contains_many(digests, ask, |location| self.bit(location), answer);
-    }
-
-    /// Asks for all lines of the digests' locations, unless the filter is so small that they are near anyway.
-    #[inline(always)]
-    pub(super) fn prefetch_all(&self, digests: &[Digest]) {
-        if self.is_nearby() {
-            return;
-        }
-        digests.iter().for_each(|&digest| self.prefetch(digest));
     }
 
     /// Asks for all lines of a digest's locations.
@@ -452,47 +394,6 @@ impl<D, S: Words> Bloom<D, S> {
         let word = unsafe { self.words.word_unchecked((location / 64) as usize) };
         word >> (location % 64)
     }
-
-    pub(super) fn words(&self) -> &S {
-        &self.words
-    }
-
-    /// The layout it was made with.
-    pub fn layout(&self) -> BloomLayout {
-        self.layout
-    }
-
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
-    }
-
-    /// The number of bits that are 1. Reads the whole filter.
-    pub fn ones(&self) -> u64 {
-        self.words.count_ones()
-    }
-
-    /// The probability that a key which is not in the set is taken to be, with the bits as they are now.
-    /// Reads the whole filter.
-    pub fn false_positive_rate(&self) -> f64 {
-        plan::bloom::rate_at_fill(self.layout, self.ones())
-    }
-
-    /// How many keys have probably been inserted, by the number of bits that are 1; infinite if all are. Reads
-    /// the whole filter.
-    pub fn estimated_items(&self) -> f64 {
-        plan::bloom::estimated_items(self.layout, self.ones())
-    }
-
-    /// Whether no key has been inserted.
-    pub fn is_empty(&self) -> bool {
-        (0..self.words.len()).all(|at| self.words.word(at) == 0)
-    }
-
-    /// The memory of its bits.
-    pub fn byte_len(&self) -> usize {
-        self.words.len() * size_of::<u64>()
-    }
 }
 
 /// The scheme of a layout. A layout has been checked, so there always is one.
@@ -504,7 +405,7 @@ fn word_count(layout: BloomLayout) -> u64 {
     layout.bits().div_ceil(64)
 }
 
-impl<D, S: Words> fmt::Debug for Bloom<D, S> {
+impl<S: Words> fmt::Debug for Bloom<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bloom")
             .field("bits", &self.layout.bits())
@@ -515,56 +416,31 @@ impl<D, S: Words> fmt::Debug for Bloom<D, S> {
     }
 }
 
-impl<D: PartialEq, S: Words, T: Words> PartialEq<Bloom<D, T>> for Bloom<D, S> {
-    /// Equal filters have the same layout, digester and bits, and so give the same answers.
-    fn eq(&self, other: &Bloom<D, T>) -> bool {
+impl<S> Unshared for Bloom<S> {}
+
+impl<S: Words, T: Words> Same<Bloom<T>> for Bloom<S> {
+    fn is_same(&self, other: &Bloom<T>) -> bool {
         self.layout == other.layout
             && self.scheme == other.scheme
-            && self.digester == other.digester
             && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
-    }
-}
-
-impl<D: Eq, S: Words> Eq for Bloom<D, S> {}
-
-impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for BloomFilter<D> {
-    fn extend<I: IntoIterator<Item = &'q Q>>(&mut self, keys: I) {
-        self.insert_many(keys);
-    }
-}
-
-#[cfg(feature = "std")]
-impl<'q, Q: ?Sized + 'q> FromIterator<&'q Q> for BloomFilter
-where
-    Portable: Digester<Q>,
-{
-    /// A filter of the keys at a rate of 1%, with a random seed.
-    ///
-    /// # Panics
-    /// If there is no memory for it.
-    fn from_iter<I: IntoIterator<Item = &'q Q>>(keys: I) -> Self {
-        const RATE: f64 = 0.01;
-        let digester = Portable::random();
-        let digests: Vec<Digest> = keys.into_iter().map(|key| digester.digest(key)).collect();
-        let layout = plan::bloom::for_rate(digests.len() as u64, RATE)
-            .expect("1% is within reach for what fits memory");
-        let mut filter = Self::with_digester(layout, digester).expect("less memory than the digests took");
-        digests.into_iter().for_each(|digest| _ = filter.insert_digest(digest));
-        filter
     }
 }
 
 impl<D> From<BloomFilter<D>> for AtomicBloomFilter<D> {
     fn from(filter: BloomFilter<D>) -> Self {
-        let Bloom { layout, scheme, digester, words } = filter;
-        Self { layout, scheme, digester, words: AtomicWords::from(&*words) }
+        filter.map(|Bloom { layout, scheme, words }| {
+            Shared(Bloom { layout, scheme, words: AtomicWords::from(&*words) })
+        })
     }
 }
 
 impl<D> From<AtomicBloomFilter<D>> for BloomFilter<D> {
     fn from(filter: AtomicBloomFilter<D>) -> Self {
-        let Bloom { layout, scheme, digester, words } = filter;
-        Self { layout, scheme, digester, words: Vec::from(&words) }
+        filter.map(|Shared(Bloom { layout, scheme, words })| Bloom {
+            layout,
+            scheme,
+            words: Vec::from(&words),
+        })
     }
 }
 
@@ -585,13 +461,9 @@ pub(super) fn decode_layout([bits, hashes, scheme]: [u64; 3]) -> Result<BloomLay
     }
 }
 
-impl<D: Identified> Saved for BloomFilter<D> {
+impl<S: Words> SavedCore for Bloom<S> {
     const KIND: Kind = Kind::Bloom;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         LayoutBlock::new(encode_layout(self.layout))
@@ -605,34 +477,15 @@ impl<D: Identified> Saved for BloomFilter<D> {
         write_words(&self.words, sink);
     }
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+    fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let layout = decode_layout(layout.fields()?)?;
-        let words = payload.words(word_count(layout))?;
-        Bloom::over_words(layout, digester, words)
+        Self::over_words(layout, source.take(word_count(layout))?, Domain::FILTER)
     }
 }
 
-impl<'a, D: Identified> Viewed<'a> for Bloom<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::Bloom;
-    type Digester = D;
-
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        Bloom::over_words(decode_layout(layout.fields()?)?, digester, payload)
-    }
-}
-
-impl<D, S: Words> Bloom<D, S> {
+impl<S: Words> Bloom<S> {
     /// A filter over words that were saved.
-    fn over_words(layout: BloomLayout, digester: D, words: S) -> Result<Self, LoadError> {
-        Self::over_words_in(layout, digester, words, Domain::FILTER)
-    }
-
-    pub(super) fn over_words_in(
-        layout: BloomLayout,
-        digester: D,
-        words: S,
-        domain: Domain,
-    ) -> Result<Self, LoadError> {
+    pub(super) fn over_words(layout: BloomLayout, words: S, domain: Domain) -> Result<Self, LoadError> {
         if words.len() as u64 != word_count(layout) {
             return Err(LoadError::Invalid {
                 what: "a Bloom filter with more or fewer words than its bits take",
@@ -642,6 +495,6 @@ impl<D, S: Words> Bloom<D, S> {
         if unused != 0 && words.word(words.len() - 1) >> unused != 0 {
             return Err(LoadError::Invalid { what: "a Bloom filter with bits beyond its last" });
         }
-        Ok(Self { layout, scheme: scheme_of(layout, domain), digester, words })
+        Ok(Self { layout, scheme: scheme_of(layout, domain), words })
     }
 }

@@ -1,42 +1,150 @@
-//! The growing filter: layers of Bloom filters for a set of unknown size.
+//! The growing filter: layers of smaller filters for a set of unknown size.
 //!
 //! # Invariants
 //! 1. A key that was inserted is in a layer, or was taken to be in one already and still is: no false negatives.
-//! 2. New keys go to the last layer, which has room for one more: it holds fewer than its planned items, or a new
-//!    layer was made first.
-//! 3. Layer number i is planned for its share of the rate ([`GrowingLayout::layer`]), and draws its locations from a domain
-//!    of its own.
+//! 2. New keys go to layers that have room for one more ([`Layer::room`]), or a new layer is made first.
+//! 3. Layer number i is planned for its share of the rate ([`GrowingLayout::layer`]).
+//!
+//! Which layer a key joins and leaves is the policy of the layers' type ([`GrowLayer`]): of Bloom
+//! filters the newest (here), of d-left counting filters the oldest that has it, of line filters the
+//! newest that has it. The last two prove in their files that removals then lose no key.
+//!
+//! # Layout
+//! A record for each layer, the oldest first; then the words of each; then what they have besides.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::in_batches;
-use super::bloom::{decode_layout as decode_bloom, encode_layout as encode_bloom};
-use super::{Bloom, BuildError, MergeError, layers};
+use super::bloom::{Bloom, decode_layout as decode_bloom, encode_layout as encode_bloom};
+use super::cores::{
+    Build, Clear, CountCopies, Counted, FilterCore, HasLayout, Insert, Remove, Same, SavedCore, Union,
+};
+use super::{BuildError, Filter, MergeError, NotPresent};
 use crate::bits::{LittleEndian, OutOfMemory, Words};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
 use crate::hash::{Digest, Digester, Domain, Portable};
-use crate::layout::{GrowingLayout, LayoutError};
+use crate::layout::{BloomLayout, GrowingLayout, LayoutError};
 use crate::plan;
 
-/// A growing filter over words of storage `S`; use its named forms, [`GrowingFilter`] and [`GrowingView`].
+/// The core of growing filters, of layers `L`.
 #[derive(Clone)]
-pub struct Growing<D, S> {
+pub struct Growing<L> {
     layout: GrowingLayout,
-    digester: D,
-    layers: Vec<Layer<S>>,
+    /// Insertions less removals.
+    len: u64,
+    /// The oldest first.
+    layers: Vec<Layer<L>>,
 }
 
+/// A layer of a [`Growing`] filter.
 #[derive(Clone)]
-struct Layer<S> {
-    /// Which layer of the layout it is; merged filters have some numbers twice.
-    number: u16,
-    /// The keys that went into it.
-    items: u64,
-    /// The keys that it is planned for.
-    capacity: u64,
-    /// Takes digests only.
-    bloom: Bloom<(), S>,
+pub struct Layer<L> {
+    /// Which layer of the layout it is. Those that were emptied are gone, and merged filters have
+    /// some numbers twice.
+    pub(super) number: u16,
+    /// The most keys, cells or fingerprints that it may have.
+    pub(super) room: u64,
+    /// How many it has.
+    pub(super) used: u64,
+    pub(super) core: L,
+}
+
+/// A core that can be a layer, also where its bytes lie.
+pub trait LayerCore: HasLayout + SavedCore {
+    /// What a growing filter of such layers is.
+    const GROWING: Kind;
+    const MAX_LAYERS: usize;
+    /// Whether the number of keys is in the header, since it does not follow from the layers.
+    const HEADER_HAS_LEN: bool = false;
+    /// The words of a record.
+    const RECORD: usize;
+
+    /// The keys in all layers; `len` is what the filter counted.
+    fn keys(layers: &[Layer<Self>], len: u64) -> u64;
+
+    #[inline]
+    fn prefetch(layers: &[Layer<Self>], digests: &[Digest]) {
+        layers.iter().for_each(|layer| layer.core.prefetch_all(digests));
+    }
+
+    fn look_up(layers: &[Layer<Self>], digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+        in_batches(digests, |digests| {
+            Self::prefetch(layers, digests);
+            digests.iter().for_each(|&digest| answer(contains(layers, digest)));
+        });
+    }
+
+    fn encode(layer: &Layer<Self>) -> Vec<u64>;
+
+    fn decode(
+        layout: GrowingLayout,
+        record: &[u64],
+        source: &mut impl Source<Self::Storage>,
+    ) -> Result<Layer<Self>, LoadError>;
+
+    fn write_words(&self, sink: &mut dyn FnMut(&[u8])) {
+        self.write_payload(sink);
+    }
+
+    /// Writes what follows the words of all layers.
+    fn write_rest(&self, _: &mut dyn FnMut(&[u8])) {}
+
+    fn read_rest(&mut self, _: &[u64], _: &mut impl Source<Self::Storage>) -> Result<(), LoadError> {
+        Ok(())
+    }
+
+    /// Whether a layer can come after another one.
+    fn follows(_older: &Layer<Self>, _newer: &Layer<Self>) -> bool {
+        true
+    }
+
+    /// What is checked once the payload is known to be whole.
+    fn check(_: &Layer<Self>) -> Result<(), LoadError> {
+        Ok(())
+    }
+}
+
+/// What came of trying the layers that there are.
+pub struct Placement {
+    /// Whether the key may have been there.
+    pub(super) before: bool,
+    /// Whether it is there now.
+    pub(super) is_done: bool,
+}
+
+/// A layer that takes keys, and the policy by which they join layers.
+pub trait GrowLayer: LayerCore {
+    /// The layout of layer `number`, and its room.
+    fn plan(layout: GrowingLayout, number: u32) -> Result<(Self::Layout, u64), LayoutError>;
+    fn make(layout: Self::Layout, number: u16) -> Result<Self, BuildError>;
+    fn bytes(layout: Self::Layout) -> u64;
+
+    /// Whether a layer of the second layout may come after one of the first.
+    fn nest(_older: Self::Layout, _newer: Self::Layout) -> bool {
+        true
+    }
+
+    /// Adds a key to a layer; says whether there was room.
+    fn add(layer: &mut Layer<Self>, digest: Digest) -> bool;
+
+    /// Puts a key into one of the layers, if one takes it.
+    fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement;
+}
+
+/// A layer from which keys can be removed.
+pub trait ShrinkLayer: GrowLayer {
+    /// Whether an empty newest layer goes too, once the one before is half empty: not at once, else a
+    /// key that comes and goes could have it made again each time.
+    const GIVES_NEWEST_BACK: bool;
+
+    /// Removes a key from the layer that has it; says which one, and whether that has room again.
+    fn take(layers: &mut [Layer<Self>], digest: Digest) -> Option<(usize, bool)>;
+}
+
+/// Layers that count copies.
+pub trait CountLayers: LayerCore {
+    fn count(layers: &[Layer<Self>], digest: Digest) -> u64;
 }
 
 /// A filter for a set whose size nobody knows beforehand: the asked rate holds at every size.
@@ -75,68 +183,27 @@ struct Layer<S> {
 /// assert!(filter.false_positive_rate() <= 0.01);
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
-pub type GrowingFilter<D = Portable> = Growing<D, Vec<u64>>;
+pub type GrowingFilter<D = Portable> = Filter<Growing<Bloom<Vec<u64>>>, D>;
 
 /// A [`GrowingFilter`] queried where its bytes lie.
-pub type GrowingView<'a, D = Portable> = View<'a, Growing<D, LittleEndian<'a>>>;
+pub type GrowingView<'a, D = Portable> = View<'a, Filter<Growing<Bloom<LittleEndian<'a>>>, D>>;
 
 /// The first layer of a filter that was not told a size: a few kilobytes.
 #[cfg(feature = "std")]
 const FIRST_ITEMS: u64 = 1000;
 
-/// More layers than doubling from one key to 2^46 takes, and enough for many merges.
-const MOST_LAYERS: usize = 4096;
-
-impl GrowingFilter {
-    /// An empty filter of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for its first layer.
-    #[cfg(feature = "std")]
-    pub fn new(layout: GrowingLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
-    }
-
-    /// An empty filter of this layout: the same for the same seed.
-    ///
-    /// # Errors
-    /// If there is no memory for its first layer.
-    pub fn with_seed(layout: GrowingLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
+impl<L: GrowLayer> Filter<Growing<L>> {
     /// An empty filter that keeps the rate at any size, with a first layer of a thousand keys and a random seed.
     ///
     /// # Errors
-    /// If the rate is not between 0 and 1.
+    /// If the rate is not between 0 and 1, or out of reach.
     #[cfg(feature = "std")]
     pub fn with_rate(rate: f64) -> Result<Self, BuildError> {
         Self::new(GrowingLayout::new(FIRST_ITEMS, rate)?)
     }
 }
 
-impl<D> GrowingFilter<D> {
-    /// An empty filter of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for its first layer.
-    pub fn with_digester(layout: GrowingLayout, digester: D) -> Result<Self, BuildError> {
-        Ok(Self { layout, digester, layers: Vec::from([new_layer(layout, 0)?]) })
-    }
-
-    /// Inserts a key; says whether it may have been there before.
-    ///
-    /// # Errors
-    /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
-    /// changed then.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, BuildError>
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
-
+impl<L: GrowLayer, D> Filter<Growing<L>, D> {
     /// The same as [`insert`](Self::insert) in a filter that may take so many bytes at most.
     ///
     /// # Errors
@@ -145,73 +212,31 @@ impl<D> GrowingFilter<D> {
     where
         D: Digester<Q>,
     {
-        self.insert_digest_within(self.digester.digest(key), most_bytes)
+        let digest = self.digest(key);
+        self.core_mut().insert_within(digest, most_bytes)
     }
+}
 
-    /// Inserts the key of a digest; says whether it may have been there before.
-    ///
-    /// # Errors
-    /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
-    /// changed then.
-    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, BuildError> {
-        self.insert_digest_within(digest, u64::MAX)
+impl<L: LayerCore, D> Filter<Growing<L>, D> {
+    /// The number of layers.
+    pub fn layers(&self) -> usize {
+        self.core().layers.len()
     }
+}
 
-    fn insert_digest_within(&mut self, digest: Digest, most_bytes: u64) -> Result<bool, BuildError> {
-        if self.contains_digest(digest) {
-            return Ok(true);
-        }
-        self.make_room(most_bytes)?;
-        let layer = self.layers.last_mut().expect("there is a first layer");
-        layer.bloom.insert_digest(digest);
-        layer.items += 1;
-        Ok(false)
+impl<S: Words, D> Filter<Growing<Bloom<S>>, D> {
+    /// The number of keys that its layers are planned for; before more come, a layer is added.
+    pub fn capacity(&self) -> u64 {
+        self.core().layers.iter().map(|layer| layer.room).sum()
     }
+}
 
-    fn make_room(&mut self, most_bytes: u64) -> Result<(), BuildError> {
-        let last = self.layers.last().expect("there is a first layer");
-        if last.items >= last.capacity {
-            if self.layers.len() >= MOST_LAYERS {
-                let (expected, found) = (MOST_LAYERS as u64, MOST_LAYERS as u64 + 1);
-                return Err(LayoutError::TooLarge { what: "layers", expected, found }.into());
-            }
-            let number = last.number + 1;
-            let bytes = plan::growing::layer(self.layout, u32::from(number))?.bits().div_ceil(8);
-            check_bytes(self.byte_len() as u64, bytes, most_bytes)?;
-            self.layers.push(new_layer(self.layout, number)?);
-        }
-        Ok(())
-    }
-
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// # Errors
-    /// If a new layer is needed and there is no memory for it; the keys before are in.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), BuildError>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let digester = self.digester.clone();
-        let mut result = Ok(());
-        in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
-            self.prefetch_last(digests);
-            for &digest in digests {
-                if result.is_ok() {
-                    result = self.insert_digest(digest).map(drop);
-                }
-            }
-        });
-        result
-    }
-
+impl<D> GrowingFilter<D> {
     /// Takes in all keys of another filter of the same layout, digester and seed, by taking over its layers.
     ///
     /// Layers of the same number become one where its room suffices for both; the others stand side by side. The rate of
     /// the result is the sum of the two rates, so after many merges
-    /// [`false_positive_rate`](Growing::false_positive_rate) may be above the layout's.
+    /// [`false_positive_rate`](Filter::false_positive_rate) may be above the layout's.
     ///
     /// # Errors
     /// If the layouts or digesters differ, or if there would be too many layers; nothing is changed then.
@@ -219,230 +244,344 @@ impl<D> GrowingFilter<D> {
     where
         D: PartialEq,
     {
-        if self.layout != other.layout {
+        if self.layout() != other.layout() {
             return Err(MergeError::Layouts);
         }
-        if self.digester != other.digester {
+        if self.digester() != other.digester() {
             return Err(MergeError::Digesters);
         }
-        if self.layers.len() + other.layers.len() > MOST_LAYERS {
+        if self.layers() + other.layers() > Bloom::<Vec<u64>>::MAX_LAYERS {
             return Err(MergeError::TooManyLayers);
         }
+        let (core, other) = (self.core_mut(), other.into_core());
+        core.len = core.len.saturating_add(other.len);
         for layer in other.layers {
-            let room =
-                |own: &&mut Layer<_>| own.number == layer.number && own.items + layer.items <= own.capacity;
-            let joined = self.layers.iter_mut().find(room).is_some_and(|own| {
-                let joined = own.bloom.union(&layer.bloom).is_ok();
-                own.items += if joined { layer.items } else { 0 };
+            let room = |own: &&mut Layer<_>| own.number == layer.number && own.used + layer.used <= own.room;
+            let joined = core.layers.iter_mut().find(room).is_some_and(|own| {
+                let joined = own.core.union(&layer.core).is_ok();
+                own.used += if joined { layer.used } else { 0 };
                 joined
             });
             if !joined {
-                self.layers.push(layer);
+                core.layers.push(layer);
             }
         }
         // The largest last: new keys go there, and lookups begin there.
-        self.layers.sort_by_key(|layer| (layer.number, core::cmp::Reverse(layer.items)));
-        Ok(())
-    }
-
-    /// Removes all keys and all layers but the first.
-    ///
-    /// # Errors
-    /// If there is no memory for a new first layer; nothing is changed then.
-    pub fn clear(&mut self) -> Result<(), BuildError> {
-        self.layers = Vec::from([new_layer(self.layout, 0)?]);
+        core.layers.sort_by_key(|layer| (layer.number, core::cmp::Reverse(layer.used)));
         Ok(())
     }
 }
 
-/// An error if a layer would make a filter too large.
-pub(super) fn check_bytes(present: u64, more: u64, most: u64) -> Result<(), OutOfMemory> {
-    if present.saturating_add(more) > most { Err(OutOfMemory { bytes: more }) } else { Ok(()) }
+impl<L: LayerCore> Growing<L> {
+    pub(super) fn sum(&self, of_layer: impl Fn(L::Layout) -> u64) -> u64 {
+        self.layers.iter().map(|layer| of_layer(layer.core.layout())).sum()
+    }
 }
 
-fn new_layer(layout: GrowingLayout, number: u16) -> Result<Layer<Vec<u64>>, BuildError> {
-    let (capacity, _) = layout.layer(u32::from(number))?;
-    let bloom =
-        Bloom::in_domain(plan::growing::layer(layout, u32::from(number))?, (), Domain::layer(number))?;
-    Ok(Layer { number, items: 0, capacity, bloom })
+impl<L: GrowLayer> Growing<L> {
+    fn insert_within(&mut self, digest: Digest, most_bytes: u64) -> Result<bool, BuildError> {
+        let Placement { before, is_done } = L::place(&mut self.layers, digest);
+        if !is_done {
+            self.grow(digest, most_bytes)?;
+        }
+        self.len = self.len.saturating_add(1);
+        Ok(before)
+    }
+
+    /// Adds a layer, with a key in it.
+    fn grow(&mut self, digest: Digest, most_bytes: u64) -> Result<(), BuildError> {
+        if self.layers.len() >= L::MAX_LAYERS {
+            let (expected, found) = (L::MAX_LAYERS as u64, L::MAX_LAYERS as u64 + 1);
+            return Err(LayoutError::TooLarge { what: "layers", expected, found }.into());
+        }
+        let out_of_reach = LayoutError::OutOfReach { rate: self.layout.rate(), items: self.len() };
+        let newest = self.layers.last().expect("there is a first layer");
+        let number = newest.number + 1;
+        let (layout, room) = L::plan(self.layout, number.into())?;
+        // A filter that was loaded may have been planned by others.
+        if !L::nest(newest.core.layout(), layout) {
+            return Err(out_of_reach.into());
+        }
+        let bytes = L::bytes(layout);
+        if (self.byte_len() as u64).saturating_add(bytes) > most_bytes {
+            return Err(OutOfMemory { bytes }.into());
+        }
+        let mut layer = Layer { number, room, used: 0, core: L::make(layout, number)? };
+        if !L::add(&mut layer, digest) {
+            // A new layer has room for a key.
+            return Err(out_of_reach.into());
+        }
+        if self.layers.last().is_some_and(|newest| newest.used == 0) {
+            self.layers.pop();
+        }
+        self.layers.push(layer);
+        Ok(())
+    }
 }
 
-impl<D, S: Words> Growing<D, S> {
-    /// Whether a key may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.layers.iter().rev().any(|layer| layer.bloom.contains_digest(digest))
-    }
-
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            self.prefetch_last(digests);
-            for &digest in digests {
-                answer(self.contains_digest(digest));
-            }
-        });
-    }
-
-    /// Asks for the lines of the last layer, which every lookup reads and which is larger than all others together.
-    fn prefetch_last(&self, digests: &[Digest]) {
-        if let Some(layer) = self.layers.last() {
-            layer.bloom.prefetch_all(digests);
+impl<L: ShrinkLayer> Growing<L> {
+    /// Gives a layer back if it has become empty.
+    fn give_back(&mut self, at: usize) {
+        if self.layers[at].used == 0 && at + 1 < self.layers.len() {
+            self.layers.remove(at);
+        }
+        while L::GIVES_NEWEST_BACK
+            && let [.., before, newest] = &self.layers[..]
+            && newest.used == 0
+            && before.used <= before.room / 2
+        {
+            self.layers.pop();
         }
     }
+}
 
-    /// The layout it was made with.
-    pub fn layout(&self) -> GrowingLayout {
-        self.layout
+/// Lookups begin at the newest layer, which is the largest.
+#[inline]
+fn contains<L: LayerCore>(layers: &[Layer<L>], digest: Digest) -> bool {
+    layers.iter().rev().any(|layer| layer.core.contains(digest))
+}
+
+impl<L: GrowLayer> Build for Growing<L> {
+    fn build(layout: GrowingLayout) -> Result<Self, BuildError> {
+        let (first, room) = L::plan(layout, 0)?;
+        let layers = Vec::from([Layer { number: 0, room, used: 0, core: L::make(first, 0)? }]);
+        Ok(Self { layout, len: 0, layers })
+    }
+}
+
+impl<L: GrowLayer> Insert for Growing<L> {
+    type Inserted = Result<bool, BuildError>;
+
+    fn insert(&mut self, digest: Digest) -> Result<bool, BuildError> {
+        self.insert_within(digest, u64::MAX)
+    }
+}
+
+impl<L: ShrinkLayer> Remove for Growing<L> {
+    fn remove(&mut self, digest: Digest) -> Result<(), NotPresent> {
+        let (at, is_freed) = L::take(&mut self.layers, digest).ok_or(NotPresent)?;
+        if is_freed {
+            self.layers[at].used = self.layers[at].used.saturating_sub(1);
+            self.give_back(at);
+        }
+        self.len = self.len.saturating_sub(1);
+        Ok(())
+    }
+}
+
+impl<L: GrowLayer> Clear for Growing<L> {
+    type Cleared = Result<(), BuildError>;
+
+    fn clear(&mut self) -> Result<(), BuildError> {
+        *self = Self::build(self.layout)?;
+        Ok(())
+    }
+}
+
+impl<L: LayerCore> FilterCore for Growing<L> {
+    #[inline]
+    fn contains(&self, digest: Digest) -> bool {
+        contains(&self.layers, digest)
     }
 
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
+    fn prefetch_all(&self, digests: &[Digest]) {
+        L::prefetch(&self.layers, digests);
     }
 
-    /// The number of keys that were inserted and not there before.
-    pub fn len(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.items).sum()
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+        L::look_up(&self.layers, digests, answer);
     }
 
-    /// Whether no key has been inserted.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of keys that its layers are planned for; before more come, a layer is added.
-    pub fn capacity(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.capacity).sum()
+    fn byte_len(&self) -> usize {
+        self.layers.iter().map(|layer| layer.core.byte_len()).sum()
     }
 
-    /// The number of layers.
-    pub fn layers(&self) -> usize {
-        self.layers.len()
-    }
-
-    /// The probability that a key which is not in the set is taken to be, with the bits as they are now: the
-    /// sum over the layers. Reads the whole filter.
-    pub fn false_positive_rate(&self) -> f64 {
-        self.layers.iter().map(|layer| layer.bloom.false_positive_rate()).sum::<f64>().min(1.0)
-    }
-
-    /// The memory of all layers' bits.
-    pub fn byte_len(&self) -> usize {
-        self.layers.iter().map(|layer| layer.bloom.byte_len()).sum()
+    /// The sum over the layers.
+    fn false_positive_rate(&self) -> f64 {
+        self.layers.iter().map(|layer| layer.core.false_positive_rate()).sum::<f64>().min(1.0)
     }
 }
 
-impl<D, S: Words> fmt::Debug for Growing<D, S> {
+impl<L: LayerCore> HasLayout for Growing<L> {
+    type Layout = GrowingLayout;
+
+    fn layout(&self) -> GrowingLayout {
+        self.layout
+    }
+}
+
+impl<L: LayerCore> Counted for Growing<L> {
+    fn len(&self) -> u64 {
+        L::keys(&self.layers, self.len)
+    }
+}
+
+impl<L: CountLayers> CountCopies for Growing<L> {
+    fn count(&self, digest: Digest) -> u64 {
+        L::count(&self.layers, digest)
+    }
+}
+
+impl<L: LayerCore> fmt::Debug for Growing<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Growing")
+        f.debug_struct(&alloc::format!("{:?}", L::GROWING))
             .field("rate", &self.layout.rate())
             .field("items", &self.len())
-            .field("layers", &self.layers())
+            .field("layers", &self.layers.len())
             .field("bytes", &self.byte_len())
             .finish_non_exhaustive()
     }
 }
 
-impl<D: PartialEq, S: Words, T: Words> PartialEq<Growing<D, T>> for Growing<D, S> {
-    /// Equal filters have the same layout, digester and layers, and so give the same answers.
-    fn eq(&self, other: &Growing<D, T>) -> bool {
-        let same =
-            |(a, b): (&Layer<S>, &Layer<T>)| a.number == b.number && a.items == b.items && a.bloom == b.bloom;
+impl<L: LayerCore + Same<M>, M: LayerCore> Same<Growing<M>> for Growing<L> {
+    fn is_same(&self, other: &Growing<M>) -> bool {
+        let same = |(a, b): (&Layer<L>, &Layer<M>)| {
+            (a.number, a.room, a.used) == (b.number, b.room, b.used) && a.core.is_same(&b.core)
+        };
         self.layout == other.layout
-            && self.digester == other.digester
+            && self.len() == other.len()
             && self.layers.len() == other.layers.len()
             && self.layers.iter().zip(&other.layers).all(same)
     }
 }
 
-/// Fields of a layer's record at the beginning of the payload: number, items, capacity, bits, hashes, scheme.
-const RECORD: usize = 6;
-
-fn encode_record<S: Words>(layer: &Layer<S>) -> [u64; RECORD] {
-    let [bits, hashes, scheme] = encode_bloom(layer.bloom.layout());
-    [u64::from(layer.number), layer.items, layer.capacity, bits, hashes, scheme]
-}
-
-/// A layer over the words that `take` hands out.
-fn decode_record<S: Words>(
-    growing: GrowingLayout,
-    record: [u64; RECORD],
-    take: impl FnOnce(u64) -> Result<S, LoadError>,
-) -> Result<Layer<S>, LoadError> {
-    let [number, items, capacity, bits, hashes, scheme] = record;
-    let number = u16::try_from(number).ok();
-    let planned = number.and_then(|number| Some((number, growing.layer(u32::from(number)).ok()?.0)));
-    // At most 2^46 keys a layer, so that no sum over the layers overflows.
-    let number = match planned {
-        Some((number, planned)) if planned == capacity => number,
-        _ => return Err(LoadError::Invalid { what: "a layer of impossible number or capacity" }),
+/// The layout, the number of layers and the number of keys of a container's fields.
+fn decode_layout<L: LayerCore>(block: &LayoutBlock) -> Result<(GrowingLayout, usize, u64), LoadError> {
+    let [first_items, rate, growth, tightening, layers, len] = block.fields()?;
+    let layout = || -> Result<GrowingLayout, LayoutError> {
+        let growth = u32::try_from(growth).unwrap_or(0);
+        let layout = GrowingLayout::new(first_items, f64::from_bits(rate))?;
+        layout.with_growth(growth)?.with_tightening(f64::from_bits(tightening))
     };
-    if items > capacity {
-        return Err(LoadError::Invalid { what: "a layer with more keys than it has room for" });
+    let layout =
+        layout().map_err(|_| LoadError::Invalid { what: "a growing filter of impossible rate or growth" })?;
+    match usize::try_from(layers) {
+        Ok(layers) if (1..=L::MAX_LAYERS).contains(&layers) && (L::HEADER_HAS_LEN || len == 0) => {
+            Ok((layout, layers, len))
+        }
+        _ => Err(LoadError::Invalid { what: "a growing filter of no layers, or too many" }),
     }
-    let layout = decode_bloom([bits, hashes, scheme])?;
-    let bloom = Bloom::over_words_in(layout, (), take(bits.div_ceil(64))?, Domain::layer(number))?;
-    Ok(Layer { number, items, capacity, bloom })
 }
 
-impl<D: Identified> Saved for GrowingFilter<D> {
-    const KIND: Kind = Kind::Growing;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+impl<L: LayerCore> SavedCore for Growing<L> {
+    const KIND: Kind = L::GROWING;
+    type Storage = L::Storage;
 
     fn layout_block(&self) -> LayoutBlock {
-        LayoutBlock::new(layers::encode_layout(self.layout, self.layers.len()))
+        LayoutBlock::new([
+            self.layout.first_items(),
+            self.layout.rate().to_bits(),
+            u64::from(self.layout.growth()),
+            self.layout.tightening().to_bits(),
+            self.layers.len() as u64,
+            if L::HEADER_HAS_LEN { self.len } else { 0 },
+        ])
     }
 
     fn payload_length(&self) -> u64 {
-        (self.layers.len() * RECORD * size_of::<u64>() + self.byte_len()) as u64
+        self.layers.iter().map(|layer| 8 * L::RECORD as u64 + layer.core.payload_length()).sum()
     }
 
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
-        for layer in &self.layers {
-            write_words(&Vec::from(encode_record(layer)), sink);
-        }
-        for layer in &self.layers {
-            write_words(layer.bloom.words(), sink);
-        }
+        self.layers.iter().for_each(|layer| write_words(&L::encode(layer), sink));
+        self.layers.iter().for_each(|layer| layer.core.write_words(sink));
+        self.layers.iter().for_each(|layer| layer.core.write_rest(sink));
     }
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let (layout, count) = layers::decode_layout(layout.fields()?, MOST_LAYERS)?;
-        let layers = layers::read(count, payload, |record, payload| {
-            decode_record(layout, record, |words| payload.words(words))
-        })?;
-        Ok(Self { layout, digester, layers })
+    fn read(block: &LayoutBlock, source: &mut impl Source<L::Storage>) -> Result<Self, LoadError> {
+        let (layout, count, len) = decode_layout::<L>(block)?;
+        let records = source.copy((count * L::RECORD) as u64)?;
+        let records = records.chunks_exact(L::RECORD);
+        let layers = records.clone().map(|record| L::decode(layout, record, source));
+        let mut layers = layers.collect::<Result<Vec<_>, _>>()?;
+        for (layer, record) in layers.iter_mut().zip(records) {
+            layer.core.read_rest(record, source)?;
+        }
+        if !layers.windows(2).all(|pair| L::follows(&pair[0], &pair[1])) {
+            return Err(LoadError::Invalid { what: "layers out of order" });
+        }
+        Ok(Self { layout, len, layers })
+    }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.layers.iter().try_for_each(L::check)
     }
 }
 
-impl<'a, D: Identified> Viewed<'a> for Growing<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::Growing;
-    type Digester = D;
+/// Each layer draws its locations from a domain of its own. A record is: number, items, capacity, bits, hashes, scheme.
+impl<S: Words> LayerCore for Bloom<S> {
+    const GROWING: Kind = Kind::Growing;
+    /// More layers than doubling from one key to 2^46 takes, and enough for many merges.
+    const MAX_LAYERS: usize = 4096;
+    const RECORD: usize = 6;
 
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let (layout, count) = layers::decode_layout(layout.fields()?, MOST_LAYERS)?;
-        let layers = layers::view(count, payload, |record, take| decode_record(layout, record, take))?;
-        Ok(Self { layout, digester, layers })
+    /// Duplicates are none.
+    fn keys(layers: &[Layer<Self>], _: u64) -> u64 {
+        layers.iter().map(|layer| layer.used).sum()
+    }
+
+    /// Of the last layer, which every lookup reads and which is larger than all others together.
+    fn prefetch(layers: &[Layer<Self>], digests: &[Digest]) {
+        layers.iter().last().into_iter().for_each(|layer| layer.core.prefetch_all(digests));
+    }
+
+    fn encode(layer: &Layer<Self>) -> Vec<u64> {
+        let [bits, hashes, scheme] = encode_bloom(layer.core.layout());
+        Vec::from([u64::from(layer.number), layer.used, layer.room, bits, hashes, scheme])
+    }
+
+    fn decode(
+        layout: GrowingLayout,
+        record: &[u64],
+        source: &mut impl Source<S>,
+    ) -> Result<Layer<Self>, LoadError> {
+        let &[number, used, room, bits, hashes, scheme] = record else { return Err(IMPOSSIBLE) };
+        let number = u16::try_from(number).map_err(|_| IMPOSSIBLE)?;
+        // At most 2^46 keys a layer, so that no sum over the layers overflows.
+        if layout.layer(u32::from(number)).map_err(|_| IMPOSSIBLE)?.0 != room {
+            return Err(IMPOSSIBLE);
+        }
+        if used > room {
+            return Err(LoadError::Invalid { what: "a layer with more keys than it has room for" });
+        }
+        let bloom = decode_bloom([bits, hashes, scheme])?;
+        let words = source.take(bits.div_ceil(64))?;
+        Ok(Layer { number, room, used, core: Bloom::over_words(bloom, words, Domain::layer(number))? })
+    }
+}
+
+const IMPOSSIBLE: LoadError = LoadError::Invalid { what: "a layer of impossible number or capacity" };
+
+impl GrowLayer for Bloom<Vec<u64>> {
+    fn plan(layout: GrowingLayout, number: u32) -> Result<(BloomLayout, u64), LayoutError> {
+        Ok((plan::growing::layer(layout, number)?, layout.layer(number)?.0))
+    }
+
+    fn make(layout: BloomLayout, number: u16) -> Result<Self, BuildError> {
+        Bloom::in_domain(layout, Domain::layer(number))
+    }
+
+    fn bytes(layout: BloomLayout) -> u64 {
+        layout.bits().div_ceil(8)
+    }
+
+    fn add(layer: &mut Layer<Self>, digest: Digest) -> bool {
+        let has_room = layer.used < layer.room;
+        if has_room {
+            layer.core.insert(digest);
+            layer.used += 1;
+        }
+        has_room
+    }
+
+    /// A key that is in a layer stays there, others join the newest.
+    fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement {
+        let before = contains(layers, digest);
+        let is_done = before || layers.last_mut().is_some_and(|newest| Self::add(newest, digest));
+        Placement { before, is_done }
     }
 }

@@ -23,40 +23,55 @@
 //! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed elsewhere.
 //! - `insert_many` and `contains_many` hide the latency of memory: they ask for the cache lines of many
 //!   keys before they wait for the first.
+//! - Filters that take removals have `insert_if_absent`: a duplicate takes no room there, where `insert` takes some each time.
 //! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
 
 pub(crate) mod batch;
 mod blocked;
 mod bloom;
+mod cores;
 mod count_min;
 mod counting;
 mod distinct;
 mod dleft;
 mod dleft_counting;
 mod error;
+mod facade;
 mod gathered;
 mod growing;
-mod layers;
 mod line;
 mod parts;
 mod placed;
 
-pub use blocked::{AtomicBlockedBloomFilter, Blocked, BlockedBloomFilter, BlockedView};
-pub use bloom::{AtomicBloomFilter, Bloom, BloomFilter, BloomView};
+pub use blocked::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView};
+pub use bloom::{AtomicBloomFilter, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
-pub use counting::{CountingBloom, CountingBloomFilter, CountingView};
+pub use counting::{CountingBloomFilter, CountingView};
 #[cfg(feature = "std")]
 pub use dleft::DLeftPages;
-pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeft, DLeftFilter, DLeftStatistics, DLeftView};
+pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeftFilter, DLeftStatistics, DLeftView};
 pub use dleft_counting::{
-    DLeftCounting, DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCounting,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, RebuildError,
+    DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCountingFilter,
+    GrowingDLeftCountingView, RebuildError,
 };
 pub use error::{Full, MergeError, NotPresent};
+pub use facade::Filter;
 #[cfg(feature = "std")]
 pub use line::ShardedLineFilter;
-pub use line::{Fingerprints, GrowingLine, GrowingLineFilter, GrowingLineView, LineFilter, LineView, Lined};
+pub use line::{Fingerprints, GrowingLineFilter, GrowingLineView, LineFilter, LineView};
 
 pub use crate::layout::BuildError;
-pub use growing::{Growing, GrowingFilter, GrowingView};
-pub use placed::{Placed, PlacedFilter, PlacedView, PlacementError};
+pub use growing::{GrowingFilter, GrowingView};
+pub use placed::{PlacedFilter, PlacedView, PlacementError};
+
+/// What [`Filter`]s are made of, for code over filters of several forms.
+#[doc(hidden)]
+pub mod generic {
+    pub use super::blocked::Blocked;
+    pub use super::bloom::Bloom;
+    pub use super::counting::CountingBloom;
+    pub use super::dleft::DLeft;
+    pub use super::dleft_counting::DLeftCounting;
+    pub use super::growing::Growing;
+    pub use super::line::LineTable;
+}

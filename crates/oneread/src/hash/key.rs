@@ -8,8 +8,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::composite::Written;
+
 /// The form in which a key is hashed: the same on every platform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Canonical<'a> {
     /// A number of at most 64 bits.
@@ -18,6 +20,21 @@ pub enum Canonical<'a> {
     Wide(u128),
     /// A string of bytes.
     Bytes(&'a [u8]),
+    /// A string of bytes that was written for the purpose: a key of several parts.
+    Written(Written),
+}
+
+impl Canonical<'_> {
+    /// The same key, independent of what it was made from.
+    #[must_use]
+    pub fn into_owned(self) -> Canonical<'static> {
+        match self {
+            Self::Word(word) => Canonical::Word(word),
+            Self::Wide(wide) => Canonical::Wide(wide),
+            Self::Bytes(bytes) => Canonical::Written(Written::from(bytes)),
+            Self::Written(written) => Canonical::Written(written),
+        }
+    }
 }
 
 /// A key that has the same digest on every platform and in every release.
@@ -30,14 +47,20 @@ pub enum Canonical<'a> {
 /// - `u128` and `i128`: 128 bits; `7u128` is not the same key as `7u64`.
 /// - IPv4 addresses: the 32-bit number, as a word. IPv6 addresses: the 128-bit number.
 /// - Byte slices, byte arrays, byte vectors and strings: their bytes, so that `"a"` and `b"a"` are the same key.
+/// - Tuples of up to eight keys, options of keys, and arrays, slices and vectors of integers: their
+///   parts with tags, so that keys of different shapes differ: `("ab", "c")` and `("a", "bc")`,
+///   `(1, 2)` and `[1, 2]`, `Some(7)` and `7`. `docs/format.md` has the bytes. Up to 64 of them need
+///   no memory.
+/// - `OsStr` and `Path` on Unix: their bytes, those of a path without what equal paths may have
+///   besides (`a/./b/` is `a/b`), so that a path in UTF-8 is the same key as its text. On Windows
+///   they are not bytes and not keys: take `path.to_str()`.
 /// - References, boxes and the like: what they point to.
 ///
 /// What can be borrowed as another type ([`core::borrow::Borrow`]) has that type's canonical form.
 ///
 /// # Your own types
-/// A wrapper around one of these delegates to it. A key of several fields is best written to a byte
-/// array first, each field at a fixed place; or use [`Std`](super::Std), which takes any
-/// [`core::hash::Hash`] type but is not portable.
+/// A wrapper around one of these delegates to it, and a key of several fields to the tuple of them.
+/// Or use [`Std`](super::Std), which takes any [`core::hash::Hash`] type but is not portable.
 ///
 /// ```
 /// use oneread::hash::{Canonical, Digester, Key, Portable};
@@ -51,7 +74,23 @@ pub enum Canonical<'a> {
 /// let digester = Portable::with_seed(0);
 /// assert_ne!(digester.digest(&Isbn(9780262033848)), digester.digest(&Isbn(9780201896855)));
 /// assert_eq!(digester.digest(&Isbn(9780262033848)), digester.digest(&9780262033848u64));
+///
+/// struct Flow { host: String, port: u16 }
+/// impl Key for Flow {
+///     fn canonical(&self) -> Canonical<'_> {
+///         (&self.host, self.port).canonical().into_owned()
+///     }
+/// }
+/// let flow = Flow { host: "a".to_owned(), port: 443 };
+/// assert_ne!(digester.digest(&flow), digester.digest(&("a", 80)));
+/// assert_eq!(digester.digest(&flow), digester.digest(&("a", 443)));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a key that has the same digest everywhere",
+    label = "not a portable key",
+    note = "implement `oneread::hash::Key` for it, by a tuple of its fields: `(self.a, &self.b).canonical().into_owned()`",
+    note = "or use the digester `oneread::hash::Std`, which takes any type that implements `Hash`; what it makes cannot be saved"
+)]
 pub trait Key {
     /// The form that is hashed.
     fn canonical(&self) -> Canonical<'_>;

@@ -15,6 +15,7 @@
 //!
 //! Hash families with theorems are in the crate `oneread-study`.
 
+mod composite;
 mod digest;
 mod digester;
 mod domain;

@@ -13,24 +13,27 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::{NEARBY_BYTES, in_batches_of};
-use super::{BuildError, MergeError};
+use super::cores::{
+    Build, ChangeShared, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Intersect, Same, SavedCore,
+    Shared, Union, Unshared,
+};
+use super::{BuildError, Filter, MergeError};
 use crate::bits::{AtomicWords, Line, Lines, LittleEndian, Words, zeroed};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
-use crate::hash::{Digest, Digester, Domain, Portable, reduce};
-use crate::layout::BlockedLayout;
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
+use crate::hash::{Digest, Domain, Portable, reduce};
+use crate::layout::{BlockedLayout, LayoutError};
 use crate::plan;
 use simd::Simd;
 use work::{ContainsAll, InsertAll};
 
-/// A blocked Bloom filter over lines of storage `S`; use its named forms, [`BlockedBloomFilter`],
-/// [`AtomicBlockedBloomFilter`] and [`BlockedView`].
+/// The core of [`BlockedBloomFilter`], [`AtomicBlockedBloomFilter`] and [`BlockedView`], over lines
+/// of storage `S`.
 #[derive(Clone)]
-pub struct Blocked<D, S> {
+pub struct Blocked<S> {
     layout: BlockedLayout,
     /// Always [`Domain::BLOCKED`]. Kept, because a loop over lookups has a value in memory for nothing, while each
     /// constant of 64 bits takes an instruction: in a prototype .99 instead of .94 times the peer's rate.
     domain: Domain,
-    digester: D,
     lines: S,
     simd: Simd,
 }
@@ -68,7 +71,7 @@ pub struct Blocked<D, S> {
 /// assert!(filter.contains("key"));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
-pub type BlockedBloomFilter<D = Portable> = Blocked<D, Vec<Line>>;
+pub type BlockedBloomFilter<D = Portable> = Filter<Blocked<Vec<Line>>, D>;
 
 /// A [`BlockedBloomFilter`] that many threads insert into and look up in at once, through `&self`.
 ///
@@ -88,10 +91,10 @@ pub type BlockedBloomFilter<D = Portable> = Blocked<D, Vec<Line>>;
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
 /// the false-positive rate.
-pub type AtomicBlockedBloomFilter<D = Portable> = Blocked<D, AtomicWords>;
+pub type AtomicBlockedBloomFilter<D = Portable> = Filter<Shared<Blocked<AtomicWords>>, D>;
 
 /// A [`BlockedBloomFilter`] queried where its bytes lie.
-pub type BlockedView<'a, D = Portable> = View<'a, Blocked<D, LittleEndian<'a>>>;
+pub type BlockedView<'a, D = Portable> = View<'a, Filter<Blocked<LittleEndian<'a>>, D>>;
 
 /// Where a digest's bits are.
 #[derive(Clone, Copy, Default)]
@@ -133,68 +136,32 @@ impl Bits {
     }
 }
 
-impl BlockedBloomFilter {
-    /// An empty filter of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    #[cfg(feature = "std")]
-    pub fn new(layout: BlockedLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
-    }
-
-    /// An empty filter of this layout: the same for the same seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_seed(layout: BlockedLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no such filter (see [`plan::blocked::for_rate`]), or no memory for it.
-    #[cfg(feature = "std")]
-    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::new(plan::blocked::for_rate(items, rate)?)
+impl Build for Blocked<Vec<Line>> {
+    fn build(layout: BlockedLayout) -> Result<Self, BuildError> {
+        Ok(Self::over_lines(layout, zeroed(Line::default(), layout.blocks())?))
     }
 }
 
-impl<D> BlockedBloomFilter<D> {
-    /// An empty filter of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_digester(layout: BlockedLayout, digester: D) -> Result<Self, BuildError> {
-        Ok(Self::over_lines(layout, digester, zeroed(Line::default(), layout.blocks())?))
+impl ForRate for Blocked<Vec<Line>> {
+    fn for_rate(items: u64, rate: f64) -> Result<BlockedLayout, LayoutError> {
+        plan::blocked::for_rate(items, rate)
     }
+}
 
-    /// Inserts a key; says whether it may have been there before.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
+impl Insert for Blocked<Vec<Line>> {
+    type Inserted = bool;
 
-    /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
-    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+    fn insert(&mut self, digest: Digest) -> bool {
         let place = self.place(digest);
         // SAFETY: by invariants 1 and 2 a place's block is below the number of lines.
         let line = unsafe { self.lines.get_unchecked_mut(place.block) };
         self.simd.insert(line, place.bits)
     }
 
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
-    where
-        D: Digester<Q>,
-    {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) {
         let (domain, blocks, simd) = (self.domain, self.layout.blocks(), self.simd);
-        let places = keys.into_iter().map(|key| Place::of(self.digester.digest(key), domain, blocks));
+        let places = digests.map(|digest| Place::of(digest, domain, blocks));
         if is_nearby(self.layout) {
             return simd.run(InsertAll { lines: &mut self.lines, places });
         }
@@ -203,70 +170,52 @@ impl<D> BlockedBloomFilter<D> {
             simd.run(InsertAll { lines: &mut self.lines, places: places.iter().copied() });
         });
     }
+}
 
-    /// Adds all keys of another filter of the same layout, digester and seed.
-    ///
-    /// # Errors
-    /// If the layouts or digesters differ; nothing is changed then.
-    pub fn union<S: Lines>(&mut self, other: &Blocked<D, S>) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+impl<S: Lines> Union<Blocked<S>> for Blocked<Vec<Line>> {
+    fn union(&mut self, other: &Blocked<S>) -> Result<(), MergeError> {
         self.join(other, |ours, theirs| ours | theirs)
     }
+}
 
-    /// Keeps what may be in both filters.
-    ///
-    /// # Errors
-    /// If the layouts or digesters differ; nothing is changed then.
-    pub fn intersect<S: Lines>(&mut self, other: &Blocked<D, S>) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+impl<S: Lines> Intersect<Blocked<S>> for Blocked<Vec<Line>> {
+    fn intersect(&mut self, other: &Blocked<S>) -> Result<(), MergeError> {
         self.join(other, |ours, theirs| ours & theirs)
     }
+}
 
+impl Blocked<Vec<Line>> {
     fn join<S: Lines>(
         &mut self,
-        other: &Blocked<D, S>,
+        other: &Blocked<S>,
         join: impl Fn(u64, u64) -> u64,
-    ) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+    ) -> Result<(), MergeError> {
         if self.layout != other.layout {
             return Err(MergeError::Layouts);
-        }
-        if self.digester != other.digester {
-            return Err(MergeError::Digesters);
         }
         let words = self.lines.iter_mut().flat_map(|line| &mut line.0);
         words.enumerate().for_each(|(at, word)| *word = join(*word, other.lines.word(at)));
         Ok(())
     }
+}
 
-    /// Removes all keys.
-    pub fn clear(&mut self) {
+impl Clear for Blocked<Vec<Line>> {
+    type Cleared = ();
+
+    fn clear(&mut self) {
         self.lines.fill(Line::default());
     }
 }
 
-impl<D> AtomicBlockedBloomFilter<D> {
-    /// Inserts a key; says whether it may have been there before.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
+impl Clear for Blocked<AtomicWords> {
+    type Cleared = ();
 
-    /// Inserts the key of a digest; says whether it may have been there before.
-    #[inline]
-    pub fn insert_digest(&self, digest: Digest) -> bool {
-        self.insert_at(self.place(digest))
+    fn clear(&mut self) {
+        self.lines.clear();
     }
+}
 
+impl Blocked<AtomicWords> {
     #[inline(always)]
     fn insert_at(&self, place: Place) -> bool {
         let first = place.block * Line::WORDS;
@@ -279,28 +228,28 @@ impl<D> AtomicBlockedBloomFilter<D> {
         }
         before
     }
+}
 
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&self, keys: impl IntoIterator<Item = &'q Q>)
-    where
-        D: Digester<Q>,
-    {
-        let places = keys.into_iter().map(|key| self.place(self.digester.digest(key)));
+impl ChangeShared for Blocked<AtomicWords> {
+    type Inserted = bool;
+
+    #[inline]
+    fn insert(&self, digest: Digest) -> bool {
+        self.insert_at(self.place(digest))
+    }
+
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>) {
+        let places = digests.map(|digest| self.place(digest));
         in_batches_of(places, Place::default(), |places| {
             places.iter().for_each(|place| self.lines.prefetch_line(place.block));
             places.iter().for_each(|&place| _ = self.insert_at(place));
         });
     }
-
-    /// Removes all keys.
-    pub fn clear(&mut self) {
-        self.lines.clear();
-    }
 }
 
-impl<D, S> Blocked<D, S> {
-    fn over_lines(layout: BlockedLayout, digester: D, lines: S) -> Self {
-        Self { layout, domain: Domain::BLOCKED, digester, lines, simd: Simd::detect() }
+impl<S> Blocked<S> {
+    fn over_lines(layout: BlockedLayout, lines: S) -> Self {
+        Self { layout, domain: Domain::BLOCKED, lines, simd: Simd::detect() }
     }
 
     #[inline(always)]
@@ -314,34 +263,16 @@ fn is_nearby(layout: BlockedLayout) -> bool {
     layout.byte_len() < NEARBY_BYTES as u64
 }
 
-impl<D, S: Lines> Blocked<D, S> {
-    /// Whether a key may be in the set; `false` is certain.
+impl<S: Lines> FilterCore for Blocked<S> {
     #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
+    fn contains(&self, digest: Digest) -> bool {
         let place = self.place(digest);
         // SAFETY: by invariants 1 and 2 a place's block is below the number of lines.
         unsafe { self.lines.read_line_unchecked(place.block, |line| self.simd.contains(line, place.bits)) }
     }
 
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        let places = keys.into_iter().map(|key| self.place(self.digester.digest(key)));
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+        let places = digests.map(|digest| self.place(digest));
         let lines = &self.lines;
         if is_nearby(self.layout) {
             return self.simd.run(ContainsAll { lines, places, answer });
@@ -352,49 +283,47 @@ impl<D, S: Lines> Blocked<D, S> {
         });
     }
 
-    /// The layout it was made with.
-    pub fn layout(&self) -> BlockedLayout {
-        self.layout
+    fn prefetch_all(&self, digests: &[Digest]) {
+        digests.iter().for_each(|&digest| self.lines.prefetch_line(self.place(digest).block));
     }
 
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
+    fn is_empty(&self) -> bool {
+        (0..self.lines.len()).all(|at| self.lines.word(at) == 0)
     }
 
-    /// The number of bits that are 1. Reads the whole filter.
-    pub fn ones(&self) -> u64 {
-        self.lines.count_ones()
+    fn byte_len(&self) -> usize {
+        self.lines.len() * size_of::<u64>()
     }
 
-    /// The probability that a key which is not in the set is taken to be, with the bits as they are now:
-    /// the average over the blocks of the product of their words' fills. Reads the whole filter.
-    pub fn false_positive_rate(&self) -> f64 {
+    /// The average over the blocks of the product of their words' fills.
+    fn false_positive_rate(&self) -> f64 {
         let fill = |word: &u64| f64::from(word.count_ones()) / 64.0;
         let blocks = self.layout.blocks();
         let all = (0..blocks as usize)
             .map(|at| self.lines.read_line(at, |line| line.0.iter().map(fill).product::<f64>()));
         all.sum::<f64>() / blocks as f64
     }
+}
 
-    /// How many keys have probably been inserted, by the number of bits that are 1; infinite if all are. Reads
-    /// the whole filter.
-    pub fn estimated_items(&self) -> f64 {
-        plan::blocked::estimated_items(self.layout, self.ones())
-    }
+impl<S: Lines> HasLayout for Blocked<S> {
+    type Layout = BlockedLayout;
 
-    /// Whether no key has been inserted.
-    pub fn is_empty(&self) -> bool {
-        (0..self.lines.len()).all(|at| self.lines.word(at) == 0)
-    }
-
-    /// The memory of its bits.
-    pub fn byte_len(&self) -> usize {
-        self.lines.len() * size_of::<u64>()
+    fn layout(&self) -> BlockedLayout {
+        self.layout
     }
 }
 
-impl<D, S: Lines> fmt::Debug for Blocked<D, S> {
+impl<S: Lines> Estimate for Blocked<S> {
+    fn ones(&self) -> u64 {
+        self.lines.count_ones()
+    }
+
+    fn estimated_items(&self) -> f64 {
+        plan::blocked::estimated_items(self.layout, self.ones())
+    }
+}
+
+impl<S: Lines> fmt::Debug for Blocked<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Blocked")
             .field("blocks", &self.layout.blocks())
@@ -405,36 +334,30 @@ impl<D, S: Lines> fmt::Debug for Blocked<D, S> {
     }
 }
 
-impl<D: PartialEq, S: Lines, T: Lines> PartialEq<Blocked<D, T>> for Blocked<D, S> {
-    /// Equal filters have the same layout, digester and bits, and so give the same answers.
-    fn eq(&self, other: &Blocked<D, T>) -> bool {
+impl<S> Unshared for Blocked<S> {}
+
+impl<S: Lines, T: Lines> Same<Blocked<T>> for Blocked<S> {
+    fn is_same(&self, other: &Blocked<T>) -> bool {
         self.layout == other.layout
-            && self.digester == other.digester
             && (0..self.lines.len()).all(|at| self.lines.word(at) == other.lines.word(at))
-    }
-}
-
-impl<D: Eq, S: Lines> Eq for Blocked<D, S> {}
-
-impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for BlockedBloomFilter<D> {
-    fn extend<I: IntoIterator<Item = &'q Q>>(&mut self, keys: I) {
-        self.insert_many(keys);
     }
 }
 
 impl<D> From<BlockedBloomFilter<D>> for AtomicBlockedBloomFilter<D> {
     fn from(filter: BlockedBloomFilter<D>) -> Self {
-        let Blocked { layout, digester, lines, .. } = filter;
-        let words: Vec<u64> = lines.into_iter().flat_map(|line| line.0).collect();
-        Self::over_lines(layout, digester, AtomicWords::from(&*words))
+        filter.map(|Blocked { layout, lines, .. }| {
+            let words: Vec<u64> = lines.into_iter().flat_map(|line| line.0).collect();
+            Shared(Blocked::over_lines(layout, AtomicWords::from(&*words)))
+        })
     }
 }
 
 impl<D> From<AtomicBlockedBloomFilter<D>> for BlockedBloomFilter<D> {
     fn from(filter: AtomicBlockedBloomFilter<D>) -> Self {
-        let Blocked { layout, digester, lines, .. } = filter;
-        let line = |at| lines.read_line(at, |line| *line);
-        Self::over_lines(layout, digester, (0..layout.blocks() as usize).map(line).collect())
+        filter.map(|Shared(Blocked { layout, lines, .. })| {
+            let line = |at| lines.read_line(at, |line| *line);
+            Blocked::over_lines(layout, (0..layout.blocks() as usize).map(line).collect())
+        })
     }
 }
 
@@ -444,13 +367,9 @@ fn decode_layout(layout: &LayoutBlock) -> Result<BlockedLayout, LoadError> {
         .map_err(|_| LoadError::Invalid { what: "a blocked filter of no blocks, or too many" })
 }
 
-impl<D: Identified> Saved for BlockedBloomFilter<D> {
+impl<S: Lines> SavedCore for Blocked<S> {
     const KIND: Kind = Kind::Blocked;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         LayoutBlock::new([self.layout.blocks()])
@@ -464,24 +383,8 @@ impl<D: Identified> Saved for BlockedBloomFilter<D> {
         write_words(&self.lines, sink);
     }
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+    fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let layout = decode_layout(layout)?;
-        let lines = payload.lines(layout.blocks())?;
-        Ok(Self::over_lines(layout, digester, lines))
-    }
-}
-
-impl<'a, D: Identified> Viewed<'a> for Blocked<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::Blocked;
-    type Digester = D;
-
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let layout = decode_layout(layout)?;
-        if payload.as_bytes().len() as u64 != layout.byte_len() {
-            return Err(LoadError::Invalid {
-                what: "a blocked filter with more or fewer bytes than its blocks take",
-            });
-        }
-        Ok(Self::over_lines(layout, digester, payload))
+        Ok(Self::over_lines(layout, source.take(layout.byte_len() / 8)?))
     }
 }

@@ -7,92 +7,74 @@ use alloc::vec::Vec;
 
 use super::super::NotPresent;
 use super::super::batch::{contains_in_batches, in_batches};
+use super::super::cores::{FilterCore, Insert, Remove};
 use super::super::parts::{self, Parts};
-use super::{CountingBloom, CountingBloomFilter, USUAL_BITS};
+use super::{CountingBloom, USUAL_BITS};
 use crate::bits::{Counters, Words};
-use crate::hash::{Digest, Digester};
+use crate::hash::Digest;
 
 /// The memory of gathered locations, as a share of the counters'.
 const SHARE: f64 = 0.25;
 
-impl<D> CountingBloomFilter<D> {
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// Of very many keys the locations are gathered first, in up to a quarter as much memory as the filter has, if there is that.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
-    where
-        D: Digester<Q> + Clone,
-    {
-        if self.is_nearby() {
-            return keys.into_iter().for_each(|key| _ = self.insert(key));
-        }
-        let digester = self.digester.clone();
-        let digests = keys.into_iter().map(|key| digester.digest(key));
-        if let Some(mut parts) = self.parts_for(&digests) {
-            for digest in digests {
-                if self.gather(&mut parts, digest) {
-                    count_all(&mut self.counters, &mut parts);
-                }
-            }
-            return count_all(&mut self.counters, &mut parts);
-        }
-        in_batches(digests, |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                self.insert_digest(digest);
-            }
-        });
+/// Inserts digests, gathered in up to a quarter as much memory as the filter has.
+pub(super) fn insert(filter: &mut CountingBloom<Vec<u64>>, digests: impl Iterator<Item = Digest>) {
+    if filter.is_nearby() {
+        return digests.for_each(|digest| _ = filter.insert(digest));
     }
-
-    /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// Of very many keys the locations are gathered first, in up to a quarter as much memory as the filter has, and their digests, in one
-    /// part in k as much, if there is that.
-    ///
-    /// # Errors
-    /// If a key is certainly not there; those before it are removed, those after it are not.
-    pub fn remove_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), NotPresent>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let mut keys = keys.into_iter();
-        if self.is_nearby() {
-            return keys.try_for_each(|key| self.remove(key));
-        }
-        let digester = self.digester.clone();
-        let digests = keys.map(|key| digester.digest(key));
-        let mut gathered = Vec::new();
-        let parts = self.parts_for(&digests).filter(|parts| {
-            gathered.try_reserve_exact(parts.capacity() / self.layout.hashes() as usize + 1).is_ok()
-        });
-        if let Some(mut parts) = parts {
-            for digest in digests {
-                gathered.push(digest);
-                if self.gather(&mut parts, digest) {
-                    self.remove_gathered(&mut parts, &mut gathered)?;
-                }
+    if let Some(mut parts) = filter.parts_for(&digests) {
+        for digest in digests {
+            if filter.gather(&mut parts, digest) {
+                count_all(&mut filter.counters, &mut parts);
             }
-            return self.remove_gathered(&mut parts, &mut gathered);
         }
-        let mut result = Ok(());
-        in_batches(digests, |digests| {
-            if result.is_ok() {
-                self.prefetch_all(digests);
-                result = digests.iter().try_for_each(|&digest| self.remove_digest(digest));
-            }
-        });
-        result
+        return count_all(&mut filter.counters, &mut parts);
     }
+    in_batches(digests, |digests| {
+        filter.prefetch_all(digests);
+        for &digest in digests {
+            filter.insert(digest);
+        }
+    });
+}
 
+/// Removes digests, gathered in up to a quarter as much memory as the filter has, and one part in k as much.
+pub(super) fn remove(
+    filter: &mut CountingBloom<Vec<u64>>,
+    mut digests: impl Iterator<Item = Digest>,
+) -> Result<(), NotPresent> {
+    if filter.is_nearby() {
+        return digests.try_for_each(|digest| filter.remove(digest));
+    }
+    let mut gathered = Vec::new();
+    let parts = filter.parts_for(&digests).filter(|parts| {
+        gathered.try_reserve_exact(parts.capacity() / filter.layout.hashes() as usize + 1).is_ok()
+    });
+    if let Some(mut parts) = parts {
+        for digest in digests {
+            gathered.push(digest);
+            if filter.gather(&mut parts, digest) {
+                filter.remove_gathered(&mut parts, &mut gathered)?;
+            }
+        }
+        return filter.remove_gathered(&mut parts, &mut gathered);
+    }
+    let mut result = Ok(());
+    in_batches(digests, |digests| {
+        if result.is_ok() {
+            filter.prefetch_all(digests);
+            result = digests.iter().try_for_each(|&digest| filter.remove(digest));
+        }
+    });
+    result
+}
+
+impl CountingBloom<Vec<u64>> {
     /// Removes the keys of gathered digests, whose locations are in `parts`, and empties both.
     fn remove_gathered(&mut self, parts: &mut Parts, gathered: &mut Vec<Digest>) -> Result<(), NotPresent> {
         let result = if take_all(&mut self.counters, parts) {
             Ok(())
         } else {
-            gathered.iter().try_for_each(|&digest| self.remove_digest(digest))
+            gathered.iter().try_for_each(|&digest| self.remove(digest))
         };
         gathered.clear();
         result
@@ -116,30 +98,24 @@ impl<D> CountingBloomFilter<D> {
     }
 }
 
-impl<D, S: Words> CountingBloom<D, S> {
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    ///
-    /// Of very many keys, most of which are found or hardly any, locations are gathered first, in up to a little more than half as much memory as the filter has, if there is
-    /// that (and the width of its counters is a power of two); the answers come when they have been.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        if self.is_nearby() {
-            return keys.into_iter().for_each(|key| answer(self.contains(key)));
-        }
-        let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        if self.layout.counter_bits() == USUAL_BITS {
-            self.contains_many_as(USUAL_BITS, digests, answer);
-        } else {
-            self.contains_many_as(self.layout.counter_bits(), digests, answer);
-        }
+/// Looks digests up, gathered in up to a little more than half as much memory as the filter has (if the width of its
+/// counters is a power of two).
+pub(super) fn contains<S: Words>(
+    filter: &CountingBloom<S>,
+    digests: impl Iterator<Item = Digest>,
+    mut answer: impl FnMut(bool),
+) {
+    if filter.is_nearby() {
+        return digests.for_each(|digest| answer(filter.contains(digest)));
     }
+    if filter.layout.counter_bits() == USUAL_BITS {
+        filter.contains_many_as(USUAL_BITS, digests, answer);
+    } else {
+        filter.contains_many_as(filter.layout.counter_bits(), digests, answer);
+    }
+}
 
+impl<S: Words> CountingBloom<S> {
     /// The same with the width of the counters, so that the compiler can know it.
     #[inline(always)]
     fn contains_many_as(&self, width: u32, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
@@ -152,13 +128,6 @@ impl<D, S: Words> CountingBloom<D, S> {
             return cells.contains_many(digests, ask, test, answer);
         }
         contains_in_batches(&self.scheme, 0, digests, ask, test, answer);
-    }
-
-    #[inline(always)]
-    fn prefetch_all(&self, digests: &[Digest]) {
-        for &digest in digests {
-            self.scheme.for_each(digest, |location| self.counters.prefetch(location));
-        }
     }
 }
 

@@ -13,20 +13,20 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::NEARBY_BYTES;
-use super::{BloomFilter, BuildError, MergeError, NotPresent};
+use super::cores::{Build, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Remove, Same, Union};
+use super::{BloomFilter, BuildError, Filter, MergeError, NotPresent};
 use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
 use crate::bytes::View;
 use crate::hash::probes::AnyScheme;
 use crate::hash::{Digest, Digester, Domain, Portable};
-use crate::layout::{BloomLayout, Counting, CountingLayout, MOST_HASHES};
+use crate::layout::{BloomLayout, Counting, CountingLayout, LayoutError, MOST_HASHES};
 use crate::plan;
 
-/// A counting Bloom filter over words of storage `S`; use its named forms, [`CountingBloomFilter`] and [`CountingView`].
+/// The core of [`CountingBloomFilter`] and [`CountingView`], over words of storage `S`.
 #[derive(Clone)]
-pub struct CountingBloom<D, S> {
+pub struct CountingBloom<S> {
     layout: CountingLayout,
     scheme: AnyScheme,
-    digester: D,
     counters: Counters<S>,
 }
 
@@ -40,15 +40,15 @@ const USUAL_BITS: u32 = 4;
 /// *stuck*: it stays there, and so never loses a key. At the planned load that is rare (for an
 /// optimal filter of distinct keys, less than once in 10^13 counters: [`plan::counting`] has the
 /// exact number);
-/// [`stuck`](CountingBloom::stuck) counts them.
+/// [`stuck`](Filter::stuck) counts them.
 ///
 /// # Repeated keys
 /// A key inserted n times and removed n times is gone, if n·c is at most 2^b − 2 (14 for counters
 /// of b = 4 bits) and other keys leave a counter of its own unsaturated. c is 1, unless each of its
 /// probes falls on a counter with another of its probes; with [`Counting::OncePerItem`] it is
-/// always 1. Beyond, all of its counters are saturated: [`remove`](CountingBloom::remove) still
+/// always 1. Beyond, all of its counters are saturated: [`remove`](Filter::remove) still
 /// answers `Ok`, the key stays, and keys that have only saturated counters are found with it, until
-/// [`clear`](CountingBloom::clear). It is copies that saturate counters: plan for the number of
+/// [`clear`](Filter::clear). It is copies that saturate counters: plan for the number of
 /// copies, not of distinct keys.
 ///
 /// # Source
@@ -79,62 +79,29 @@ const USUAL_BITS: u32 = 4;
 /// assert!(!filter.contains("key"));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
-pub type CountingBloomFilter<D = Portable> = CountingBloom<D, Vec<u64>>;
+pub type CountingBloomFilter<D = Portable> = Filter<CountingBloom<Vec<u64>>, D>;
 
 /// A [`CountingBloomFilter`] queried where its bytes lie.
-pub type CountingView<'a, D = Portable> = View<'a, CountingBloom<D, LittleEndian<'a>>>;
+pub type CountingView<'a, D = Portable> = View<'a, Filter<CountingBloom<LittleEndian<'a>>, D>>;
 
-impl CountingBloomFilter {
-    /// An empty filter of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    #[cfg(feature = "std")]
-    pub fn new(layout: CountingLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
-    }
-
-    /// An empty filter of this layout: the same for the same seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_seed(layout: CountingLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// The smallest filter of 4-bit counters that holds `items` keys at a false-positive rate of at most `rate`,
-    /// with a random seed.
-    ///
-    /// # Errors
-    /// If there is no such filter (see [`plan::counting::for_rate`]), or no memory for it.
-    #[cfg(feature = "std")]
-    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::new(plan::counting::for_rate(items, rate, 4)?)
+impl Build for CountingBloom<Vec<u64>> {
+    fn build(layout: CountingLayout) -> Result<Self, BuildError> {
+        Ok(Self::over_words(layout, zeroed(0, word_count(layout))?))
     }
 }
 
-impl<D> CountingBloomFilter<D> {
-    /// An empty filter of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_digester(layout: CountingLayout, digester: D) -> Result<Self, BuildError> {
-        Ok(Self::over_words(layout, digester, zeroed(0, word_count(layout))?))
+/// With counters of 4 bits.
+impl ForRate for CountingBloom<Vec<u64>> {
+    fn for_rate(items: u64, rate: f64) -> Result<CountingLayout, LayoutError> {
+        plan::counting::for_rate(items, rate, USUAL_BITS)
     }
+}
 
-    /// Inserts a key; says whether it may have been there before. A key inserted twice is there until it
-    /// is removed twice.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
+impl Insert for CountingBloom<Vec<u64>> {
+    type Inserted = bool;
 
-    /// Inserts the key of a digest; says whether it may have been there before.
     #[inline]
-    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+    fn insert(&mut self, digest: Digest) -> bool {
         if self.is_usual() {
             self.insert_as(digest, USUAL_BITS, Counting::EachProbe)
         } else {
@@ -142,6 +109,33 @@ impl<D> CountingBloomFilter<D> {
         }
     }
 
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) {
+        many::insert(self, digests);
+    }
+}
+
+impl Remove for CountingBloom<Vec<u64>> {
+    #[inline]
+    fn remove(&mut self, digest: Digest) -> Result<(), NotPresent> {
+        let (taken, visited) = if self.is_usual() {
+            self.take_as(digest, USUAL_BITS, Counting::EachProbe)
+        } else {
+            self.take_unusual(digest)
+        };
+        if taken.count_ones() == visited {
+            return Ok(());
+        }
+        // A counter that is 0 (or, where c probes coincide, below c) proves the key absent.
+        self.give_back(digest, taken);
+        Err(NotPresent)
+    }
+
+    fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
+        many::remove(self, digests)
+    }
+}
+
+impl CountingBloom<Vec<u64>> {
     #[inline(never)]
     fn insert_unusual(&mut self, digest: Digest) -> bool {
         self.insert_as(digest, self.layout.counter_bits(), self.layout.counting())
@@ -156,37 +150,6 @@ impl<D> CountingBloomFilter<D> {
             Counting::EachProbe => self.scheme.fold(digest, true, count),
             Counting::OncePerItem => Locations::distinct(&self.scheme, digest).iter().fold(true, count),
         }
-    }
-
-    /// Removes a key that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    #[inline]
-    pub fn remove<Q: ?Sized>(&mut self, key: &Q) -> Result<(), NotPresent>
-    where
-        D: Digester<Q>,
-    {
-        self.remove_digest(self.digester.digest(key))
-    }
-
-    /// Removes the key of a digest that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    #[inline]
-    pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        let (taken, visited) = if self.is_usual() {
-            self.take_as(digest, USUAL_BITS, Counting::EachProbe)
-        } else {
-            self.take_unusual(digest)
-        };
-        if taken.count_ones() == visited {
-            return Ok(());
-        }
-        // A counter that is 0 (or, where c probes coincide, below c) proves the key absent.
-        self.give_back(digest, taken);
-        Err(NotPresent)
     }
 
     #[inline(never)]
@@ -224,20 +187,13 @@ impl<D> CountingBloomFilter<D> {
             }
         }
     }
+}
 
-    /// Adds all keys of another filter of the same layout, digester and seed; counters that overflow are stuck.
-    ///
-    /// # Errors
-    /// If the layouts or digesters differ; nothing is changed then.
-    pub fn union<S: Words>(&mut self, other: &CountingBloom<D, S>) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+/// Counters that overflow are saturated.
+impl<S: Words> Union<CountingBloom<S>> for CountingBloom<Vec<u64>> {
+    fn union(&mut self, other: &CountingBloom<S>) -> Result<(), MergeError> {
         if self.layout != other.layout {
             return Err(MergeError::Layouts);
-        }
-        if self.digester != other.digester {
-            return Err(MergeError::Digesters);
         }
         for location in 0..self.layout.counters() {
             let (theirs, maximum) = (other.counters.get(location), self.counters.maximum());
@@ -246,43 +202,27 @@ impl<D> CountingBloomFilter<D> {
         }
         Ok(())
     }
+}
 
-    /// Removes all keys, and frees the counters that are stuck.
-    pub fn clear(&mut self) {
+impl Clear for CountingBloom<Vec<u64>> {
+    type Cleared = ();
+
+    fn clear(&mut self) {
         self.counters.clear();
     }
 }
 
-impl<D, S: Words> CountingBloom<D, S> {
+impl<S: Words> CountingBloom<S> {
     /// Whether the counters are of the width, and count in the way, that has code of its own.
     #[inline(always)]
     fn is_usual(&self) -> bool {
         self.layout.counter_bits() == USUAL_BITS && self.layout.counting() == Counting::EachProbe
     }
 
-    fn over_words(layout: CountingLayout, digester: D, words: S) -> Self {
+    fn over_words(layout: CountingLayout, words: S) -> Self {
         let scheme = AnyScheme::new(layout.scheme(), Domain::FILTER, layout.hashes(), layout.counters());
         let scheme = scheme.expect("a checked layout");
-        Self { layout, scheme, digester, counters: Counters::new(words, layout.counter_bits()) }
-    }
-
-    /// Whether a key may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
-        if self.layout.counter_bits() == USUAL_BITS {
-            self.contains_as(digest, USUAL_BITS)
-        } else {
-            self.contains_unusual(digest)
-        }
+        Self { layout, scheme, counters: Counters::new(words, layout.counter_bits()) }
     }
 
     #[inline(never)]
@@ -309,35 +249,7 @@ impl<D, S: Words> CountingBloom<D, S> {
         self.byte_len() < NEARBY_BYTES
     }
 
-    /// How often a key was inserted and not removed, at most: the smallest of its counters. A stuck counter
-    /// stands for its maximum.
-    pub fn count_at_most<Q: ?Sized>(&self, key: &Q) -> u64
-    where
-        D: Digester<Q>,
-    {
-        let mut least = self.counters.maximum();
-        self.scheme
-            .for_each(self.digester.digest(key), |location| least = least.min(self.counters.get(location)));
-        least
-    }
-
-    /// The layout it was made with.
-    pub fn layout(&self) -> CountingLayout {
-        self.layout
-    }
-
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
-    }
-
-    /// The number of counters above 0. Reads the whole filter.
-    pub fn occupied(&self) -> u64 {
-        self.count_counters(|counter| counter > 0)
-    }
-
-    /// The number of counters that are stuck at their maximum. Reads the whole filter.
-    pub fn stuck(&self) -> u64 {
+    fn stuck(&self) -> u64 {
         self.count_counters(|counter| counter == self.counters.maximum())
     }
 
@@ -345,33 +257,87 @@ impl<D, S: Words> CountingBloom<D, S> {
         (0..self.layout.counters()).filter(|&at| test(self.counters.get(at))).count() as u64
     }
 
-    /// The probability that a key which is not in the set is taken to be, with the counters as they are now.
-    /// Reads the whole filter.
-    pub fn false_positive_rate(&self) -> f64 {
-        plan::bloom::rate_at_fill(self.bloom_layout(), self.occupied())
-    }
-
-    /// How many keys are probably in the set, by the number of counters above 0; infinite if all are. Reads
-    /// the whole filter.
-    pub fn estimated_items(&self) -> f64 {
-        plan::bloom::estimated_items(self.bloom_layout(), self.occupied())
-    }
-
-    /// Whether no key is in the set (and no counter is stuck).
-    pub fn is_empty(&self) -> bool {
-        (0..self.counters.words().len()).all(|at| self.counters.words().word(at) == 0)
-    }
-
-    /// The memory of its counters.
-    pub fn byte_len(&self) -> usize {
-        self.counters.words().len() * size_of::<u64>()
-    }
-
     /// The layout of the Bloom filter with a bit for each counter.
     fn bloom_layout(&self) -> BloomLayout {
         BloomLayout::new(self.layout.counters(), self.layout.hashes())
             .and_then(|layout| layout.with_scheme(self.layout.scheme()))
             .expect("a checked layout")
+    }
+}
+
+impl<S: Words> FilterCore for CountingBloom<S> {
+    #[inline]
+    fn contains(&self, digest: Digest) -> bool {
+        if self.layout.counter_bits() == USUAL_BITS {
+            self.contains_as(digest, USUAL_BITS)
+        } else {
+            self.contains_unusual(digest)
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        for &digest in digests {
+            self.scheme.for_each(digest, |location| self.counters.prefetch(location));
+        }
+    }
+
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+        many::contains(self, digests, answer);
+    }
+
+    fn is_empty(&self) -> bool {
+        (0..self.counters.words().len()).all(|at| self.counters.words().word(at) == 0)
+    }
+
+    fn byte_len(&self) -> usize {
+        self.counters.words().len() * size_of::<u64>()
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        plan::bloom::rate_at_fill(self.bloom_layout(), self.ones())
+    }
+}
+
+impl<S: Words> HasLayout for CountingBloom<S> {
+    type Layout = CountingLayout;
+
+    fn layout(&self) -> CountingLayout {
+        self.layout
+    }
+}
+
+impl<S: Words> Estimate for CountingBloom<S> {
+    fn ones(&self) -> u64 {
+        self.count_counters(|counter| counter > 0)
+    }
+
+    fn estimated_items(&self) -> f64 {
+        plan::bloom::estimated_items(self.bloom_layout(), self.ones())
+    }
+}
+
+impl<D, S: Words> Filter<CountingBloom<S>, D> {
+    /// How often a key was inserted and not removed, at most: the smallest of its counters. A stuck counter
+    /// stands for its maximum.
+    pub fn count_at_most<Q: ?Sized>(&self, key: &Q) -> u64
+    where
+        D: Digester<Q>,
+    {
+        let CountingBloom { scheme, counters, .. } = self.core();
+        let mut least = counters.maximum();
+        scheme.for_each(self.digest(key), |location| least = least.min(counters.get(location)));
+        least
+    }
+
+    /// The number of counters above 0. Reads the whole filter.
+    pub fn occupied(&self) -> u64 {
+        self.ones()
+    }
+
+    /// The number of counters that are stuck at their maximum. Reads the whole filter.
+    pub fn stuck(&self) -> u64 {
+        self.core().stuck()
     }
 
     /// The Bloom filter of the same keys: a quarter of the memory (with 4-bit counters), and the same answers.
@@ -382,9 +348,10 @@ impl<D, S: Words> CountingBloom<D, S> {
     where
         D: Clone,
     {
-        let mut bloom = BloomFilter::with_digester(self.bloom_layout(), self.digester.clone())?;
-        for location in 0..self.layout.counters() {
-            bloom.set_bit(location, self.counters.get(location) > 0);
+        let CountingBloom { layout, counters, .. } = self.core();
+        let mut bloom = BloomFilter::with_digester(self.core().bloom_layout(), self.digester().clone())?;
+        for location in 0..layout.counters() {
+            bloom.core_mut().set_bit(location, counters.get(location) > 0);
         }
         Ok(bloom)
     }
@@ -423,33 +390,22 @@ impl Locations {
     }
 }
 
-impl<D, S: Words> fmt::Debug for CountingBloom<D, S> {
+impl<S: Words> fmt::Debug for CountingBloom<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CountingBloom")
             .field("counters", &self.layout.counters())
             .field("counter_bits", &self.layout.counter_bits())
             .field("hashes", &self.layout.hashes())
-            .field("fill", &(self.occupied() as f64 / self.layout.counters() as f64))
+            .field("fill", &(self.ones() as f64 / self.layout.counters() as f64))
             .field("stuck", &self.stuck())
             .finish_non_exhaustive()
     }
 }
 
-impl<D: PartialEq, S: Words, T: Words> PartialEq<CountingBloom<D, T>> for CountingBloom<D, S> {
-    /// Equal filters have the same layout, digester and counters.
-    fn eq(&self, other: &CountingBloom<D, T>) -> bool {
+impl<S: Words, T: Words> Same<CountingBloom<T>> for CountingBloom<S> {
+    fn is_same(&self, other: &CountingBloom<T>) -> bool {
         let (ours, theirs) = (self.counters.words(), other.counters.words());
-        self.layout == other.layout
-            && self.digester == other.digester
-            && (0..ours.len()).all(|at| ours.word(at) == theirs.word(at))
-    }
-}
-
-impl<D: Eq, S: Words> Eq for CountingBloom<D, S> {}
-
-impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountingBloomFilter<D> {
-    fn extend<I: IntoIterator<Item = &'q Q>>(&mut self, keys: I) {
-        self.insert_many(keys);
+        self.layout == other.layout && (0..ours.len()).all(|at| ours.word(at) == theirs.word(at))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Counting filters as bytes.
 
-use super::{CountingBloom, CountingBloomFilter, word_count};
-use crate::bits::{LittleEndian, Words};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use super::{CountingBloom, word_count};
+use crate::bits::Words;
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::hash::probes::SchemeName;
 use crate::layout::{Counting, CountingLayout};
 
@@ -22,13 +23,8 @@ fn decode_layout(block: &LayoutBlock) -> Result<CountingLayout, LoadError> {
     }
 }
 
-/// The words are as many as the layout takes, and nothing is beyond the last counter.
+/// Nothing is beyond the last counter.
 fn check_words(layout: CountingLayout, words: &impl Words) -> Result<(), LoadError> {
-    if words.len() as u64 != word_count(layout) {
-        return Err(LoadError::Invalid {
-            what: "a counting filter with more or fewer words than its counters take",
-        });
-    }
     let unused = layout.bits() % 64;
     if unused != 0 && words.word(words.len() - 1) >> unused != 0 {
         return Err(LoadError::Invalid { what: "a counting filter with bits beyond its last counter" });
@@ -36,13 +32,9 @@ fn check_words(layout: CountingLayout, words: &impl Words) -> Result<(), LoadErr
     Ok(())
 }
 
-impl<D: Identified> Saved for CountingBloomFilter<D> {
+impl<S: Words> SavedCore for CountingBloom<S> {
     const KIND: Kind = Kind::Counting;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         let layout = &self.layout;
@@ -63,21 +55,10 @@ impl<D: Identified> Saved for CountingBloomFilter<D> {
         write_words(self.counters.words(), sink);
     }
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+    fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let layout = decode_layout(layout)?;
-        let words = payload.words(word_count(layout))?;
+        let words = source.take(word_count(layout))?;
         check_words(layout, &words)?;
-        Ok(Self::over_words(layout, digester, words))
-    }
-}
-
-impl<'a, D: Identified> Viewed<'a> for CountingBloom<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::Counting;
-    type Digester = D;
-
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let layout = decode_layout(layout)?;
-        check_words(layout, &payload)?;
-        Ok(Self::over_words(layout, digester, payload))
+        Ok(Self::over_words(layout, words))
     }
 }

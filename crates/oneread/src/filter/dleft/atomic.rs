@@ -1,61 +1,45 @@
 //! Insertions from many threads.
 
+use alloc::vec::Vec;
+
 use super::choices::{self, Choice};
 use super::simd::{Vector, Wide};
 use super::{AtomicDLeftFilter, DLeft, DLeftFilter, Work};
 use crate::bits::{AtomicWords, Words};
 use crate::filter::Full;
 use crate::filter::batch::{CACHED_BYTES, in_batches_of};
-use crate::hash::{Digest, Digester};
+use crate::filter::cores::{ChangeShared, Clear, FilterCore, Shared};
+use crate::hash::Digest;
 use crate::layout::BucketBits;
 
-impl<D> AtomicDLeftFilter<D> {
-    /// Inserts a key, unless it may be there already; says whether it may.
-    ///
-    /// Two threads that insert the same key at once may both insert it.
-    ///
-    /// # Errors
-    /// [`Full`] if none of its buckets has room; nothing was changed.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&self, key: &Q) -> Result<bool, Full>
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
+impl ChangeShared for DLeft<AtomicWords> {
+    type Inserted = Result<bool, Full>;
 
-    /// Inserts the key of a digest, unless it may be there already; says whether it may.
-    ///
-    /// # Errors
-    /// [`Full`] if none of its buckets has room; nothing was changed.
     #[inline]
-    pub fn insert_digest(&self, digest: Digest) -> Result<bool, Full> {
+    fn insert(&self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
             Some(pages) => self.insert_at(choices::paged(digest, pages.get(), BucketBits::Bits64)),
             None => self.insert_another(digest),
         }
     }
 
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+        self.choices.run(InsertMany { filter: self, digests })
+    }
+}
+
+impl Clear for DLeft<AtomicWords> {
+    type Cleared = ();
+
+    fn clear(&mut self) {
+        self.words.clear();
+    }
+}
+
+impl DLeft<AtomicWords> {
     #[inline(never)]
     fn insert_another(&self, digest: Digest) -> Result<bool, Full> {
         self.choices.run(Insert { filter: self, digest })
-    }
-
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// # Errors
-    /// [`Full`] at the first key whose buckets have no room. Keys before it are inserted, those after it are not.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&self, keys: impl IntoIterator<Item = &'q Q>) -> Result<(), Full>
-    where
-        D: Digester<Q>,
-    {
-        let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        self.choices.run(InsertMany { filter: self, digests })
-    }
-
-    /// Removes all keys.
-    pub fn clear(&mut self) {
-        self.words.clear();
     }
 
     /// A bucket is one word, and an insertion changes it in one step, from what was seen to what was made of it. If another thread was faster,
@@ -69,12 +53,12 @@ impl<D> AtomicDLeftFilter<D> {
     }
 }
 
-struct Insert<'a, D> {
-    filter: &'a AtomicDLeftFilter<D>,
+struct Insert<'a> {
+    filter: &'a DLeft<AtomicWords>,
     digest: Digest,
 }
 
-impl<D> Work for Insert<'_, D> {
+impl Work for Insert<'_> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
@@ -83,12 +67,12 @@ impl<D> Work for Insert<'_, D> {
     }
 }
 
-struct InsertMany<'a, D, I> {
-    filter: &'a AtomicDLeftFilter<D>,
+struct InsertMany<'a, I> {
+    filter: &'a DLeft<AtomicWords>,
     digests: I,
 }
 
-impl<D, I: Iterator<Item = Digest>> Work for InsertMany<'_, D, I> {
+impl<I: Iterator<Item = Digest>> Work for InsertMany<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
@@ -110,12 +94,12 @@ impl<D, I: Iterator<Item = Digest>> Work for InsertMany<'_, D, I> {
 }
 
 /// Inserts all choices, up to the first that finds no room.
-struct InsertAll<'a, D, I> {
-    filter: &'a AtomicDLeftFilter<D>,
+struct InsertAll<'a, I> {
+    filter: &'a DLeft<AtomicWords>,
     choices: I,
 }
 
-impl<const DD: usize, D, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, D, I> {
+impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
@@ -134,17 +118,20 @@ impl<D> TryFrom<DLeftFilter<D>> for AtomicDLeftFilter<D> {
     type Error = DLeftFilter<D>;
 
     fn try_from(filter: DLeftFilter<D>) -> Result<Self, DLeftFilter<D>> {
-        if filter.codec.is_some() {
+        if filter.core().codec.is_some() {
             return Err(filter);
         }
-        let DLeft { layout, digester, words, .. } = filter;
-        Ok(Self::over_words(layout, digester, AtomicWords::from(&*words)))
+        let shared = |DLeft { layout, words, .. }: DLeft<Vec<u64>>| {
+            Shared(DLeft::over_words(layout, AtomicWords::from(&*words)))
+        };
+        Ok(filter.map(shared))
     }
 }
 
 impl<D> From<AtomicDLeftFilter<D>> for DLeftFilter<D> {
     fn from(filter: AtomicDLeftFilter<D>) -> Self {
-        let DLeft { layout, digester, words, .. } = filter;
-        Self::over_words(layout, digester, (0..words.len()).map(|at| words.word(at)).collect())
+        filter.map(|Shared(DLeft { layout, words, .. })| {
+            DLeft::over_words(layout, (0..words.len()).map(|at| words.word(at)).collect())
+        })
     }
 }

@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use super::choices::{Buckets, Choice, Choices};
-use super::{DLeftFilter, Work};
+use super::{DLeft, DLeftFilter, Work};
 use crate::bits::{OutOfMemory, reserved};
+use crate::filter::cores::FilterCore;
 use crate::filter::distinct::distinct;
 use crate::filter::{BuildError, Full};
 use crate::hash::Digest;
@@ -99,7 +100,7 @@ impl core::fmt::Display for BalanceError {
 
 impl core::error::Error for BalanceError {}
 
-impl<D: Clone> DLeftFilter<D> {
+impl<D> DLeftFilter<D> {
     /// Inserts all keys of these digests, and puts each in turn where its bucket is least loaded, ten times over. Keys that are there
     /// already stay where they are. A digest that comes twice is one key.
     ///
@@ -116,17 +117,17 @@ impl<D: Clone> DLeftFilter<D> {
         digests: impl IntoIterator<Item = Digest>,
     ) -> Result<Balance, BalanceError> {
         let all = distinct(digests)?;
-        let choices = self.choices;
-        choices.run(Balanced { filter: self, digests: all })
+        let filter = self.core_mut();
+        filter.choices.run(Balanced { filter, digests: all })
     }
 }
 
-struct Balanced<'a, D> {
-    filter: &'a mut DLeftFilter<D>,
+struct Balanced<'a> {
+    filter: &'a mut DLeft<Vec<u64>>,
     digests: Vec<Digest>,
 }
 
-impl<D: Clone> Work for Balanced<'_, D> {
+impl Work for Balanced<'_> {
     type Output = Result<Balance, BalanceError>;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<Balance, BalanceError> {
@@ -179,7 +180,7 @@ fn bucket_count(choices: Choices, layout: DLeftLayout) -> usize {
     }
 }
 
-impl<D> DLeftFilter<D> {
+impl DLeft<Vec<u64>> {
     /// Inserts each key into the sub-table that was chosen for it.
     fn fill<const DD: usize>(
         &mut self,

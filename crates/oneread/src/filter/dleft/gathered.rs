@@ -10,9 +10,9 @@
 
 use alloc::vec::Vec;
 
+use super::DLeft;
 use super::choices::{self, Buckets, Choice, page_buckets};
 use super::simd::{Outcome, Simd, Store, Vector, Wide};
-use super::{DLeft, DLeftFilter};
 use crate::bits::{Words, zeroed};
 use crate::filter::Full;
 use crate::filter::batch::BATCH;
@@ -246,9 +246,9 @@ impl<S: Words> Wide for ContainsPart<'_, S> {
     }
 }
 
-impl<D, S> DLeft<D, S> {
+impl<S> DLeft<S> {
     /// Room to gather this many keys at least, if that pays, and what makes choices of their digests.
-    fn gathered(&self, keys: usize) -> Option<(Gathered, impl Fn(Digest) -> Choice<3> + use<D, S>)> {
+    fn gathered(&self, keys: usize) -> Option<(Gathered, impl Fn(Digest) -> Choice<3> + use<S>)> {
         let pages = self.usual_pages?.get();
         if pages * DLeftLayout::PAGE_BYTES < GATHERED_BYTES {
             return None;
@@ -258,7 +258,7 @@ impl<D, S> DLeft<D, S> {
     }
 }
 
-impl<D> DLeftFilter<D> {
+impl DLeft<Vec<u64>> {
     /// Inserts the keys of digests gathered by parts, or gives the digests back if that does not pay.
     pub(super) fn insert_gathered<I: Iterator<Item = Digest>>(
         &mut self,
@@ -273,7 +273,7 @@ impl<D> DLeftFilter<D> {
     }
 }
 
-impl<D, S: Words> DLeft<D, S> {
+impl<S: Words> DLeft<S> {
     /// Looks the keys of digests up gathered by parts, or gives the digests and the answer back if that does not pay.
     pub(super) fn contains_gathered<I: Iterator<Item = Digest>, A: FnMut(bool)>(
         &self,
@@ -294,6 +294,7 @@ impl<D, S: Words> DLeft<D, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::cores::{Build, Same};
     use crate::filter::gathered::LEAST_SHIFT;
     use crate::hash::{Digester, Portable};
 
@@ -306,9 +307,8 @@ mod tests {
         (0..count).map(choice).collect()
     }
 
-    fn empty(pages: u64) -> DLeftFilter {
-        let layout = DLeftLayout::paged(pages, Bits64).unwrap();
-        DLeftFilter::with_digester(layout, Portable::with_seed(1)).unwrap()
+    fn empty(pages: u64) -> DLeft<Vec<u64>> {
+        DLeft::build(DLeftLayout::paged(pages, Bits64).unwrap()).unwrap()
     }
 
     #[test]
@@ -345,7 +345,10 @@ mod tests {
             rounds += choices.len() as u64 / gathered.most();
             let outcome = gathered.insert(at_once.simd, &mut at_once.words, choices.iter().copied());
             assert_eq!(outcome, expected, "{pages} pages, {crowded} of them crowded, {load} keys each");
-            assert!(at_once == one_by_one, "{pages} pages, {crowded} of them crowded, {load} keys each");
+            assert!(
+                at_once.is_same(&one_by_one),
+                "{pages} pages, {crowded} of them crowded, {load} keys each"
+            );
             full += u64::from(expected.is_err());
             let mut answers = alloc::vec![true; gathered.most() as usize];
             let mut found = Vec::new();

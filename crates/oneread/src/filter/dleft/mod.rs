@@ -25,13 +25,13 @@ use core::fmt;
 use core::num::NonZeroU64;
 
 use super::batch::{CACHED_BYTES, in_batches_of};
-use super::{BuildError, Full, MergeError};
+use super::cores::{Build, Clear, FilterCore, ForRate, HasLayout, Insert, Same, Shared, Union, Unshared};
+use super::{BuildError, Filter, Full, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
-use crate::hash::{Digest, Digester, Portable, reduce};
+use crate::hash::{Digest, Portable, reduce};
 use crate::layout::BucketBits::{Bits64, Bits128};
 use crate::layout::{DLeftLayout, LayoutError, MOST_GROUP, Ties};
-#[cfg(feature = "std")]
 use crate::plan;
 
 use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
@@ -43,14 +43,13 @@ pub use balanced::{Balance, BalanceError};
 pub use pages::DLeftPages;
 pub use statistics::DLeftStatistics;
 
-/// A d-left filter over words of storage `S`; use its named forms, [`DLeftFilter`], [`AtomicDLeftFilter`] and [`DLeftView`].
+/// The core of [`DLeftFilter`], [`AtomicDLeftFilter`] and [`DLeftView`], over words of storage `S`.
 #[derive(Clone)]
-pub struct DLeft<D, S> {
+pub struct DLeft<S> {
     layout: DLeftLayout,
     choices: Choices,
     /// The pages, if buckets are encoded in the usual way and in pages: so plans make them, and operations on one key are inlined for these alone.
     usual_pages: Option<NonZeroU64>,
-    digester: D,
     words: S,
     /// How buckets are encoded, unless in the usual way, that of [`bucket64`].
     codec: Option<Codec>,
@@ -96,7 +95,7 @@ pub struct DLeft<D, S> {
 /// assert!(filter.contains("key"));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
-pub type DLeftFilter<D = Portable> = DLeft<D, Vec<u64>>;
+pub type DLeftFilter<D = Portable> = Filter<DLeft<Vec<u64>>, D>;
 
 /// A [`DLeftFilter`] that many threads insert into and look up in at once, through `&self` and without locks.
 ///
@@ -117,114 +116,55 @@ pub type DLeftFilter<D = Portable> = DLeft<D, Vec<u64>>;
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
 /// the false-positive rate, or fill the filter early.
-pub type AtomicDLeftFilter<D = Portable> = DLeft<D, AtomicWords>;
+pub type AtomicDLeftFilter<D = Portable> = Filter<Shared<DLeft<AtomicWords>>, D>;
 
 /// A [`DLeftFilter`] queried where its bytes lie.
-pub type DLeftView<'a, D = Portable> = View<'a, DLeft<D, LittleEndian<'a>>>;
+pub type DLeftView<'a, D = Portable> = View<'a, Filter<DLeft<LittleEndian<'a>>, D>>;
 
-impl DLeftFilter {
-    /// An empty filter of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// As [`with_digester`](Self::with_digester).
-    #[cfg(feature = "std")]
-    pub fn new(layout: DLeftLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
+impl Build for DLeft<Vec<u64>> {
+    fn build(layout: DLeftLayout) -> Result<Self, BuildError> {
+        check(layout)?;
+        Ok(Self::over_words(layout, zeroed(0, layout.byte_len() / 8)?))
+    }
+}
+
+impl ForRate for DLeft<Vec<u64>> {
+    fn for_rate(items: u64, rate: f64) -> Result<DLeftLayout, LayoutError> {
+        plan::dleft::for_rate(items, rate)
+    }
+}
+
+impl Insert for DLeft<Vec<u64>> {
+    type Inserted = Result<bool, Full>;
+
+    #[inline]
+    fn insert(&mut self, digest: Digest) -> Result<bool, Full> {
+        self.insert_one::<true>(digest)
     }
 
-    /// An empty filter of this layout: the same for the same seed.
-    ///
-    /// # Errors
-    /// As [`with_digester`](Self::with_digester).
-    pub fn with_seed(layout: DLeftLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no such filter (see [`plan::dleft::for_rate`]), or no memory for it.
-    #[cfg(feature = "std")]
-    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::new(plan::dleft::for_rate(items, rate)?)
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+        match self.insert_gathered(digests) {
+            Ok(outcome) => outcome,
+            Err(digests) => self.choices.run(InsertMany { filter: self, digests }),
+        }
     }
 }
 
 impl<D> DLeftFilter<D> {
-    /// An empty filter of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If the layout has more than four sub-tables, or groups of more than four buckets, or groups in
-    /// pages; or if there is no memory for it.
-    pub fn with_digester(layout: DLeftLayout, digester: D) -> Result<Self, BuildError> {
-        check(layout)?;
-        Ok(Self::over_words(layout, digester, zeroed(0, layout.byte_len() / 8)?))
-    }
-
-    /// Inserts a key, unless it may be there already; says whether it may.
-    ///
-    /// # Errors
-    /// [`Full`] if none of its buckets has room; nothing was changed.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, Full>
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
-
-    /// Inserts the key of a digest, unless it may be there already; says whether it may.
-    ///
-    /// # Errors
-    /// [`Full`] if none of its buckets has room; nothing was changed.
-    #[inline]
-    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
-        self.insert_one::<true>(digest)
-    }
-
     /// Inserts the key of a digest without looking whether it may be there: a key that is inserted twice takes room twice.
     ///
     /// # Errors
     /// [`Full`] if none of its buckets has room; nothing was changed.
     #[inline]
     pub fn insert_again(&mut self, digest: Digest) -> Result<(), Full> {
-        self.insert_one::<false>(digest).map(|_| ())
+        self.core_mut().insert_one::<false>(digest).map(|_| ())
     }
+}
 
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs.
-    ///
-    /// # Errors
-    /// [`Full`] at the first key whose buckets have no room. Keys before it are inserted, those after it are not.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), Full>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let digester = self.digester.clone();
-        let digests = keys.into_iter().map(move |key| digester.digest(key));
-        match self.insert_gathered(digests) {
-            Ok(outcome) => outcome,
-            Err(digests) => self.choices.run(InsertMany { filter: self, digests }),
-        }
-    }
-
-    /// Adds all fingerprints of another filter of the same layout, digester and seed.
-    ///
-    /// # Errors
-    /// [`MergeError`] if the layouts or digesters differ, or if a bucket has no room for the fingerprints of both; nothing is changed then.
-    pub fn union<S: Words>(&mut self, other: &DLeft<D, S>) -> Result<(), MergeError>
-    where
-        D: PartialEq,
-    {
+impl<S: Words> Union<DLeft<S>> for DLeft<Vec<u64>> {
+    fn union(&mut self, other: &DLeft<S>) -> Result<(), MergeError> {
         if self.layout != other.layout {
             return Err(MergeError::Layouts);
-        }
-        if self.digester != other.digester {
-            return Err(MergeError::Digesters);
         }
         let codec = self.codec.clone().unwrap_or_else(|| Codec::new(self.layout));
         let mut joined = self.words.clone();
@@ -243,12 +183,17 @@ impl<D> DLeftFilter<D> {
         self.words = joined;
         Ok(())
     }
+}
 
-    /// Removes all keys.
-    pub fn clear(&mut self) {
+impl Clear for DLeft<Vec<u64>> {
+    type Cleared = ();
+
+    fn clear(&mut self) {
         self.words.fill(0);
     }
+}
 
+impl DLeft<Vec<u64>> {
     #[inline(always)]
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
@@ -262,7 +207,7 @@ impl<D> DLeftFilter<D> {
     fn insert_another<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.codec.is_some() {
             true => self.choices.run(InsertEncoded { filter: self, digest, look: LOOK }),
-            false => self.choices.run(Insert::<D, LOOK> { filter: self, digest }),
+            false => self.choices.run(InsertOne::<LOOK> { filter: self, digest }),
         }
     }
 
@@ -306,25 +251,17 @@ impl<D> DLeftFilter<D> {
     }
 }
 
-impl<D, S> DLeft<D, S> {
-    fn over_words(layout: DLeftLayout, digester: D, words: S) -> Self {
+impl<S> Unshared for DLeft<S> {}
+
+impl<S> DLeft<S> {
+    fn over_words(layout: DLeftLayout, words: S) -> Self {
         let codec = (!codec::is_usual(layout)).then(|| Codec::new(layout));
         let choices = Choices::new(layout);
         let usual_pages = match choices {
             Choices::Paged { pages, .. } if codec.is_none() => NonZeroU64::new(pages),
             _ => None,
         };
-        Self { layout, choices, usual_pages, digester, words, codec, simd: Simd::detect() }
-    }
-
-    /// The layout it was made with.
-    pub fn layout(&self) -> DLeftLayout {
-        self.layout
-    }
-
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
+        Self { layout, choices, usual_pages, words, codec, simd: Simd::detect() }
     }
 
     /// The words of a bucket's group, and which bucket of the group it is.
@@ -335,25 +272,49 @@ impl<D, S> DLeft<D, S> {
     }
 }
 
-impl<D, S: Words> DLeft<D, S> {
-    /// Whether a key may be in the set; `false` is certain.
+impl<S: Words> FilterCore for DLeft<S> {
     #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
+    fn contains(&self, digest: Digest) -> bool {
         match self.usual_pages {
             Some(pages) => self.contains_usual(choices::paged(digest, pages.get(), Bits64)),
             None => self.contains_another(digest),
         }
     }
 
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+        if let Err((digests, answer)) = self.contains_gathered(digests, answer) {
+            self.choices.run(ContainsMany { filter: self, digests, answer });
+        }
+    }
+
+    fn prefetch_all(&self, digests: &[Digest]) {
+        if self.byte_len() >= CACHED_BYTES {
+            self.choices.run(Prefetch { filter: self, digests });
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.fingerprints() == 0
+    }
+
+    fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        self.rate()
+    }
+}
+
+impl<S: Words> HasLayout for DLeft<S> {
+    type Layout = DLeftLayout;
+
+    fn layout(&self) -> DLeftLayout {
+        self.layout
+    }
+}
+
+impl<S: Words> DLeft<S> {
     #[inline(never)]
     fn contains_another(&self, digest: Digest) -> bool {
         match self.codec.is_some() {
@@ -367,23 +328,6 @@ impl<D, S: Words> DLeft<D, S> {
     fn contains_usual<const DD: usize>(&self, Choice { buckets, fingerprint }: Choice<DD>) -> bool {
         // SAFETY: as in `insert_usual`.
         unsafe { self.simd.contains(&self.words, buckets, fingerprint) }
-    }
-
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    ///
-    /// If there are very many, of which the iterator knows, it takes half of the filter's memory again while it runs, and answers come many at a time.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        let digests = keys.into_iter().map(|key| self.digester.digest(key));
-        if let Err((digests, answer)) = self.contains_gathered(digests, answer) {
-            self.choices.run(ContainsMany { filter: self, digests, answer });
-        }
     }
 
     fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {
@@ -407,16 +351,6 @@ impl<D, S: Words> DLeft<D, S> {
     fn prefetch<const DD: usize>(&self, buckets: Buckets<DD>) {
         let words = self.layout.bucket_bits().bits() as usize / 64;
         buckets.0.into_iter().for_each(|bucket| self.words.prefetch(bucket * words));
-    }
-
-    /// Whether no key has been inserted.
-    pub fn is_empty(&self) -> bool {
-        self.fingerprints() == 0
-    }
-
-    /// The memory of its buckets.
-    pub fn byte_len(&self) -> usize {
-        self.words.len() * size_of::<u64>()
     }
 }
 
@@ -481,12 +415,12 @@ impl Choices {
     }
 }
 
-struct Insert<'a, D, const LOOK: bool> {
-    filter: &'a mut DLeftFilter<D>,
+struct InsertOne<'a, const LOOK: bool> {
+    filter: &'a mut DLeft<Vec<u64>>,
     digest: Digest,
 }
 
-impl<D, const LOOK: bool> Work for Insert<'_, D, LOOK> {
+impl<const LOOK: bool> Work for InsertOne<'_, LOOK> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
@@ -495,13 +429,13 @@ impl<D, const LOOK: bool> Work for Insert<'_, D, LOOK> {
     }
 }
 
-struct InsertEncoded<'a, D> {
-    filter: &'a mut DLeftFilter<D>,
+struct InsertEncoded<'a> {
+    filter: &'a mut DLeft<Vec<u64>>,
     digest: Digest,
     look: bool,
 }
 
-impl<D> Work for InsertEncoded<'_, D> {
+impl Work for InsertEncoded<'_> {
     type Output = Result<bool, Full>;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
@@ -509,12 +443,12 @@ impl<D> Work for InsertEncoded<'_, D> {
     }
 }
 
-struct InsertMany<'a, D, I> {
-    filter: &'a mut DLeftFilter<D>,
+struct InsertMany<'a, I> {
+    filter: &'a mut DLeft<Vec<u64>>,
     digests: I,
 }
 
-impl<D, I: Iterator<Item = Digest>> Work for InsertMany<'_, D, I> {
+impl<I: Iterator<Item = Digest>> Work for InsertMany<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
@@ -539,12 +473,12 @@ impl<D, I: Iterator<Item = Digest>> Work for InsertMany<'_, D, I> {
 }
 
 /// Inserts all choices, up to the first that finds no room, into a filter of the usual kind.
-struct InsertAll<'a, D, I> {
-    filter: &'a mut DLeftFilter<D>,
+struct InsertAll<'a, I> {
+    filter: &'a mut DLeft<Vec<u64>>,
     choices: I,
 }
 
-impl<const DD: usize, D, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, D, I> {
+impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
@@ -560,12 +494,12 @@ impl<const DD: usize, D, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, 
     }
 }
 
-struct Contains<'a, D, S> {
-    filter: &'a DLeft<D, S>,
+struct Contains<'a, S> {
+    filter: &'a DLeft<S>,
     digest: Digest,
 }
 
-impl<D, S: Words> Work for Contains<'_, D, S> {
+impl<S: Words> Work for Contains<'_, S> {
     type Output = bool;
 
     #[inline(always)]
@@ -574,12 +508,12 @@ impl<D, S: Words> Work for Contains<'_, D, S> {
     }
 }
 
-struct ContainsEncoded<'a, D, S> {
-    filter: &'a DLeft<D, S>,
+struct ContainsEncoded<'a, S> {
+    filter: &'a DLeft<S>,
     digest: Digest,
 }
 
-impl<D, S: Words> Work for ContainsEncoded<'_, D, S> {
+impl<S: Words> Work for ContainsEncoded<'_, S> {
     type Output = bool;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
@@ -588,13 +522,13 @@ impl<D, S: Words> Work for ContainsEncoded<'_, D, S> {
     }
 }
 
-struct ContainsMany<'a, D, S, I, A> {
-    filter: &'a DLeft<D, S>,
+struct ContainsMany<'a, S, I, A> {
+    filter: &'a DLeft<S>,
     digests: I,
     answer: A,
 }
 
-impl<D, S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsMany<'_, D, S, I, A> {
+impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsMany<'_, S, I, A> {
     type Output = ();
 
     #[inline(always)]
@@ -618,14 +552,28 @@ impl<D, S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsM
     }
 }
 
+struct Prefetch<'a, S> {
+    filter: &'a DLeft<S>,
+    digests: &'a [Digest],
+}
+
+impl<S: Words> Work for Prefetch<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) {
+        self.digests.iter().for_each(|&digest| self.filter.prefetch(choose(digest).buckets));
+    }
+}
+
 /// Looks all choices up, in a filter of the usual kind.
-struct ContainsAll<'a, D, S, I, A> {
-    filter: &'a DLeft<D, S>,
+struct ContainsAll<'a, S, I, A> {
+    filter: &'a DLeft<S>,
     choices: I,
     answer: A,
 }
 
-impl<const DD: usize, D, S, I, A> Wide for ContainsAll<'_, D, S, I, A>
+impl<const DD: usize, S, I, A> Wide for ContainsAll<'_, S, I, A>
 where
     S: Words,
     I: Iterator<Item = Choice<DD>>,
@@ -643,7 +591,7 @@ where
     }
 }
 
-impl<D, S: Words> fmt::Debug for DLeft<D, S> {
+impl<S: Words> fmt::Debug for DLeft<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let statistics = self.statistics();
         f.debug_struct("DLeft")
@@ -656,15 +604,11 @@ impl<D, S: Words> fmt::Debug for DLeft<D, S> {
     }
 }
 
-impl<D: PartialEq, S: Words, T: Words> PartialEq<DLeft<D, T>> for DLeft<D, S> {
-    /// Equal filters have the same layout, digester and fingerprints in the same order.
-    fn eq(&self, other: &DLeft<D, T>) -> bool {
+impl<S: Words, T: Words> Same<DLeft<T>> for DLeft<S> {
+    fn is_same(&self, other: &DLeft<T>) -> bool {
         self.layout == other.layout
-            && self.digester == other.digester
             && (0..self.words.len())
                 .filter(|&at| self.holds_buckets(at))
                 .all(|at| self.words.word(at) == other.words.word(at))
     }
 }
-
-impl<D: Eq, S: Words> Eq for DLeft<D, S> {}

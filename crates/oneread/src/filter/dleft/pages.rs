@@ -23,7 +23,6 @@ use crate::layout::DLeftLayout;
 ///
 /// # Example
 /// ```
-/// use oneread::bytes::Saved;
 /// use oneread::filter::{DLeftFilter, DLeftPages};
 /// use oneread::layout::{BucketBits, DLeftLayout};
 ///

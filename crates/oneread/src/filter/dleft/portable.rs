@@ -1,9 +1,10 @@
 //! A filter that does without the instructions that not every machine has.
 
-use super::DLeft;
 use super::simd::Simd;
+use super::statistics::HasBuckets;
+use crate::filter::Filter;
 
-impl<D, S> DLeft<D, S> {
+impl<C: HasBuckets, D> Filter<C, D> {
     /// The same filter, which from now on uses no instructions but those that every machine has: for comparisons, and to see on one machine what
     /// others do.
     ///
@@ -24,7 +25,7 @@ impl<D, S> DLeft<D, S> {
     /// ```
     #[must_use]
     pub fn without_simd(mut self) -> Self {
-        self.simd = Simd::Portable;
+        self.core_mut().buckets_mut().simd = Simd::Portable;
         self
     }
 }

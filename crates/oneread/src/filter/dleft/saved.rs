@@ -6,9 +6,10 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::codec::Codec;
-use super::{DLeft, DLeftFilter, bucket64, check};
+use super::{DLeft, bucket64, check};
 use crate::bits::{LittleEndian, Words};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::layout::{BucketBits, DLeftLayout, Division, Semisort, Ties};
 
 /// The words of a page.
@@ -103,7 +104,32 @@ pub(super) fn decode_layout(block: &LayoutBlock) -> Result<DLeftLayout, LoadErro
     if is_whole && check(layout).is_ok() { Ok(layout) } else { Err(INVALID) }
 }
 
-impl<D, S: Words> DLeft<D, S> {
+impl<S: Words> DLeft<S> {
+    /// A filter over the words of a payload as they are there.
+    fn take(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
+        let layout = decode_layout(block)?;
+        if layout.pages().is_some() && source.copy(PADDING_WORDS as u64)?.iter().any(|&word| word != 0) {
+            return Err(PADDING);
+        }
+        Ok(Self::over_words(layout, source.take(layout.byte_len() / 8)?))
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        self.layout.byte_len() + if self.layout.pages().is_some() { PADDING_BYTES } else { 0 }
+    }
+
+    fn write_pages(&self, sink: &mut dyn FnMut(&[u8])) {
+        if self.layout.pages().is_none() {
+            return write_words(&self.words, sink);
+        }
+        sink(&[0; PADDING_BYTES as usize]);
+        for number in 0..self.words.len() / PAGE_WORDS {
+            let mut bytes = self.page_bytes(number);
+            bytes[BUCKET_WORDS] = page_checksum(bytes.as_flattened(), number as u64).to_le_bytes();
+            sink(bytes.as_flattened());
+        }
+    }
+
     /// The bytes of a page, its last two words as they are.
     fn page_bytes(&self, number: usize) -> [[u8; 8]; PAGE_WORDS] {
         core::array::from_fn(|at| self.words.word(number * PAGE_WORDS + at).to_le_bytes())
@@ -150,43 +176,27 @@ impl<D, S: Words> DLeft<D, S> {
     }
 }
 
-impl<D: Identified> Saved for DLeftFilter<D> {
+impl SavedCore for DLeft<Vec<u64>> {
     const KIND: Kind = Kind::DLeft;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = Vec<u64>;
 
     fn layout_block(&self) -> LayoutBlock {
         layout_block(self.layout)
     }
 
     fn payload_length(&self) -> u64 {
-        self.layout.byte_len() + if self.layout.pages().is_some() { PADDING_BYTES } else { 0 }
+        self.payload_bytes()
     }
 
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
-        if self.layout.pages().is_none() {
-            return write_words(&self.words, sink);
-        }
-        sink(&[0; PADDING_BYTES as usize]);
-        for number in 0..self.words.len() / PAGE_WORDS {
-            let mut bytes = self.page_bytes(number);
-            bytes[BUCKET_WORDS] = page_checksum(bytes.as_flattened(), number as u64).to_le_bytes();
-            sink(bytes.as_flattened());
-        }
+        self.write_pages(sink);
     }
 
-    fn read(digester: D, block: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let layout = decode_layout(block)?;
-        if layout.pages().is_some() && payload.words(PADDING_WORDS as u64)?.iter().any(|&word| word != 0) {
-            return Err(PADDING);
-        }
-        let words = payload.words(layout.byte_len() / 8)?;
-        let mut filter = Self::over_words(layout, digester, words);
+    /// In memory, pages have zeros in place of their checksums.
+    fn read(block: &LayoutBlock, source: &mut impl Source<Vec<u64>>) -> Result<Self, LoadError> {
+        let mut filter = Self::take(block, source)?;
         filter.check_pages()?;
-        if layout.pages().is_some() {
+        if filter.layout.pages().is_some() {
             filter.words.chunks_exact_mut(PAGE_WORDS).for_each(|page| page[BUCKET_WORDS..].fill(0));
         }
         Ok(filter)
@@ -197,25 +207,24 @@ impl<D: Identified> Saved for DLeftFilter<D> {
     }
 }
 
-impl<'a, D: Identified> Viewed<'a> for DLeft<D, LittleEndian<'a>> {
+impl<'a> SavedCore for DLeft<LittleEndian<'a>> {
     const KIND: Kind = Kind::DLeft;
-    type Digester = D;
+    type Storage = LittleEndian<'a>;
 
-    fn over(digester: D, block: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        const LENGTH: LoadError =
-            LoadError::Invalid { what: "a d-left filter with more or fewer bytes than its buckets take" };
-        let layout = decode_layout(block)?;
-        let padding = if layout.pages().is_some() { PADDING_BYTES as usize } else { 0 };
-        let (padding, bytes) = payload.as_bytes().split_at_checked(padding).ok_or(LENGTH)?;
-        if bytes.len() as u64 != layout.byte_len() {
-            return Err(LENGTH);
-        }
-        if padding.iter().any(|&byte| byte != 0) {
-            return Err(PADDING);
-        }
-        let words = LittleEndian::new(bytes);
-        debug_assert_eq!(words.len() as u64, layout.byte_len() / 8);
-        Ok(Self::over_words(layout, digester, words))
+    fn layout_block(&self) -> LayoutBlock {
+        layout_block(self.layout)
+    }
+
+    fn payload_length(&self) -> u64 {
+        self.payload_bytes()
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        self.write_pages(sink);
+    }
+
+    fn read(block: &LayoutBlock, source: &mut impl Source<LittleEndian<'a>>) -> Result<Self, LoadError> {
+        Self::take(block, source)
     }
 
     fn check_content(&self) -> Result<(), LoadError> {

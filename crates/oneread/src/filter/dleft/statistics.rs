@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use super::choices::page_buckets;
 use super::{DLeft, bucket64};
 use crate::bits::Words;
+use crate::filter::Filter;
+use crate::filter::cores::Shared;
 use crate::plan::dleft::{any_match, bucket_match};
 
 /// The loads of a filter's buckets, and the lengths of its fingerprints.
@@ -26,9 +28,51 @@ impl DLeftStatistics {
     }
 }
 
-impl<D, S: Words> DLeft<D, S> {
+/// A core of d-left buckets, shared or not.
+pub trait HasBuckets {
+    type Words: Words;
+    fn buckets(&self) -> &DLeft<Self::Words>;
+    fn buckets_mut(&mut self) -> &mut DLeft<Self::Words>;
+}
+
+impl<S: Words> HasBuckets for DLeft<S> {
+    type Words = S;
+
+    fn buckets(&self) -> &Self {
+        self
+    }
+
+    fn buckets_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl<S: Words> HasBuckets for Shared<DLeft<S>> {
+    type Words = S;
+
+    fn buckets(&self) -> &DLeft<S> {
+        &self.0
+    }
+
+    fn buckets_mut(&mut self) -> &mut DLeft<S> {
+        &mut self.0
+    }
+}
+
+impl<C: HasBuckets, D> Filter<C, D> {
     /// Counts loads and lengths. Reads the whole filter.
     pub fn statistics(&self) -> DLeftStatistics {
+        self.core().buckets().statistics()
+    }
+
+    /// The number of fingerprints. Keys that may have been there when they were inserted have none of their own. Reads the whole filter.
+    pub fn fingerprints(&self) -> u64 {
+        self.core().buckets().fingerprints()
+    }
+}
+
+impl<S: Words> DLeft<S> {
+    pub(super) fn statistics(&self) -> DLeftStatistics {
         let capacity = self.layout.capacity() as usize;
         let mut statistics = DLeftStatistics {
             loads: vec![vec![0; capacity + 1]; self.layout.buckets().len()],
@@ -41,18 +85,15 @@ impl<D, S: Words> DLeft<D, S> {
         statistics
     }
 
-    /// The number of fingerprints. Keys that may have been there when they were inserted have none of their own. Reads the whole filter.
-    pub fn fingerprints(&self) -> u64 {
+    pub(super) fn fingerprints(&self) -> u64 {
         let mut count = 0;
         self.for_each_bucket(|_, _, load, _| count += u64::from(load));
         count
     }
 
-    /// The probability that a key which is not in the set is taken to be, with the buckets as they are now. Reads the whole filter.
-    ///
     /// A bucket of load a whose fingerprints have length f matches with probability 1 − (1 − 2^−f)^a; a key has one bucket in each sub-table, of its page
     /// if there are pages.
-    pub fn false_positive_rate(&self) -> f64 {
+    pub(super) fn rate(&self) -> f64 {
         let sizes = self.layout.buckets();
         let pages = self.layout.pages().unwrap_or(1);
         // For each sub-table of the present page, the matches of all its buckets together.

@@ -8,7 +8,7 @@ use core::hint::select_unpredictable;
 
 use super::bucket::{Outcome, close};
 use super::format::{LOAD_AT, STATE_AT};
-use super::{ANY, DLeftCounting, DLeftCountingFilter};
+use super::{ANY, DLeftCounting};
 use crate::bits::Words;
 use crate::filter::Full;
 use crate::hash::Digest;
@@ -110,7 +110,7 @@ impl FixedCells {
 }
 
 // A function for each usual number of sub-tables: one for all would save the registers that the longest of them needs.
-impl<D> DLeftCountingFilter<D> {
+impl DLeftCounting<Vec<u64>> {
     /// Inserts, as `place_as` does.
     #[inline]
     pub(super) fn place_fixed(&mut self, digest: Digest) -> Result<Outcome, Full> {
@@ -206,7 +206,7 @@ impl<D> DLeftCountingFilter<D> {
     }
 }
 
-impl<D, S: Words> DLeftCounting<D, S> {
+impl<S: Words> DLeftCounting<S> {
     #[inline]
     pub(super) fn contains_fixed(&self, fixed: &FixedCells, digest: Digest) -> bool {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]

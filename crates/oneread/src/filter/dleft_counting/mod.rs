@@ -23,7 +23,7 @@ mod saved;
 mod shared;
 mod statistics;
 
-pub use growing::{GrowingDLeftCounting, GrowingDLeftCountingFilter, GrowingDLeftCountingView};
+pub use growing::{GrowingDLeftCountingFilter, GrowingDLeftCountingView};
 pub use rebuild::RebuildError;
 pub use statistics::DLeftCountingStatistics;
 
@@ -35,21 +35,23 @@ use core::hint::select_unpredictable;
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
 use self::format::{Format, LOAD_AT, STATE_AT};
-use super::{BuildError, Full, NotPresent};
+use super::batch::CACHED_BYTES;
+use super::cores::{
+    Build, Clear, CountCopies, Counted, FilterCore, ForRate, HasLayout, Insert, Remove, Same,
+};
+use super::{BuildError, Filter, Full, NotPresent};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use crate::bits::has_bmi;
 use crate::bits::{LittleEndian, OutOfMemory, Words, extract, zeroed};
 use crate::bytes::View;
-use crate::hash::{Digest, Digester, Portable};
-use crate::layout::DLeftCountingLayout;
+use crate::hash::{Digest, Portable};
+use crate::layout::{DLeftCountingLayout, LayoutError};
 use crate::plan;
 
-/// A d-left counting filter over words of storage `S`; use its named forms, [`DLeftCountingFilter`] and
-/// [`DLeftCountingView`].
+/// The core of [`DLeftCountingFilter`] and [`DLeftCountingView`], over words of storage `S`.
 #[derive(Clone)]
-pub struct DLeftCounting<D, S> {
+pub struct DLeftCounting<S> {
     layout: DLeftCountingLayout,
-    digester: D,
     chooser: Chooser,
     format: Arc<Format>,
     len: u64,
@@ -96,10 +98,10 @@ pub struct DLeftCounting<D, S> {
 ///
 /// # Repeated keys
 /// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its
-/// count is saturated, and it stays for good: [`remove`](Self::remove) still answers `Ok`. Keys
+/// count is saturated, and it stays for good: [`remove`](Filter::remove) still answers `Ok`. Keys
 /// with equal remainders share a count, so that copies of both saturate it; a key has such a peer
 /// with about the false-positive rate. Saturated cells fill the filter in the end:
-/// [`statistics`](Self::statistics) counts them, and `rebuild` or [`clear`](Self::clear) frees
+/// [`statistics`](Self::statistics) counts them, and `rebuild` or [`clear`](Filter::clear) frees
 /// them. With [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited
 /// by the cells of a bucket.
 ///
@@ -124,74 +126,61 @@ pub struct DLeftCounting<D, S> {
 /// assert!(!filter.contains("key"));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
-pub type DLeftCountingFilter<D = Portable> = DLeftCounting<D, Vec<u64>>;
+pub type DLeftCountingFilter<D = Portable> = Filter<DLeftCounting<Vec<u64>>, D>;
 
 /// A [`DLeftCountingFilter`] queried where its bytes lie.
-pub type DLeftCountingView<'a, D = Portable> = View<'a, DLeftCounting<D, LittleEndian<'a>>>;
+pub type DLeftCountingView<'a, D = Portable> = View<'a, Filter<DLeftCounting<LittleEndian<'a>>, D>>;
 
 /// A number of sub-tables that has no code of its own.
 const ANY: u32 = 0;
 
-impl DLeftCountingFilter {
-    /// An empty filter of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    #[cfg(feature = "std")]
-    pub fn new(layout: DLeftCountingLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
-    }
-
-    /// An empty filter of this layout: the same for the same seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_seed(layout: DLeftCountingLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, also after
-    /// [some removals and insertions](plan::dleft_counting::LIFE), with a random seed.
-    ///
-    /// # Errors
-    /// If there is no such filter (see [`plan::dleft_counting::for_rate`]), or no memory for it.
-    #[cfg(feature = "std")]
-    pub fn with_rate(items: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::new(plan::dleft_counting::for_rate(items, rate, plan::dleft_counting::LIFE)?)
+impl Build for DLeftCounting<Vec<u64>> {
+    fn build(layout: DLeftCountingLayout) -> Result<Self, BuildError> {
+        Ok(Self::over_words(layout, 0, zeroed(0, word_count(layout))?)?)
     }
 }
 
-impl<D> DLeftCountingFilter<D> {
-    /// An empty filter of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_digester(layout: DLeftCountingLayout, digester: D) -> Result<Self, BuildError> {
-        Ok(Self::over_words(layout, digester, 0, zeroed(0, word_count(layout))?)?)
+/// Also after [some removals and insertions](plan::dleft_counting::LIFE).
+impl ForRate for DLeftCounting<Vec<u64>> {
+    fn for_rate(items: u64, rate: f64) -> Result<DLeftCountingLayout, LayoutError> {
+        plan::dleft_counting::for_rate(items, rate, plan::dleft_counting::LIFE)
     }
+}
 
-    /// Inserts a key; says whether it may have been there before. A key inserted twice is there until it is
-    /// removed twice.
-    ///
-    /// # Errors
-    /// If none of its buckets has room; nothing is changed then.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, Full>
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
+impl Insert for DLeftCounting<Vec<u64>> {
+    type Inserted = Result<bool, Full>;
 
-    /// Inserts the key of a digest; says whether it may have been there before.
-    ///
-    /// # Errors
-    /// If none of its buckets has room; nothing is changed then.
     #[inline]
-    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Full> {
+    fn insert(&mut self, digest: Digest) -> Result<bool, Full> {
         Ok(self.place(digest)? != Outcome::New)
     }
 
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+        self.change_many(digests, Self::place_all)
+    }
+}
+
+impl Remove for DLeftCounting<Vec<u64>> {
+    #[inline]
+    fn remove(&mut self, digest: Digest) -> Result<(), NotPresent> {
+        self.take(digest).map(drop).ok_or(NotPresent)
+    }
+
+    fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
+        self.change_many(digests, Self::take_all)
+    }
+}
+
+impl Clear for DLeftCounting<Vec<u64>> {
+    type Cleared = ();
+
+    fn clear(&mut self) {
+        self.words.fill(0);
+        self.len = 0;
+    }
+}
+
+impl DLeftCounting<Vec<u64>> {
     /// Inserts the key of a digest.
     #[inline]
     fn place(&mut self, digest: Digest) -> Result<Outcome, Full> {
@@ -265,27 +254,6 @@ impl<D> DLeftCountingFilter<D> {
         Ok(outcome)
     }
 
-    /// Removes a key that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    #[inline]
-    pub fn remove<Q: ?Sized>(&mut self, key: &Q) -> Result<(), NotPresent>
-    where
-        D: Digester<Q>,
-    {
-        self.remove_digest(self.digester.digest(key))
-    }
-
-    /// Removes the key of a digest that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    #[inline]
-    pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        self.take(digest).map(drop).ok_or(NotPresent)
-    }
-
     /// Removes the key of a digest; says whether a cell became free. None if the key is not there.
     #[inline]
     fn take(&mut self, digest: Digest) -> Option<bool> {
@@ -327,12 +295,6 @@ impl<D> DLeftCountingFilter<D> {
         less >> STATE_AT != bucket >> STATE_AT
     }
 
-    /// Removes all keys, and frees the cells that are stuck.
-    pub fn clear(&mut self) {
-        self.words.fill(0);
-        self.len = 0;
-    }
-
     #[inline(always)]
     fn set_bucket(&mut self, at: usize, bucket: u128) {
         let words = &mut self.words[2 * at..][..2];
@@ -341,12 +303,11 @@ impl<D> DLeftCountingFilter<D> {
     }
 }
 
-impl<D, S: Words> DLeftCounting<D, S> {
-    fn over_words(layout: DLeftCountingLayout, digester: D, len: u64, words: S) -> Result<Self, OutOfMemory> {
+impl<S: Words> DLeftCounting<S> {
+    fn over_words(layout: DLeftCountingLayout, len: u64, words: S) -> Result<Self, OutOfMemory> {
         let (chooser, format) = (Chooser::new(layout), shared::format_of(layout)?);
         Ok(Self {
             layout,
-            digester,
             chooser,
             format,
             len,
@@ -368,29 +329,6 @@ impl<D, S: Words> DLeftCounting<D, S> {
         let [low, high] =
             unsafe { [self.words.word_unchecked(2 * at), self.words.word_unchecked(2 * at + 1)] };
         u128::from(low) | u128::from(high) << u64::BITS
-    }
-
-    /// Whether a key may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
-        if let Some(fixed) = &self.format.fixed {
-            return self.contains_fixed(fixed, digest);
-        }
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe { self.contains_bmi(digest) };
-        }
-        self.contains_with(digest)
     }
 
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -462,58 +400,78 @@ impl<D, S: Words> DLeftCounting<D, S> {
         (all != 0).then_some((place, all))
     }
 
-    /// How often a key may have been inserted and not removed: never too low, unless its cells have stuck, and then
-    /// the count at which they did.
+    pub(super) fn statistics(&self) -> DLeftCountingStatistics {
+        DLeftCountingStatistics::new(self)
+    }
+}
+
+impl<S: Words> FilterCore for DLeftCounting<S> {
     #[inline]
-    pub fn count<Q: ?Sized>(&self, key: &Q) -> u64
-    where
-        D: Digester<Q>,
-    {
-        self.count_digest(self.digester.digest(key))
+    fn contains(&self, digest: Digest) -> bool {
+        if let Some(fixed) = &self.format.fixed {
+            return self.contains_fixed(fixed, digest);
+        }
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if self.bmi {
+            // SAFETY: the machine has the instructions.
+            return unsafe { self.contains_bmi(digest) };
+        }
+        self.contains_with(digest)
     }
 
-    /// How often the key of a digest may have been inserted and not removed.
-    pub fn count_digest(&self, digest: Digest) -> u64 {
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        if self.byte_len() < CACHED_BYTES {
+            return;
+        }
+        for &digest in digests {
+            let choices = self.chooser.choices(digest);
+            for subtable in 0..self.layout.subtables() {
+                self.words.prefetch(2 * choices.bucket(subtable));
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        plan::dleft_counting::rate_of_lengths(self.layout, self.statistics().lengths())
+    }
+}
+
+impl<S: Words> HasLayout for DLeftCounting<S> {
+    type Layout = DLeftCountingLayout;
+
+    fn layout(&self) -> DLeftCountingLayout {
+        self.layout
+    }
+}
+
+impl<S> Counted for DLeftCounting<S> {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl<S: Words> CountCopies for DLeftCounting<S> {
+    fn count(&self, digest: Digest) -> u64 {
         let choices = self.chooser.choices(digest);
         let of_subtable =
             |subtable| u64::from(self.format.count(self.bucket(choices.bucket(subtable)), choices.word));
         (0..self.layout.subtables()).map(of_subtable).sum()
     }
+}
 
-    /// The layout it was made with.
-    pub fn layout(&self) -> DLeftCountingLayout {
-        self.layout
-    }
-
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
-    }
-
-    /// The number of keys that were inserted and not removed, each as often as it came.
-    pub fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether no key is in the set. (Cells that are stuck may be left.)
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
+impl<S: Words, D> Filter<DLeftCounting<S>, D> {
     /// The loads of its buckets and the lengths of its remainders. Reads the whole filter.
     pub fn statistics(&self) -> DLeftCountingStatistics {
-        DLeftCountingStatistics::new(self)
-    }
-
-    /// The probability that a key which is not in the set is taken to be, with the remainders as they are now. Reads the
-    /// whole filter.
-    pub fn false_positive_rate(&self) -> f64 {
-        plan::dleft_counting::rate_of_lengths(self.layout, self.statistics().lengths())
-    }
-
-    /// The memory of its buckets.
-    pub fn byte_len(&self) -> usize {
-        self.words.len() * size_of::<u64>()
+        self.core().statistics()
     }
 }
 
@@ -522,7 +480,7 @@ fn word_count(layout: DLeftCountingLayout) -> u64 {
     2 * layout.total_buckets()
 }
 
-impl<D, S: Words> fmt::Debug for DLeftCounting<D, S> {
+impl<S: Words> fmt::Debug for DLeftCounting<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let statistics = self.statistics();
         f.debug_struct("DLeftCounting")
@@ -535,14 +493,10 @@ impl<D, S: Words> fmt::Debug for DLeftCounting<D, S> {
     }
 }
 
-impl<D: PartialEq, S: Words, T: Words> PartialEq<DLeftCounting<D, T>> for DLeftCounting<D, S> {
-    /// Equal filters have the same layout, digester, number of keys and buckets.
-    fn eq(&self, other: &DLeftCounting<D, T>) -> bool {
+impl<S: Words, T: Words> Same<DLeftCounting<T>> for DLeftCounting<S> {
+    fn is_same(&self, other: &DLeftCounting<T>) -> bool {
         self.layout == other.layout
-            && self.digester == other.digester
             && self.len == other.len
             && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
     }
 }
-
-impl<D: Eq, S: Words> Eq for DLeftCounting<D, S> {}

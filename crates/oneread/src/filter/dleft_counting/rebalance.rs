@@ -8,14 +8,16 @@
 //! of the filter, so that where it comes to none is equal to it; and the invariant still holds. It keeps all its bits and its counter, so that the keys that
 //! were assigned to it still are. The others of both buckets stay, or are cut as by an insertion.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::DLeftCountingFilter;
 use super::bucket::bits;
 use super::choices::Choices;
 use super::format::{Format, STATE_AT, State};
+use super::{DLeftCounting, DLeftCountingFilter};
 use crate::bits::extract;
 use crate::filter::Full;
+use crate::filter::cores::Insert;
 use crate::hash::{Digest, Digester};
 #[cfg(doc)]
 use crate::layout::DLeftCountingLayout;
@@ -127,7 +129,7 @@ impl<D> DLeftCountingFilter<D> {
     where
         D: Digester<Q>,
     {
-        self.insert_digest_balanced(self.digester.digest(key))
+        self.insert_digest_balanced(self.digest(key))
     }
 
     /// The same with the key of a digest.
@@ -135,9 +137,27 @@ impl<D> DLeftCountingFilter<D> {
     /// # Errors
     /// If none of its buckets has room, and no remainder can be moved; nothing is changed then.
     pub fn insert_digest_balanced(&mut self, digest: Digest) -> Result<bool, Full> {
+        self.core_mut().insert_balanced(digest)
+    }
+
+    /// Moves remainders out of crowded buckets, to others of their keys that are not crowded by them: at most one out of each bucket of the range. Gives how many were
+    /// moved.
+    ///
+    /// No remainder becomes shorter, and the rate stays what it is: it rises less with insertions that come. So this is work for quiet times. Buckets are
+    /// numbered through all sub-tables, from 0 to [`total_buckets`](DLeftCountingLayout::total_buckets); those beyond are left out.
+    ///
+    /// # Costs
+    /// For each crowded bucket, d − 1 reads a cell at most, until one can be moved; one read for each of the others.
+    pub fn rebalance(&mut self, buckets: Range<u64>) -> u64 {
+        self.core_mut().rebalance(buckets)
+    }
+}
+
+impl DLeftCounting<Vec<u64>> {
+    fn insert_balanced(&mut self, digest: Digest) -> Result<bool, Full> {
         let choices = self.chooser.choices(digest);
         if self.holds_minimal(&choices) {
-            return self.insert_digest(digest);
+            return self.insert(digest);
         }
         // By how much more weight there is, and then by the load.
         let direct = self.each(&choices).filter_map(|at| {
@@ -163,15 +183,7 @@ impl<D> DLeftCountingFilter<D> {
         Ok(false)
     }
 
-    /// Moves remainders out of crowded buckets, to others of their keys that are not crowded by them: at most one out of each bucket of the range. Gives how many were
-    /// moved.
-    ///
-    /// No remainder becomes shorter, and the rate stays what it is: it rises less with insertions that come. So this is work for quiet times. Buckets are
-    /// numbered through all sub-tables, from 0 to [`total_buckets`](DLeftCountingLayout::total_buckets); those beyond are left out.
-    ///
-    /// # Costs
-    /// For each crowded bucket, d − 1 reads a cell at most, until one can be moved; one read for each of the others.
-    pub fn rebalance(&mut self, buckets: Range<u64>) -> u64 {
+    fn rebalance(&mut self, buckets: Range<u64>) -> u64 {
         let end = buckets.end.min(self.layout.total_buckets());
         let mut moves = 0;
         for at in buckets.start..end {
@@ -238,7 +250,7 @@ impl<D> DLeftCountingFilter<D> {
     }
 
     /// The buckets of a key.
-    fn each(&self, choices: &Choices) -> impl Iterator<Item = usize> + use<D> {
+    fn each(&self, choices: &Choices) -> impl Iterator<Item = usize> + use<> {
         let choices = *choices;
         (0..self.layout.subtables()).map(move |subtable| choices.bucket(subtable))
     }

@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-use super::{DLeftCountingFilter, word_count};
+use super::{DLeftCounting, DLeftCountingFilter, word_count};
 use crate::bits::{OutOfMemory, zeroed};
 use crate::filter::Full;
+use crate::filter::cores::Insert;
 use crate::hash::Digester;
 
 impl<D> DLeftCountingFilter<D> {
@@ -18,12 +19,12 @@ impl<D> DLeftCountingFilter<D> {
         keys: impl IntoIterator<Item = &'q Q>,
     ) -> Result<(), RebuildError>
     where
-        D: Digester<Q> + Clone,
+        D: Digester<Q>,
     {
-        let words = zeroed(0, word_count(self.layout))?;
-        let mut fresh = Self::over_words(self.layout, self.digester.clone(), 0, words)?;
-        fresh.insert_many(keys)?;
-        *self = fresh;
+        let layout = self.layout();
+        let mut fresh = DLeftCounting::over_words(layout, 0, zeroed(0, word_count(layout))?)?;
+        fresh.insert_many(keys.into_iter().map(|key| self.digest(key)))?;
+        *self.core_mut() = fresh;
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! A d-left counting filter as bytes. Its buckets are checked when it is loaded: what is changed must be whole.
 
-use super::{DLeftCounting, DLeftCountingFilter, word_count};
-use crate::bits::{LittleEndian, Words};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use super::{DLeftCounting, word_count};
+use crate::bits::Words;
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
 
 /// The layout and the number of keys of a container's fields: sub-tables, buckets of each, remainders, cells at most,
@@ -24,7 +25,7 @@ fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> 
 /// More keys than anyone inserts: one more can be counted, and another. (Of stuck cells nobody knows how many they stand for.)
 pub(super) const MOST_KEYS: u64 = 1 << 63;
 
-impl<D, S: Words> DLeftCounting<D, S> {
+impl<S: Words> DLeftCounting<S> {
     /// Whether every bucket is one that insertions and removals make.
     pub(super) fn check_buckets(&self) -> Result<(), LoadError> {
         let mut buckets = (0..self.layout.total_buckets()).map(|at| self.bucket(at as usize));
@@ -38,13 +39,9 @@ impl<D, S: Words> DLeftCounting<D, S> {
     }
 }
 
-impl<D: Identified> Saved for DLeftCountingFilter<D> {
+impl<S: Words> SavedCore for DLeftCounting<S> {
     const KIND: Kind = Kind::DLeftCounting;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         let layout = &self.layout;
@@ -67,29 +64,9 @@ impl<D: Identified> Saved for DLeftCountingFilter<D> {
         write_words(&self.words, sink);
     }
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+    fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let (layout, len) = decode(layout)?;
-        let words = payload.words(word_count(layout))?;
-        Ok(Self::over_words(layout, digester, len, words)?)
-    }
-
-    fn check_content(&self) -> Result<(), LoadError> {
-        self.check_buckets()
-    }
-}
-
-impl<'a, D: Identified> Viewed<'a> for DLeftCounting<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::DLeftCounting;
-    type Digester = D;
-
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let (layout, len) = decode(layout)?;
-        if payload.len() as u64 != word_count(layout) {
-            return Err(LoadError::Invalid {
-                what: "a d-left counting filter with more or fewer words than its buckets",
-            });
-        }
-        Ok(Self::over_words(layout, digester, len, payload)?)
+        Ok(Self::over_words(layout, len, source.take(word_count(layout))?)?)
     }
 
     fn check_content(&self) -> Result<(), LoadError> {

@@ -9,7 +9,7 @@ use crate::layout::DLeftCountingLayout;
 
 /// The loads of a filter's buckets and the lengths of its remainders.
 ///
-/// From [`DLeftCounting::statistics`].
+/// From [`statistics`](crate::filter::Filter::statistics).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DLeftCountingStatistics {
     by_subtable: Vec<Vec<u64>>,
@@ -18,7 +18,7 @@ pub struct DLeftCountingStatistics {
 }
 
 impl DLeftCountingStatistics {
-    pub(super) fn new<D, S: Words>(filter: &DLeftCounting<D, S>) -> Self {
+    pub(super) fn new<S: Words>(filter: &DLeftCounting<S>) -> Self {
         let layout = filter.layout;
         let loads = vec![0; layout.capacity() as usize + 1];
         let longest = DLeftCountingLayout::CELL_SPACE / 4 + 1;

@@ -9,7 +9,7 @@ use super::table::Table;
 use crate::bits::{Line, Lines};
 
 /// The fingerprints of a [`LineFilter`](super::LineFilter) as numbers, each as often as it is there: see
-/// [`fingerprints`](super::Lined::fingerprints).
+/// [`fingerprints`](super::Filter::fingerprints).
 pub struct Fingerprints<'a, S> {
     table: &'a Table<S>,
     /// The next line to be read.

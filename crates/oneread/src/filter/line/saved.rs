@@ -1,14 +1,13 @@
 //! A line filter as bytes. Its lines are checked when it is loaded: what is changed must be whole.
 
-use alloc::vec::Vec;
-
 use super::places::{MOVABLE, Stash};
 use super::simd::{Vector, Work};
 use super::slots;
 use super::table::Table;
-use super::{LineFilter, Lined, STASHED};
-use crate::bits::{Lines, LittleEndian, Words};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use super::{LineTable, STASHED};
+use crate::bits::Lines;
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::layout::LineLayout;
 
 /// The layout, the number of keys and the entries of the stash.
@@ -54,20 +53,16 @@ impl<S: Lines> Work for Check<'_, S> {
     }
 }
 
-impl<D, S: Lines> Lined<D, S> {
+impl<S: Lines> LineTable<S> {
     pub(super) fn check(&self) -> Result<(), LoadError> {
         let is_valid = self.simd.run(self.table.layout.remainder_bits(), Check { table: &self.table });
         if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "a line that no changes make" }) }
     }
 }
 
-impl<D: Identified> Saved for LineFilter<D> {
+impl<S: Lines> SavedCore for LineTable<S> {
     const KIND: Kind = Kind::Line;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         let layout = &self.table.layout;
@@ -84,34 +79,10 @@ impl<D: Identified> Saved for LineFilter<D> {
         write_words(&self.table.stash.numbers, sink);
     }
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+    fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let (layout, len, stashed) = decode(layout)?;
-        let lines = payload.lines(layout.lines())?;
-        let stash = Stash { numbers: payload.words(stashed)? };
-        Ok(Self::over_lines(layout, digester, lines, stash, len))
-    }
-
-    fn check_content(&self) -> Result<(), LoadError> {
-        self.check()
-    }
-}
-
-impl<'a, D: Identified> Viewed<'a> for Lined<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::Line;
-    type Digester = D;
-
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        const LENGTH: LoadError = LoadError::Invalid {
-            what: "a line filter with more or fewer bytes than its lines and stash take",
-        };
-        let (layout, len, stashed) = decode(layout)?;
-        let (lines, stash) = payload.split(layout.byte_len() / 8).ok_or(LENGTH)?;
-        if stash.len() as u64 != stashed {
-            return Err(LENGTH);
-        }
-        // A copy, and no larger than the bytes that it is a copy of.
-        let numbers: Vec<u64> = (0..stash.len()).map(|at| stash.word(at)).collect();
-        Ok(Self::over_lines(layout, digester, lines, Stash { numbers }, len))
+        let lines = source.take(layout.byte_len() / 8)?;
+        Ok(Self::over_lines(layout, lines, Stash { numbers: source.copy(stashed)? }, len))
     }
 
     fn check_content(&self) -> Result<(), LoadError> {

@@ -4,10 +4,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use super::places::Places;
-use super::{BuildError, Full, LineFilter, LineLayout, NotPresent, Portable};
-use crate::bits::Lines;
+use super::{BuildError, Full, LineLayout, LineTable, NotPresent, Portable};
+use crate::bits::{Line, Lines};
+use crate::filter::Filter;
 use crate::filter::batch::{BATCH, CACHED_BYTES};
-use crate::hash::{Digest, Digester, Domain, reduce};
+use crate::filter::cores::{
+    Build, ChangeShared, Clear, Counted, FilterCore, HasLayout, Insert, Remove, RemoveShared, Shared,
+};
+use crate::hash::{Digest, Domain, reduce};
 use crate::plan;
 
 /// Parts of a filter. Two threads meet in one of 256 parts once in 256 operations.
@@ -16,7 +20,7 @@ const PARTS: u64 = 256;
 /// Keys that are sorted by their parts at once: 128 for each part, so that its lines are taken from other threads once for several keys.
 const SORTED: usize = 1 << 15;
 
-/// A [`LineFilter`] that many threads insert into, look up in and remove from at once, through `&self`.
+/// A [`LineFilter`](super::LineFilter) that many threads insert into, look up in and remove from at once, through `&self`.
 ///
 /// Its keys are divided among 256 filters with a lock each. Once an operation has returned, every later one sees what it did.
 ///
@@ -37,16 +41,19 @@ const SORTED: usize = 1 << 15;
 /// assert!(filter.contains("key"));
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
+pub type ShardedLineFilter<D = Portable> = Filter<Shared<Sharded>, D>;
+
+/// The core of [`ShardedLineFilter`].
 #[derive(Debug)]
-pub struct ShardedLineFilter<D = Portable> {
-    digester: D,
+pub struct Sharded {
+    layout: LineLayout,
     /// Each in cache lines of its own: locks are written.
-    parts: Vec<Part<D>>,
+    parts: Vec<Part>,
 }
 
 #[derive(Debug)]
 #[repr(align(128))]
-struct Part<D>(Mutex<LineFilter<D>>);
+struct Part(Mutex<LineTable<Vec<Line>>>);
 
 impl ShardedLineFilter {
     /// A filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
@@ -59,34 +66,31 @@ impl ShardedLineFilter {
     }
 }
 
-impl<D: Clone> ShardedLineFilter<D> {
-    /// 256 empty filters of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
-    pub fn with_digester(layout: LineLayout, digester: D) -> Result<Self, BuildError> {
-        let part = |_| Ok(Part(Mutex::new(LineFilter::with_digester(layout, digester.clone())?)));
+/// 256 empty filters of a layout.
+impl Build for Shared<Sharded> {
+    fn build(layout: LineLayout) -> Result<Self, BuildError> {
+        let part = |_| Ok(Part(Mutex::new(LineTable::build(layout)?)));
         let parts = (0..PARTS).map(part).collect::<Result<_, BuildError>>()?;
-        Ok(Self { digester, parts })
+        Ok(Self(Sharded { layout, parts }))
     }
 }
 
-impl<D> ShardedLineFilter<D> {
+impl Sharded {
     /// The part of a digest, locked.
     #[inline]
-    fn part(&self, digest: Digest) -> MutexGuard<'_, LineFilter<D>> {
+    fn part(&self, digest: Digest) -> MutexGuard<'_, LineTable<Vec<Line>>> {
         self.lock(part_of(digest))
     }
 
     /// A part, locked. A thread that panicked meanwhile did so outside of a change: no user code runs within.
     #[inline]
-    fn lock(&self, part: usize) -> MutexGuard<'_, LineFilter<D>> {
+    fn lock(&self, part: usize) -> MutexGuard<'_, LineTable<Vec<Line>>> {
         self.parts[part].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks for the homes of digests in a part, unless all parts lie in a cache.
     #[inline]
-    fn ask(&self, part: &LineFilter<D>, digests: &[(u32, Digest)]) {
+    fn ask(&self, part: &LineTable<Vec<Line>>, digests: &[(u32, Digest)]) {
         let table = &part.table;
         if table.layout.byte_len() * PARTS >= CACHED_BYTES as u64 {
             for &(_, digest) in digests {
@@ -95,36 +99,13 @@ impl<D> ShardedLineFilter<D> {
         }
     }
 
-    /// Inserts a key; says whether it may have been there before.
-    ///
-    /// # Errors
-    /// [`Full`] if there is no room for it; nothing is changed then.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&self, key: &Q) -> Result<bool, Full>
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
-
-    /// Inserts the key of a digest; says whether it may have been there before.
-    ///
-    /// # Errors
-    /// [`Full`] if there is no room for it; nothing is changed then.
-    #[inline]
-    pub fn insert_digest(&self, digest: Digest) -> Result<bool, Full> {
-        self.part(digest).insert_digest(digest)
-    }
-
-    /// Inserts many keys, faster than one after the other: each part is locked once for many of them.
-    ///
-    /// # Errors
-    /// [`Full`] if there was no room for some; all others are inserted.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(&self, keys: impl IntoIterator<Item = &'q Q>) -> Result<(), Full>
-    where
-        D: Digester<Q>,
-    {
-        let mut sorted = Sorted::new(keys.into_iter().map(|key| self.digester.digest(key)));
+    /// Calls `change` for each digest, and locks each part once for many of them.
+    fn change_many<E>(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        change: impl Fn(&mut LineTable<Vec<Line>>, Digest) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut sorted = Sorted::new(digests);
         let mut done = Ok(());
         while sorted.take() {
             for (part, digests) in sorted.parts() {
@@ -132,7 +113,7 @@ impl<D> ShardedLineFilter<D> {
                 for digests in digests.chunks(BATCH) {
                     self.ask(&part, digests);
                     for &(_, digest) in digests {
-                        done = part.insert_digest(digest).and(done);
+                        done = change(&mut part, digest).and(done);
                     }
                 }
             }
@@ -140,42 +121,44 @@ impl<D> ShardedLineFilter<D> {
         done
     }
 
-    /// Removes many keys that were inserted, faster than one after the other.
-    ///
-    /// # Errors
-    /// If some are certainly not there; all others are removed.
-    pub fn remove_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), NotPresent>
-    where
-        D: Digester<Q>,
-    {
-        let mut sorted = Sorted::new(keys.into_iter().map(|key| self.digester.digest(key)));
-        let mut done = Ok(());
-        while sorted.take() {
-            for (part, digests) in sorted.parts() {
-                let mut part = self.lock(part);
-                for digests in digests.chunks(BATCH) {
-                    self.ask(&part, digests);
-                    for &(_, digest) in digests {
-                        done = part.remove_digest(digest).and(done);
-                    }
-                }
-            }
-        }
-        done
+    /// The parts one after the other, locked.
+    fn each(&self) -> impl Iterator<Item = MutexGuard<'_, LineTable<Vec<Line>>>> {
+        self.parts.iter().map(|part| part.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ChangeShared for Sharded {
+    type Inserted = Result<bool, Full>;
+
+    #[inline]
+    fn insert(&self, digest: Digest) -> Result<bool, Full> {
+        self.part(digest).insert(digest)
     }
 
-    /// Looks many keys up, faster than one after the other; `answer` gets the answers in the order of the keys.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        let mut sorted = Sorted::new(keys.into_iter().map(|key| self.digester.digest(key)));
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+        self.change_many(digests, |part, digest| part.insert(digest).map(drop))
+    }
+}
+
+impl RemoveShared for Sharded {
+    #[inline]
+    fn remove(&self, digest: Digest) -> Result<(), NotPresent> {
+        self.part(digest).remove(digest)
+    }
+
+    fn remove_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
+        self.change_many(digests, LineTable::remove)
+    }
+}
+
+impl FilterCore for Sharded {
+    #[inline]
+    fn contains(&self, digest: Digest) -> bool {
+        self.part(digest).contains(digest)
+    }
+
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+        let mut sorted = Sorted::new(digests);
         let mut answers = Vec::new();
         while sorted.take() {
             answers.clear();
@@ -185,7 +168,7 @@ impl<D> ShardedLineFilter<D> {
                 for digests in digests.chunks(BATCH) {
                     self.ask(&part, digests);
                     for &(number, digest) in digests {
-                        answers[number as usize] = part.contains_digest(digest);
+                        answers[number as usize] = part.contains(digest);
                     }
                 }
             }
@@ -193,69 +176,40 @@ impl<D> ShardedLineFilter<D> {
         }
     }
 
-    /// Removes a key that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    #[inline]
-    pub fn remove<Q: ?Sized>(&self, key: &Q) -> Result<(), NotPresent>
-    where
-        D: Digester<Q>,
-    {
-        self.remove_digest(self.digester.digest(key))
-    }
+    fn prefetch_all(&self, _: &[Digest]) {}
 
-    /// Removes the key of a digest that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    #[inline]
-    pub fn remove_digest(&self, digest: Digest) -> Result<(), NotPresent> {
-        self.part(digest).remove_digest(digest)
-    }
-
-    /// Whether a key may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.part(digest).contains_digest(digest)
-    }
-
-    /// The parts one after the other, locked.
-    fn each(&self) -> impl Iterator<Item = MutexGuard<'_, LineFilter<D>>> {
-        self.parts.iter().map(|part| part.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The number of keys: insertions less removals, counted part by part.
-    pub fn len(&self) -> u64 {
-        self.each().map(|part| part.len()).sum()
-    }
-
-    /// Whether all keys have been removed, or none was inserted.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The probability that a key which is not in the set is taken to be, with the keys that there are now.
-    pub fn false_positive_rate(&self) -> f64 {
-        self.each().map(|part| part.false_positive_rate()).sum::<f64>() / PARTS as f64
-    }
-
-    /// The memory of its lines and stashes.
-    pub fn byte_len(&self) -> usize {
+    fn byte_len(&self) -> usize {
         self.each().map(|part| part.byte_len()).sum()
     }
 
-    /// Removes all keys.
-    pub fn clear(&mut self) {
+    fn false_positive_rate(&self) -> f64 {
+        self.each().map(|part| part.false_positive_rate()).sum::<f64>() / PARTS as f64
+    }
+}
+
+/// That of each part.
+impl HasLayout for Sharded {
+    type Layout = LineLayout;
+
+    fn layout(&self) -> LineLayout {
+        self.layout
+    }
+}
+
+impl Counted for Sharded {
+    fn len(&self) -> u64 {
+        self.each().map(|part| part.len()).sum()
+    }
+}
+
+impl Clear for Sharded {
+    type Cleared = ();
+
+    fn clear(&mut self) {
         self.each().for_each(|mut part| part.clear());
     }
 }

@@ -77,12 +77,12 @@ impl<S: Lines, A: FnMut(bool)> Work for ContainsAll<'_, S, A> {
     }
 }
 
-pub(super) struct Insert<'a> {
+pub(super) struct InsertOne<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) word: u64,
 }
 
-impl Work for Insert<'_> {
+impl Work for InsertOne<'_> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
@@ -129,12 +129,12 @@ impl Work for InsertAll<'_> {
     }
 }
 
-pub(super) struct Remove<'a> {
+pub(super) struct RemoveOne<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) word: u64,
 }
 
-impl Work for Remove<'_> {
+impl Work for RemoveOne<'_> {
     type Output = bool;
 
     #[inline(always)]

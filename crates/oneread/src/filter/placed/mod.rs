@@ -12,9 +12,10 @@ mod saved;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::BuildError;
-use super::batch::{CACHED_BYTES, in_batches};
+use super::batch::CACHED_BYTES;
+use super::cores::{Counted, FilterCore, Same};
 use super::distinct::distinct;
+use super::{BuildError, Filter};
 use crate::bits::{LittleEndian, OutOfMemory, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Digester, Domain, Portable, reduce};
@@ -36,10 +37,9 @@ const STEPS: u64 = 1000;
 /// Stands for no key.
 const NONE: u32 = u32::MAX;
 
-/// A filter of placed fingerprints over words of storage `S`; use its named forms, [`PlacedFilter`] and [`PlacedView`].
+/// The core of [`PlacedFilter`] and [`PlacedView`], over words of storage `S`.
 #[derive(Clone)]
-pub struct Placed<D, S> {
-    digester: D,
+pub struct Placed<S> {
     keys: u64,
     cells: u64,
     fingerprint_bits: u32,
@@ -82,10 +82,10 @@ pub struct Placed<D, S> {
 /// assert!(found < 60); // about 12
 /// # Ok::<(), oneread::filter::PlacementError>(())
 /// ```
-pub type PlacedFilter<D = Portable> = Placed<D, Vec<u64>>;
+pub type PlacedFilter<D = Portable> = Filter<Placed<Vec<u64>>, D>;
 
 /// A [`PlacedFilter`] queried where its bytes lie.
-pub type PlacedView<'a, D = Portable> = View<'a, Placed<D, LittleEndian<'a>>>;
+pub type PlacedView<'a, D = Portable> = View<'a, Filter<Placed<LittleEndian<'a>>, D>>;
 
 impl PlacedFilter {
     /// A filter of all these keys, with fingerprints of so many bits and a random seed.
@@ -107,7 +107,7 @@ impl PlacedFilter {
 
 impl<D> PlacedFilter<D> {
     /// The longest fingerprints.
-    pub const MOST_BITS: u32 = 32;
+    pub const MOST_BITS: u32 = Placed::<Vec<u64>>::MOST_BITS;
 
     /// A filter of the keys of these digests, which are this digester's. A digest that comes twice is one key.
     ///
@@ -120,16 +120,15 @@ impl<D> PlacedFilter<D> {
     ) -> Result<Self, PlacementError> {
         let digests = distinct(digests)?;
         let cells = plan::placed::cells(digests.len() as u64);
-        Self::with_cells(&digests, cells, fingerprint_bits, digester)
+        Ok(Self::of(Placed::with_cells(&digests, cells, fingerprint_bits)?, digester))
     }
+}
 
-    /// The same in so many cells, of digests that differ.
-    fn with_cells(
-        digests: &[Digest],
-        cells: u64,
-        fingerprint_bits: u32,
-        digester: D,
-    ) -> Result<Self, PlacementError> {
+impl Placed<Vec<u64>> {
+    const MOST_BITS: u32 = 32;
+
+    /// A filter of digests that differ, in so many cells.
+    fn with_cells(digests: &[Digest], cells: u64, fingerprint_bits: u32) -> Result<Self, PlacementError> {
         if !(1..=Self::MOST_BITS).contains(&fingerprint_bits) {
             let (expected, found) = (u64::from(Self::MOST_BITS), u64::from(fingerprint_bits));
             return Err(LayoutError::TooLarge { what: "fingerprint bits", expected, found }.into());
@@ -140,7 +139,7 @@ impl<D> PlacedFilter<D> {
             return Err(LayoutError::TooLarge { what: "items", expected, found: keys }.into());
         }
         let words = zeroed(0, word_count(cells, fingerprint_bits))?;
-        let mut filter = Self { digester, keys, cells, fingerprint_bits, attempt: 0, words };
+        let mut filter = Self { keys, cells, fingerprint_bits, attempt: 0, words };
         let mut owners = zeroed(NONE, cells)?;
         for attempt in 0..ATTEMPTS {
             filter.attempt = attempt;
@@ -197,83 +196,58 @@ impl<D> PlacedFilter<D> {
     }
 }
 
-impl<D, S: Words> Placed<D, S> {
-    /// Whether a key may be in the set; `false` is certain.
+impl<S: Words> FilterCore for Placed<S> {
     #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
+    fn contains(&self, digest: Digest) -> bool {
         let fingerprint = self.fingerprint(digest);
         // All of them, so that the processor need not guess which one it is.
         self.choices(digest).into_iter().fold(false, |found, cell| found | (self.cell(cell) == fingerprint))
     }
 
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        let is_cached = self.byte_len() < CACHED_BYTES;
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            if !is_cached {
-                let cells = digests.iter().flat_map(|&digest| self.choices(digest));
-                cells.for_each(|cell| self.words.prefetch(self.shift(cell).0));
-            }
-            digests.iter().for_each(|&digest| answer(self.contains_digest(digest)));
-        });
+    fn prefetch_all(&self, digests: &[Digest]) {
+        if self.byte_len() >= CACHED_BYTES {
+            let cells = digests.iter().flat_map(|&digest| self.choices(digest));
+            cells.for_each(|cell| self.words.prefetch(self.shift(cell).0));
+        }
     }
 
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
-    }
-
-    /// The number of keys.
-    pub fn len(&self) -> u64 {
-        self.keys
-    }
-
-    /// Whether there are no keys.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.keys == 0
     }
 
+    fn byte_len(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        plan::placed::false_positive_probability(self.keys, self.cells, self.fingerprint_bits)
+    }
+}
+
+impl<S> Counted for Placed<S> {
+    fn len(&self) -> u64 {
+        self.keys
+    }
+}
+
+impl<D, S> Filter<Placed<S>, D> {
     /// The number of cells.
     pub fn cells(&self) -> u64 {
-        self.cells
+        self.core().cells
     }
 
     /// The bits of a fingerprint.
     pub fn fingerprint_bits(&self) -> u32 {
-        self.fingerprint_bits
+        self.core().fingerprint_bits
     }
 
     /// How often keys got other cells, because they could not be placed.
     pub fn attempts(&self) -> u32 {
-        self.attempt
+        self.core().attempt
     }
+}
 
-    /// The probability that a key which is not in the set is taken to be.
-    pub fn false_positive_rate(&self) -> f64 {
-        plan::placed::false_positive_probability(self.keys, self.cells, self.fingerprint_bits)
-    }
-
-    /// The memory of its cells.
-    pub fn byte_len(&self) -> usize {
-        self.words.len() * size_of::<u64>()
-    }
-
+impl<S: Words> Placed<S> {
     /// The cells of a key.
     #[inline(always)]
     fn choices(&self, digest: Digest) -> [usize; CHOICES] {
@@ -311,7 +285,7 @@ const fn word_count(cells: u64, fingerprint_bits: u32) -> u64 {
     (cells * fingerprint_bits as u64).div_ceil(64)
 }
 
-impl<D, S> fmt::Debug for Placed<D, S> {
+impl<S> fmt::Debug for Placed<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Placed")
             .field("keys", &self.keys)
@@ -322,17 +296,13 @@ impl<D, S> fmt::Debug for Placed<D, S> {
     }
 }
 
-impl<D: PartialEq, S: Words, T: Words> PartialEq<Placed<D, T>> for Placed<D, S> {
-    /// Equal filters have the same digester, keys, choices and cells.
-    fn eq(&self, other: &Placed<D, T>) -> bool {
+impl<S: Words, T: Words> Same<Placed<T>> for Placed<S> {
+    fn is_same(&self, other: &Placed<T>) -> bool {
         let fields = (self.keys, self.cells, self.fingerprint_bits, self.attempt);
         fields == (other.keys, other.cells, other.fingerprint_bits, other.attempt)
-            && self.digester == other.digester
             && (0..self.words.len()).all(|at| self.words.word(at) == other.words.word(at))
     }
 }
-
-impl<D: Eq, S: Words> Eq for Placed<D, S> {}
 
 /// Why no filter can be built of some keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -390,19 +360,19 @@ mod tests {
     fn what_cannot_be_placed_is_an_error_and_comes_to_an_end() {
         // More keys than cells, and above the threshold of .9768 keys a cell.
         for (keys, cells) in [(2, 1), (101, 100), (1000, 999), (5000, 5050)] {
-            let error = PlacedFilter::with_cells(&digests(keys, 1), cells, 12, ()).unwrap_err();
+            let error = Placed::with_cells(&digests(keys, 1), cells, 12).unwrap_err();
             assert_eq!(error, PlacementError::Unplaced { keys, cells, attempts: ATTEMPTS });
         }
     }
 
     #[test]
     fn cells_lie_side_by_side() {
-        for bits in 1..=PlacedFilter::<()>::MOST_BITS {
+        for bits in 1..=Placed::<Vec<u64>>::MOST_BITS {
             let digests = digests(300, u64::from(bits));
-            let filter = PlacedFilter::with_cells(&digests, 400, bits, ()).unwrap();
+            let filter = Placed::with_cells(&digests, 400, bits).unwrap();
             let in_use = (0..400).filter(|&cell| filter.cell(cell) > 0).count();
             assert_eq!(in_use, 300, "{bits} bits");
-            assert!(digests.iter().all(|&digest| filter.contains_digest(digest)));
+            assert!(digests.iter().all(|&digest| filter.contains(digest)));
             assert_eq!(filter.words.len() as u64, (400 * u64::from(bits)).div_ceil(64));
         }
     }

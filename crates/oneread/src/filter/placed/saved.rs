@@ -1,29 +1,12 @@
 //! Filters of placed fingerprints as bytes.
 
-use super::{ATTEMPTS, Placed, PlacedFilter, word_count};
-use crate::bits::{LittleEndian, Words};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use super::{ATTEMPTS, Placed, word_count};
+use crate::bits::Words;
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::layout::MOST_PLACES;
 
-/// A filter over the words that `take` hands out, by a container's fields: cells, bits of a fingerprint, keys, attempt.
-fn decode<D, S>(
-    digester: D,
-    block: &LayoutBlock,
-    take: impl FnOnce(u64) -> Result<S, LoadError>,
-) -> Result<Placed<D, S>, LoadError> {
-    let [cells, fingerprint_bits, keys, attempt] = block.fields()?;
-    let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
-    let (fingerprint_bits, attempt) = (narrow(fingerprint_bits), narrow(attempt));
-    let possible = (1..=PlacedFilter::<D>::MOST_BITS).contains(&fingerprint_bits) && attempt < ATTEMPTS;
-    // In this order: so large a number of cells has no number of words.
-    if !possible || !(1..=MOST_PLACES).contains(&cells) || keys > cells {
-        return Err(LoadError::Invalid { what: "a filter of placed fingerprints of impossible cells" });
-    }
-    let words = take(word_count(cells, fingerprint_bits))?;
-    Ok(Placed { digester, keys, cells, fingerprint_bits, attempt, words })
-}
-
-impl<D, S: Words> Placed<D, S> {
+impl<S: Words> Placed<S> {
     /// Whether as many cells are in use as there are keys, and nothing is beyond the last.
     fn check_cells(&self) -> Result<(), LoadError> {
         let in_use = (0..self.cells as usize).filter(|&cell| self.cell(cell) > 0).count() as u64;
@@ -39,13 +22,9 @@ impl<D, S: Words> Placed<D, S> {
     }
 }
 
-impl<D: Identified> Saved for PlacedFilter<D> {
+impl<S: Words> SavedCore for Placed<S> {
     const KIND: Kind = Kind::Placed;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         LayoutBlock::new([self.cells, u64::from(self.fingerprint_bits), self.keys, u64::from(self.attempt)])
@@ -59,26 +38,17 @@ impl<D: Identified> Saved for PlacedFilter<D> {
         write_words(&self.words, sink);
     }
 
-    fn read(digester: D, block: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        decode(digester, block, |words| payload.words(words))
-    }
-
-    fn check_content(&self) -> Result<(), LoadError> {
-        self.check_cells()
-    }
-}
-
-impl<'a, D: Identified> Viewed<'a> for Placed<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::Placed;
-    type Digester = D;
-
-    fn over(digester: D, block: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        decode(digester, block, |words| {
-            let fits = payload.len() as u64 == words;
-            fits.then_some(payload).ok_or(LoadError::Invalid {
-                what: "a filter of placed fingerprints with more or fewer words than its cells",
-            })
-        })
+    fn read(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
+        let [cells, fingerprint_bits, keys, attempt] = block.fields()?;
+        let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
+        let (fingerprint_bits, attempt) = (narrow(fingerprint_bits), narrow(attempt));
+        let possible = (1..=Placed::MOST_BITS).contains(&fingerprint_bits) && attempt < ATTEMPTS;
+        // In this order: so large a number of cells has no number of words.
+        if !possible || !(1..=MOST_PLACES).contains(&cells) || keys > cells {
+            return Err(LoadError::Invalid { what: "a filter of placed fingerprints of impossible cells" });
+        }
+        let words = source.take(word_count(cells, fingerprint_bits))?;
+        Ok(Self { keys, cells, fingerprint_bits, attempt, words })
     }
 
     fn check_content(&self) -> Result<(), LoadError> {

@@ -65,6 +65,7 @@ impl<Q: Key + ?Sized> Digester<Q> for Keyed {
             Canonical::Word(word) => sip.hash(&word.to_le_bytes()),
             Canonical::Wide(wide) => sip.hash(&wide.to_le_bytes()),
             Canonical::Bytes(bytes) => sip.hash(bytes),
+            Canonical::Written(written) => sip.hash(written.as_bytes()),
         };
         Digest::from_halves(hash.h1, hash.h2)
     }

@@ -85,6 +85,7 @@ impl<Q: Key + ?Sized> Digester<Q> for Portable {
             Canonical::Word(word) => digest_word(word, self.words),
             Canonical::Wide(wide) => self.digest_bytes(&wide.to_le_bytes()),
             Canonical::Bytes(bytes) => self.digest_bytes(bytes),
+            Canonical::Written(written) => self.digest_bytes(written.as_bytes()),
         }
     }
 }

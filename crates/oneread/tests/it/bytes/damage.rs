@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use oneread::bits::OutOfMemory;
-use oneread::bytes::{Kind, LoadError, Saved};
+use oneread::bytes::{Kind, LoadError};
 use oneread::filter::BloomFilter;
 
 use super::{HEADER, KIND, PAYLOAD_LENGTH, VERSION, bloom, load, load_and_open, put, reseal, samples};

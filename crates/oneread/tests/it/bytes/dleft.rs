@@ -1,6 +1,6 @@
 //! Saved d-left filters of every layout: whole, damaged, forged, and those of old versions.
 
-use oneread::bytes::{Kind, LoadError, Saved};
+use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{DLeftFilter, DLeftView};
 use oneread::hash::Portable;
 use oneread::layout::{BucketBits, DLeftLayout, Division, Semisort, Ties};

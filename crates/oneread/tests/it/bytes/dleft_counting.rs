@@ -1,6 +1,6 @@
 //! Saved d-left counting filters, growing or not: whole, damaged, forged, and those of old versions.
 
-use oneread::bytes::{Kind, LoadError, Saved};
+use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{
     DLeftCountingFilter, DLeftCountingView, GrowingDLeftCountingFilter, GrowingDLeftCountingView,
 };

@@ -1,6 +1,6 @@
 //! A file names the digester that made it, and no secret.
 
-use oneread::bytes::{Identified, Identity, LoadError, Saved};
+use oneread::bytes::{Identified, Identity, LoadError, Saved, Viewed};
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, BloomView, CountMinSketch, CountingBloomFilter, GrowingFilter,
 };
@@ -45,7 +45,8 @@ fn keyed_filters_are_loaded_with_their_secret_only() {
     let bytes = filter.to_bytes();
     assert!(matches!(BloomFilter::<Keyed>::from_bytes(&bytes), Err(LoadError::DigesterNeeded)));
     assert!(matches!(BloomFilter::<Keyed>::load(&*bytes), Err(LoadError::DigesterNeeded)));
-    assert!(matches!(BloomView::<Keyed>::open(&bytes), Err(LoadError::DigesterNeeded)));
+    let view: Result<BloomView<'_, Keyed>, LoadError> = Viewed::open(&bytes);
+    assert!(matches!(view, Err(LoadError::DigesterNeeded)));
     assert!(BloomFilter::<Portable>::from_bytes(&bytes).is_err());
     let wrong = Keyed::with_secret([0; 16]);
     assert!(matches!(BloomFilter::from_bytes_with(&bytes, wrong), Err(LoadError::Digester)));

@@ -1,6 +1,6 @@
 //! Saved line filters: whole, damaged, forged, and those of old versions.
 
-use oneread::bytes::{Kind, LoadError, Saved};
+use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{Full, LineFilter, LineView};
 use oneread::hash::Portable;
 use oneread::layout::LineLayout;

@@ -1,6 +1,6 @@
 //! Saved filters of placed fingerprints: whole, damaged, forged, and those of old versions.
 
-use oneread::bytes::{Kind, LoadError, Saved};
+use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{PlacedFilter, PlacedView};
 use oneread::hash::{Digester, Portable};
 use proptest::prelude::*;

@@ -97,15 +97,3 @@ fn batches_from_threads_build_the_same_filters() {
     sequential.extend(&(0..THREADS * KEYS).collect::<Vec<_>>());
     assert!(blocked == sequential);
 }
-
-#[test]
-fn a_cleared_filter_is_empty() {
-    let mut bloom = AtomicBloomFilter::from(BloomFilter::with_rate(100, 0.01).unwrap());
-    let mut blocked = AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_rate(100, 0.01).unwrap());
-    assert!(bloom.is_empty() && blocked.is_empty());
-    assert!(!bloom.insert("key") && !blocked.insert("key"));
-    assert!(bloom.insert("key") && blocked.insert("key"), "there before");
-    bloom.clear();
-    blocked.clear();
-    assert!(bloom.is_empty() && blocked.is_empty() && !bloom.contains("key") && !blocked.contains("key"));
-}

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use oneread::bytes::Saved;
 use oneread::filter::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView, BuildError, MergeError};
 use oneread::hash::{Digester, Domain, Portable};
 use oneread::layout::{BlockedLayout, LayoutError};
@@ -217,16 +216,6 @@ fn a_view_need_not_lie_at_the_start_of_a_cache_line() {
         let view = <BlockedView<'_>>::open(&shifted[offset..]).unwrap();
         assert!((0..200u64).all(|key| view.contains(&key) == filter.contains(&key)), "offset {offset}");
     }
-}
-
-#[test]
-fn keys_are_hashed_through_the_digester_or_elsewhere() {
-    let digester = Portable::with_seed(5);
-    let mut filter = BlockedBloomFilter::with_digester(BlockedLayout::new(4).unwrap(), digester).unwrap();
-    assert!(!filter.contains("key"));
-    assert!(!filter.insert_digest(digester.digest("key")));
-    assert!(filter.contains("key") && filter.contains_digest(digester.digest(b"key")));
-    assert_eq!((filter.digester(), filter.byte_len()), (&digester, 256));
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use oneread::bytes::Saved;
 use oneread::filter::{AtomicBloomFilter, BloomFilter, BloomView, BuildError, MergeError};
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Domain, Portable};
@@ -193,20 +192,6 @@ fn an_empty_filter_contains_nothing_and_one_key_has_its_locations() {
         assert!(filter.insert(&7u64), "it was there");
         assert!(filter == once, "a duplicate changes nothing");
     }
-}
-
-#[test]
-fn keys_are_hashed_through_the_digester_or_elsewhere() {
-    let digester = Portable::with_seed(5);
-    let mut filter = BloomFilter::with_digester(BloomLayout::new(1000, 5).unwrap(), digester).unwrap();
-    assert!(!filter.contains("key"));
-    assert!(!filter.insert_digest(digester.digest("key")));
-    assert!(filter.contains("key") && filter.contains(&String::from("key")) && filter.contains(b"key"));
-    assert!(filter.contains_digest(digester.digest("key")));
-    assert_eq!(filter.digester(), &digester);
-    assert_eq!(filter.layout(), BloomLayout::new(1000, 5).unwrap());
-    // 1000 bits take 16 words.
-    assert_eq!(filter.byte_len(), 128);
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use oneread::bytes::Saved;
 use oneread::filter::{CountingBloomFilter, CountingView, MergeError, NotPresent};
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Domain, Portable};
 use oneread::layout::{Counting, CountingLayout};
 use proptest::prelude::*;
 
-use super::{BATCH_LENGTHS, locations, payload, payload_of_bits};
+use super::{locations, payload, payload_of_bits};
 
 /// The counts above 0, one by one.
 #[derive(Clone)]
@@ -321,23 +320,6 @@ fn very_many_keys_at_once_are_as_one_after_the_other() {
         keys.chunks(length as usize / 2).for_each(|keys| at_once.insert_many(keys));
         assert!(at_once == one_by_one, "{length} keys");
         assert_eq!(at_once.stuck() > 0, length == 2_000_000);
-    }
-}
-
-#[test]
-fn many_keys_at_once_are_as_one_after_the_other() {
-    for length in BATCH_LENGTHS {
-        let layout = CountingLayout::new(4000, 4, 4).unwrap();
-        let keys: Vec<u64> = (0..length).collect();
-        let queries: Vec<u64> = (length / 2..length + length / 2).collect();
-        let (one_by_one, _) = filled(layout, 9, &keys);
-        let mut at_once = CountingBloomFilter::with_seed(layout, 9).unwrap();
-        at_once.insert_many(&keys);
-        assert!(at_once == one_by_one, "{length} keys");
-        let expected: Vec<bool> = queries.iter().map(|key| one_by_one.contains(key)).collect();
-        let mut found = Vec::new();
-        at_once.contains_many(&queries, |answer| found.push(answer));
-        assert_eq!(found, expected, "{length} keys");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use oneread::bytes::{Kind, LoadError, Saved};
+use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftPages, DLeftView, Full, MergeError};
 use oneread::hash::{Digester, Domain, Portable};
 use oneread::layout::{BucketBits, DLeftLayout, Division, LayoutError, Semisort, Ties};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use oneread::bytes::Saved;
 use oneread::filter::{DLeftCountingFilter, DLeftCountingView, Full, NotPresent, RebuildError};
 use oneread::hash::{Digest, Digester, Domain, Portable, reduce};
 use oneread::layout::{DLeftCountingLayout, LayoutError, Remainders, Repeats};

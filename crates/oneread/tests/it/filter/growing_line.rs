@@ -1,6 +1,5 @@
 //! The growing line filter beside a table of counts.
 
-use oneread::bytes::Saved;
 use oneread::filter::{GrowingLineFilter, GrowingLineView, LineFilter, NotPresent};
 use oneread::hash::reduce;
 use oneread::layout::{GrowingLayout, LineLayout};
@@ -8,7 +7,6 @@ use oneread::plan::line;
 use proptest::prelude::*;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-use super::BATCH_LENGTHS;
 use crate::statistics::{SIX_SIGMA, binomial_z};
 
 fn empty(first_items: u64, rate: f64, seed: u64) -> GrowingLineFilter {
@@ -385,25 +383,6 @@ fn a_key_that_comes_often_takes_few_slots_and_stays() {
     (0..101_000).for_each(|_| filter.remove("often").unwrap());
     assert!(filter.contains("often") && filter.len() == 1000);
     assert!((0..1000u64).all(|key| filter.contains(&key)));
-}
-
-#[test]
-fn many_keys_at_once_are_as_one_after_the_other() {
-    for length in BATCH_LENGTHS {
-        let keys: Vec<u64> = (0..length).collect();
-        let (mut one_by_one, mut at_once) = (empty(20, 0.001, 9), empty(20, 0.001, 9));
-        keys.iter().for_each(|key| _ = one_by_one.insert(key).unwrap());
-        at_once.insert_many(&keys).unwrap();
-        assert!(at_once == one_by_one, "{length} keys");
-        let queries: Vec<u64> = (length / 2..length + length / 2).collect();
-        let expected: Vec<bool> = queries.iter().map(|key| one_by_one.contains(key)).collect();
-        let mut found = Vec::new();
-        at_once.contains_many(&queries, |answer| found.push(answer));
-        assert_eq!(found, expected, "{length} keys");
-        at_once.remove_many(&keys).unwrap();
-        assert!(at_once.is_empty());
-        assert_eq!(at_once.remove_many(&[1u64]), Err(NotPresent));
-    }
 }
 
 #[test]

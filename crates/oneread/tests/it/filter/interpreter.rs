@@ -1,7 +1,6 @@
 //! A short life of every filter, sized for an interpreter that looks for undefined behaviour (Miri): each operation
 //! that has unsafe code, on the few smallest layouts of each kind.
 
-use oneread::bytes::Saved;
 use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, AtomicDLeftFilter, BlockedBloomFilter, BlockedView,
     BloomFilter, BloomView, CountMinSketch, CountingBloomFilter, CountingView, DLeftCountingFilter,

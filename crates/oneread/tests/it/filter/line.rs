@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use oneread::bytes::Saved;
 use oneread::filter::{
     Full, GrowingLineFilter, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter,
 };

@@ -3,6 +3,7 @@
 mod atomic;
 mod blocked;
 mod bloom;
+mod contract;
 mod count_min;
 mod counting;
 mod dleft;

@@ -1,3 +1,4 @@
+mod composite;
 mod digester;
 mod probes;
 mod quality;

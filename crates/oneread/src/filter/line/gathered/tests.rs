@@ -2,11 +2,14 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::bytes::Saved;
+use crate::filter::Filter;
 use crate::filter::Full;
+use crate::filter::cores::{Build, Counted, HasLayout, Same};
 use crate::filter::gathered::LEAST_SHIFT;
-use crate::filter::line::LineFilter;
+use crate::filter::line::{Fingerprints, LineFilter, LineTable};
 use crate::hash::{Digester, Portable};
+
+type Table = LineTable<Vec<Line>>;
 
 /// Words of keys, most of them with homes in the first share of the lines; every tenth is that of a key that comes again, up to
 /// seven times.
@@ -19,12 +22,17 @@ fn some_words(count: u64, crowded: f64) -> Vec<u64> {
     (0..count).map(word).collect()
 }
 
-fn empty(bits: u32, lines: u64) -> LineFilter {
-    let layout = LineLayout::new(bits, lines).unwrap();
-    LineFilter::with_digester(layout, Portable::with_seed(1)).unwrap()
+fn empty(bits: u32, lines: u64) -> Table {
+    Table::build(LineLayout::new(bits, lines).unwrap()).unwrap()
 }
 
-fn gathered_for(filter: &LineFilter, keys: usize) -> Gathered {
+/// Its bytes are those of a filter.
+fn loads(table: &Table) -> bool {
+    let filter = Filter::of(table.clone(), Portable::with_seed(1));
+    LineFilter::from_bytes(&filter.to_bytes()).unwrap().core().is_same(table)
+}
+
+fn gathered_for(filter: &Table, keys: usize) -> Gathered {
     Gathered::new(shape(filter.layout()), keys as u64).unwrap()
 }
 
@@ -36,7 +44,7 @@ fn counts(numbers: impl Iterator<Item = u64>) -> BTreeMap<u64, u64> {
     counts
 }
 
-fn numbers<'a>(filter: &'a LineFilter, words: &'a [u64]) -> impl Iterator<Item = u64> + 'a {
+fn numbers<'a>(filter: &'a Table, words: &'a [u64]) -> impl Iterator<Item = u64> + 'a {
     let places = &filter.table.places;
     words.iter().map(|&word| places.number(places.of(word)))
 }
@@ -87,8 +95,12 @@ fn gathered_keys_are_in_as_those_one_after_the_other_are() {
         let outcome = gathered.insert(filter.simd, &mut filter.table, words.iter().copied());
         let len = filter.len() as usize;
         assert_eq!(outcome, if len < words.len() { Err(Full) } else { Ok(()) }, "{case:?}");
-        assert_eq!(counts(filter.fingerprints()), counts(numbers(&filter, &words[..len])), "{case:?}");
-        assert!(LineFilter::from_bytes(&filter.to_bytes()).unwrap() == filter, "{case:?}");
+        assert_eq!(
+            counts(Fingerprints::new(&filter.table)),
+            counts(numbers(&filter, &words[..len])),
+            "{case:?}"
+        );
+        assert!(loads(&filter), "{case:?}");
         if let Some(&refused) = words.get(len) {
             full += 1;
             assert_eq!(filter.insert_word(refused), Err(Full), "{case:?}");
@@ -128,13 +140,13 @@ fn gathered_keys_are_removed_as_those_one_after_the_other_are() {
             let outcome = gathered.remove(&mut seen, filter.simd, &mut filter.table, asked);
             assert!(outcome.is_err(), "{case:?}");
             assert_eq!(filter.len(), after.len() as u64, "{case:?}");
-            let (found, left) = (counts(filter.fingerprints()), counts(numbers(&filter, after)));
+            let (found, left) = (counts(Fingerprints::new(&filter.table)), counts(numbers(&filter, after)));
             for (number, &count) in &at_first {
                 let [found, left] = [&found, &left].map(|counts| counts.get(number).copied().unwrap_or(0));
                 let is_right = if count < 4 { found == left } else { found >= left };
                 assert!(is_right, "{case:?}: of {count}, {found} and not {left} are left");
             }
-            assert!(LineFilter::from_bytes(&filter.to_bytes()).unwrap() == filter, "{case:?}");
+            assert!(loads(&filter), "{case:?}");
         }
         let mut gathered = gathered_for(&full, words.len());
         let mut seen = remove::Seen::new(&gathered).unwrap();
@@ -152,12 +164,12 @@ fn what_is_taken_back_does_not_stick() {
     let last = |word: u64| u64::MAX - word / (lines + 1);
     let (some, others) = (some_words(keys, 1.0), some_words(2 * keys, 0.5).split_off(keys as usize));
     let refused = some.iter().find(|&&word| filter.insert_word(last(word)) == Err(Full)).unwrap();
-    let (len, before) = (filter.len(), counts(filter.fingerprints()));
+    let (len, before) = (filter.len(), counts(Fingerprints::new(&filter.table)));
     assert!(len < 1000, "{len}");
     let words = core::iter::once(last(*refused)).chain(others.iter().flat_map(|&word| [word; 6]));
     let mut gathered = gathered_for(&filter, 7 * keys as usize);
     assert_eq!(gathered.insert(filter.simd, &mut filter.table, words), Err(Full));
-    assert_eq!((filter.len(), counts(filter.fingerprints())), (len, before));
+    assert_eq!((filter.len(), counts(Fingerprints::new(&filter.table))), (len, before));
 }
 
 #[test]

@@ -24,47 +24,24 @@
 //! From the oldest layer it would be wrong: k in a newer layer, since the older one was full, and j in the older one with k's number
 //! there. To remove k would take j's copy, and j need not have k's number in the newer one.
 
-mod saved;
-
 use alloc::vec::Vec;
-use core::fmt;
 
 #[cfg(doc)]
 use super::LineFilter;
-use super::places::Places;
+use super::places::{Places, Stash};
 use super::work::ContainsAll;
-use super::{Lined, is_cached};
+use super::{Fingerprints, LineTable, is_cached};
 use crate::bits::{Line, Lines, LittleEndian};
-use crate::bytes::View;
+use crate::bytes::{Kind, LoadError, Source, View, write_words};
 #[cfg(doc)]
 use crate::filter::GrowingDLeftCountingFilter;
 use crate::filter::batch::{BATCH, in_batches_of};
-use crate::filter::growing::check_bytes;
-use crate::filter::{BuildError, NotPresent};
-use crate::hash::{Digest, Digester, Portable};
+use crate::filter::cores::{Build, CountCopies, HasLayout, SavedCore};
+use crate::filter::growing::{CountLayers, GrowLayer, Growing, Layer, LayerCore, Placement, ShrinkLayer};
+use crate::filter::{BuildError, Filter};
+use crate::hash::{Digest, Portable};
 use crate::layout::{GrowingLayout, LayoutError, LineLayout};
 use crate::plan;
-
-/// A growing line filter over lines of storage `S`; use its named forms, [`GrowingLineFilter`] and [`GrowingLineView`].
-#[derive(Clone)]
-pub struct GrowingLine<D, S> {
-    layout: GrowingLayout,
-    digester: D,
-    /// The keys in all layers.
-    len: u64,
-    /// The oldest first.
-    layers: Vec<Layer<S>>,
-}
-
-#[derive(Clone)]
-struct Layer<S> {
-    /// Which layer of the layout it is; those that were emptied are gone.
-    number: u16,
-    /// The most fingerprints that it may have.
-    room: u64,
-    /// Takes words only. Its `len` is the number of its fingerprints.
-    filter: Lined<(), S>,
-}
 
 /// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked rate holds at every size
 /// and age.
@@ -110,252 +87,20 @@ struct Layer<S> {
 /// assert!(filter.len() == 5_000 && filter.false_positive_rate() <= 0.01);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type GrowingLineFilter<D = Portable> = GrowingLine<D, Vec<Line>>;
+pub type GrowingLineFilter<D = Portable> = Filter<Growing<LineTable<Vec<Line>>>, D>;
 
 /// A [`GrowingLineFilter`] queried where its bytes lie.
-pub type GrowingLineView<'a, D = Portable> = View<'a, GrowingLine<D, LittleEndian<'a>>>;
+pub type GrowingLineView<'a, D = Portable> = View<'a, Filter<Growing<LineTable<LittleEndian<'a>>>, D>>;
 
-/// The first layer of a filter that was not told a size: a few kilobytes.
-#[cfg(feature = "std")]
-const FIRST_ITEMS: u64 = 1000;
-
-impl GrowingLineFilter {
-    /// An empty filter of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for its first layer, or the rate is out of reach.
-    #[cfg(feature = "std")]
-    pub fn new(layout: GrowingLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
+impl<S: Lines, D> Filter<Growing<LineTable<S>>, D> {
+    /// The number of lines of all layers.
+    pub fn total_lines(&self) -> u64 {
+        self.core().sum(|layout| layout.lines())
     }
 
-    /// An empty filter of this layout: the same for the same seed.
-    ///
-    /// # Errors
-    /// If there is no memory for its first layer, or the rate is out of reach.
-    pub fn with_seed(layout: GrowingLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// An empty filter that keeps the rate at any size, with a first layer of a thousand keys and a random seed.
-    ///
-    /// # Errors
-    /// If the rate is not between 0 and 1, or out of reach (see [`plan::line::layer`]).
-    #[cfg(feature = "std")]
-    pub fn with_rate(rate: f64) -> Result<Self, BuildError> {
-        Self::new(GrowingLayout::new(FIRST_ITEMS, rate)?)
-    }
-}
-
-impl<D> GrowingLineFilter<D> {
-    /// An empty filter of this layout for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for its first layer, or the rate is out of reach.
-    pub fn with_digester(layout: GrowingLayout, digester: D) -> Result<Self, BuildError> {
-        Ok(Self { layout, digester, len: 0, layers: Vec::from([new_layer(layout, 0)?]) })
-    }
-
-    /// Inserts a key; says whether it may have been there before. A key inserted twice is there until it is removed
-    /// twice.
-    ///
-    /// # Errors
-    /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
-    /// changed then.
-    #[inline]
-    pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, BuildError>
-    where
-        D: Digester<Q>,
-    {
-        self.insert_digest(self.digester.digest(key))
-    }
-
-    /// Inserts a key unless it may be there already; says whether it may have been.
-    ///
-    /// Use this to remove duplicates from a stream: a duplicate takes no slot, where
-    /// [`insert`](Self::insert) takes one for each time. A false positive takes no slot either, so
-    /// the key then relies on another one. Remove keys only from sets that were filled by `insert`.
-    ///
-    /// # Errors
-    /// As [`insert`](Self::insert); nothing is changed then.
-    ///
-    /// # Example
-    /// ```
-    /// use oneread::filter::GrowingLineFilter;
-    ///
-    /// let mut seen = GrowingLineFilter::with_rate(0.001)?;
-    /// let fresh: Vec<_> = ["a", "b", "a", "c", "b"]
-    ///     .into_iter()
-    ///     .filter(|event| !seen.insert_if_absent(event).expect("room"))
-    ///     .collect();
-    /// assert_eq!(fresh, ["a", "b", "c"]);
-    /// # Ok::<(), oneread::filter::BuildError>(())
-    /// ```
-    #[inline]
-    pub fn insert_if_absent<Q: ?Sized>(&mut self, key: &Q) -> Result<bool, BuildError>
-    where
-        D: Digester<Q>,
-    {
-        let digest = self.digester.digest(key);
-        Ok(self.contains_digest(digest) || self.insert_digest(digest)?)
-    }
-
-    /// The same as [`insert`](Self::insert) in a filter that may take so many bytes at most.
-    ///
-    /// # Errors
-    /// As [`insert`](Self::insert), or if a new layer is needed and would be too large; nothing is changed then.
-    pub fn insert_within<Q: ?Sized>(&mut self, key: &Q, most_bytes: u64) -> Result<bool, BuildError>
-    where
-        D: Digester<Q>,
-    {
-        self.insert_word(Places::word(self.digester.digest(key)), most_bytes)
-    }
-
-    /// Inserts the key of a digest; says whether it may have been there before.
-    ///
-    /// # Errors
-    /// If a new layer is needed and there is no memory for it, or the set has outgrown the layout; nothing is
-    /// changed then.
-    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, BuildError> {
-        self.insert_word(Places::word(digest), u64::MAX)
-    }
-
-    fn insert_word(&mut self, word: u64, most_bytes: u64) -> Result<bool, BuildError> {
-        let holder = self.layers.iter().rposition(|layer| layer.filter.contains_word(word));
-        let before = holder.is_some();
-        let take = |layer: &mut Layer<_>| before && layer.filter.sticks(word) || layer.add(word);
-        let joined = holder.is_some_and(|at| take(&mut self.layers[at]));
-        if !joined && !self.layers.iter_mut().rev().any(take) {
-            let mut layer = self.next_layer(most_bytes)?;
-            if !layer.add(word) {
-                // A new layer has room for a key.
-                return Err(LayoutError::OutOfReach { rate: self.layout.rate(), items: self.len }.into());
-            }
-            self.layers.push(layer);
-        }
-        self.len = self.len.saturating_add(1);
-        Ok(before)
-    }
-
-    fn next_layer(&self, most_bytes: u64) -> Result<Layer<Vec<Line>>, BuildError> {
-        let newest = self.layers.last().expect("there is a first layer");
-        let number = newest.number + 1;
-        let (layer, _) = plan::line::layer(self.layout, u32::from(number))?;
-        // A filter that was loaded may have been planned by others.
-        if !nest(newest.filter.layout(), layer) {
-            return Err(LayoutError::OutOfReach { rate: self.layout.rate(), items: self.len }.into());
-        }
-        check_bytes(self.byte_len() as u64, layer.byte_len(), most_bytes)?;
-        new_layer(self.layout, number)
-    }
-
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// # Errors
-    /// If a new layer is needed and there is no memory for it; the keys before are in.
-    pub fn insert_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), BuildError>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let digester = self.digester.clone();
-        let mut result = Ok(());
-        in_batches_of(keys.into_iter().map(|key| Places::word(digester.digest(key))), 0, |words| {
-            self.prefetch_all(words);
-            for &word in words {
-                if result.is_ok() {
-                    result = self.insert_word(word, u64::MAX).map(drop);
-                }
-            }
-        });
-        result
-    }
-
-    /// Removes a key that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    #[inline]
-    pub fn remove<Q: ?Sized>(&mut self, key: &Q) -> Result<(), NotPresent>
-    where
-        D: Digester<Q>,
-    {
-        self.remove_digest(self.digester.digest(key))
-    }
-
-    /// Removes the key of a digest that was inserted.
-    ///
-    /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
-    pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        if self.remove_word(Places::word(digest)) { Ok(()) } else { Err(NotPresent) }
-    }
-
-    fn remove_word(&mut self, word: u64) -> bool {
-        let holder = self.layers.iter().rposition(|layer| layer.filter.contains_word(word));
-        let Some(at) = holder else { return false };
-        let filter = &mut self.layers[at].filter;
-        if !filter.sticks(word) {
-            filter.remove_word(word);
-            self.give_back(at);
-        }
-        self.len = self.len.saturating_sub(1);
-        true
-    }
-
-    /// Gives a layer back if it has become empty. The newest stays until the one before is half empty too: else a key that comes and goes could
-    /// have it made again each time.
-    fn give_back(&mut self, at: usize) {
-        if self.layers[at].filter.is_empty() && at + 1 < self.layers.len() {
-            self.layers.remove(at);
-        }
-        while let [.., before, newest] = &self.layers[..]
-            && newest.filter.is_empty()
-            && before.filter.len() <= before.room / 2
-        {
-            self.layers.pop();
-        }
-    }
-
-    /// Removes many keys that were inserted, faster than one after the other where the filter does not fit the cache.
-    ///
-    /// # Errors
-    /// If a key is certainly not there; those before it are removed, those after it are not.
-    pub fn remove_many<'q, Q: ?Sized + 'q>(
-        &mut self,
-        keys: impl IntoIterator<Item = &'q Q>,
-    ) -> Result<(), NotPresent>
-    where
-        D: Digester<Q> + Clone,
-    {
-        let digester = self.digester.clone();
-        let mut found = true;
-        in_batches_of(keys.into_iter().map(|key| Places::word(digester.digest(key))), 0, |words| {
-            self.prefetch_all(words);
-            for &word in words {
-                found = found && self.remove_word(word);
-            }
-        });
-        if found { Ok(()) } else { Err(NotPresent) }
-    }
-
-    /// Removes all keys and all layers but the first.
-    ///
-    /// # Errors
-    /// If there is no memory for a new first layer; nothing is changed then.
-    pub fn clear(&mut self) -> Result<(), BuildError> {
-        self.layers = Vec::from([new_layer(self.layout, 0)?]);
-        self.len = 0;
-        Ok(())
-    }
-}
-
-impl Layer<Vec<Line>> {
-    /// Adds a copy of a fingerprint that does not stick here; says whether there was room.
-    fn add(&mut self, word: u64) -> bool {
-        self.filter.len() < self.room && self.filter.insert_word(word).is_ok()
+    /// The number of slots of all layers: places for one key each.
+    pub fn total_slots(&self) -> u64 {
+        self.core().sum(|layout| layout.capacity())
     }
 }
 
@@ -364,66 +109,13 @@ fn nest(older: LineLayout, newer: LineLayout) -> bool {
     newer.lines().is_multiple_of(older.lines()) && newer.remainder_bits() >= older.remainder_bits()
 }
 
-fn new_layer(layout: GrowingLayout, number: u16) -> Result<Layer<Vec<Line>>, BuildError> {
-    let (layer, room) = plan::line::layer(layout, u32::from(number))?;
-    Ok(Layer { number, room, filter: Lined::with_digester(layer, ())? })
-}
-
-impl<D, S: Lines> GrowingLine<D, S> {
-    /// Whether a key may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
-    where
-        D: Digester<Q>,
-    {
-        self.contains_digest(self.digester.digest(key))
-    }
-
-    /// Whether the key of a digest may be in the set; `false` is certain.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
-        let word = Places::word(digest);
-        self.layers.iter().rev().any(|layer| layer.filter.contains_word(word))
-    }
-
-    /// How often a key may have been inserted and not removed: never too low below
-    /// [four](LineLayout::STICKS_AT), where keys are counted no more.
-    #[inline]
-    pub fn count<Q: ?Sized>(&self, key: &Q) -> u64
-    where
-        D: Digester<Q>,
-    {
-        self.count_digest(self.digester.digest(key))
-    }
-
-    /// The same as [`count`](Self::count) for the key of a digest.
-    pub fn count_digest(&self, digest: Digest) -> u64 {
-        let word = Places::word(digest);
-        self.layers.iter().map(|layer| layer.filter.count_word(word)).sum()
-    }
-
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
-    pub fn contains_many<'q, Q: ?Sized + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(bool),
-    ) where
-        D: Digester<Q>,
-    {
-        in_batches_of(keys.into_iter().map(|key| Places::word(self.digester.digest(key))), 0, |words| {
-            let mut found = [false; BATCH];
-            self.look_up(words, &mut found);
-            found[..words.len()].iter().for_each(|&found| answer(found));
-        });
-    }
-
+impl<S: Lines> LineTable<S> {
     /// Looks a batch of words up, layer by layer, and in each those that no newer one has.
-    fn look_up(&self, words: &[u64], found: &mut [bool; BATCH]) {
+    fn look_up_words(layers: &[Layer<Self>], words: &[u64], found: &mut [bool; BATCH]) {
         let (mut waiting, mut at) = ([0; BATCH], core::array::from_fn::<usize, BATCH, _>(|at| at));
         waiting[..words.len()].copy_from_slice(words);
         let mut left = words.len();
-        for Lined { simd, table, .. } in self.layers.iter().rev().map(|layer| &layer.filter) {
+        for LineTable { simd, table } in layers.iter().rev().map(|layer| &layer.core) {
             let (mut asked, mut kept) = (0, 0);
             let answer = |is_there| {
                 found[at[asked]] = is_there;
@@ -439,83 +131,141 @@ impl<D, S: Lines> GrowingLine<D, S> {
             (0..left).for_each(|i| waiting[i] = words[at[i]]);
         }
     }
+}
 
-    /// Asks for the lines in the layers that are not in a cache.
-    fn prefetch_all(&self, words: &[u64]) {
-        for table in self.layers.iter().map(|layer| &layer.filter.table) {
-            if !is_cached(table.layout) {
-                words.iter().for_each(|&word| table.lines.prefetch_line(table.places.of(word).line));
+/// A layer's room is in fingerprints. A record is: number, fingerprints at most, fingerprints, bits of a remainder, lines,
+/// entries of the stash, and two that are 0, so that lines begin at cache lines. Stashes follow the lines of all layers.
+impl<S: Lines> LayerCore for LineTable<S> {
+    const GROWING: Kind = Kind::GrowingLine;
+    /// More layers than doubling from one key to 2^46 takes.
+    const MAX_LAYERS: usize = 64;
+    /// Keys of fingerprints that stick have none of their own.
+    const HEADER_HAS_LEN: bool = true;
+    const RECORD: usize = 8;
+
+    fn keys(_: &[Layer<Self>], len: u64) -> u64 {
+        len
+    }
+
+    fn look_up(layers: &[Layer<Self>], digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+        in_batches_of(digests.map(Places::word), 0, |words| {
+            let mut found = [false; BATCH];
+            Self::look_up_words(layers, words, &mut found);
+            found[..words.len()].iter().for_each(|&found| answer(found));
+        });
+    }
+
+    fn encode(layer: &Layer<Self>) -> Vec<u64> {
+        let layout = layer.core.layout();
+        Vec::from([
+            u64::from(layer.number),
+            layer.room,
+            layer.used,
+            u64::from(layout.remainder_bits()),
+            layout.lines(),
+            layer.core.stashed(),
+            0,
+            0,
+        ])
+    }
+
+    fn decode(
+        _: GrowingLayout,
+        record: &[u64],
+        source: &mut impl Source<S>,
+    ) -> Result<Layer<Self>, LoadError> {
+        const IMPOSSIBLE: LoadError =
+            LoadError::Invalid { what: "a layer of impossible number, fingerprints or lines" };
+        let &[number, room, used, remainder_bits, lines, stashed, 0, 0] = record else {
+            return Err(IMPOSSIBLE);
+        };
+        let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
+        // One below the largest number, for a layer that follows.
+        let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX);
+        match (number, layout) {
+            (Some(number), Ok(layout)) if used <= room && stashed <= layout.stash() => {
+                let lines = source.take(layout.byte_len() / 8)?;
+                let core = LineTable::over_lines(layout, lines, Stash::default(), used);
+                Ok(Layer { number, room, used, core })
             }
+            _ => Err(IMPOSSIBLE),
         }
     }
 
-    /// The layout it was made with.
-    pub fn layout(&self) -> GrowingLayout {
-        self.layout
+    fn write_words(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_words(&self.table.lines, sink);
     }
 
-    /// The digester that its keys go through.
-    pub fn digester(&self) -> &D {
-        &self.digester
+    fn write_rest(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_words(&self.table.stash.numbers, sink);
     }
 
-    /// The number of keys that were inserted and not removed, each as often as it came.
-    pub fn len(&self) -> u64 {
-        self.len
+    fn read_rest(&mut self, record: &[u64], source: &mut impl Source<S>) -> Result<(), LoadError> {
+        self.table.stash = Stash { numbers: source.copy(record[5])? };
+        Ok(())
     }
 
-    /// Whether no key is in the set. (Fingerprints that stick may be left.)
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    fn follows(older: &Layer<Self>, newer: &Layer<Self>) -> bool {
+        older.number < newer.number && nest(older.core.layout(), newer.core.layout())
     }
 
-    /// The number of lines of all layers.
-    pub fn total_lines(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.filter.layout().lines()).sum()
-    }
-
-    /// The number of slots of all layers: places for one key each.
-    pub fn total_slots(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.filter.layout().capacity()).sum()
-    }
-
-    /// The number of layers.
-    pub fn layers(&self) -> usize {
-        self.layers.len()
-    }
-
-    /// The probability that a key which is not in the set is taken to be, with as many fingerprints as there are now: the sum over the
-    /// layers.
-    pub fn false_positive_rate(&self) -> f64 {
-        self.layers.iter().map(|layer| layer.filter.false_positive_rate()).sum::<f64>().min(1.0)
-    }
-
-    /// The memory of all layers' lines and stashes.
-    pub fn byte_len(&self) -> usize {
-        self.layers.iter().map(|layer| layer.filter.byte_len()).sum()
+    fn check(layer: &Layer<Self>) -> Result<(), LoadError> {
+        layer.core.check_content()?;
+        if Fingerprints::new(&layer.core.table).count() as u64 != layer.used {
+            return Err(LoadError::Invalid { what: "a layer with more or fewer fingerprints than it says" });
+        }
+        Ok(())
     }
 }
 
-impl<D, S: Lines> fmt::Debug for GrowingLine<D, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GrowingLine")
-            .field("rate", &self.layout.rate())
-            .field("items", &self.len)
-            .field("layers", &self.layers())
-            .field("bytes", &self.byte_len())
-            .finish_non_exhaustive()
+impl<S: Lines> CountLayers for LineTable<S> {
+    fn count(layers: &[Layer<Self>], digest: Digest) -> u64 {
+        layers.iter().map(|layer| CountCopies::count(&layer.core, digest)).sum()
     }
 }
 
-impl<D: PartialEq, S: Lines, T: Lines> PartialEq<GrowingLine<D, T>> for GrowingLine<D, S> {
-    /// Equal filters have the same layout, digester, keys and layers, and so give the same answers.
-    fn eq(&self, other: &GrowingLine<D, T>) -> bool {
-        let same =
-            |(a, b): (&Layer<S>, &Layer<T>)| (a.number, a.room) == (b.number, b.room) && a.filter == b.filter;
-        self.layout == other.layout
-            && self.digester == other.digester
-            && self.len == other.len
-            && self.layers.len() == other.layers.len()
-            && self.layers.iter().zip(&other.layers).all(same)
+impl GrowLayer for LineTable<Vec<Line>> {
+    fn plan(layout: GrowingLayout, number: u32) -> Result<(LineLayout, u64), LayoutError> {
+        plan::line::layer(layout, number)
+    }
+
+    fn make(layout: LineLayout, _: u16) -> Result<Self, BuildError> {
+        Self::build(layout)
+    }
+
+    fn bytes(layout: LineLayout) -> u64 {
+        layout.byte_len()
+    }
+
+    fn nest(older: LineLayout, newer: LineLayout) -> bool {
+        nest(older, newer)
+    }
+
+    /// Adds a copy of a fingerprint that does not stick here.
+    fn add(layer: &mut Layer<Self>, digest: Digest) -> bool {
+        let added = layer.used < layer.room && layer.core.insert_word(Places::word(digest)).is_ok();
+        layer.used += u64::from(added);
+        added
+    }
+
+    /// A key joins the newest layer that takes it for its own, else the newest that has room.
+    fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement {
+        let word = Places::word(digest);
+        let holder = layers.iter().rposition(|layer| layer.core.contains_word(word));
+        let before = holder.is_some();
+        let take = |layer: &mut Layer<Self>| before && layer.core.sticks(word) || Self::add(layer, digest);
+        let joined = holder.is_some_and(|at| take(&mut layers[at]));
+        Placement { before, is_done: joined || layers.iter_mut().rev().any(take) }
+    }
+}
+
+impl ShrinkLayer for LineTable<Vec<Line>> {
+    const GIVES_NEWEST_BACK: bool = true;
+
+    fn take(layers: &mut [Layer<Self>], digest: Digest) -> Option<(usize, bool)> {
+        let word = Places::word(digest);
+        let at = layers.iter().rposition(|layer| layer.core.contains_word(word))?;
+        let core = &mut layers[at].core;
+        Some((at, !core.sticks(word) && core.remove_word(word)))
     }
 }

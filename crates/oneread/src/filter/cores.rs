@@ -1,0 +1,294 @@
+//! What is under the keys: a filter's core takes digests and knows neither keys nor digesters.
+//!
+//! To add a filter, write a core that implements [`FilterCore`] and what else it can do, and give
+//! [`Filter`](super::Filter) over it a name. Nobody outside of this crate can name these traits.
+
+use super::batch::in_batches;
+use super::{BuildError, MergeError, NotPresent};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source};
+use crate::hash::Digest;
+use crate::layout::LayoutError;
+
+/// A set of digests that can be looked up.
+pub trait FilterCore {
+    fn contains(&self, digest: Digest) -> bool;
+
+    /// Prefetches what the digests' operations read, unless the filter is so small that a cache has it.
+    fn prefetch_all(&self, digests: &[Digest]);
+
+    /// Calls `answer` for each digest, in order.
+    #[inline]
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+        in_batches(digests, |digests| {
+            self.prefetch_all(digests);
+            digests.iter().for_each(|&digest| answer(self.contains(digest)));
+        });
+    }
+
+    fn is_empty(&self) -> bool;
+    fn byte_len(&self) -> usize;
+    fn false_positive_rate(&self) -> f64;
+}
+
+/// A core that was made by a layout.
+pub trait HasLayout: FilterCore {
+    type Layout: Copy;
+    fn layout(&self) -> Self::Layout;
+}
+
+/// A core that can be made empty.
+pub trait Build: HasLayout + Sized {
+    fn build(layout: Self::Layout) -> Result<Self, BuildError>;
+}
+
+/// A core of which a planner knows the smallest for a number of keys and a rate.
+pub trait ForRate: Build {
+    fn for_rate(items: u64, rate: f64) -> Result<Self::Layout, LayoutError>;
+}
+
+/// What an insertion returns: whether the key may have been there, or an error.
+pub trait Outcome: Sized {
+    /// What many insertions return.
+    type Many;
+    /// The key may have been there.
+    const PRESENT: Self;
+    /// Inserts until one fails.
+    fn all(outcomes: impl Iterator<Item = Self>) -> Self::Many;
+    fn has_failed(many: &Self::Many) -> bool;
+}
+
+impl Outcome for bool {
+    type Many = ();
+    const PRESENT: Self = true;
+
+    #[inline]
+    fn all(outcomes: impl Iterator<Item = Self>) {
+        outcomes.for_each(drop);
+    }
+
+    #[inline]
+    fn has_failed((): &()) -> bool {
+        false
+    }
+}
+
+impl<E> Outcome for Result<bool, E> {
+    type Many = Result<(), E>;
+    const PRESENT: Self = Ok(true);
+
+    #[inline]
+    fn all(mut outcomes: impl Iterator<Item = Self>) -> Result<(), E> {
+        outcomes.try_for_each(|outcome| outcome.map(drop))
+    }
+
+    #[inline]
+    fn has_failed(many: &Result<(), E>) -> bool {
+        many.is_err()
+    }
+}
+
+/// What many insertions into a core return.
+pub(super) type ManyInserted<O> = <O as Outcome>::Many;
+
+/// A core that takes more digests.
+pub trait Insert: FilterCore {
+    type Inserted: Outcome;
+    fn insert(&mut self, digest: Digest) -> Self::Inserted;
+
+    /// Inserts up to the first digest that fails.
+    #[inline]
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> ManyInserted<Self::Inserted> {
+        let mut many = Outcome::all(core::iter::empty::<Self::Inserted>());
+        in_batches(digests, |digests| {
+            if !Self::Inserted::has_failed(&many) {
+                self.prefetch_all(digests);
+                many = Outcome::all(digests.iter().map(|&digest| self.insert(digest)));
+            }
+        });
+        many
+    }
+}
+
+/// A core from which digests can be removed.
+pub trait Remove: Insert {
+    fn remove(&mut self, digest: Digest) -> Result<(), NotPresent>;
+
+    /// Removes up to the first digest that is not there.
+    #[inline]
+    fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
+        let mut result = Ok(());
+        in_batches(digests, |digests| {
+            if result.is_ok() {
+                self.prefetch_all(digests);
+                result = digests.iter().try_for_each(|&digest| self.remove(digest));
+            }
+        });
+        result
+    }
+}
+
+/// A core that can become empty again.
+pub trait Clear {
+    type Cleared;
+    fn clear(&mut self) -> Self::Cleared;
+}
+
+/// A core that takes in another one.
+pub trait Union<C> {
+    fn union(&mut self, other: &C) -> Result<(), MergeError>;
+}
+
+/// A core that keeps what another one has too.
+pub trait Intersect<C> {
+    fn intersect(&mut self, other: &C) -> Result<(), MergeError>;
+}
+
+/// A core that can be compared with another one: the same layout and the same bits.
+pub trait Same<C> {
+    fn is_same(&self, other: &C) -> bool;
+}
+
+/// A core that is not [`Shared`].
+pub trait Unshared {}
+
+impl<C: Union<E>, E> Union<Shared<E>> for C {
+    fn union(&mut self, other: &Shared<E>) -> Result<(), MergeError> {
+        self.union(&other.0)
+    }
+}
+
+impl<C: Intersect<E>, E> Intersect<Shared<E>> for C {
+    fn intersect(&mut self, other: &Shared<E>) -> Result<(), MergeError> {
+        self.intersect(&other.0)
+    }
+}
+
+impl<C: Same<E>, E> Same<Shared<E>> for Shared<C> {
+    fn is_same(&self, other: &Shared<E>) -> bool {
+        self.0.is_same(&other.0)
+    }
+}
+
+impl<C: Same<E>, E: Unshared> Same<E> for Shared<C> {
+    fn is_same(&self, other: &E) -> bool {
+        self.0.is_same(other)
+    }
+}
+
+impl<C: Same<E> + Unshared, E> Same<Shared<E>> for C {
+    fn is_same(&self, other: &Shared<E>) -> bool {
+        self.is_same(&other.0)
+    }
+}
+
+/// A core that knows how many keys it has.
+pub trait Counted {
+    fn len(&self) -> u64;
+}
+
+/// A core that counts the copies of each key.
+pub trait CountCopies {
+    fn count(&self, digest: Digest) -> u64;
+}
+
+/// A core whose bits tell how many keys it has.
+pub trait Estimate {
+    /// The bits, or counters, that are not 0.
+    fn ones(&self) -> u64;
+    fn estimated_items(&self) -> f64;
+}
+
+/// A core of which a container holds the layout and the words.
+pub trait SavedCore: Sized {
+    const KIND: Kind;
+    /// Where its words are.
+    type Storage;
+    fn layout_block(&self) -> LayoutBlock;
+    fn payload_length(&self) -> u64;
+    /// Hands over the payload in pieces, the same ones every time.
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8]));
+    fn read(layout: &LayoutBlock, source: &mut impl Source<Self::Storage>) -> Result<Self, LoadError>;
+
+    /// What is checked once the payload is known to be whole, so that damage is not taken for a forgery.
+    fn check_content(&self) -> Result<(), LoadError> {
+        Ok(())
+    }
+}
+
+/// A core that many threads change at once.
+pub trait ChangeShared: FilterCore {
+    type Inserted: Outcome;
+    fn insert(&self, digest: Digest) -> Self::Inserted;
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>) -> ManyInserted<Self::Inserted>;
+}
+
+/// A core from which many threads remove at once.
+pub trait RemoveShared: ChangeShared {
+    fn remove(&self, digest: Digest) -> Result<(), NotPresent>;
+    fn remove_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent>;
+}
+
+/// A core that is changed through `&self`.
+#[derive(Clone, Debug)]
+pub struct Shared<C>(pub(super) C);
+
+impl<C: FilterCore> FilterCore for Shared<C> {
+    #[inline]
+    fn contains(&self, digest: Digest) -> bool {
+        self.0.contains(digest)
+    }
+
+    #[inline]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        self.0.prefetch_all(digests);
+    }
+
+    #[inline]
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+        self.0.contains_many(digests, answer);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn byte_len(&self) -> usize {
+        self.0.byte_len()
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        self.0.false_positive_rate()
+    }
+}
+
+impl<C: HasLayout> HasLayout for Shared<C> {
+    type Layout = C::Layout;
+
+    fn layout(&self) -> C::Layout {
+        self.0.layout()
+    }
+}
+
+impl<C: Estimate> Estimate for Shared<C> {
+    fn ones(&self) -> u64 {
+        self.0.ones()
+    }
+
+    fn estimated_items(&self) -> f64 {
+        self.0.estimated_items()
+    }
+}
+
+impl<C: Counted> Counted for Shared<C> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<C: Clear> Clear for Shared<C> {
+    type Cleared = C::Cleared;
+
+    fn clear(&mut self) -> C::Cleared {
+        self.0.clear()
+    }
+}
