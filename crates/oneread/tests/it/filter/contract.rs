@@ -296,7 +296,7 @@ mod removes {
 }
 
 macro_rules! merges {
-    ($($module:ident: $filter:ident;)*) => {$(
+    ($($module:ident: $filter:ident, $view:ident;)*) => {$(
         #[test]
         fn $module() {
             let of = |seed: u64, keys: std::ops::Range<u64>| {
@@ -313,7 +313,7 @@ macro_rules! merges {
             one.union(&other).unwrap();
             assert!((0..ITEMS / 2).all(|key| one.contains(&key)));
             let mut by_view = before;
-            by_view.union(&$filter::from_bytes(&bytes).unwrap()).unwrap();
+            by_view.union(&*$view::open(&bytes).unwrap()).unwrap();
             assert!(by_view == one);
         }
     )*};
@@ -323,11 +323,11 @@ mod merges {
     use super::*;
 
     merges! {
-        bloom: BloomFilter;
-        blocked: BlockedBloomFilter;
-        counting: CountingBloomFilter;
-        dleft: DLeftFilter;
-        line: LineFilter;
+        bloom: BloomFilter, BloomView;
+        blocked: BlockedBloomFilter, BlockedView;
+        counting: CountingBloomFilter, CountingView;
+        dleft: DLeftFilter, DLeftView;
+        line: LineFilter, LineView;
     }
 }
 
