@@ -3,6 +3,8 @@
 //! A paged filter's payload begins with zeros up to byte 4096 of the file, so that a page of the filter is a page of the file; the last sixteen bytes
 //! of each page are its checksum and zeros.
 
+use alloc::vec::Vec;
+
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::codec::Codec;

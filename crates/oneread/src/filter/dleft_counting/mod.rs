@@ -35,7 +35,7 @@ use core::hint::select_unpredictable;
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
 use self::format::{Format, LOAD_AT, STATE_AT};
-use super::batch::CACHED_BYTES;
+use super::batch::{CACHED_BYTES, in_batches};
 use super::cores::{
     Build, Clear, CountCopies, Counted, FilterCore, ForRate, HasLayout, Insert, Remove, Same,
 };
@@ -417,6 +417,16 @@ impl<S: Words> FilterCore for DLeftCounting<S> {
             return unsafe { self.contains_bmi(digest) };
         }
         self.contains_with(digest)
+    }
+
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+        if self.byte_len() < CACHED_BYTES {
+            return digests.for_each(|digest| answer(self.contains(digest)));
+        }
+        in_batches(digests, |digests| {
+            self.prefetch_all(digests);
+            digests.iter().for_each(|&digest| answer(self.contains(digest)));
+        });
     }
 
     #[inline(always)]

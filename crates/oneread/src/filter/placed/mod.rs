@@ -18,7 +18,9 @@ use super::distinct::distinct;
 use super::{BuildError, Filter};
 use crate::bits::{LittleEndian, OutOfMemory, Words, zeroed};
 use crate::bytes::View;
-use crate::hash::{Digest, Digester, Domain, Portable, reduce};
+#[cfg(feature = "std")]
+use crate::hash::Digester;
+use crate::hash::{Digest, Domain, Portable, reduce};
 use crate::layout::LayoutError;
 use crate::plan;
 

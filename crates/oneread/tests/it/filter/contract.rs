@@ -73,8 +73,8 @@ planned! {
     CountingBloomFilter: plan::counting::for_rate(ITEMS, RATE, 4);
     DLeftFilter: plan::dleft::for_rate(ITEMS, RATE);
     DLeftCountingFilter: plan::dleft_counting::for_rate(ITEMS, RATE, plan::dleft_counting::LIFE);
-    // Every key comes twice, and takes a slot each time.
-    LineFilter: plan::line::for_rate(2 * ITEMS, RATE);
+    // Every key comes twice and takes a slot each time; pairs fill lines less evenly than distinct keys.
+    LineFilter: plan::line::for_rate(3 * ITEMS, RATE);
     // With layers to come.
     GrowingFilter: GrowingLayout::new(ITEMS / 10, RATE);
     GrowingDLeftCountingFilter: GrowingLayout::new(ITEMS / 10, RATE);
