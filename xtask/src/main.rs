@@ -13,6 +13,8 @@ mod report;
 mod shell;
 mod test;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -40,7 +42,17 @@ enum Chore {
     Fuzz(fuzz::Args),
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     std::env::set_current_dir(shell::root())?;
     match Args::parse().chore {
         Chore::Test(args) => test::run(&args),
