@@ -72,10 +72,9 @@ fn counting_filters_live() {
 
 #[test]
 fn d_left_filters_live() {
-    for bits in [BucketBits::Bits64, BucketBits::Bits128] {
-        lives!(DLeftFilter, DLeftView, DLeftLayout::new(3, 20, bits).unwrap());
-        lives!(DLeftFilter, DLeftView, DLeftLayout::paged(1, bits).unwrap());
-    }
+    // Buckets of 128 bits have no unsafe code, and tables that take an interpreter minutes.
+    lives!(DLeftFilter, DLeftView, DLeftLayout::new(3, 20, BucketBits::Bits64).unwrap());
+    lives!(DLeftFilter, DLeftView, DLeftLayout::paged(1, BucketBits::Bits64).unwrap());
     lives!(DLeftFilter, DLeftView, DLeftLayout::uneven(&[20, 11], BucketBits::Bits64).unwrap());
 }
 
@@ -109,7 +108,6 @@ fn filters_are_joined() {
     joins!(BlockedBloomFilter, BlockedLayout::new(3));
     joins!(CountingBloomFilter, CountingLayout::new(900, 3, 4));
     joins!(DLeftFilter, DLeftLayout::new(3, 20, BucketBits::Bits64));
-    joins!(DLeftFilter, DLeftLayout::new(3, 20, BucketBits::Bits128));
     joins!(LineFilter, LineLayout::new(10, 3));
 }
 
