@@ -112,7 +112,10 @@ fn with_one_digest_all_slots_of_a_route_are_used() {
     // Those from the stash come home as others go.
     for key in 0..32 {
         assert_eq!(map.remove(&key), Some(()));
-        map.check();
+        // Each takes an interpreter ten seconds.
+        if !cfg!(miri) || key == 31 {
+            map.check();
+        }
     }
     (0..192).for_each(|key| assert_eq!(map.contains_key(&key), key >= 32));
 }

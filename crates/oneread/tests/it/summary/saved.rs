@@ -476,6 +476,7 @@ fn summaries_of_version_1_load() {
 }
 
 /// The reader in Python was written from `docs/format.md` alone.
+#[cfg(not(miri))]
 #[test]
 #[ignore = "needs python3: cargo xtask test python"]
 fn a_reader_in_python_names_the_same_levels() {
