@@ -28,7 +28,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// What a change must pass: a few minutes with the Rust toolchain alone; `--all` for everything else too.
+    /// What a change must pass, with the Rust toolchain alone; `--all` for everything else too.
     Test(test::Args),
     /// Measures oneread beside its peers and prints a table a subject.
     Bench(bench::Args),
