@@ -97,7 +97,8 @@ pub enum Error {
         /// What is so, and what to do.
         what: &'static str,
     },
-    /// The store that was opened to be read only was changed by the one who writes to it, so that what was begun cannot be ended.
+    /// Another process changed or replaced the store that was opened to be read only, so that what
+    /// was begun cannot be ended.
     Changed,
     /// A value, or a batch, is longer than it may be.
     ValueTooLong {
@@ -247,7 +248,7 @@ impl fmt::Display for Error {
             Self::Exists => f.write_str("there is a file of this name: open it, or choose another name"),
             Self::Live { what } => f.write_str(what),
             Self::Changed => {
-                f.write_str("the store was changed meanwhile by the one who writes to it: begin again")
+                f.write_str("the store was changed meanwhile by another process: begin again")
             }
             Self::ValueTooLong { expected, found } => {
                 write!(f, "expected at most {expected} bytes in a value or batch, found {found}: divide it")

@@ -331,6 +331,10 @@ impl Store {
         let Some(stamp) = &self.shared.stamp else { return Ok(()) };
         let lose = self.shared.options.lose_damaged_log;
         let loaded = open::read_beside_a_writer(&*self.shared.disk, &self.shared.paths, lose)?;
+        // Another live store has the name: its pages are in a file that is not open here.
+        if loaded.manifest.store != self.shared.store {
+            return Err(Error::Changed);
+        }
         let (_, root) = open::root_of(loaded.directory, loaded.manifest.totals, loaded.first, loaded.second);
         self.shared.replace_root(|_| root);
         let mut work = lock(&self.shared.work);

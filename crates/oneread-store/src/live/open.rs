@@ -314,7 +314,7 @@ pub(super) fn read(
     access: Access,
     lose_damaged_log: bool,
 ) -> Result<Loaded, Error> {
-    let stamp = disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
+    let stamp = stamp(disk, paths)?;
     let manifest = read_manifest(disk, paths)?;
     let mode = if access == Access::Write { OpenMode::Write } else { OpenMode::Read };
     let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
@@ -380,9 +380,22 @@ pub(super) fn read(
     Ok(Loaded { manifest, data, directory, first, second, stamp })
 }
 
+/// What tells one manifest from the next.
+pub(super) fn stamp(disk: &dyn Disk, paths: &Paths) -> Result<u64, Error> {
+    disk.stamp(&paths.manifest()).map_err(changed_or("look for the store's manifest"))
+}
+
+/// A live store had a manifest a moment ago: if it is gone, a sealed store has replaced the live
+/// one.
+fn changed_or(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |error| match error.kind() {
+        io::ErrorKind::NotFound => Error::Changed,
+        _ => Error::io(what)(error),
+    }
+}
+
 fn read_manifest(disk: &dyn Disk, paths: &Paths) -> Result<Manifest, Error> {
-    let file =
-        disk.open(&paths.manifest(), OpenMode::Read).map_err(Error::io("open the store's manifest"))?;
+    let file = disk.open(&paths.manifest(), OpenMode::Read).map_err(changed_or("open the store's manifest"))?;
     Manifest::decode(&whole(&*file).map_err(Error::io("read the store's manifest"))?)
 }
 
@@ -610,9 +623,7 @@ pub(super) fn read_beside_a_writer(
     for _ in 0..TRIES {
         match read(disk, paths, Access::Read, lose_damaged_log) {
             Ok(loaded) => {
-                let stamp =
-                    disk.stamp(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
-                if loaded.stamp == stamp {
+                if loaded.stamp == stamp(disk, paths)? {
                     return Ok(loaded);
                 }
             }

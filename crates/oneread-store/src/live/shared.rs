@@ -379,8 +379,6 @@ impl Shared {
     /// Whether the manifest is another one than when the store was opened to be read, so that its slots may have been written again.
     pub(super) fn is_outdated(&self) -> Result<bool, Error> {
         let Some(stamp) = &self.stamp else { return Ok(false) };
-        let now =
-            self.disk.stamp(&self.paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
-        Ok(now != stamp.load(Relaxed))
+        Ok(super::open::stamp(&*self.disk, &self.paths)? != stamp.load(Relaxed))
     }
 }

@@ -58,11 +58,12 @@ impl Shared {
                 wrong.map(|(what, expected, found)| Damage::Count { what, expected, found }).collect();
             found.damage.extend(wrong);
         }
-        self.verify_logs(&mut found)?;
+        let logs = self.verify_logs(&mut found);
+        // If so, the logs may be gone, too.
         if self.is_outdated()? {
             return Err(Error::Changed);
         }
-        Ok(found)
+        logs.map(|()| found)
     }
 
     /// Whether the logs can still be read as far as they are safe.

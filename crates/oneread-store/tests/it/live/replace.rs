@@ -100,6 +100,34 @@ fn a_link_to_a_store_has_the_lock_of_the_store() {
     assert!(!names(folder.path()).iter().any(|name| name.starts_with("link.")));
 }
 
+/// A lookup reported that the manifest was not found, as if the store were broken.
+#[test]
+fn who_reads_a_live_store_is_told_that_it_was_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let store = Store::create(&path, small()).unwrap();
+    store.put(b"key", b"1").unwrap();
+    store.close().unwrap();
+    let reader = Store::open_read_only(&path).unwrap();
+    let is_told = || {
+        assert!(matches!(reader.get(b"key"), Err(Error::Changed)));
+        assert!(matches!(reader.get_many(&[b"key"])[0], Err(Error::Changed)));
+        assert!(matches!(reader.len(), Err(Error::Changed)));
+        assert!(matches!(reader.verify(), Err(Error::Changed)));
+        assert!(matches!(reader.stats(), Err(Error::Changed)));
+        assert!(matches!(reader.iter().next(), Some(Err(Error::Changed))));
+    };
+    let lock = StoreLock::take(&path).unwrap().replace_live();
+    builder(Options::new(), &pairs(100, 1, |_| 8, |_| 8)).finish_locked(lock, |_| {}).unwrap();
+    is_told();
+    // Nor does a reader take another live store for its own.
+    let other = Store::open(&path, small()).unwrap();
+    is_told();
+    other.put(b"key", b"2").unwrap();
+    other.close().unwrap();
+    is_told();
+}
+
 /// A lock's file is removed when the lock ends. Who has opened that file before must not believe in
 /// a lock on it.
 #[test]
