@@ -187,7 +187,9 @@ fn after(folder: &Path) -> (Option<Map>, bool) {
 /// Waits until an import has the lock, or was refused.
 fn wait_for_lock(folder: &Path, import: &mut Child) {
     let start = Instant::now();
-    while !folder.join("s.lock").exists() && import.try_wait().expect("a process").is_none() {
+    // Who has the lock writes a line into its file. The file alone may not be locked yet.
+    let is_locked = || fs::read(folder.join("s.lock")).is_ok_and(|line| line.ends_with(b"\n"));
+    while !is_locked() && import.try_wait().expect("a process").is_none() {
         assert!(start.elapsed() < Duration::from_secs(120));
         thread::sleep(Duration::from_millis(1));
     }
