@@ -395,7 +395,8 @@ fn changed_or(what: &'static str) -> impl FnOnce(io::Error) -> Error {
 }
 
 fn read_manifest(disk: &dyn Disk, paths: &Paths) -> Result<Manifest, Error> {
-    let file = disk.open(&paths.manifest(), OpenMode::Read).map_err(changed_or("open the store's manifest"))?;
+    let file =
+        disk.open(&paths.manifest(), OpenMode::Read).map_err(changed_or("open the store's manifest"))?;
     Manifest::decode(&whole(&*file).map_err(Error::io("read the store's manifest"))?)
 }
 
