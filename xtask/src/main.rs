@@ -1,13 +1,13 @@
 //! Every chore of the project, with its own set-up: `cargo xtask --help`.
 
 mod bench;
+mod choosing;
 mod frontier;
 mod fuzz;
 mod loom;
 mod miri;
 mod needs;
 mod package;
-mod readme;
 mod redis;
 mod report;
 mod shell;
@@ -36,8 +36,8 @@ enum Chore {
     Frontier(frontier::Args),
     /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change; or all.
     Miri(miri::Args),
-    /// Writes the README's table of structures anew, from what the solvers say.
-    Readme,
+    /// Writes the tables of docs/choosing.md anew, from what the solvers say.
+    Choosing,
     /// Feeds hostile input to a fuzz target, or to all of them in turn.
     Fuzz(fuzz::Args),
 }
@@ -59,7 +59,7 @@ fn run() -> Result<()> {
         Chore::Bench(args) => bench::run(args),
         Chore::Frontier(args) => frontier::run(args),
         Chore::Miri(args) => miri::run(args),
-        Chore::Readme => readme::run(),
+        Chore::Choosing => choosing::run(),
         Chore::Fuzz(args) => fuzz::run(args),
     }
 }

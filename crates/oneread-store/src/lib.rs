@@ -70,10 +70,8 @@ pub use sealed::{
     Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
 };
 
-/// The README's examples are compiled and run: here, where the library and the store are both at hand.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod documents;
 
 // Tests with keys that collide need a digester of their own, which only unit tests have. They share
 // the simulated disk with the other tests.
