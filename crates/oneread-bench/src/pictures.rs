@@ -17,7 +17,7 @@ struct Row {
     workload: String,
     name: String,
     million_per_second: f64,
-    #[serde(rename = "bits a key")]
+    #[serde(rename = "bits per key")]
     bits: Option<f64>,
     #[serde(rename = "ε")]
     rate: Option<f64>,
@@ -47,9 +47,9 @@ fn frontier(rows: &[&Row]) -> Picture {
     series.push(Series::calculated("log2 1/ε", limit.map(|rate| (rate, -rate.log2()))));
     Picture {
         id: "filters-frontier".to_owned(),
-        title: "Bits a key by false-positive rate, a million keys".to_owned(),
+        title: "Bits per key by false-positive rate, a million keys".to_owned(),
         across: Axis::log("false-positive rate"),
-        up: Axis::linear("bits a key"),
+        up: Axis::linear("bits per key"),
         series,
         caption: String::new(),
     }
@@ -59,8 +59,8 @@ fn frontier(rows: &[&Row]) -> Picture {
 fn speed(rows: &[&Row]) -> Picture {
     Picture {
         id: "filters-speed".to_owned(),
-        title: "Lookups of absent keys a microsecond by bits a key, a million keys".to_owned(),
-        across: Axis::linear("bits a key"),
+        title: "Lookups of absent keys per microsecond by bits per key, a million keys".to_owned(),
+        across: Axis::linear("bits per key"),
         up: Axis::linear("absent keys looked up a microsecond"),
         series: designs(rows, |row| Some((row.bits?, row.million_per_second))),
         caption: String::new(),
@@ -103,6 +103,6 @@ mod tests {
         assert_eq!(names, ["one", "log2 1/ε"]);
         assert_eq!(picture.series[0].points.len(), 2);
         assert_eq!(speed(&rows).series.len(), 2);
-        assert!(svg::file(&picture).contains("bits a key"));
+        assert!(svg::file(&picture).contains("bits per key"));
     }
 }

@@ -37,41 +37,95 @@ pub(crate) fn publish(
     Ok(())
 }
 
+/// The first words of the names of peers; whatever else is measured is ours.
+const PEERS: [&str; 16] = [
+    "ahash",
+    "cdb64",
+    "cmsketch",
+    "cuckoofilter",
+    "fastbloom",
+    "fjall",
+    "foldhash",
+    "griddle",
+    "hashbrown",
+    "heed",
+    "qfilter",
+    "redb",
+    "sbbf",
+    "std",
+    "the raw disk",
+    "xorf",
+];
+
+fn is_peer(row: &Row) -> bool {
+    PEERS.iter().any(|peer| row.name.starts_with(peer))
+}
+
 fn markdown(subject: &dyn Subject, machine: &Machine, effort: Effort, rows: &[Row]) -> Result<String> {
-    let facts: BTreeSet<_> = rows.iter().flat_map(|row| row.facts.keys().copied()).collect();
     let mut text = String::new();
     writeln!(text, "## {}: {}\n", subject.name(), subject.about())?;
     let warning = if effort.quick { " (a quick look: not for quoting)" } else { "" };
     writeln!(text, "{machine}. Medians of {} interleaved rounds{warning}.\n", effort.rounds())?;
-    let with_bars = rows.iter().any(|row| row.bar_seconds.is_some());
-    write!(text, "| workload | subject | M/s | time | ratio | to | spread |")?;
-    if with_bars {
-        write!(text, " at most |")?;
-    }
-    for fact in &facts {
-        write!(text, " {fact} |")?;
-    }
-    writeln!(text, "\n|{}", " --- |".repeat(7 + usize::from(with_bars) + facts.len()))?;
+    summary(&mut text, rows)?;
+    writeln!(text, "### All rows\n")?;
+    writeln!(text, "| workload | subject | time | ratio | to | spread | memory, errors, reads |")?;
+    writeln!(text, "|{}", " --- |".repeat(7))?;
     for row in rows {
-        let Row { workload, name, peer, million_per_second, ratio, spread, .. } = row;
-        let (seconds, percent) = (1e-6 / million_per_second, spread * 100.0);
-        let (rate, time) = (four_digits(*million_per_second), with_unit(seconds));
-        write!(text, "| {workload} | {name} | {rate} | {time} | {ratio:.2} | {peer} | {percent:.0}% |")?;
-        match row.bar_seconds {
-            Some(bar) if seconds <= bar => write!(text, " {}: met |", with_unit(bar))?,
-            Some(bar) => write!(text, " {}: missed |", with_unit(bar))?,
-            None if with_bars => write!(text, " – |")?,
-            None => {}
-        }
-        for fact in &facts {
-            match row.facts.get(fact) {
-                Some(value) => write!(text, " {} |", four_digits(*value))?,
-                None => write!(text, " – |")?,
-            }
-        }
-        writeln!(text)?;
+        let Row { workload, name, peer, ratio, spread, .. } = row;
+        let time = with_unit(seconds(row));
+        let percent = spread * 100.0;
+        let facts = facts(row);
+        writeln!(text, "| {workload} | {name} | {time} | {ratio:.2} | {peer} | {percent:.0}% | {facts} |")?;
     }
     Ok(text)
+}
+
+/// A row per workload: the fastest of ours beside the fastest of the peers'.
+fn summary(text: &mut String, rows: &[Row]) -> Result<()> {
+    let workloads: BTreeSet<&str> =
+        rows.iter().filter(|row| is_peer(row)).map(|row| &*row.workload).collect();
+    let in_order: Vec<&str> = {
+        let mut seen = BTreeSet::new();
+        let names = rows.iter().map(|row| &*row.workload);
+        names.filter(|name| workloads.contains(name) && seen.insert(*name)).collect()
+    };
+    if in_order.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "| workload | our fastest | time | fastest peer | time | ours is |")?;
+    writeln!(text, "|{}", " --- |".repeat(6))?;
+    for workload in in_order {
+        let fastest = |of_peers: bool| {
+            let rows = rows.iter().filter(|row| row.workload == workload && is_peer(row) == of_peers);
+            rows.max_by(|a, b| a.million_per_second.total_cmp(&b.million_per_second))
+        };
+        let (Some(ours), Some(theirs)) = (fastest(false), fastest(true)) else { continue };
+        let times = ours.million_per_second / theirs.million_per_second;
+        let verdict =
+            if times >= 1.0 { format!("**{times:.2}× as fast**") } else { format!("{times:.2}× as fast") };
+        let (our_time, their_time) = (with_unit(seconds(ours)), with_unit(seconds(theirs)));
+        writeln!(
+            text,
+            "| {workload} | {} | {our_time} | {} | {their_time} | {verdict} |",
+            ours.name, theirs.name
+        )?;
+    }
+    writeln!(text)?;
+    Ok(())
+}
+
+fn seconds(row: &Row) -> f64 {
+    1e-6 / row.million_per_second
+}
+
+/// What stands beside a row's time.
+fn facts(row: &Row) -> String {
+    let bar = row.bar_seconds.map(|bar| {
+        let verdict = if seconds(row) <= bar { "met" } else { "missed" };
+        format!("at most {}: {verdict}", with_unit(bar))
+    });
+    let facts = row.facts.iter().map(|(name, value)| format!("{name} {}", four_digits(*value)));
+    bar.into_iter().chain(facts).collect::<Vec<_>>().join("; ")
 }
 
 /// A time in the largest unit of which it is one or more.

@@ -26,7 +26,7 @@ impl Subject for Frontier {
     }
 
     fn about(&self) -> &'static str {
-        "bits a key, rates and times of all filters"
+        "bits per key, rates and times of all filters"
     }
 
     fn run(&self, bench: &mut Bench) -> Result<()> {

@@ -275,7 +275,7 @@ fn facts_of<K: BenchKey>(
     absent: &[K],
 ) -> BTreeMap<&'static str, f64> {
     let bits = contender.bytes() as f64 * 8.0 / items as f64;
-    let mut facts = BTreeMap::from([("bits a key", bits)]);
+    let mut facts = BTreeMap::from([("bits per key", bits)]);
     if contender.is_filter() {
         let rate = contender.count(absent) as f64 / absent.len() as f64;
         let optimum = -rate.log2();

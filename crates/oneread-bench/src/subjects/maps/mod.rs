@@ -144,7 +144,7 @@ fn looked_up<K>(keys: &[K], count: impl Fn(&[K]) -> usize) -> Sample {
 
 /// Bytes an entry, and the lines that lookups touch: counted, not timed.
 fn facts<K>(map: &dyn Contender<K>, keys: &[K], n: usize) -> BTreeMap<&'static str, f64> {
-    let mut facts = BTreeMap::from([("bytes an entry", map.bytes() as f64 / n as f64)]);
+    let mut facts = BTreeMap::from([("bytes per entry", map.bytes() as f64 / n as f64)]);
     let lines: Vec<_> = keys.iter().filter_map(|key| map.lines(key)).collect();
     if let Some(most) = map.most_lines() {
         let all = lines.iter().map(|(tags, items)| tags + items).max().unwrap_or(0);
@@ -259,7 +259,7 @@ impl Churned {
             ("slowest insert, µs", f64::from(slowest) / 1e3),
             ("failed", self.failed as f64),
             ("growth", self.growth),
-            ("bytes an entry", self.bytes_an_entry),
+            ("bytes per entry", self.bytes_an_entry),
         ])
     }
 }

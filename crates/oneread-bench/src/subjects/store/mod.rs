@@ -150,9 +150,9 @@ fn facts_of_ours(pairs: &Pairs, ours: &Loaded) -> Result<Facts> {
     let (hit, miss) = ours::reads(pairs, ours.folder.path())?;
     let ram = ours.contender.open(ours.folder.path(), Way::Positioned)?.ram_bytes().unwrap_or(u64::MAX);
     let facts = [
-        ("reads a hit", hit, READS_A_HIT),
-        ("reads a miss", miss, READS_A_MISS),
-        ("RAM bytes a key", ram as f64 / pairs.len() as f64, RAM_BYTES_A_KEY),
+        ("reads per hit", hit, READS_A_HIT),
+        ("reads per miss", miss, READS_A_MISS),
+        ("RAM bytes per key", ram as f64 / pairs.len() as f64, RAM_BYTES_A_KEY),
         ("disk over raw", ours.disk_bytes as f64 / pairs.raw_bytes() as f64, DISK_OVER_RAW),
     ];
     for (what, value, bar) in facts {
@@ -195,7 +195,7 @@ fn warm(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded], facts: &Facts) -> R
                 let opened = store.contender.open(store.folder.path(), way)?;
                 of_row.insert("disk over raw", store.disk_bytes as f64 / pairs.raw_bytes() as f64);
                 if let Some(bytes) = opened.ram_bytes() {
-                    of_row.insert("RAM bytes a key", bytes as f64 / pairs.len() as f64);
+                    of_row.insert("RAM bytes per key", bytes as f64 / pairs.len() as f64);
                 }
                 if number == 0 {
                     of_row.extend(facts);

@@ -139,11 +139,11 @@ fn joined<'a, S: Summary<Digester = Portable> + 'static>(
     let stats = map.stats();
     let bits = |bytes: u64| 8.0 * bytes as f64 / ITEMS as f64;
     let facts = [
-        ("bits a key", bits(stats.summary_bytes)),
-        ("bits a key, with occupancy", bits(stats.summary_bytes + stats.occupancy_bytes)),
-        ("extra reads a hit", stats.measured.reads_per_hit() - 1.0),
-        ("reads a miss", stats.measured.reads_per_miss()),
-        ("levels named a miss", stats.measured.reads_per_miss_without_occupancy()),
+        ("bits per key", bits(stats.summary_bytes)),
+        ("bits per key, with occupancy", bits(stats.summary_bytes + stats.occupancy_bytes)),
+        ("extra reads per hit", stats.measured.reads_per_hit() - 1.0),
+        ("reads per miss", stats.measured.reads_per_miss()),
+        ("levels named per miss", stats.measured.reads_per_miss_without_occupancy()),
     ];
     let round = move || {
         timed(|| {

@@ -173,7 +173,7 @@ fn changing_round<'a>(
 fn facts_of(contender: &dyn Contender, items: &[Item], absent: &[u64]) -> BTreeMap<&'static str, f64> {
     let mut facts = BTreeMap::new();
     if let Some(bytes) = contender.bytes() {
-        facts.insert("bits a key", 8.0 * bytes as f64 / items.len() as f64);
+        facts.insert("bits per key", 8.0 * bytes as f64 / items.len() as f64);
     }
     facts.insert("wrong levels", contender.wrong(items) as f64 / items.len() as f64);
     facts.insert("false positives", contender.count(absent) as f64 / absent.len() as f64);

@@ -67,7 +67,7 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
     let mut facts_of = |act, keys: &[u64]| -> Vec<BTreeMap<&'static str, f64>> {
         let facts = contenders.iter_mut().zip(&bytes).map(|(contender, &bytes)| {
             let mut facts = contender.reads(act, keys);
-            facts.insert("bytes an entry", bytes);
+            facts.insert("bytes per entry", bytes);
             facts
         });
         facts.collect()

@@ -86,9 +86,9 @@ impl Done {
             for (what, value, most) in [
                 ("disk over raw, grown", fact(&grow.1, "disk over raw"), DISK_OVER_RAW),
                 ("disk over raw, churned", fact(&churn.1, "disk over raw"), DISK_OVER_RAW),
-                ("RAM bytes a key", fact(&churn.1, "RAM bytes a key"), RAM_BYTES_A_KEY),
-                ("reads a hit", fact(&churn.1, "reads a hit"), READS_A_HIT),
-                ("reads a miss", fact(&churn.1, "reads a miss"), READS_A_MISS),
+                ("RAM bytes per key", fact(&churn.1, "RAM bytes per key"), RAM_BYTES_A_KEY),
+                ("reads per hit", fact(&churn.1, "reads per hit"), READS_A_HIT),
+                ("reads per miss", fact(&churn.1, "reads per miss"), READS_A_MISS),
             ] {
                 bench.tell(&format!("{what}: {value:.4}, at most {most}"));
                 assert!(value <= most, "{what}: {value}, expected at most {most}");
@@ -154,8 +154,8 @@ fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Fact
     let crashed = Store::open(copy.path().join("a.store"), StoreOptions::new())?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(vec![
-        ("reads a hit", hit),
-        ("reads a miss", miss),
+        ("reads per hit", hit),
+        ("reads per miss", miss),
         ("opened after a crash, s", seconds),
         ("changes in its log", crashed.stats()?.buffered as f64),
     ])

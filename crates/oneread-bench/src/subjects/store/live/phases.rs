@@ -211,7 +211,7 @@ impl Run {
         facts.push(("changes", count as f64));
         facts.push(("disk over raw", self.disk_over_raw()?));
         if let Some(bytes) = self.store.ram_bytes() {
-            facts.push(("RAM bytes a key", bytes as f64 / (self.next - self.gone) as f64));
+            facts.push(("RAM bytes per key", bytes as f64 / (self.next - self.gone) as f64));
         }
         Ok((Sample::new(count, elapsed), facts))
     }
