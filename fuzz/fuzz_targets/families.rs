@@ -1,4 +1,5 @@
-//! Every family refuses its parameters, or gives a function that refuses a key or maps it to one of its buckets.
+//! Every family refuses its parameters, or gives a function that refuses a key or maps it to one of
+//! its buckets.
 #![no_main]
 
 use arbitrary::Arbitrary;

@@ -1,4 +1,5 @@
-//! A line filter of a few lines never forgets a key, however it was filled, saved, grown or joined; and whatever loads can be changed.
+//! A line filter of a few lines never forgets a key, however it was filled, saved, grown or joined;
+//! and whatever loads can be changed.
 #![no_main]
 
 use std::collections::HashMap;

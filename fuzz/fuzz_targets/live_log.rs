@@ -1,4 +1,5 @@
-//! A live store whose log has anything in its first record, under a right checksum, and behind it: refused, cut off, or it answers.
+//! A live store whose log has anything in its first record, under a right checksum, and behind it:
+//! refused, cut off, or it answers.
 #![no_main]
 
 mod live;

@@ -1,4 +1,5 @@
-//! A live store whose manifest, which is its checkpoint, is anything under a right checksum: refused, or it answers.
+//! A live store whose manifest, which is its checkpoint, is anything under a right checksum:
+//! refused, or it answers.
 #![no_main]
 
 mod live;

@@ -1,4 +1,5 @@
-//! A live store in which the description of the first segment is anything under right checksums: an error for its keys, or it answers.
+//! A live store in which the description of the first segment is anything under right checksums: an
+//! error for its keys, or it answers.
 #![no_main]
 
 mod live;

@@ -1,6 +1,8 @@
-//! Bytes of any kind are refused, or load as a structure that answers, saves itself as the same bytes and can be changed.
+//! Bytes of any kind are refused, or load as a structure that answers, saves itself as the same
+//! bytes and can be changed.
 //!
-//! The first byte chooses: bytes as they are, or a valid file with some words changed and its checksums made right.
+//! The first byte chooses: bytes as they are, or a valid file with some words changed and its
+//! checksums made right.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -214,7 +216,8 @@ fn load(bytes: &[u8]) {
     });
     loads!(GrowingFilter, GrowingView, contains, Growing, |filter: &mut GrowingFilter| {
         _ = filter.merge(filter.clone());
-        // The next layer of a forged filter may be larger than memory: only where keys have their bits, and rates are usual.
+        // The next layer of a forged filter may be larger than memory: only where keys have their
+        // bits, and rates are usual.
         let layout = filter.layout();
         let usual = layout.growth() < 10 && layout.rate() > 1e-6 && layout.tightening() > 0.5;
         if usual && filter.len() <= 8 * filter.byte_len() as u64 {
@@ -281,7 +284,8 @@ fn load(bytes: &[u8]) {
     load_summary::<PageSummary>(bytes, Some(views!(PageView, levels_of)));
 }
 
-/// A summary that loads, as its view does where it has one, answers, saves itself as the same bytes, and keeps the contract.
+/// A summary that loads, as its view does where it has one, answers, saves itself as the same
+/// bytes, and keeps the contract.
 fn load_summary<S: Summary + Saved + std::fmt::Debug>(bytes: &[u8], viewed: Option<bool>) {
     let loaded = S::from_bytes(bytes);
     assert!(viewed.is_none_or(|viewed| viewed == loaded.is_ok()), "{}", S::KIND);

@@ -34,7 +34,8 @@ fn ask(bytes: &[u8]) {
 fuzz_target!(|input: &[u8]| {
     let mut bytes = STORE.clone();
     let page = &mut bytes[4096..8192];
-    // Count, end, tags, lengths and records; who the page is stays right, or nobody would look further.
+    // Count, end, tags, lengths and records; who the page is stays right, or nobody would look
+    // further.
     let length = input.len().min(page.len() - 16);
     page[16..16 + length].copy_from_slice(&input[..length]);
     let sum = xxh3_64(&page[8..]);

@@ -1,4 +1,5 @@
-//! A store whose directory and filters are anything, under a right checksum: refused, or it answers.
+//! A store whose directory and filters are anything, under a right checksum: refused, or it
+//! answers.
 #![no_main]
 
 use std::sync::LazyLock;

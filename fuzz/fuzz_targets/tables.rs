@@ -1,5 +1,5 @@
-//! Every table does what a `HashMap` does, whatever the layout and the operations; a saved one comes back, and a forged one is refused
-//! or works.
+//! Every table does what a `HashMap` does, whatever the layout and the operations; a saved one
+//! comes back, and a forged one is refused or works.
 #![no_main]
 
 use std::collections::HashMap;
@@ -101,7 +101,8 @@ impl Answer {
     }
 }
 
-/// The same operations on a table and on a map, which is returned. A table may be full, but not for a key that it has.
+/// The same operations on a table and on a map, which is returned. A table may be full, but not for
+/// a key that it has.
 fn compare(operations: &[Operation], mut table: impl FnMut(Operation) -> Answer) -> HashMap<u64, u32> {
     let mut model: HashMap<u64, u32> = HashMap::new();
     for &operation in operations {

@@ -6,8 +6,8 @@ use crate::shell::{cargo, step};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Handed on: the subjects (`hash`, `filters`, `plan`, …), `--quick`, `--out DIR`, `--list`. The subject `redis` runs a server
-    /// of its own, by itself.
+    /// Handed on: the subjects (`hash`, `filters`, `plan`, …), `--quick`, `--out DIR`, `--list`.
+    /// The subject `redis` runs a server of its own, by itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }

@@ -32,9 +32,11 @@ enum Chore {
     Test(test::Args),
     /// Measures oneread beside its peers and prints a table a subject.
     Bench(bench::Args),
-    /// Measures all filters and draws what bits a key buy, in accuracy and in speed: on an idle machine.
+    /// Measures all filters and draws what bits a key buy, in accuracy and in speed: on an idle
+    /// machine.
     Frontier(frontier::Args),
-    /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change; or all.
+    /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change;
+    /// or all.
     Miri(miri::Args),
     /// Writes the tables of docs/choosing.md anew, from what the solvers say.
     Choosing,

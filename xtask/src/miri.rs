@@ -5,8 +5,9 @@ use anyhow::Result;
 use crate::needs::Need;
 use crate::shell::{nightly_cargo, step};
 
-/// The tests of everything with unsafe code, sized for an interpreter, which is a thousand times slower; and of maps
-/// whose keys and values panic in the middle of a change. They take some minutes; all others would take hours.
+/// The tests of everything with unsafe code, sized for an interpreter, which is a thousand times
+/// slower; and of maps whose keys and values panic in the middle of a change. They take some
+/// minutes; all others would take hours.
 const SUBSET: [&str; 6] = [
     "bits::",
     "filter::blocked::simd",
@@ -18,7 +19,8 @@ const SUBSET: [&str; 6] = [
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only tests whose names contain one of these; without any, those that touch unsafe code or panic amid a change.
+    /// Only tests whose names contain one of these; without any, those that touch unsafe code or
+    /// panic amid a change.
     filter: Vec<String>,
     /// All tests that are not left out under Miri: hours.
     #[arg(long, conflicts_with = "filter")]
@@ -45,7 +47,8 @@ pub(crate) fn subset() -> Result<()> {
 /// Tests that are too long for an interpreter are ignored under `cfg(miri)`, each with its reason.
 fn interpret(filter: &[String]) -> Result<()> {
     let mut miri = nightly_cargo(["miri", "test", "-p", "oneread", "--lib", "--tests", "--"]);
-    // Property tests write the case that failed to a file, which isolation forbids; they draw few cases.
+    // Property tests write the case that failed to a file, which isolation forbids; they draw few
+    // cases.
     miri.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", "2");
     step("miri", miri.args(filter))
 }

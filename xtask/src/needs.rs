@@ -113,7 +113,8 @@ impl Need {
             return Ok(());
         }
         let mut install = self.install();
-        // The quick steps need nothing but the toolchain, and install nothing: that is for its owner to do.
+        // The quick steps need nothing but the toolchain, and install nothing: that is for its
+        // owner to do.
         if !matches!(self, Rustfmt | Clippy) {
             eprintln!(
                 "━━ step `{step}` needs {}, which {}; installing it: {}",

@@ -1,4 +1,5 @@
-//! The report of the papers' claims in a browser, as a reader meets it: on a phone and on a wide screen, in the light and in the dark.
+//! The report of the papers' claims in a browser, as a reader meets it: on a phone and on a wide
+//! screen, in the light and in the dark.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +47,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Loads the page into a frame of a width, with all that can be folded unfolded, and asks it what is wrong.
+/// Loads the page into a frame of a width, with all that can be folded unfolded, and asks it what
+/// is wrong.
 fn look(folder: &Path, page: &str, width: u32, dark: bool) -> Result<()> {
     let place = if dark { "the dark" } else { "the light" };
     eprintln!("── the report, {width} pixels wide, in {place}");

@@ -63,7 +63,8 @@ pub(crate) fn timed(work: impl FnOnce() -> u64) -> Sample {
     Sample { operations, elapsed: start.elapsed() }
 }
 
-/// The same in time that this thread was on a processor: without waits, and without what others do on a busy machine.
+/// The same in time that this thread was on a processor: without waits, and without what others do
+/// on a busy machine.
 pub(crate) fn timed_on_processor(work: impl FnOnce() -> u64) -> Sample {
     let now = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -144,7 +145,8 @@ impl Bench {
         self.effort
     }
 
-    /// Whether a contest of this name is wanted: a subject asks before it prepares an expensive one.
+    /// Whether a contest of this name is wanted: a subject asks before it prepares an expensive
+    /// one.
     pub(crate) fn wants(&self, workload: &str) -> bool {
         workload.contains(&self.only)
     }
@@ -245,7 +247,8 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        // Both slow down by the round, always by the same factor: the ratio stays 2 though rates vary.
+        // Both slow down by the round, always by the same factor: the ratio stays 2 though rates
+        // vary.
         let sample = |operations, round: &mut u64| {
             *round += 1;
             Sample { operations, elapsed: Duration::from_secs(*round) }

@@ -2,9 +2,11 @@
 
 use std::fs;
 
-/// The most memory that this process held while it did some work, in MiB; none where the system does not tell.
+/// The most memory that this process held while it did some work, in MiB; none where the system
+/// does not tell.
 ///
-/// The program itself and what it had in memory before are in it: an upper bound on what the work took.
+/// The program itself and what it had in memory before are in it: an upper bound on what the work
+/// took.
 pub(crate) fn peak_mib(work: impl FnOnce()) -> Option<f64> {
     /// Makes Linux forget the peak so far.
     const FORGET_THE_PEAK: &str = "5";

@@ -146,8 +146,8 @@ impl Context {
         }
     }
 
-    /// What independent trials show, in their order, each a function of its own seed, by all threads there are. The result
-    /// does not depend on how many these are.
+    /// What independent trials show, in their order, each a function of its own seed, by all
+    /// threads there are. The result does not depend on how many these are.
     pub fn each<T: Send>(&self, count: u64, trial: impl Fn(u64) -> T + Send + Sync) -> Vec<T> {
         (0..count).into_par_iter().map(|number| trial(seed_of_trial(self.seed, number))).collect()
     }

@@ -18,8 +18,8 @@ impl Measured {
         Self { value, standard_error: 0.0 }
     }
 
-    /// The mean of at least two trials, with the standard error that their spread tells. If all are 0, as counts of a rare
-    /// event are before it first comes, one trial is taken to be 1.
+    /// The mean of at least two trials, with the standard error that their spread tells. If all are
+    /// 0, as counts of a rare event are before it first comes, one trial is taken to be 1.
     ///
     /// # Panics
     /// If there are fewer than two.

@@ -1,8 +1,9 @@
 //! The experiments of the papers, run on `oneread` through its public functions alone.
 //!
-//! A paper says something, often a number. An [`Experiment`] holds what is [`Printed`] and a function that looks for
-//! itself: it calculates with `oneread::plan`, measures on the real structures, or both. What it returns, a
-//! [`Finding`], is judged by one rule, [`verdict::judge`]; the experiment has no say in it.
+//! A paper says something, often a number. An [`Experiment`] holds what is [`Printed`] and a
+//! function that looks for itself: it calculates with `oneread::plan`, measures on the real
+//! structures, or both. What it returns, a [`Finding`], is judged by one rule, [`verdict::judge`];
+//! the experiment has no say in it.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 /// A printed figure or statement, and the values that agree with it.
 ///
-/// A figure of so many digits stands for all values that round to it: `.006` for .0055 to .0065. This is read off
-/// the text, so nobody can be generous.
+/// A figure of so many digits stands for all values that round to it: `.006` for .0055 to .0065.
+/// This is read off the text, so nobody can be generous.
 ///
 /// ```
 /// use oneread_lab::Printed;
@@ -23,8 +23,8 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// A number: digits with or without a point and an exponent (`8504.18`, `.006`, `-3.00e-5`), then `…` if they go
-    /// on, and perhaps a space and a unit.
+    /// A number: digits with or without a point and an exponent (`8504.18`, `.006`, `-3.00e-5`),
+    /// then `…` if they go on, and perhaps a space and a unit.
     ///
     /// # Panics
     /// If it does not begin with a number.
@@ -68,8 +68,8 @@ impl Printed {
         Self { agreeing, ..printed }
     }
 
-    /// A rate that the paper's authors counted, so that its steps are one in as many queries as they made. These are taken to
-    /// be what the last digit stands for.
+    /// A rate that the paper's authors counted, so that its steps are one in as many queries as
+    /// they made. These are taken to be what the last digit stands for.
     ///
     /// ```
     /// use oneread_lab::Printed;
@@ -87,21 +87,22 @@ impl Printed {
         Self::measured(text, (rate * unit_of_last_digit(text)).sqrt())
     }
 
-    /// A statement in words, and the values of a quantity that make it true. The claim says which quantity, and how the
-    /// words were read.
+    /// A statement in words, and the values of a quantity that make it true. The claim says which
+    /// quantity, and how the words were read.
     #[must_use]
     pub fn statement(text: &str, agreeing: RangeInclusive<f64>) -> Self {
         Self { text: text.to_owned(), agreeing, number: None }
     }
 
-    /// A figure that the text we have has lost: no value agrees with it, and nothing can be said about it.
+    /// A figure that the text we have has lost: no value agrees with it, and nothing can be said
+    /// about it.
     #[must_use]
     pub fn lost() -> Self {
         Self { text: "lost".to_owned(), agreeing: f64::INFINITY..=f64::NEG_INFINITY, number: None }
     }
 
-    /// The same, agreeing also with values that are off by this fraction. Where digits of a paper are less exact than
-    /// printed, the claim says up to where they are judged.
+    /// The same, agreeing also with values that are off by this fraction. Where digits of a paper
+    /// are less exact than printed, the claim says up to where they are judged.
     #[must_use]
     pub fn give_or_take(self, fraction: f64) -> Self {
         let (start, end) = (*self.agreeing.start(), *self.agreeing.end());

@@ -8,7 +8,8 @@ use crate::picture::Picture;
 
 type Look = dyn Fn(&Context) -> Result<Answer, Error> + Send + Sync;
 
-/// A question that a paper asks or leaves open. Nothing is printed, so nothing is judged: the answer is numbers, and what they say.
+/// A question that a paper asks or leaves open. Nothing is printed, so nothing is judged: the
+/// answer is numbers, and what they say.
 ///
 /// ```
 /// use oneread_lab::{Paper, questions};

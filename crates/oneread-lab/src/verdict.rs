@@ -1,25 +1,28 @@
 //! The rule that judges a finding.
 //!
-//! A *calculation* and a *measurement* are two witnesses; another method of calculation is a third. They are heard before
-//! the paper is:
+//! A *calculation* and a *measurement* are two witnesses; another method of calculation is a third.
+//! They are heard before the paper is:
 //!
-//! 1. **fails** if the witnesses contradict each other: a measurement more than four standard errors from the calculation
-//!    (beyond what the calculation says it may be off by), a second calculation more than 1e-6 of it away, a value that
-//!    is not a number, or no value at all. Something is wrong with us, and nothing can be said about the paper.
-//! 2. **holds** if the calculation agrees with what is printed, within the rounding of the printed digits. A calculation
-//!    that is only approximate agrees if a value in its range does; a measurement beside it has to agree as well.
-//! 3. **misprint** if it does not, and another witness says so too: the second calculation, or a measurement that has no
-//!    agreeing value within four standard errors.
-//! 4. **undecided** if the calculation does not agree and is the only one to say so. One witness can be mistaken about
-//!    what the paper did.
+//! 1. **fails** if the witnesses contradict each other: a measurement more than four standard
+//!    errors from the calculation (beyond what the calculation says it may be off by), a second
+//!    calculation more than 1e-6 of it away, a value that is not a number, or no value at all.
+//!    Something is wrong with us, and nothing can be said about the paper.
+//! 2. **holds** if the calculation agrees with what is printed, within the rounding of the printed
+//!    digits. A calculation that is only approximate agrees if a value in its range does; a
+//!    measurement beside it has to agree as well.
+//! 3. **misprint** if it does not, and another witness says so too: the second calculation, or a
+//!    measurement that has no agreeing value within four standard errors.
+//! 4. **undecided** if the calculation does not agree and is the only one to say so. One witness
+//!    can be mistaken about what the paper did.
 //!
-//! Without a calculation, the measurement alone **holds** if an agreeing value is within four standard errors and the
-//! measurement could have told: all within four standard errors agree, or these are less than a tenth of the printed
-//! number. Otherwise it is **undecided**: too coarse, or the only witness against the paper.
+//! Without a calculation, the measurement alone **holds** if an agreeing value is within four
+//! standard errors and the measurement could have told: all within four standard errors agree, or
+//! these are less than a tenth of the printed number. Otherwise it is **undecided**: too coarse, or
+//! the only witness against the paper.
 //!
-//! Four standard errors are exceeded by chance once in 16,000 measurements. The experiments are some hundreds and their
-//! seed is fixed, so a failure that appears under another seed is worth a second seed, and a failure that stays is not
-//! chance.
+//! Four standard errors are exceeded by chance once in 16,000 measurements. The experiments are
+//! some hundreds and their seed is fixed, so a failure that appears under another seed is worth a
+//! second seed, and a failure that stays is not chance.
 
 use std::fmt;
 
@@ -34,10 +37,12 @@ pub const STANDARD_ERRORS: f64 = 4.0;
 /// How far apart two exact methods of calculation may be, as a fraction.
 const METHODS_APART: f64 = 1e-6;
 
-/// How far apart a calculation and a complete count may be, as a fraction: some roundings of floats.
+/// How far apart a calculation and a complete count may be, as a fraction: some roundings of
+/// floats.
 const ROUNDING: f64 = 1e-9;
 
-/// The largest share of the printed number that four standard errors may be, for a measurement to tell anything.
+/// The largest share of the printed number that four standard errors may be, for a measurement to
+/// tell anything.
 const COARSEST: f64 = 0.1;
 
 /// What became of a printed figure.

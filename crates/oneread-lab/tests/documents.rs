@@ -1,5 +1,5 @@
-//! The documents beside what they are made of: `docs/results.md` and its pictures beside `docs/results.json`, and all of them and
-//! `docs/papers.md` beside the experiments that there are.
+//! The documents beside what they are made of: `docs/results.md` and its pictures beside
+//! `docs/results.json`, and all of them and `docs/papers.md` beside the experiments that there are.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -102,7 +102,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The table "What is judged": beginnings of ids, and how many claims and questions begin with them.
+/// The table "What is judged": beginnings of ids, and how many claims and questions begin with
+/// them.
 #[test]
 fn every_claim_is_in_the_document_of_papers_and_the_other_way_round() {
     let document = papers_document();

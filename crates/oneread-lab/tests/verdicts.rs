@@ -36,8 +36,8 @@ fn what_the_document_calls_wrong_is_judged_a_misprint() {
     assert_eq!(ids(&claims, Verdict::Misprint).collect::<BTreeSet<_>>(), wrong);
 }
 
-/// Failures of 10^−9 and 10^−12 by conditioning. The seed is fixed; another one would be off by more than four standard errors once in 16,000
-/// times, for each of the five.
+/// Failures of 10^−9 and 10^−12 by conditioning. The seed is fixed; another one would be off by
+/// more than four standard errors once in 16,000 times, for each of the five.
 #[test]
 #[ignore = "long: about 6 s"]
 fn rare_failures_are_measured_to_five_percent() {
@@ -66,7 +66,8 @@ fn nothing_else_is_a_misprint_and_nothing_fails() {
     let claims = results::run(&papers::all(), RUN, |_| ());
     assert!(results::none_fails(&claims), "{:?}", ids(&claims, Verdict::Fails).collect::<Vec<_>>());
     assert_eq!(ids(&claims, Verdict::Misprint).collect::<BTreeSet<_>>(), wrong_in_the_document());
-    // Figures that the text has lost, or whose process it does not tell; and one that is too rare for a quick measurement.
+    // Figures that the text has lost, or whose process it does not tell; and one that is too rare
+    // for a quick measurement.
     let undecided = [
         "moves/table-i/no-move-n8192",
         "moves/table-i/no-move-n32768",

@@ -1,7 +1,8 @@
 //! Memory from the server, so that it counts in `used_memory`, `maxmemory` and `MEMORY USAGE`.
 //!
-//! The server's allocator promises 16 bytes of alignment and no more, but a filter's lines are aligned to 64. For those we
-//! ask for more than is needed, and write the address that the server gave right before the one that we hand out.
+//! The server's allocator promises 16 bytes of alignment and no more, but a filter's lines are
+//! aligned to 64. For those we ask for more than is needed, and write the address that the server
+//! gave right before the one that we hand out.
 //!
 //! `RedisModule_Alloc` ends the server where memory is out. `RedisModule_TryAlloc` answers null, so
 //! that a filter that is too large is an error of its command: the library allocates what may be
@@ -23,8 +24,9 @@ pub(crate) struct FromServer;
 #[global_allocator]
 static ALLOCATOR: FromServer = FromServer;
 
-/// The server's functions, once the module has been introduced to it. Before that, as in tests that no server runs, there are
-/// none, and the system's allocator serves: nothing is allocated in a server before the introduction.
+/// The server's functions, once the module has been introduced to it. Before that, as in tests that
+/// no server runs, there are none, and the system's allocator serves: nothing is allocated in a
+/// server before the introduction.
 #[inline]
 fn server() -> Option<(unsafe extern "C" fn(usize) -> *mut c_void, unsafe extern "C" fn(*mut c_void))> {
     // SAFETY: these are written once, on loading, before any other thread of ours exists. Every
@@ -33,7 +35,8 @@ fn server() -> Option<(unsafe extern "C" fn(usize) -> *mut c_void, unsafe extern
     unsafe { Some((raw::RedisModule_TryAlloc.or(raw::RedisModule_Alloc)?, raw::RedisModule_Free?)) }
 }
 
-// SAFETY: memory comes from the server's allocator and goes back to it, or both to the system's; alignment is as below.
+// SAFETY: memory comes from the server's allocator and goes back to it, or both to the system's;
+// alignment is as below.
 unsafe impl GlobalAlloc for FromServer {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some((alloc, _)) = server() else {
@@ -63,7 +66,8 @@ unsafe impl GlobalAlloc for FromServer {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         let Some((_, free)) = server() else {
-            // SAFETY: the caller keeps the contract of `dealloc`, and `alloc` took it from the system too.
+            // SAFETY: the caller keeps the contract of `dealloc`, and `alloc` took it from the
+            // system too.
             return unsafe { System.dealloc(pointer, layout) };
         };
         if layout.align() <= ALIGNED {

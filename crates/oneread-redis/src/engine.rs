@@ -1,10 +1,12 @@
-//! The server's functions, made safe: contexts, arguments, keys. All `unsafe` of the commands is here.
+//! The server's functions, made safe: contexts, arguments, keys. All `unsafe` of the commands is
+//! here.
 //!
 //! # Why this is sound
-//! A command runs on the server's only thread that touches keys, from its call to its return. A [`Context`] and its [`Args`] are
-//! lent to it for that time. A [`Key`] is open until it is dropped, and what it holds was put there by [`Key::set`] with the same
-//! type: the server tells the type of a key, and no other module can have ours. A mutable borrow of a value borrows
-//! its key; a command opens a key for writing once only.
+//! A command runs on the server's only thread that touches keys, from its call to its return. A
+//! [`Context`] and its [`Args`] are lent to it for that time. A [`Key`] is open until it is
+//! dropped, and what it holds was put there by [`Key::set`] with the same type: the server tells
+//! the type of a key, and no other module can have ours. A mutable borrow of a value borrows its
+//! key; a command opens a key for writing once only.
 
 use std::borrow::Cow;
 use std::ffi::{CString, c_int, c_long, c_longlong, c_void};
@@ -48,7 +50,8 @@ impl From<Refused> for Failure {
 
 pub(crate) type Outcome = Result<(), Failure>;
 
-/// Calls a function of the server. All that are used here exist since 7.0, and were found when the module was loaded.
+/// Calls a function of the server. All that are used here exist since 7.0, and were found when the
+/// module was loaded.
 macro_rules! server {
     ($function:ident($($argument:expr),* $(,)?)) => {
         (raw::$function.expect("a function of the server"))($($argument),*)
@@ -130,8 +133,8 @@ impl Context {
         flags as u32 & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
     }
 
-    /// Whether a client of this server asks. What comes from a master or from the append-only file was accepted before, under whatever
-    /// limits then held: refusing it would lose it here alone.
+    /// Whether a client of this server asks. What comes from a master or from the append-only file
+    /// was accepted before, under whatever limits then held: refusing it would lose it here alone.
     pub(crate) fn is_of_client(&self) -> bool {
         // SAFETY: see the top.
         let flags = unsafe { server!(RedisModule_GetContextFlags(self.0)) };
@@ -164,8 +167,8 @@ impl Context {
     /// Replicas and the append-only file get this command instead.
     pub(crate) fn replicate(&self, command: &str, arguments: &[&[u8]]) {
         let command = c_string(command);
-        // SAFETY: see the top; the strings are freed after the call, which copies what it needs. The format `v` takes an array of
-        // strings and its length.
+        // SAFETY: see the top; the strings are freed after the call, which copies what it needs.
+        // The format `v` takes an array of strings and its length.
         unsafe {
             let mut strings: Vec<*mut raw::RedisModuleString> = arguments
                 .iter()
@@ -350,8 +353,8 @@ impl<'c> Key<'c> {
     /// Puts something into a key that was opened to be written, in place of what it has.
     pub(crate) fn set<V: Kept>(&mut self, slot: Slot<V>) {
         let held = V::hand_over(slot);
-        // SAFETY: the key is open to be written; the server frees what was there, by our own function if it was ours, and owns
-        // the value from now on.
+        // SAFETY: the key is open to be written; the server frees what was there, by our own
+        // function if it was ours, and owns the value from now on.
         unsafe {
             server!(RedisModule_ModuleTypeSetValue(
                 self.pointer,
@@ -379,7 +382,8 @@ impl Drop for Key<'_> {
     }
 }
 
-/// Runs a command and answers for it. A panic, which would be a bug of ours, becomes an error; the server goes on.
+/// Runs a command and answers for it. A panic, which would be a bug of ours, becomes an error; the
+/// server goes on.
 ///
 /// # Safety
 /// To be called by the server, for a command.

@@ -1,4 +1,5 @@
-//! A module for Redis (7.0 and later) and Valkey that speaks RedisBloom's commands on the filters of `oneread`.
+//! A module for Redis (7.0 and later) and Valkey that speaks RedisBloom's commands on the filters
+//! of `oneread`.
 //!
 //! ```sh
 //! cargo build --release -p oneread-redis
@@ -7,18 +8,22 @@
 //! redis-cli bf.add users alice
 //! ```
 //!
-//! `README.md` of this crate tells which commands there are, how they differ from RedisBloom's, and how to run a cluster.
+//! `README.md` of this crate tells which commands there are, how they differ from RedisBloom's, and
+//! how to run a cluster.
 //!
 //! # From a command to its bytes
-//! 1. The server calls an entry of `commands`, which `engine` has made safe: arguments are slices, keys are borrowed, a panic is an
-//!    error reply.
+//! 1. The server calls an entry of `commands`, which `engine` has made safe: arguments are slices,
+//!    keys are borrowed, a panic is an error reply.
 //! 2. A command asks a value of `values`, which knows nothing of servers.
-//! 3. What changed goes to replicas and the append-only file: as it came, or, if a value was made, with the settings it was made with,
-//!    so that they hold the same bytes whatever their own settings are.
-//! 4. `types` saves and loads values as the library's containers in strings of at most 16 MiB, each checked as it is read.
+//! 3. What changed goes to replicas and the append-only file: as it came, or, if a value was made,
+//!    with the settings it was made with, so that they hold the same bytes whatever their own
+//!    settings are.
+//! 4. `types` saves and loads values as the library's containers in strings of at most 16 MiB, each
+//!    checked as it is read.
 //!
 //! # Why not the macro of `valkey-module`
-//! The names of our commands are known only when the module is loaded (`PREFIX`), and replies to `BF.EXISTS` should cost no allocation.
+//! The names of our commands are known only when the module is loaded (`PREFIX`), and replies to
+//! `BF.EXISTS` should cost no allocation.
 
 mod allocator;
 mod commands;

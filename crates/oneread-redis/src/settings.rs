@@ -1,4 +1,5 @@
-//! The module's configuration: `CONFIG SET oneread.…` while it runs, the same names as arguments when it is loaded.
+//! The module's configuration: `CONFIG SET oneread.…` while it runs, the same names as arguments
+//! when it is loaded.
 
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
@@ -60,7 +61,8 @@ pub(crate) static CF_EXPANSION: Number = Number::new("cf-expansion-factor", 1, 0
 pub(crate) static CF_BUCKET_SIZE: Number = Number::new("cf-bucket-size", 2, 1, 255);
 pub(crate) static CF_MAX_ITERATIONS: Number = Number::new("cf-max-iterations", 20, 1, 65_535);
 pub(crate) static CF_MAX_EXPANSIONS: Number = Number::new("cf-max-expansions", 32, 1, 65_535);
-/// The most that a value may take when it is reserved or loaded in chunks: a gigabyte, unless told otherwise.
+/// The most that a value may take when it is reserved or loaded in chunks: a gigabyte, unless told
+/// otherwise.
 pub(crate) static MAX_BYTES: Number = Number::new("max-bytes", 1 << 30, 1024, i64::MAX);
 /// The seed of new values, or -1 for random ones. Values with equal seeds can be merged.
 static SEED: Number = Number::new("seed", -1, -1, i64::MAX);
@@ -243,7 +245,8 @@ unsafe extern "C" fn set_rate(
     static CHANGING: RwLock<()> = RwLock::new(());
     let _changing = CHANGING.write();
     let mut length = 0;
-    // SAFETY: `register` gave the setting; the server gives the value, and a place for the words of an error.
+    // SAFETY: `register` gave the setting; the server gives the value, and a place for the words of
+    // an error.
     unsafe {
         let setting = &*setting.cast::<Rate>();
         let start = server!(RedisModule_StringPtrLen(value, &mut length));

@@ -1,4 +1,5 @@
-//! The data types of the module: how the server saves, loads, copies, weighs and frees what keys hold.
+//! The data types of the module: how the server saves, loads, copies, weighs and frees what keys
+//! hold.
 
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::io::Read;
@@ -111,8 +112,8 @@ fn register_one<V: Kept>(context: &Context) -> Result<(), String> {
 /// What a key of type `V` holds.
 ///
 /// # Safety
-/// `value` came from [`Kept::hand_over`] with the same `V` and was not freed. The server keeps to that: it calls these functions with
-/// the values of their own type.
+/// `value` came from [`Kept::hand_over`] with the same `V` and was not freed. The server keeps to
+/// that: it calls these functions with the values of their own type.
 unsafe fn slot<'a, V: Kept>(value: *const c_void) -> &'a Slot<V> {
     // SAFETY: as above.
     unsafe { &*value.cast() }
@@ -129,7 +130,8 @@ unsafe extern "C" fn memory<V: Kept>(value: *const c_void) -> usize {
     unsafe { slot::<V>(value) }.byte_len()
 }
 
-/// One for each 64 KiB, so that large values are freed by another thread where the server is asked to be lazy.
+/// One for each 64 KiB, so that large values are freed by another thread where the server is asked
+/// to be lazy.
 unsafe extern "C" fn free_effort<V: Kept>(_: *mut raw::RedisModuleString, value: *const c_void) -> usize {
     // SAFETY: see `slot`.
     1 + (unsafe { slot::<V>(value) }.byte_len() >> 16)
@@ -274,7 +276,8 @@ unsafe extern "C" fn rewrite<V: Kept>(
 ) {
     let command = c_string(&settings::named(V::LOADS));
     let emit = |number: u64, chunk: &[u8]| {
-        // SAFETY: the format takes a string of the server, a number, and bytes with their length; all live until the call returns.
+        // SAFETY: the format takes a string of the server, a number, and bytes with their length;
+        // all live until the call returns.
         unsafe {
             server!(RedisModule_EmitAOF(
                 io,

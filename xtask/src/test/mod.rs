@@ -1,6 +1,7 @@
 //! `cargo xtask test`: what a change must pass, as a table of steps.
 //!
-//! Without `--all` a step needs nothing but the Rust toolchain and writes nowhere but into `target/`.
+//! Without `--all` a step needs nothing but the Rust toolchain and writes nowhere but into
+//! `target/`.
 
 mod steps;
 mod tree;
@@ -17,8 +18,8 @@ pub(crate) struct Args {
     /// Runs only these steps; `--list` names them.
     #[arg(value_name = "STEP")]
     only: Vec<String>,
-    /// Runs everything: the long tests, servers, browser, Miri, fuzzing and packages too. It installs what is
-    /// missing, and says so first.
+    /// Runs everything: the long tests, servers, browser, Miri, fuzzing and packages too. It
+    /// installs what is missing, and says so first.
     #[arg(long)]
     all: bool,
     /// Leaves a step out; may be repeated. The last lines of the output say so.
@@ -93,8 +94,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that everything is there before the first step runs: nobody should wait half an hour to read that a
-/// tool is missing.
+/// Makes sure that everything is there before the first step runs: nobody should wait half an hour
+/// to read that a tool is missing.
 fn install(steps: &[&Step]) -> Result<()> {
     let mut done: Vec<Need> = Vec::new();
     for step in steps {

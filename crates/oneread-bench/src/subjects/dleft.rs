@@ -1,7 +1,8 @@
-//! d-left filters beside a Bloom filter of the same 16 bits a key, and those that can delete beside quotient and cuckoo filters.
+//! d-left filters beside a Bloom filter of the same 16 bits a key, and those that can delete beside
+//! quotient and cuckoo filters.
 //!
-//! A round of insertions fills the whole filter, as the time of an insertion grows with the load; so does a round of removals, before
-//! it removes some.
+//! A round of insertions fills the whole filter, as the time of an insertion grows with the load;
+//! so does a round of removals, before it removes some.
 
 use anyhow::Result;
 use oneread::filter::{AtomicDLeftFilter, DLeftCountingFilter, DLeftFilter};
@@ -154,10 +155,12 @@ fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
     ])
 }
 
-/// With deletion. What is shown beside the times is the rate of new filters; ours is also planned for one that has aged.
+/// With deletion. What is shown beside the times is the rate of new filters; ours is also planned
+/// for one that has aged.
 fn counting(n: usize) -> Result<Contenders<u64>> {
     let quotient = qfilter::Filter::new_with_hasher(n as u64, RATE, foldhash())?;
-    // Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without room to spare it loses keys near a power of two.
+    // Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without
+    // room to spare it loses keys near a power of two.
     let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
     let aged = plan::dleft_counting::for_rate(n as u64, RATE, plan::dleft_counting::LIFE)?;
     let new = plan::dleft_counting::for_rate(n as u64, RATE, 0.0)?;
@@ -201,7 +204,8 @@ fn counting(n: usize) -> Result<Contenders<u64>> {
     ])
 }
 
-/// Remainders of one length, the dlCBF of the papers: eight cells of 15 bits, three quarters of them in use.
+/// Remainders of one length, the dlCBF of the papers: eight cells of 15 bits, three quarters of
+/// them in use.
 fn of_one_length(n: usize) -> Result<DLeftCountingLayout> {
     let layout = DLeftCountingLayout::new(3, (n as u64).div_ceil(3 * 6))?;
     Ok(layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?)

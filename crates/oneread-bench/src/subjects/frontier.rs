@@ -1,4 +1,5 @@
-//! Filters of every design at several sizes: what a rate costs in bits, and what bits cost in time. `cargo xtask frontier` draws it.
+//! Filters of every design at several sizes: what a rate costs in bits, and what bits cost in time.
+//! `cargo xtask frontier` draws it.
 //!
 //! A name is that of a design, a comma and its setting; a design is a colour in the pictures.
 

@@ -1,8 +1,8 @@
 //! Digests beside foldhash and XXH3, and what the studied families cost beside them.
 //!
 //! The peers are called directly, with a fixed seed. foldhash is 64 bits in one multiplication, and
-//! `foldhash, quality` in two. Ours spends one on the digest, which tells keys apart, and one on each word drawn
-//! from it, which is what a structure uses.
+//! `foldhash, quality` in two. Ours spends one on the digest, which tells keys apart, and one on
+//! each word drawn from it, which is what a structure uses.
 
 use std::hash::BuildHasher;
 use std::hint::black_box;
@@ -33,8 +33,8 @@ const BUCKETS: u64 = 1 << RESULT_BITS;
 /// Vectors of eight numbers are as long as strings of 64 bytes.
 const DIMENSION: usize = 8;
 
-/// A loop of one hash is so short that where the linker puts it decides its speed, by a third. Eight
-/// hashes a step hide that.
+/// A loop of one hash is so short that where the linker puts it decides its speed, by a third.
+/// Eight hashes a step hide that.
 const UNROLLED: usize = 8;
 
 const SEED: u64 = 1;

@@ -1,7 +1,8 @@
-//! Line filters beside quotient and cuckoo filters, which can remove keys too, and beside a Bloom filter of as many bits, which cannot.
+//! Line filters beside quotient and cuckoo filters, which can remove keys too, and beside a Bloom
+//! filter of as many bits, which cannot.
 //!
-//! A round of insertions fills the whole filter, as the time of an insertion grows with the load; so does a round of removals, before
-//! it removes some.
+//! A round of insertions fills the whole filter, as the time of an insertion grows with the load;
+//! so does a round of removals, before it removes some.
 
 use anyhow::Result;
 use oneread::filter::{LineFilter, ShardedLineFilter};
@@ -26,7 +27,8 @@ const RATE: f64 = 0.001;
 /// The bits of the Bloom filter for each key: what a rate of 1/1000 takes.
 const BLOOM_BITS: f64 = 14.4;
 
-/// Keys that are not there, at least: a rate of 7e-4 is measured to .7%, and what is spent above log2(1/ε) to a hundredth of a bit.
+/// Keys that are not there, at least: a rate of 7e-4 is measured to .7%, and what is spent above
+/// log2(1/ε) to a hundredth of a bit.
 const ABSENT: usize = 32_000_000;
 
 impl Subject for Line {
@@ -97,7 +99,8 @@ fn batch(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
     ))
 }
 
-/// Its slots are a power of two: it is at its best with 990,000 keys, and has room to spare with ten million.
+/// Its slots are a power of two: it is at its best with 990,000 keys, and has room to spare with
+/// ten million.
 pub(super) fn quotient(name: &str, n: usize, rate: f64) -> Result<Box<dyn Contender<u64>>> {
     Ok(removable(
         name,
@@ -110,7 +113,8 @@ pub(super) fn quotient(name: &str, n: usize, rate: f64) -> Result<Box<dyn Conten
     ))
 }
 
-/// Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without room to spare it loses keys near a power of two.
+/// Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without
+/// room to spare it loses keys near a power of two.
 pub(super) fn cuckoo(name: &str, n: usize) -> Box<dyn Contender<u64>> {
     let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
     removable(

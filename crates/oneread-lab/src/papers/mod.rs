@@ -1,6 +1,7 @@
 //! The experiments, by paper.
 //!
-//! A paper is a folder or a file; an experiment's claim names the section, and its id never changes.
+//! A paper is a folder or a file; an experiment's claim names the section, and its id never
+//! changes.
 
 mod dleft;
 mod lecture;

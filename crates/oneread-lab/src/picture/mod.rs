@@ -1,7 +1,8 @@
 //! Pictures: numbers with axes, kept as data, drawn as [SVG](svg) and written as CSV.
 //!
-//! A picture is made of claims that have been judged, or by the experiment that answers a question. It holds what is printed,
-//! calculated and measured apart, so that a reader sees the paper's points beside ours.
+//! A picture is made of claims that have been judged, or by the experiment that answers a question.
+//! It holds what is printed, calculated and measured apart, so that a reader sees the paper's
+//! points beside ours.
 
 mod scale;
 pub mod svg;
@@ -156,7 +157,8 @@ impl Picture {
         text
     }
 
-    /// The rows of the same table for people: the place, then a cell for each series. If series have hardly a place in common, a row for each point.
+    /// The rows of the same table for people: the place, then a cell for each series. If series
+    /// have hardly a place in common, a row for each point.
     #[must_use]
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let place = if self.has_rows() { &self.up.label } else { &self.across.label };

@@ -1,7 +1,7 @@
 //! Pictures as SVG: colours by name, marks by source.
 //!
-//! Colours and fonts are a style sheet with light and dark, so that a picture looks right in a page and by itself. Everything is
-//! 460 units wide: on a phone letters are still ten pixels high.
+//! Colours and fonts are a style sheet with light and dark, so that a picture looks right in a page
+//! and by itself. Everything is 460 units wide: on a phone letters are still ten pixels high.
 
 use super::scale::Along;
 use super::{Picture, Point, Scale, Source};
@@ -113,7 +113,8 @@ fn names(picture: &Picture) -> Vec<&str> {
     names
 }
 
-/// Names with their colours, sources with their marks, as many in a line as there is room for; and the height of it.
+/// Names with their colours, sources with their marks, as many in a line as there is room for; and
+/// the height of it.
 fn legend(picture: &Picture, names: &[&str]) -> (String, f64) {
     let mut entries: Vec<(String, String)> = Vec::new();
     let sources: Vec<Source> = [Source::Printed, Source::Calculated, Source::Measured]
@@ -181,7 +182,8 @@ fn ends(point: &Point) -> [f64; 2] {
     [point.y - STANDARD_ERRORS * point.error, point.y + STANDARD_ERRORS * point.error]
 }
 
-/// All numbers that the axis of values has to have room for. A bar down to nothing takes no more than a decade of a logarithmic axis.
+/// All numbers that the axis of values has to have room for. A bar down to nothing takes no more
+/// than a decade of a logarithmic axis.
 fn values(picture: &Picture, scale: Scale) -> impl Iterator<Item = f64> + '_ {
     let points = picture.series.iter().flat_map(|series| &series.points);
     points.flat_map(move |point| {
@@ -237,7 +239,8 @@ fn in_plane(picture: &Picture, names: &[&str], width: f64, height: f64) -> Strin
         .filter(|name| picture.series.iter().any(|s| s.name == *name && s.source == Source::Measured))
         .collect();
     for series in &picture.series {
-        // Many measurements of the same places stand side by side, so that their bars do not hide each other.
+        // Many measurements of the same places stand side by side, so that their bars do not hide
+        // each other.
         let beside = measured.iter().position(|name| *name == series.name);
         let is_beside = measured.len() > 2 && series.source == Source::Measured && !picture.is_scattered();
         let aside = match beside.filter(|_| is_beside) {

@@ -1,5 +1,5 @@
-//! Results in a folder: `results.json` for programs, which a later run goes on from; `report.html` and `report.md` for people;
-//! tables and pictures for whoever wants to go on with the numbers.
+//! Results in a folder: `results.json` for programs, which a later run goes on from; `report.html`
+//! and `report.md` for people; tables and pictures for whoever wants to go on with the numbers.
 
 use std::fmt;
 use std::fs;
@@ -19,7 +19,8 @@ const CLAIMS: &str = "claims.csv";
 /// Below the folder, an SVG file and a CSV file for each picture.
 const PICTURES: &str = "pictures";
 
-/// A folder of results. A run that was interrupted goes on where it was, and one of other papers adds to it.
+/// A folder of results. A run that was interrupted goes on where it was, and one of other papers
+/// adds to it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -36,7 +37,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder, or makes it. What another version, seed or effort left there is begun anew.
+    /// Opens the folder, or makes it. What another version, seed or effort left there is begun
+    /// anew.
     ///
     /// # Errors
     /// If the folder cannot be made, if another run has it open, or if its results cannot be read.
@@ -70,8 +72,8 @@ impl Folder {
         self.is_begun_anew
     }
 
-    /// The claim that is kept for an experiment. One that failed is looked at again, and so is one whose text is no
-    /// longer that of the experiment.
+    /// The claim that is kept for an experiment. One that failed is looked at again, and so is one
+    /// whose text is no longer that of the experiment.
     fn kept(&self, experiment: &Experiment) -> Option<&Claim> {
         let same = |claim: &&Claim| {
             claim.id == experiment.id()
@@ -88,8 +90,9 @@ impl Folder {
         experiments.iter().filter(|experiment| self.kept(experiment).is_some()).count()
     }
 
-    /// Runs the experiments that are not kept, as [`run`](super::run) does, and saves each claim as it comes. Returns
-    /// the claims of all the experiments, and writes the report of everything in the folder.
+    /// Runs the experiments that are not kept, as [`run`](super::run) does, and saves each claim as
+    /// it comes. Returns the claims of all the experiments, and writes the report of everything in
+    /// the folder.
     ///
     /// # Errors
     /// If a file cannot be written. The experiments are finished all the same.

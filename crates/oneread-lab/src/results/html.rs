@@ -1,7 +1,7 @@
 //! The report as a page: one file, no network, light and dark, for wide screens and for phones.
 //!
-//! The first screen says in numbers what held, what did not, and what the papers could not know. Then each paper has its
-//! pictures, and all its claims in a table that a phone shows as cards.
+//! The first screen says in numbers what held, what did not, and what the papers could not know.
+//! Then each paper has its pictures, and all its claims in a table that a phone shows as cards.
 
 use super::report::{by_paper, found, measured, summary, told};
 use super::{Answered, Claim, Results, pictures};

@@ -1,4 +1,5 @@
-//! Judged claims and answered questions: made by running experiments in parallel, kept in a [`Folder`], written as a [report].
+//! Judged claims and answered questions: made by running experiments in parallel, kept in a
+//! [`Folder`], written as a [report].
 
 mod csv;
 mod folder;
@@ -90,15 +91,18 @@ impl Results {
     }
 }
 
-/// Runs experiments by all threads there are, and judges what they find. The claims are in the order of the experiments
-/// and the same for any number of threads; `done` hears of each as it comes.
+/// Runs experiments by all threads there are, and judges what they find. The claims are in the
+/// order of the experiments and the same for any number of threads; `done` hears of each as it
+/// comes.
 ///
-/// An experiment that returns an error or panics is a claim that fails, with the reason as its note.
+/// An experiment that returns an error or panics is a claim that fails, with the reason as its
+/// note.
 pub fn run(experiments: &[Experiment], run: Run, done: impl Fn(&Claim) + Sync) -> Vec<Claim> {
     run_some(experiments.iter().collect(), run, done)
 }
 
-/// Answers questions, as [`run`] judges claims. A question whose experiment returns an error or panics has no picture.
+/// Answers questions, as [`run`] judges claims. A question whose experiment returns an error or
+/// panics has no picture.
 pub fn answer(questions: &[Question], run: Run, done: impl Fn(&Answered) + Sync) -> Vec<Answered> {
     answer_some(questions.iter().collect(), run, done)
 }

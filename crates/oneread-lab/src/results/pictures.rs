@@ -37,7 +37,8 @@ impl Claims<'_> {
         self.0.iter().find(|claim| claim.id == id).copied()
     }
 
-    /// A series for each source of what claims say, at places along an axis; sources without points are left out.
+    /// A series for each source of what claims say, at places along an axis; sources without points
+    /// are left out.
     fn series(&self, name: &str, ids: &[(f64, String)]) -> Vec<Series> {
         [Source::Printed, Source::Calculated, Source::Measured]
             .into_iter()

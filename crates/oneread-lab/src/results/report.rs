@@ -1,4 +1,5 @@
-//! Results for people: what is not as printed, what the papers could not know, then a table for each paper.
+//! Results for people: what is not as printed, what the papers could not know, then a table for
+//! each paper.
 
 use super::{Answered, Claim, Results, pictures};
 use crate::digits::{number, with_error};
@@ -16,7 +17,8 @@ pub fn measured(claim: &Claim) -> String {
     }
 }
 
-/// "4 claims: 2 hold, 1 misprint, 1 fails": how many claims had which verdict, the verdicts that nobody had left out.
+/// "4 claims: 2 hold, 1 misprint, 1 fails": how many claims had which verdict, the verdicts that
+/// nobody had left out.
 #[must_use]
 pub fn summary<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
     let claims: Vec<_> = claims.into_iter().collect();
@@ -57,8 +59,8 @@ pub fn found(claim: &Claim) -> String {
     }
 }
 
-/// The report: what is not as printed, what the papers could not know, then pictures and a table for each paper. Pictures are
-/// taken from a folder beside it.
+/// The report: what is not as printed, what the papers could not know, then pictures and a table
+/// for each paper. Pictures are taken from a folder beside it.
 #[must_use]
 pub fn markdown(results: &Results) -> String {
     let Results { version, run: Run { seed, effort }, claims, answers } = results;

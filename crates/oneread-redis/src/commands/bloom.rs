@@ -105,7 +105,8 @@ pub(super) fn add_many(context: &Context, arguments: Args<'_>) -> Outcome {
     insert_all(context, arguments.at(1)?, arguments.from(2), Some(usual()), true)
 }
 
-/// `BF.INSERT key [CAPACITY c] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] [SEED s] ITEMS item [item ...]`
+/// `BF.INSERT key [CAPACITY c] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] [SEED s] ITEMS item
+/// [item ...]`
 pub(super) fn insert(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(4..)?;
     let (mut options, mut create) = (usual(), true);

@@ -190,7 +190,8 @@ fn insert_all<'a>(
         }
     }
     if changed {
-        // The filter is there by now, whoever made it, so that the command makes none with other settings.
+        // The filter is there by now, whoever made it, so that the command makes none with other
+        // settings.
         context.replicate_as_it_came();
         context.notify("cf.add", name);
     }

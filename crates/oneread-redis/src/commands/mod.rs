@@ -80,7 +80,8 @@ static COMMANDS: [(&str, &str, Keys, &str, Entry); 33] = [
     ("cms.info", READS, FIRST, "cms", entry!(sketch::info)),
     ("oneread.merge", WRITES, ALL, "oneread", entry!(own::merge)),
     ("oneread.stats", READS_ALL, FIRST, "oneread", entry!(own::stats)),
-    // How the append-only file makes a value whose creation has to name its seed, or which has no chunks of its own.
+    // How the append-only file makes a value whose creation has to name its seed, or which has no
+    // chunks of its own.
     ("oneread.makesketch", WRITES, FIRST, "oneread", entry!(sketch::make)),
     ("oneread.loadsketch", WRITES, FIRST, "oneread", entry!(sketch::load_chunk)),
     ("oneread.dumpsketch", READS_ALL, FIRST, "oneread", entry!(sketch::scan_dump)),

@@ -5,7 +5,8 @@ use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
 use crate::values::{BloomValue, CuckooValue, Refused, SketchValue, Slot, Value, try_clone};
 
-/// `ONEREAD.MERGE destination source [source ...]`: the destination becomes the union of itself, if it is there, and the sources.
+/// `ONEREAD.MERGE destination source [source ...]`: the destination becomes the union of itself, if
+/// it is there, and the sources.
 pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(3..)?;
     let first = Key::open(context, arguments.at(2)?, Open::ToRead);

@@ -177,7 +177,8 @@ pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
 
 const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
 
-/// `ONEREAD.DUMPSKETCH key iterator`: as `BF.SCANDUMP`, which RedisBloom does not have for sketches.
+/// `ONEREAD.DUMPSKETCH key iterator`: as `BF.SCANDUMP`, which RedisBloom does not have for
+/// sketches.
 pub(super) fn scan_dump(context: &Context, arguments: Args<'_>) -> Outcome {
     chunks::scan_dump::<SketchValue>(context, arguments, NOT_NUMERIC)
 }

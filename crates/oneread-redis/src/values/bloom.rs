@@ -73,7 +73,8 @@ impl BloomValue {
         Ok(Self { expansion, body })
     }
 
-    /// Adds an item, growing to so many bytes at most; says whether that changed anything, which is whether it was certainly not there.
+    /// Adds an item, growing to so many bytes at most; says whether that changed anything, which is
+    /// whether it was certainly not there.
     pub(crate) fn add(&mut self, item: &[u8], most_bytes: u64) -> Result<bool, AddError> {
         match &mut self.body {
             Body::Growing(filter) => match filter.insert_within(item, most_bytes) {

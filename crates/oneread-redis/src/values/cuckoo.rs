@@ -1,5 +1,5 @@
-//! What `CF.*` keys hold: a line filter, which grows or does not; at rates that are too low for its remainders, a d-left counting filter. There is
-//! no cuckoo in it; the commands are called so.
+//! What `CF.*` keys hold: a line filter, which grows or does not; at rates that are too low for its
+//! remainders, a d-left counting filter. There is no cuckoo in it; the commands are called so.
 
 use std::io::Read;
 
@@ -59,14 +59,16 @@ macro_rules! with {
     };
 }
 
-/// The lowest rate of growing filters that are made of lines. Remainders have 16 bits at most: at it the lines of a layer for 65,000 times the capacity are a quarter
-/// empty, which is 27 bits an item, where d-left filters take 38. (At 1%, 13 to 16 and 24 to 29.)
+/// The lowest rate of growing filters that are made of lines. Remainders have 16 bits at most: at
+/// it the lines of a layer for 65,000 times the capacity are a quarter empty, which is 27 bits an
+/// item, where d-left filters take 38. (At 1%, 13 to 16 and 24 to 29.)
 const GROWING_LINE_RATE: f64 = 5e-4;
 
 /// The same for those that do not grow: remainders of 16 bits in full lines have 7.4e-6.
 const LINE_RATE: f64 = 7.5e-6;
 
-/// How often all items of a d-left filter that does not grow may be exchanged for others before its rate is above the planned one.
+/// How often all items of a d-left filter that does not grow may be exchanged for others before its
+/// rate is above the planned one.
 const TURNOVERS: f64 = 20.0;
 
 /// "onercf-1" as a number.

@@ -1,8 +1,8 @@
 //! Values in chunks: `SCANDUMP` hands them out, `LOADCHUNK` takes them in.
 //!
-//! The first chunk says how long the value's bytes are. The others are the bytes, in order, each with the number of bytes
-//! up to its end, plus one. While chunks are missing, the key holds what has arrived; the last one makes it a value, if the
-//! checksums agree.
+//! The first chunk says how long the value's bytes are. The others are the bytes, in order, each
+//! with the number of bytes up to its end, plus one. While chunks are missing, the key holds what
+//! has arrived; the last one makes it a value, if the checksums agree.
 
 use std::io::Read;
 
@@ -22,7 +22,8 @@ impl Dump {
     /// The most bytes of a chunk: as RedisBloom's.
     pub(crate) const LONGEST: usize = 16 << 20;
 
-    /// The chunk after the one with this number (0 for the first), and its own number; none at the end.
+    /// The chunk after the one with this number (0 for the first), and its own number; none at the
+    /// end.
     pub(crate) fn next<V: Value>(value: &V, number: u64) -> Option<(u64, Vec<u8>)> {
         let Some(start) = number.checked_sub(1) else {
             return Some((1, first_chunk(length_of(value))));
@@ -55,7 +56,8 @@ impl Loading {
         Ok(Self { total, bytes: Vec::new() })
     }
 
-    /// Takes a further chunk; gives the value if that was the last. A chunk out of order is refused, and changes nothing.
+    /// Takes a further chunk; gives the value if that was the last. A chunk out of order is
+    /// refused, and changes nothing.
     pub(crate) fn take<V: Value>(&mut self, number: u64, chunk: &[u8]) -> Result<Option<V>, Refused> {
         let end = self.bytes.len() as u64 + chunk.len() as u64;
         if number != end + 1 || end > self.total || chunk.is_empty() {

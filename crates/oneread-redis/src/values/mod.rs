@@ -1,4 +1,5 @@
-//! What keys of a server hold, without the server: filters and sketches with what the commands ask of them, as bytes and back.
+//! What keys of a server hold, without the server: filters and sketches with what the commands ask
+//! of them, as bytes and back.
 
 mod bloom;
 mod cuckoo;
@@ -29,8 +30,8 @@ pub(crate) trait Value: Sized + Clone + 'static {
     /// Hands over all of it in pieces, the same ones every time.
     fn encode(&self, sink: &mut dyn FnMut(&[u8]));
 
-    /// Reads back what [`encode`](Self::encode) wrote, and nothing beyond it. Nothing is allocated before the bytes for it have
-    /// arrived, and every byte is covered by a checksum.
+    /// Reads back what [`encode`](Self::encode) wrote, and nothing beyond it. Nothing is allocated
+    /// before the bytes for it have arrived, and every byte is covered by a checksum.
     fn decode(reader: &mut dyn Read) -> Result<Self, Refused>;
 
     /// The memory that it takes.

@@ -17,8 +17,9 @@ pub(crate) struct SketchValue(CountMinSketch);
 const VERSION: u64 = u64::from_le_bytes(*b"onercms1");
 
 impl SketchValue {
-    /// The width and depth of RedisBloom for an error and a probability: ⌈2/error⌉ counters a row, of which each estimates too high
-    /// by the error with probability 1/2 at most (Markov), and so many rows that all do with that probability.
+    /// The width and depth of RedisBloom for an error and a probability: ⌈2/error⌉ counters a row,
+    /// of which each estimates too high by the error with probability 1/2 at most (Markov), and so
+    /// many rows that all do with that probability.
     pub(crate) fn dimensions(error: f64, probability: f64) -> (u64, u32) {
         let depth = (probability.ln() / 0.5f64.ln()).ceil();
         ((2.0 / error).ceil() as u64, (depth as u32).max(1))

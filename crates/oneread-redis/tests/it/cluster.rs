@@ -1,4 +1,5 @@
-//! A cluster of three masters and three replicas: nothing that was acknowledged is lost with a master.
+//! A cluster of three masters and three replicas: nothing that was acknowledged is lost with a
+//! master.
 
 use std::process::Command;
 

@@ -78,7 +78,8 @@ fn a_filter_that_does_not_grow_says_when_it_is_full() {
     client.expect_error("BF.ADD b 4", "non scaling filter is full");
     client.expect("BF.ADD b 3", 0);
     client.expect("BF.INFO b EXPANSION", vec![Option::<i64>::None]);
-    // Of several, those before the first that finds no room are in, and the reply ends with the error.
+    // Of several, those before the first that finds no room are in, and the reply ends with the
+    // error.
     client.expect("BF.RESERVE c 0.0001 2 NONSCALING", "OK".to_owned());
     let reply: redis::RedisResult<Vec<Value>> = client.ask("BF.MADD c 1 2 3 4");
     assert!(reply.is_err() || reply.is_ok_and(|reply| reply.len() == 3));
@@ -107,7 +108,8 @@ fn a_growing_filter_keeps_the_asked_rate() {
         found
     };
     assert_eq!(ask("item", 20_000), 20_000);
-    // At most 1%: of 50 000 absent items 500 are expected at most. More than 600, 4.5 standard deviations above, has probability 4e-6.
+    // At most 1%: of 50 000 absent items 500 are expected at most. More than 600, 4.5 standard
+    // deviations above, has probability 4e-6.
     assert!(ask("other", 50_000) < 600);
     let info = client.fields("BF.INFO b");
     assert!(matches!(info["Number of filters"], Value::Int(layers) if layers > 3));

@@ -127,7 +127,8 @@ fn damaged_values_are_refused_and_the_server_stays_up() {
                     assert!(!error.is_io_error(), "{key}, byte {at}: {error}\n{}", server.log());
                     refused += 1;
                 }
-                // The server compresses strings, so that another form of the same bytes may come out.
+                // The server compresses strings, so that another form of the same bytes may come
+                // out.
                 Ok(_) => {
                     let digests: Vec<String> =
                         client.ask(&format!("DEBUG DIGEST-VALUE {key} damaged")).expect("digests");

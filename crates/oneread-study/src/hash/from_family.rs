@@ -4,7 +4,8 @@ use oneread::hash::{Digest, Digester};
 
 use super::family::TotalHashFunction;
 
-/// Digests only as random as a family's theorem says: two functions drawn from it, one for each half.
+/// Digests only as random as a family's theorem says: two functions drawn from it, one for each
+/// half.
 ///
 /// With it an experiment can put a weak family under any structure and see what breaks. Each half
 /// has the range of its function, so draw functions of as many bits as the structure can use.

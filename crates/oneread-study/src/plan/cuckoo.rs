@@ -1,9 +1,10 @@
 //! Cuckoo hashing: how full a table can be, and how long an insertion may try.
 //!
 //! # Source
-//! Lecture notes "Hashing" (chapter 6), section 6.2, for two functions. The thresholds: Fountoulakis,
-//! Panagiotou, "Sharp Load Thresholds for Cuckoo Hashing", 2012, for buckets of one; Fountoulakis, Khosla,
-//! Panagiotou, "The Multiple- Orientability Thresholds for Random Hypergraphs", 2011, for larger ones.
+//! Lecture notes "Hashing" (chapter 6), section 6.2, for two functions. The thresholds:
+//! Fountoulakis, Panagiotou, "Sharp Load Thresholds for Cuckoo Hashing", 2012, for buckets of one;
+//! Fountoulakis, Khosla, Panagiotou, "The Multiple- Orientability Thresholds for Random
+//! Hypergraphs", 2011, for larger ones.
 
 use core::f64::consts::LN_2;
 
@@ -17,31 +18,31 @@ pub const MOST_CHOICES: u32 = 64;
 /// The most items of a bucket for [`threshold`].
 pub const MOST_BUCKET: u32 = 64;
 
-/// The load, in items for each place, up to which a large table can hold its items, each in one of `choices`
-/// (d) random buckets of `bucket` (b) places: below it with a probability that tends to 1, above it with one
-/// that tends to 0.
+/// The load, in items for each place, up to which a large table can hold its items, each in one of
+/// `choices` (d) random buckets of `bucket` (b) places: below it with a probability that tends to
+/// 1, above it with one that tends to 0.
 ///
-/// It is computed, not looked up. Buckets that hold at most b of the items that chose them never make
-/// trouble; take them away together with these items, and again, until every bucket has more than b: what is
-/// left is the (b + 1)-core. The items fit if the core has at most b items for each bucket. Its buckets were
-/// chosen by a Poisson number of items, of some mean ξ, given that there are more than b: the mean is then
-/// ξ·Q(b)/Q(b + 1) with Q(j) = Pr(Po(ξ) ≥ j), and each item is counted d times in it. So the threshold is
-/// where
+/// It is computed, not looked up. Buckets that hold at most b of the items that chose them never
+/// make trouble; take them away together with these items, and again, until every bucket has more
+/// than b: what is left is the (b + 1)-core. The items fit if the core has at most b items for each
+/// bucket. Its buckets were chosen by a Poisson number of items, of some mean ξ, given that there
+/// are more than b: the mean is then ξ·Q(b)/Q(b + 1) with Q(j) = Pr(Po(ξ) ≥ j), and each item is
+/// counted d times in it. So the threshold is where
 ///
 /// ```text
 ///   ξ·Q(b)/Q(b + 1) = d·b,   at   ξ / (d·Q(b)^(d − 1)) items a bucket.
 /// ```
 ///
-/// With two choices and b = 1 the solution is ξ = 0 in the limit, and the load 1/2: the lecture's m ≥ (2 +
-/// ε)·n.
+/// With two choices and b = 1 the solution is ξ = 0 in the limit, and the load 1/2: the lecture's m
+/// ≥ (2 + ε)·n.
 ///
 /// # What is exact
-/// The threshold, to rounding. It is a limit for many buckets, and says that a place exists for every item,
-/// not that an insertion finds it in few steps.
+/// The threshold, to rounding. It is a limit for many buckets, and says that a place exists for
+/// every item, not that an insertion finds it in few steps.
 ///
 /// # Errors
-/// If there are fewer than two choices or more than [`MOST_CHOICES`], no place in a bucket or more than
-/// [`MOST_BUCKET`].
+/// If there are fewer than two choices or more than [`MOST_CHOICES`], no place in a bucket or more
+/// than [`MOST_BUCKET`].
 ///
 /// # Example
 /// ```
@@ -58,7 +59,8 @@ pub fn threshold(choices: u32, bucket: u32) -> Result<f64, OutOfRange> {
         return Ok(0.5);
     }
     let target = f64::from(choices) * f64::from(bucket);
-    // The mean degree rises with ξ, from b + 1 at 0, and is at least ξ: bisection down to neighbouring floats.
+    // The mean degree rises with ξ, from b + 1 at 0, and is at least ξ: bisection down to
+    // neighbouring floats.
     let (mut low, mut high) = (0.0, target);
     loop {
         let middle = low + (high - low) / 2.0;
@@ -82,8 +84,8 @@ fn tail_over_point(mean: f64, bucket: u32) -> f64 {
     for count in (bucket + 1..).map(f64::from) {
         term *= mean / count;
         sum += term;
-        // Beyond twice the mean each term is less than half of the one before. A sum too large for a float is
-        // as good as any: its inverse is 0.
+        // Beyond twice the mean each term is less than half of the one before. A sum too large for
+        // a float is as good as any: its inverse is 0.
         if count > 2.0 * mean && term <= f64::EPSILON / 4.0 * sum || sum.is_infinite() {
             break;
         }
@@ -105,11 +107,13 @@ fn ln_poisson_tail(mean: f64, bucket: u32) -> f64 {
     ln_point + ln_1p(tail_over_point(mean, bucket))
 }
 
-/// The lecture's insertion timeout, ⌈6·log2 n⌉ moves, after which the table is rehashed; and the independence
-/// that its theorem asks of the two hash functions. At least 1, where the lecture's is 0 for a single item.
+/// The lecture's insertion timeout, ⌈6·log2 n⌉ moves, after which the table is rehashed; and the
+/// independence that its theorem asks of the two hash functions. At least 1, where the lecture's is
+/// 0 for a single item.
 ///
-/// With m ≥ (2 + ε)·n cells the expected time of an insertion is then constant. The lecture does not say
-/// which logarithm is meant; the binary one is the largest of the usual ones, and also the safest.
+/// With m ≥ (2 + ε)·n cells the expected time of an insertion is then constant. The lecture does
+/// not say which logarithm is meant; the binary one is the largest of the usual ones, and also the
+/// safest.
 ///
 /// ```
 /// use oneread_study::plan::cuckoo::insertion_timeout;

@@ -3,8 +3,8 @@
 //! Letters in the formulas: m cells, n items, load α = n/m.
 //!
 //! # Source
-//! The expectations: Knuth, "The Art of Computer Programming", volume 3, section 6.4, theorem K. The bounds:
-//! Lecture notes "Hashing" (chapter 6), section 6.3.
+//! The expectations: Knuth, "The Art of Computer Programming", volume 3, section 6.4, theorem K.
+//! The bounds: Lecture notes "Hashing" (chapter 6), section 6.3.
 
 use libm::{exp, log as ln};
 use oneread::layout::MOST_PLACES;
@@ -14,11 +14,11 @@ use oneread::workspace::{check, ln_binomial_upper_tail};
 /// What a sum may leave out, relative to itself: below the rounding of a float.
 const NEGLIGIBLE: f64 = 1e-17;
 
-/// The expected number of cells that a search for a random one of `items` stored items looks at, in a table
-/// of `cells`: (1 + `Q_0(m, n − 1)`)/2.
+/// The expected number of cells that a search for a random one of `items` stored items looks at, in
+/// a table of `cells`: (1 + `Q_0(m, n − 1)`)/2.
 ///
-/// `Q_r(m, n)` = Σ over k ≥ 0 of C(r + k, k) · n/m · (n − 1)/m ⋯ (n − k + 1)/m. Exact for a random hash
-/// function. The sum has some 9·√m terms in a full table: a third of a second with 2^46 cells.
+/// `Q_r(m, n)` = Σ over k ≥ 0 of C(r + k, k) · n/m · (n − 1)/m ⋯ (n − k + 1)/m. Exact for a random
+/// hash function. The sum has some 9·√m terms in a full table: a third of a second with 2^46 cells.
 ///
 /// # Errors
 /// If there are no cells or more than 2^46, no items or more than cells.
@@ -39,8 +39,8 @@ pub fn hit_probes(cells: u64, items: u64) -> Result<f64, OutOfRange> {
     Ok((1.0 + sum) / 2.0)
 }
 
-/// The expected number of cells that a search for an absent key looks at, the empty one at its end included:
-/// (1 + `Q_1(m, n)`)/2, as for [`hit_probes`]. An insertion looks at as many.
+/// The expected number of cells that a search for an absent key looks at, the empty one at its end
+/// included: (1 + `Q_1(m, n)`)/2, as for [`hit_probes`]. An insertion looks at as many.
 ///
 /// # Errors
 /// If there are no cells or more than 2^46, or no empty cell.
@@ -114,8 +114,8 @@ fn empty(load: f64) -> Result<f64, OutOfRange> {
 /// The q of the lecture's lemma: (e/4)^(1/3), about .879.
 pub const CRITICAL_BASE: f64 = 0.879_180_735_930_398;
 
-/// The lecture's bound on the probability that a block of 2^`height` cells is critical, at a load of at most
-/// 1/3: q^(2^height).
+/// The lecture's bound on the probability that a block of 2^`height` cells is critical, at a load
+/// of at most 1/3: q^(2^height).
 ///
 /// A block is critical if more than two thirds as many items are hashed to it as it has cells.
 #[must_use]
@@ -167,8 +167,8 @@ pub fn ln_critical_block_probability(cells: u64, items: u64, height: u32) -> Res
     Ok(ln_binomial_upper_tail(items as f64, f64::from(size) / cells as f64, threshold))
 }
 
-/// The constant that the lecture's proof ends with, a bound on the expected length of the run that a search
-/// begins in, at a load of at most 1/3: 3 + 96·Σ i·q^i = 3 + 96·q/(1 − q)².
+/// The constant that the lecture's proof ends with, a bound on the expected length of the run that
+/// a search begins in, at a load of at most 1/3: 3 + 96·Σ i·q^i = 3 + 96·q/(1 − q)².
 ///
 /// About 5785. The point is that it is a constant: a search at this load looks at 1.625 cells.
 #[must_use]
@@ -177,7 +177,8 @@ pub fn run_bound() -> f64 {
     3.0 + 96.0 * CRITICAL_BASE / (rest * rest)
 }
 
-/// The bound that the proof has before it takes all powers of q in place of every 2^l-th: 3 + 96·Σ 2^l·q^(2^l).
+/// The bound that the proof has before it takes all powers of q in place of every 2^l-th: 3 + 96·Σ
+/// 2^l·q^(2^l).
 ///
 /// About 987.
 #[must_use]

@@ -20,8 +20,9 @@ pub enum Lifetimes {
     Fifo,
     /// All live equally long, but the first ones are of random age when the steps begin.
     Fixed,
-    /// Lifetimes have a Pareto distribution of this shape: most are short, few very long. A shape of 1.5 has a mean but no
-    /// variance; it should be above 1. All items are new when the steps begin.
+    /// Lifetimes have a Pareto distribution of this shape: most are short, few very long. A shape
+    /// of 1.5 has a mean but no variance; it should be above 1. All items are new when the steps
+    /// begin.
     HeavyTailed {
         /// The exponent of the tail: Pr(lifetime > t) = t^−shape for t ≥ 1.
         shape: f64,
@@ -42,8 +43,8 @@ enum State {
     InOrder(u64),
     /// An order of numbers, and the next one's place in it.
     Shuffled(Vec<u32>, usize),
-    /// When each item is deleted, the earliest first, and the shape. Times are positive floats as their bits, whose order is the
-    /// same.
+    /// When each item is deleted, the earliest first, and the shape. Times are positive floats as
+    /// their bits, whose order is the same.
     ByDeath(BinaryHeap<Reverse<(u64, u32)>>, f64),
 }
 
@@ -68,7 +69,8 @@ impl Victims {
         Self { items, state }
     }
 
-    /// The number of the item to be deleted now; its successor's digest, or another random one, decides.
+    /// The number of the item to be deleted now; its successor's digest, or another random one,
+    /// decides.
     #[inline]
     pub fn next(&mut self, random: Digest) -> usize {
         match &mut self.state {

@@ -1,7 +1,8 @@
-//! What a multilevel table does under churn: the table's own placement, with ideal digests and nothing else.
+//! What a multilevel table does under churn: the table's own placement, with ideal digests and
+//! nothing else.
 //!
-//! A [`Simulation`] fills a table, then takes steps: one item is deleted, another one inserted. A [`Trial`] is what one
-//! run shows, a [`Report`] what many show together, with standard errors.
+//! A [`Simulation`] fills a table, then takes steps: one item is deleted, another one inserted. A
+//! [`Trial`] is what one run shows, a [`Report`] what many show together, with standard errors.
 
 mod lifetimes;
 mod report;
@@ -22,12 +23,13 @@ pub const WARM_UP_STEPS_AN_ITEM: u64 = 16;
 /// A layout, how many items it has, how many steps are taken, and how long items live.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008,
-/// section III-A. Differs from the paper in: the stash never overflows, so that a trial never ends early.
+/// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
+/// and Inserts", 2008, section III-A. Differs from the paper in: the stash never overflows, so that
+/// a trial never ends early.
 ///
 /// # Costs
-/// A step takes a tenth of a microsecond or so in a table of 8192 items, which fits the cache; with restricted hashing half a
-/// microsecond to one.
+/// A step takes a tenth of a microsecond or so in a table of 8192 items, which fits the cache; with
+/// restricted hashing half a microsecond to one.
 ///
 /// # Example
 /// ```
@@ -63,10 +65,12 @@ impl Simulation {
     /// The most items of a simulated table: their places are kept as 32-bit numbers.
     pub const MOST_ITEMS: u64 = 1 << 30;
 
-    /// A table of a layout with so many items, no steps, and memoryless lifetimes. The layout's stash does not matter.
+    /// A table of a layout with so many items, no steps, and memoryless lifetimes. The layout's
+    /// stash does not matter.
     ///
     /// # Errors
-    /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS), or more slots than 2^31.
+    /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS), or more slots than
+    /// 2^31.
     pub fn new(layout: MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
         const MOST_SLOTS: u64 = 1 << 31;
         let too_large = |what, expected, found| Err(LayoutError::TooLarge { what, expected, found });
@@ -116,8 +120,8 @@ impl Simulation {
         WARM_UP_STEPS_AN_ITEM * self.items
     }
 
-    /// Runs trials 0, 1, … on all cores; the report is the same on any number of them. `progress` is told, from any
-    /// thread, of each trial that is done.
+    /// Runs trials 0, 1, … on all cores; the report is the same on any number of them. `progress`
+    /// is told, from any thread, of each trial that is done.
     ///
     /// # Errors
     /// If there is no memory, or if the stash overflows.
@@ -127,7 +131,8 @@ impl Simulation {
 
         let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         let next = AtomicU64::new(0);
-        // Each thread takes the next trial as it becomes free, and keeps what it got with its number.
+        // Each thread takes the next trial as it becomes free, and keeps what it got with its
+        // number.
         let work = || -> Result<Vec<(u64, Trial)>, SimulationError> {
             let mut simulator = Simulator::new(self)?;
             let mut done = Vec::new();

@@ -108,7 +108,8 @@ impl Report {
     }
 
     /// The items in the stash, averaged over the steps after the warm-up of
-    /// [`WARM_UP_STEPS_AN_ITEM`](super::WARM_UP_STEPS_AN_ITEM) an item; none if there were no more steps.
+    /// [`WARM_UP_STEPS_AN_ITEM`](super::WARM_UP_STEPS_AN_ITEM) an item; none if there were no more
+    /// steps.
     #[must_use]
     pub fn mean_stash(&self) -> Option<Estimate> {
         (self.mean_stash.trials > 0.0).then(|| self.mean_stash.estimate())

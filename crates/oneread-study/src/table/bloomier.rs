@@ -14,7 +14,8 @@ use oneread::workspace::{counter_words, reserved, zeroed};
 /// Stands in the place of a summary, and draws its words.
 const DOMAIN: Domain = Domain::SUMMARY;
 
-/// The least share of cells to keys at which three cells a key are nearly always enough is 1.222 (Majewski, Wormald, Havas, Czech, 1996).
+/// The least share of cells to keys at which three cells a key are nearly always enough is 1.222
+/// (Majewski, Wormald, Havas, Czech, 1996).
 const CELLS_A_KEY: f64 = 1.23;
 
 /// Room for a few keys to be few.
@@ -25,15 +26,17 @@ const ATTEMPTS: u32 = 64;
 
 const BANDS: u32 = 3;
 
-/// A function of a set of keys that never changes: the value of each key, and *absent* for nearly all others, in 1.23·(v + c) bits a key
-/// for values of v bits and checks of c.
+/// A function of a set of keys that never changes: the value of each key, and *absent* for nearly
+/// all others, in 1.23·(v + c) bits a key for values of v bits and checks of c.
 ///
-/// The exclusive or of three cells is the value and a check of c bits, and one of 2^c absent keys passes the check. As a summary it would
-/// be small and never wrong of a key that is there; but one key more or less is a new function.
+/// The exclusive or of three cells is the value and a check of c bits, and one of 2^c absent keys
+/// passes the check. As a summary it would be small and never wrong of a key that is there; but one
+/// key more or less is a new function.
 ///
 /// # Source
-/// Chazelle, Kilian, Rubinfeld, Tal, "The Bloomier Filter: An Efficient Data Structure for Static Support Lookup Tables", 2004; by the peeling of
-/// Majewski and others, 1996, and without their second table, since values do not change either.
+/// Chazelle, Kilian, Rubinfeld, Tal, "The Bloomier Filter: An Efficient Data Structure for Static
+/// Support Lookup Tables", 2004; by the peeling of Majewski and others, 1996, and without their
+/// second table, since values do not change either.
 ///
 /// # Costs
 /// Three cells a lookup. Making it takes about 60 bytes a key.
@@ -100,7 +103,8 @@ impl BloomierFunction {
     /// The function of these keys, by their digests, with the lowest bits of their values.
     ///
     /// # Errors
-    /// If a cell has no bits or more than [`MOST_CELL_BITS`](Self::MOST_CELL_BITS), if a key is there twice, or if there is no memory for it.
+    /// If a cell has no bits or more than [`MOST_CELL_BITS`](Self::MOST_CELL_BITS), if a key is
+    /// there twice, or if there is no memory for it.
     pub fn new(items: &[(Digest, u64)], value_bits: u32, check_bits: u32) -> Result<Self, NoFunction> {
         let cell_bits = value_bits.saturating_add(check_bits);
         if cell_bits == 0 {
@@ -130,10 +134,12 @@ impl BloomierFunction {
         Err(NoFunction::Twice)
     }
 
-    /// The keys in an order in which each has a cell that none before it has; none if there is no such order.
+    /// The keys in an order in which each has a cell that none before it has; none if there is no
+    /// such order.
     fn peel(&self, items: &[(Digest, u64)]) -> Result<Option<Vec<(usize, u64)>>, NoFunction> {
         let cells = self.cells_a_band * u64::from(BANDS);
-        // By cell: how many keys it has that are left, and the exclusive or of their numbers, which of one key is its number.
+        // By cell: how many keys it has that are left, and the exclusive or of their numbers, which
+        // of one key is its number.
         let mut left = reserved(cells)?;
         left.resize(cells as usize, (0u32, 0usize));
         for (number, &(digest, _)) in items.iter().enumerate() {

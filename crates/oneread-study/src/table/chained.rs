@@ -13,12 +13,13 @@ const LEAST_BUCKETS: usize = 8;
 
 /// A chain of items for each bucket, as many buckets as items or up to four times as many.
 ///
-/// It doubles when there are more items than buckets, and halves when there are fewer than a quarter: each resizing has a fresh
-/// function and pays for itself with the operations since the last.
+/// It doubles when there are more items than buckets, and halves when there are fewer than a
+/// quarter: each resizing has a fresh function and pays for itself with the operations since the
+/// last.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Complexity of hashing with chaining": with a c-universal family, an
-/// unsuccessful search visits at most c·n/m items on average.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Complexity of hashing with chaining": with a
+/// c-universal family, an unsuccessful search visits at most c·n/m items on average.
 ///
 /// # Costs
 /// Probes are items visited, but for resizings. Insertions never fail.

@@ -1,8 +1,9 @@
 //! Cuckoo hashing: an item that finds its buckets full throws another one out.
 //!
 //! # Invariants
-//! 1. An item is in one of its buckets or in the stash. A full table is left as it was: the walk of an insertion is undone if it
-//!    leads nowhere, and a rehash moves items only when all have found a place.
+//! 1. An item is in one of its buckets or in the stash. A full table is left as it was: the walk of
+//!    an insertion is undone if it leads nowhere, and a rehash moves items only when all have found
+//!    a place.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -47,8 +48,8 @@ impl CuckooLayout {
     /// The most buckets.
     pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MOST_SLOTS as u64;
 
-    /// The lecture's table: two functions, a slot a bucket, no stash, and a timeout of ⌈6·log2 m⌉ moves, which works as well as
-    /// ⌈6·log2 n⌉ (section 6.2, first note).
+    /// The lecture's table: two functions, a slot a bucket, no stash, and a timeout of ⌈6·log2 m⌉
+    /// moves, which works as well as ⌈6·log2 n⌉ (section 6.2, first note).
     ///
     /// # Errors
     /// If there are no buckets or more than [`MOST_BUCKETS`](Self::MOST_BUCKETS).
@@ -75,7 +76,8 @@ impl CuckooLayout {
         Ok(Self { slots, ..self })
     }
 
-    /// The same with a stash of so many items, which takes what finds no place before all is rehashed.
+    /// The same with a stash of so many items, which takes what finds no place before all is
+    /// rehashed.
     #[must_use]
     pub const fn with_stash(self, stash: u32) -> Self {
         Self { stash, ..self }
@@ -106,8 +108,8 @@ impl CuckooLayout {
     }
 }
 
-/// How often fresh functions are tried before an insertion fails. Within the lecture's bounds one attempt fails rarely; in a table
-/// that is too full all do.
+/// How often fresh functions are tried before an insertion fails. Within the lecture's bounds one
+/// attempt fails rarely; in a table that is too full all do.
 const MOST_REHASHES: u32 = 32;
 
 const MOST_FUNCTIONS: usize = CuckooLayout::MOST_FUNCTIONS as usize;
@@ -117,13 +119,15 @@ type Choices = [usize; MOST_FUNCTIONS];
 
 /// Two or more buckets a key, and whatever is in the way moves on.
 ///
-/// An insertion puts its item into a bucket with room; if there is none, it throws an item out, which goes to another one of its
-/// buckets, perhaps throwing out the next, and so on. After the timeout the walk is undone and everything is rehashed with fresh
-/// functions. If f(x) = g(x), the item only ever has one bucket: two such items of one bucket of one slot lead to a rehash.
+/// An insertion puts its item into a bucket with room; if there is none, it throws an item out,
+/// which goes to another one of its buckets, perhaps throwing out the next, and so on. After the
+/// timeout the walk is undone and everything is rehashed with fresh functions. If f(x) = g(x), the
+/// item only ever has one bucket: two such items of one bucket of one slot lead to a rehash.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.2: m ≥ (2 + ε)·n buckets in one table, two functions, timeout ⌈6 log n⌉. More
-/// functions, more slots and the stash are the usual generalisations.
+/// Lecture notes "Hashing" (chapter 6), section 6.2: m ≥ (2 + ε)·n buckets in one table, two
+/// functions, timeout ⌈6 log n⌉. More functions, more slots and the stash are the usual
+/// generalisations.
 ///
 /// # Costs
 /// Probes are buckets looked at: a lookup looks at d at most.
@@ -167,7 +171,8 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
         })
     }
 
-    /// The lecture's table for n items: ⌈(2 + ε)·n⌉ buckets, two functions, a timeout of ⌈6·log2 n⌉.
+    /// The lecture's table for n items: ⌈(2 + ε)·n⌉ buckets, two functions, a timeout of ⌈6·log2
+    /// n⌉.
     ///
     /// # Errors
     /// If there are no items or too many, if ε is not positive, or if there is no memory.
@@ -213,7 +218,8 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
         self.stash.iter().position(|(k, _)| k == key).map(Err)
     }
 
-    /// Finds functions under which all items and one more have places, and puts them there; else gives the one back.
+    /// Finds functions under which all items and one more have places, and puts them there; else
+    /// gives the one back.
     fn rehash(&mut self, item: (K, V)) -> Result<(), (K, V)> {
         let slots = self.layout.slots as usize;
         for _ in 0..MOST_REHASHES {
@@ -276,7 +282,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Puts an item into one of its buckets, moving others. Gives how many, or, with all undone, the item back.
+    /// Puts an item into one of its buckets, moving others. Gives how many, or, with all undone,
+    /// the item back.
     fn place<T>(
         &mut self,
         cells: &mut [Option<T>],

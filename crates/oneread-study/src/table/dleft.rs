@@ -10,14 +10,17 @@ use super::{Draw, StudyTable, check, filled_with};
 use oneread::layout::{DLeftLayout, MOST_PLACES};
 use oneread::table::{BuildError, Full};
 
-/// A bucket in each of d sub-tables; an item goes to the one with the fewest, to the left of equals.
+/// A bucket in each of d sub-tables; an item goes to the one with the fewest, to the left of
+/// equals.
 ///
 /// # Source
-/// Vöcking, "How Asymmetry Helps Load Balancing", 1999; Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left
-/// Hashing and Dynamic Bit Reassignment", 2006, section II, whose loads [`plan::dleft`](oneread::plan::dleft) computes.
+/// Vöcking, "How Asymmetry Helps Load Balancing", 1999; Bonomi, Mitzenmacher, Panigrahy, Singh,
+/// Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, section II,
+/// whose loads [`plan::dleft`](oneread::plan::dleft) computes.
 ///
 /// # Costs
-/// Probes are buckets looked at: d for an insertion and for an absent key, at most d for one that is there.
+/// Probes are buckets looked at: d for an insertion and for an absent key, at most d for one that
+/// is there.
 ///
 /// # Example
 /// ```
@@ -51,8 +54,8 @@ impl<K: Eq, V, G: Draw<K>> DLeftTable<K, V, G> {
     /// An empty table of `subtables` (d) sub-tables with so many buckets of so many slots.
     ///
     /// # Errors
-    /// If there are none of any of these, more than [`DLeftLayout::MOST_SUBTABLES`] sub-tables, or more than 2^46 slots in all, or no memory
-    /// for them.
+    /// If there are none of any of these, more than [`DLeftLayout::MOST_SUBTABLES`] sub-tables, or
+    /// more than 2^46 slots in all, or no memory for them.
     pub fn new(subtables: u32, buckets_each: u64, slots: u32, mut draw: G) -> Result<Self, BuildError> {
         let most_subtables = DLeftLayout::MOST_SUBTABLES as u64;
         for (what, found, expected) in [
@@ -104,7 +107,8 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for DLeftTable<K, V, G> {
         if let Some(cell) = self.find(&key) {
             return Ok(self.cells[cell].as_mut().map(|(_, present)| mem::replace(present, value)));
         }
-        // The minimum is the first of equals, which is the leftmost. The look has read these buckets.
+        // The minimum is the first of equals, which is the leftmost. The look has read these
+        // buckets.
         let least = self.starts(&key).map(|start| (self.load(start), start)).min_by_key(|&(load, _)| load);
         match least {
             Some((load, start)) if load < self.slots => {

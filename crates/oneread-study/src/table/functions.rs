@@ -7,8 +7,9 @@ use oneread::hash::{Digester, Domain};
 
 /// A source of hash functions.
 ///
-/// Closures are: `|buckets| …` draws a function for a table of so many buckets. A function may have any range; its values are
-/// scaled to the buckets, ⌊h·m/r⌋, so that those of a family of 64 bits are as good as those made for m. Those made for m, such as
+/// Closures are: `|buckets| …` draws a function for a table of so many buckets. A function may have
+/// any range; its values are scaled to the buckets, ⌊h·m/r⌋, so that those of a family of 64 bits
+/// are as good as those made for m. Those made for m, such as
 /// [`Polynomial`](crate::hash::family::Polynomial) modulo m, are used as they are.
 pub trait Draw<K: ?Sized> {
     /// What is drawn.
@@ -26,7 +27,8 @@ impl<K: ?Sized, F: TotalHashFunction<K>, G: FnMut(u64) -> F> Draw<K> for G {
     }
 }
 
-/// A digester as a function of 64 bits: for keys that no family takes, and for comparisons on equal terms.
+/// A digester as a function of 64 bits: for keys that no family takes, and for comparisons on equal
+/// terms.
 ///
 /// ```
 /// use oneread_study::hash::Ideal;

@@ -1,7 +1,8 @@
 //! Linear probing: if a cell is taken, the next one.
 //!
 //! # Invariants
-//! 1. Between the cell that an item hashes to and the cell it is in, cyclically, there is no empty cell.
+//! 1. Between the cell that an item hashes to and the cell it is in, cyclically, there is no empty
+//!    cell.
 //! 2. Searches end after as many steps as there are cells, even if none is empty.
 
 use alloc::vec::Vec;
@@ -18,7 +19,8 @@ use oneread::table::{BuildError, Full};
 pub enum Deletion {
     /// Items that would be cut off from their cell move back, so that no trace is left.
     BackwardShift,
-    /// A mark says that the search goes on, and all is rebuilt when half of the cells without items are marked.
+    /// A mark says that the search goes on, and all is rebuilt when half of the cells without items
+    /// are marked.
     Tombstones,
 }
 
@@ -31,11 +33,12 @@ enum Cell<K, V> {
 /// One cell an item, and the next ones if it is taken.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.3, with tombstones. Backward-shift deletion: Knuth, "The Art of Computer
-/// Programming", volume 3, section 6.4, algorithm R.
+/// Lecture notes "Hashing" (chapter 6), section 6.3, with tombstones. Backward-shift deletion:
+/// Knuth, "The Art of Computer Programming", volume 3, section 6.4, algorithm R.
 ///
 /// # Costs
-/// Probes are cells looked at: [`plan::probing`](crate::plan::probing) has their expectation for random functions.
+/// Probes are cells looked at: [`plan::probing`](crate::plan::probing) has their expectation for
+/// random functions.
 ///
 /// # Example
 /// ```
@@ -105,7 +108,8 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
         Err(free)
     }
 
-    /// Moves items back into an empty cell, and into the cells that they leave, until no item is cut off.
+    /// Moves items back into an empty cell, and into the cells that they leave, until no item is
+    /// cut off.
     fn close(&mut self, mut gap: usize) {
         let count = self.cells.len();
         let mut cell = self.after(gap);
@@ -131,7 +135,8 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
         self.deleted = 0;
         for old in mem::replace(&mut self.cells, empty) {
             if let Cell::Item(key, value) = old {
-                // Keys are not compared: they differ, and those whose `Eq` lies are kept all the same.
+                // Keys are not compared: they differ, and those whose `Eq` lies are kept all the
+                // same.
                 let mut cell = self.function.bucket(&key);
                 self.probes.count(1);
                 while matches!(self.cells[cell], Cell::Item(..)) {

@@ -1,4 +1,5 @@
-//! Other tables, to compare with: how many cells they look at, how full they get, what they ask of their hash functions.
+//! Other tables, to compare with: how many cells they look at, how full they get, what they ask of
+//! their hash functions.
 //!
 //! | table | promise | asks for |
 //! | --- | --- | --- |
@@ -8,11 +9,13 @@
 //! | [`DLeftTable`] | a key goes to the least loaded of d buckets, to the left of equals | nearly random functions |
 //! | [`SongTable`] | a lookup reads one bucket, which counters in fast memory name | nearly random functions |
 //!
-//! [`BloomierFunction`] is a static function from keys to small values: what a summary could be if keys neither came nor went.
+//! [`BloomierFunction`] is a static function from keys to small values: what a summary could be if
+//! keys neither came nor went.
 //!
-//! The tables have one small surface, [`StudyTable`], and count their probes. Any function of [`hash::family`](crate::hash::family) drives
-//! them, drawn afresh whenever a table asks for it ([`Draw`]): so a weak family can be put under each and seen to fail, or not to.
-//! For production, use [`MultilevelTable`](oneread::table::MultilevelTable) or the standard library's map.
+//! The tables have one small surface, [`StudyTable`], and count their probes. Any function of
+//! [`hash::family`](crate::hash::family) drives them, drawn afresh whenever a table asks for it
+//! ([`Draw`]): so a weak family can be put under each and seen to fail, or not to. For production,
+//! use [`MultilevelTable`](oneread::table::MultilevelTable) or the standard library's map.
 //!
 //! ```
 //! use oneread_study::hash::family::Tabulation;
@@ -31,8 +34,8 @@
 //! ```
 //!
 //! # Source
-//! Lecture notes "Hashing" (chapter 6), sections 6.1 (chaining), 6.2 (cuckoo hashing) and 6.3 (linear probing). d-left
-//! hashing: Vöcking, "How Asymmetry Helps Load Balancing", 1999.
+//! Lecture notes "Hashing" (chapter 6), sections 6.1 (chaining), 6.2 (cuckoo hashing) and 6.3
+//! (linear probing). d-left hashing: Vöcking, "How Asymmetry Helps Load Balancing", 1999.
 
 mod bloomier;
 mod chained;
@@ -79,7 +82,8 @@ pub trait StudyTable<K, V> {
         self.len() == 0
     }
 
-    /// How many cells, buckets or links of a chain were looked at by all operations so far; each table says which.
+    /// How many cells, buckets or links of a chain were looked at by all operations so far; each
+    /// table says which.
     fn probes(&self) -> u64;
 
     /// The bytes it has on the heap, without what keys, values and functions have there.

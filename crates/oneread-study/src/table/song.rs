@@ -1,7 +1,8 @@
 //! Song's table: a counter for each bucket says where an item is.
 //!
 //! # Invariants
-//! 1. `listed[b]` has every item that has bucket b among its own, once; its length is the bucket's counter.
+//! 1. `listed[b]` has every item that has bucket b among its own, once; its length is the bucket's
+//!    counter.
 //! 2. An item is stored in the bucket of its own with the least counter, the first of equals.
 
 use alloc::vec::Vec;
@@ -15,17 +16,20 @@ use oneread::table::{BuildError, Full};
 
 /// One read a lookup: counters in fast memory name the one of k buckets that an item is in.
 ///
-/// Each item counts in all of its k buckets and is stored in the one that counts the fewest, the first of equals. Counters change when
-/// items come and go, and then others have to move. To find those on a deletion takes a list, for each bucket, of all items that
-/// count in it, where they are or not: the memory that the summaries of multilevel tables do without.
+/// Each item counts in all of its k buckets and is stored in the one that counts the fewest, the
+/// first of equals. Counters change when items come and go, and then others have to move. To find
+/// those on a deletion takes a list, for each bucket, of all items that count in it, where they are
+/// or not: the memory that the summaries of multilevel tables do without.
 ///
 /// # Source
-/// Song, Dharmapurikar, Turner, Lockwood, "Fast Hash Table Lookup Using Extended Bloom Filter", 2005, the pruned table, as told by Kirsch,
-/// Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section IV. Differs from it in: counters do not overflow.
+/// Song, Dharmapurikar, Turner, Lockwood, "Fast Hash Table Lookup Using Extended Bloom Filter",
+/// 2005, the pruned table, as told by Kirsch, Mitzenmacher, "Simple Summaries for Hashing With
+/// Choices", 2008, section IV. Differs from it in: counters do not overflow.
 ///
 /// # Costs
-/// Probes are buckets read: one a lookup, none if a counter is 0. An insertion or a removal reads besides every item that counts in
-/// one of its k buckets, to know whether it has to move. [`moves`](Self::moves) counts those that did.
+/// Probes are buckets read: one a lookup, none if a counter is 0. An insertion or a removal reads
+/// besides every item that counts in one of its k buckets, to know whether it has to move.
+/// [`moves`](Self::moves) counts those that did.
 ///
 /// # Example
 /// ```
@@ -60,7 +64,8 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
     /// An empty table of so many buckets, with k functions.
     ///
     /// # Errors
-    /// If there are no buckets or more than 2^46, no functions or more than [`MOST_HASHES`], or no memory for it.
+    /// If there are no buckets or more than 2^46, no functions or more than [`MOST_HASHES`], or no
+    /// memory for it.
     pub fn new(buckets: u64, functions: u32, mut draw: G) -> Result<Self, BuildError> {
         check("buckets", buckets, MOST_PLACES)?;
         if !(1..=MOST_HASHES).contains(&functions) {
@@ -129,8 +134,8 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
         self.items[number as usize].as_ref().map(|(key, _)| key)
     }
 
-    /// Changes the counters of an item's buckets by a function, and moves those whose place is elsewhere afterwards: all are listed in
-    /// one of these buckets.
+    /// Changes the counters of an item's buckets by a function, and moves those whose place is
+    /// elsewhere afterwards: all are listed in one of these buckets.
     fn recount(&mut self, buckets: &[usize], change: impl Fn(&mut Vec<u32>)) {
         let mut touched: Vec<u32> =
             buckets.iter().flat_map(|&bucket| self.listed[bucket].iter().copied()).collect();

@@ -238,7 +238,8 @@ fn count_hashes<K: Hash>(keys: &[K], contains: impl Fn(u64) -> bool) -> usize {
     tally(keys.iter().map(|key| contains(hasher.hash_one(key))))
 }
 
-/// Filters of other designs near a rate of .4%, for orientation; fastbloom at 12 bits is the measure.
+/// Filters of other designs near a rate of .4%, for orientation; fastbloom at 12 bits is the
+/// measure.
 pub(crate) fn others<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     let peer = bloom(n, 12)?.remove(0);
     let quotient = move || {

@@ -1,5 +1,5 @@
-//! Everyone's filters behind one trait, and the contests among them; loops are inside the trait, so that a virtual call costs
-//! nothing.
+//! Everyone's filters behind one trait, and the contests among them; loops are inside the trait, so
+//! that a virtual call costs nothing.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -13,7 +13,8 @@ use crate::measure::{Bench, Contestant, timed};
 /// Operations in a round: enough to time, few enough to hold many rounds.
 pub(crate) const OPERATIONS: usize = 1_000_000;
 
-/// More insertions than these in a round take seconds, of each contender: then there are fewer rounds of them, and filters are not filled anew for each round of removals.
+/// More insertions than these in a round take seconds, of each contender: then there are fewer
+/// rounds of them, and filters are not filled anew for each round of removals.
 const MANY: usize = 2_000_000;
 
 /// Rounds of filling with so many keys, of so many that others have.
@@ -181,8 +182,9 @@ pub(crate) fn in_words(n: usize) -> String {
     if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) }
 }
 
-/// Measures insertions, hits, misses and removals of filters of the first `n` keys; the others are absent. The first contender is
-/// the named peer. A round inserts the first `inserted` keys into an emptied filter; it removes no more than some of them.
+/// Measures insertions, hits, misses and removals of filters of the first `n` keys; the others are
+/// absent. The first contender is the named peer. A round inserts the first `inserted` keys into an
+/// emptied filter; it removes no more than some of them.
 pub(crate) fn contest<K: BenchKey>(
     bench: &mut Bench,
     label: &str,
@@ -196,8 +198,9 @@ pub(crate) fn contest<K: BenchKey>(
     let mut contenders = contenders()?;
     let (present, absent) = keys.split_at(n);
     let operations = present.len().min(OPERATIONS);
-    // Small sets are gone through many times a round: the first time brings them from where the other contenders' rounds have left them, and the question is
-    // what a filter does that is in its cache.
+    // Small sets are gone through many times a round: the first time brings them from where the
+    // other contenders' rounds have left them, and the question is what a filter does that is in
+    // its cache.
     let passes = (2 * OPERATIONS / operations).max(1);
     let peer = contenders[0].name();
     let all = bench.effort().rounds();
@@ -268,7 +271,8 @@ pub(crate) fn contest<K: BenchKey>(
     Ok(())
 }
 
-/// Bits a key, the measured rate ε, the log2(1/ε) bits that any filter needs, and what is spent above them.
+/// Bits a key, the measured rate ε, the log2(1/ε) bits that any filter needs, and what is spent
+/// above them.
 fn facts_of<K: BenchKey>(
     contender: &dyn Contender<K>,
     items: usize,

@@ -1,8 +1,9 @@
-//! Filters beside their peers: time, bits a key, false positives, and the distance to log2(1/ε) bits.
+//! Filters beside their peers: time, bits a key, false positives, and the distance to log2(1/ε)
+//! bits.
 //!
-//! All peers hash with foldhash, their fastest choice, and get the same number of bits. A contender is filled
-//! with n keys once; then a round inserts some of them into an emptied filter of the same size, or looks up keys
-//! that are there, or that are not.
+//! All peers hash with foldhash, their fastest choice, and get the same number of bits. A contender
+//! is filled with n keys once; then a round inserts some of them into an emptied filter of the same
+//! size, or looks up keys that are there, or that are not.
 
 pub(super) mod contenders;
 pub(super) mod contest;

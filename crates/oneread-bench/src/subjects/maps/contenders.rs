@@ -1,4 +1,5 @@
-//! Who is measured: everyone's maps, from keys to words. Loops are behind the trait, so that a virtual call costs nothing.
+//! Who is measured: everyone's maps, from keys to words. Loops are behind the trait, so that a
+//! virtual call costs nothing.
 
 use std::hash::Hash;
 
@@ -118,8 +119,8 @@ macro_rules! like_std {
     };
 }
 
-/// The bytes of a hashbrown that does not tell: seven eighths of its buckets can be used, and a bucket has a byte more, as have sixteen
-/// at the end.
+/// The bytes of a hashbrown that does not tell: seven eighths of its buckets can be used, and a
+/// bucket has a byte more, as have sixteen at the end.
 fn bytes_of_capacity<K>(capacity: usize) -> usize {
     const GROUP: usize = 16;
     (capacity * 8).div_ceil(7).next_power_of_two() * (size_of::<(K, u64)>() + 1) + GROUP

@@ -1,13 +1,16 @@
-//! The bounded map beside hashbrown, griddle and the standard library: time, bytes an entry, lines touched, and what long churn does.
+//! The bounded map beside hashbrown, griddle and the standard library: time, bytes an entry, lines
+//! touched, and what long churn does.
 //!
-//! Everyone has room reserved for n keys and holds n. A round fills a new map, or looks up keys that are there, or that are not, in a map
-//! that was filled once. All of it is computing and waiting for memory, so that the clock of the thread is the one to go by: what others do on the
+//! Everyone has room reserved for n keys and holds n. A round fills a new map, or looks up keys
+//! that are there, or that are not, in a map that was filled once. All of it is computing and
+//! waiting for memory, so that the clock of the thread is the one to go by: what others do on the
 //! machine meanwhile is not in it, but for what they do to the caches.
 //!
-//! *Churn* replaces keys in maps that are as full as a hashbrown gets: its rows tell the slowest insertion. Runs repeat the same
-//! operations, and of each insertion the least time counts: what a machine adds here and there is not the map's. To read the clock of the thread takes as
-//! long as twenty insertions. So a first run times all by the clock on the wall, which is read at once and never shows less, and the others time by
-//! the thread's clock those that were slow.
+//! *Churn* replaces keys in maps that are as full as a hashbrown gets: its rows tell the slowest
+//! insertion. Runs repeat the same operations, and of each insertion the least time counts: what a
+//! machine adds here and there is not the map's. To read the clock of the thread takes as long as
+//! twenty insertions. So a first run times all by the clock on the wall, which is read at once and
+//! never shows less, and the others time by the thread's clock those that were slow.
 
 mod contenders;
 
@@ -29,11 +32,12 @@ pub(crate) struct Maps;
 /// Lookups in a round: enough to time, few enough to hold many rounds.
 const OPERATIONS: usize = 1_000_000;
 
-/// Runs of churn by the clock of the thread, after one by that on the wall. A tick of the machine meets one insertion in some thousands,
-/// and the same one in all of them never.
+/// Runs of churn by the clock of the thread, after one by that on the wall. A tick of the machine
+/// meets one insertion in some thousands, and the same one in all of them never.
 const RUNS: usize = 3;
 
-/// The share of insertions that these runs time again: many more than can be the slowest, and few enough not to slow the run.
+/// The share of insertions that these runs time again: many more than can be the slowest, and few
+/// enough not to slow the run.
 const SLOW_SHARE: f64 = 1e-3;
 
 /// Rounds of inserting into a small map, which takes a millisecond, for one of anything else.
@@ -130,8 +134,9 @@ where
 }
 
 fn looked_up<K>(keys: &[K], count: impl Fn(&[K]) -> usize) -> Sample {
-    // Small sets are gone through several times a round, and once before: that brings them from where the other maps' rounds have left them, and the question
-    // is what a map does that is in its cache.
+    // Small sets are gone through several times a round, and once before: that brings them from
+    // where the other maps' rounds have left them, and the question is what a map does that is in
+    // its cache.
     let passes = OPERATIONS / keys.len();
     if passes > 1 {
         black_box(count(black_box(keys)));
@@ -164,7 +169,8 @@ fn churn(bench: &mut Bench, size: &str, n: usize) -> Result<()> {
     if !bench.wants(&label) {
         return Ok(());
     }
-    // Nineteen twentieths of what a hashbrown of this size takes; the others are as full as their makers say.
+    // Nineteen twentieths of what a hashbrown of this size takes; the others are as full as their
+    // makers say.
     let room = hashbrown::HashMap::<u64, u64, FixedState>::with_capacity_and_hasher(n, FixedState::default())
         .capacity();
     let n = room / 20 * 19;

@@ -1,7 +1,7 @@
 //! The planner: how long the paper's tables and summaries take to plan, and how much memory.
 //!
-//! Nobody else plans them, so that there is no peer; the recursion that the paper prints is the contender for the sizes at
-//! which it ends soon. A row's bar is what the project asks of itself.
+//! Nobody else plans them, so that there is no peer; the recursion that the paper prints is the
+//! contender for the sizes at which it ends soon. A row's bar is what the project asks of itself.
 
 mod textbook;
 

@@ -1,4 +1,5 @@
-//! Lookups of which nothing is cached: what each has the disk read, and how busy many at once keep it.
+//! Lookups of which nothing is cached: what each has the disk read, and how busy many at once keep
+//! it.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -17,7 +18,8 @@ use super::{Facts, Loaded, RATIO_BAR};
 use crate::measure::{Bench, Contestant, Sample, timed};
 use crate::workload::random_words;
 
-/// One key in so many is looked up before a measurement, and two by it: few, so that few lookups share a page.
+/// One key in so many is looked up before a measurement, and two by it: few, so that few lookups
+/// share a page.
 const KEYS_A_WARMING: usize = 1000;
 
 /// Lookups one by one, each store once, with the pages that each had read.

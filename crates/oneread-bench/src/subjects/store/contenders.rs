@@ -1,4 +1,5 @@
-//! Every store behind one trait; loops are inside, so that a virtual call costs nothing and a store can keep a transaction open.
+//! Every store behind one trait; loops are inside, so that a virtual call costs nothing and a store
+//! can keep a transaction open.
 
 use std::path::Path;
 
@@ -21,7 +22,8 @@ pub(super) trait Contender {
     /// The ways its files can be read.
     fn ways(&self) -> &'static [Way];
 
-    /// Loads all pairs into an empty folder, in the order in which they are. The time ends when they are durable.
+    /// Loads all pairs into an empty folder, in the order in which they are. The time ends when
+    /// they are durable.
     fn load(&self, pairs: &Pairs, folder: &Path) -> Result<Sample>;
 
     /// What a store does on its own some time after a load, for better reads; not timed.
@@ -110,7 +112,8 @@ impl Pairs {
         (0..self.len()).map(|index| (&self.keys[index], self.value(index)))
     }
 
-    /// All pairs in the order of their keys: what a store with an order likes, at the price of a sort in memory.
+    /// All pairs in the order of their keys: what a store with an order likes, at the price of a
+    /// sort in memory.
     pub(super) fn sorted(&self) -> impl Iterator<Item = (&Key, &[u8])> {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         order.sort_unstable_by_key(|&index| self.keys[index as usize]);

@@ -1,4 +1,5 @@
-//! What the system knows of files: their bytes on the disk, their pages in the cache, what this process read.
+//! What the system knows of files: their bytes on the disk, their pages in the cache, what this
+//! process read.
 
 use std::fs::{self, File};
 use std::io;
@@ -55,9 +56,11 @@ pub(super) fn remember(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Drops all files under a folder from the system's cache, and looks whether they are gone. None of them may be mapped.
+/// Drops all files under a folder from the system's cache, and looks whether they are gone. None of
+/// them may be mapped.
 ///
-/// (They may still be in the cache of a disk, or of the host of a virtual one: nobody without rights can drop that.)
+/// (They may still be in the cache of a disk, or of the host of a virtual one: nobody without
+/// rights can drop that.)
 pub(super) fn forget(folder: &Path) -> Result<()> {
     /// Pages on their way between two lists of the system are not dropped, but soon after they are.
     const TRIES: usize = 20;
@@ -98,13 +101,15 @@ fn resident_pages(file: &File) -> Result<u64> {
     Ok(pages.iter().map(|page| u64::from(page & 1)).sum())
 }
 
-/// The bytes that this process had the system read from a disk so far, by calls and by touching maps; none where it does not tell.
+/// The bytes that this process had the system read from a disk so far, by calls and by touching
+/// maps; none where it does not tell.
 pub(super) fn bytes_read() -> Option<u64> {
     let counts = fs::read_to_string("/proc/self/io").ok()?;
     counts.lines().find_map(|line| line.strip_prefix("read_bytes:"))?.trim().parse().ok()
 }
 
-/// The bytes that the device of a folder has written so far, for everybody; none where the system does not tell.
+/// The bytes that the device of a folder has written so far, for everybody; none where the system
+/// does not tell.
 pub(super) fn device_bytes_written(folder: &Path) -> Option<u64> {
     /// What the system counts in, whatever the device's own sectors are.
     const SECTOR: u64 = 512;

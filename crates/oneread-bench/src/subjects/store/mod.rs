@@ -1,7 +1,7 @@
 //! The sealed store beside other stores that a program can embed.
 //!
-//! Five million pairs of 16-byte keys and 100-byte values, random and in no order, go into every store, in the same run. Then a round looks
-//! up keys that are there, or that are not.
+//! Five million pairs of 16-byte keys and 100-byte values, random and in no order, go into every
+//! store, in the same run. Then a round looks up keys that are there, or that are not.
 //!
 //! | workload | what is timed |
 //! | --- | --- |
@@ -11,19 +11,24 @@
 //! | cold, 32 in flight | many lookups at once, beside the raw disk; nothing cached in any round |
 //!
 //! # Facts
-//! - *reads a hit*, *reads a miss*: page reads of our store, counted where it asks its medium for them. No cache is in between.
-//! - *pages read*: 4 KiB pages that the system read from the disk for a cold lookup, by `read_bytes` of `/proc/self/io`. Before, all files of the
-//!   store were closed, synced and dropped from the cache (`posix_fadvise`), and `mincore` found them gone. Then a few other
-//!   lookups brought inner nodes in. A lookup whose page an earlier one has read costs none, so **.94 means one read**: of the
-//!   pages, about one in twenty had been read before. A record or block that crosses from one page to the next costs two.
-//! - *read before*: the part of the store that opening it and those few lookups had read. Where this is much, the system read ahead, and
-//!   what is cold was not.
+//! - *reads a hit*, *reads a miss*: page reads of our store, counted where it asks its medium for
+//!   them. No cache is in between.
+//! - *pages read*: 4 KiB pages that the system read from the disk for a cold lookup, by
+//!   `read_bytes` of `/proc/self/io`. Before, all files of the store were closed, synced and
+//!   dropped from the cache (`posix_fadvise`), and `mincore` found them gone. Then a few other
+//!   lookups brought inner nodes in. A lookup whose page an earlier one has read costs none, so
+//!   **.94 means one read**: of the pages, about one in twenty had been read before. A record or
+//!   block that crosses from one page to the next costs two.
+//! - *read before*: the part of the store that opening it and those few lookups had read. Where
+//!   this is much, the system read ahead, and what is cold was not.
 //! - *disk over raw*: blocks that all files of the store take, over the bytes of keys and values.
-//! - *RAM bytes a key*: what a store must keep in memory beside caches, where it tells. B-trees keep nothing, but need their inner nodes
-//!   cached.
-//! - *ratio, at least*: what we ask of ourselves. The table tells what came out; only what does not depend on the machine ends a run.
+//! - *RAM bytes a key*: what a store must keep in memory beside caches, where it tells. B-trees
+//!   keep nothing, but need their inner nodes cached.
+//! - *ratio, at least*: what we ask of ourselves. The table tells what came out; only what does not
+//!   depend on the machine ends a run.
 //!
-//! `rocksdb` is not among the peers: its crate needs clang's library to build, which is a package of the system.
+//! `rocksdb` is not among the peers: its crate needs clang's library to build, which is a package
+//! of the system.
 
 mod cold;
 mod contenders;
@@ -51,7 +56,8 @@ pub(crate) struct Store;
 /// The name of the fact that a ratio is to be compared with.
 const RATIO_BAR: &str = "ratio, at least";
 
-/// Loads that take less than this are repeated, so that a moment in which the disk was busy does not decide.
+/// Loads that take less than this are repeated, so that a moment in which the disk was busy does
+/// not decide.
 const FAST: Duration = Duration::from_secs(6);
 const IMPORTS: usize = 5;
 
@@ -60,7 +66,8 @@ const READS_A_HIT: f64 = 1.01;
 const READS_A_MISS: f64 = 0.011;
 const RAM_BYTES_A_KEY: f64 = 1.6;
 const DISK_OVER_RAW: f64 = 1.15;
-/// And what does: the rate of a hit over heed's, and of a miss over fjall's (three tenths of its time).
+/// And what does: the rate of a hit over heed's, and of a miss over fjall's (three tenths of its
+/// time).
 const HIT_BAR: f64 = 1.0;
 const MISS_BAR: f64 = 1.0 / 0.3;
 
@@ -99,10 +106,11 @@ impl Subject for Store {
 
 /// Where the stores lie; all is removed at the end.
 fn folder(raw_bytes: u64) -> Result<TempDir> {
-    /// What all stores take together, and the largest of them while it is built, is about ten times the pairs; some is kept free.
+    /// What all stores take together, and the largest of them while it is built, is about ten times
+    /// the pairs; some is kept free.
     const OVER_RAW: u64 = 14;
-    // The program lies in the target folder, which no repository has and where there is room; a system's folder for temporary files may be
-    // in memory, where nothing is ever cold.
+    // The program lies in the target folder, which no repository has and where there is room; a
+    // system's folder for temporary files may be in memory, where nothing is ever cold.
     let parent = match env::var_os("TMPDIR") {
         Some(folder) => PathBuf::from(folder),
         None => env::current_exe()?.parent().context("the program is in a folder")?.to_owned(),
@@ -199,7 +207,8 @@ fn warm(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded], facts: &Facts) -> R
                 }
                 if number == 0 {
                     of_row.extend(facts);
-                    // A hit by calls pays for a call and a copy of a page, so the bar is for the map. A miss reads nothing.
+                    // A hit by calls pays for a call and a copy of a page, so the bar is for the
+                    // map. A miss reads nothing.
                     if way == Way::Mapped || workload.starts_with("miss") {
                         of_row.insert(RATIO_BAR, bar);
                     }

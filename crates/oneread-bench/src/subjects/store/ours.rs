@@ -63,10 +63,11 @@ impl<R: ReadAt> Opened for Sealed<R> {
     }
 }
 
-/// Page reads a hit and a miss, counted where the store asks for them, so with no cache in between. Keys and seed are fixed, so
-/// these are the same in every run.
+/// Page reads a hit and a miss, counted where the store asks for them, so with no cache in between.
+/// Keys and seed are fixed, so these are the same in every run.
 pub(super) fn reads(pairs: &Pairs, folder: &Path) -> Result<(f64, f64)> {
-    /// Where one hit in hundreds reads a second page, the mean of so many is right to four decimals.
+    /// Where one hit in hundreds reads a second page, the mean of so many is right to four
+    /// decimals.
     const HITS: usize = 1_000_000;
     let hits = pairs.hits(pairs.len().min(HITS), 7).keys;
     let store = Sealed::open_in(Counting::new(FileReader::open(Ours::file(folder))?))?;

@@ -1,4 +1,5 @@
-//! Everyone who can say at which level a key is, behind one trait; loops are inside, so that a virtual call costs nothing.
+//! Everyone who can say at which level a key is, behind one trait; loops are inside, so that a
+//! virtual call costs nothing.
 
 use std::hint::black_box;
 
@@ -67,7 +68,8 @@ pub(super) fn paper_filters(items: u64) -> Result<MultipleFiltersLayout> {
     Ok(MultipleFiltersLayout::new(filters.map(|(bits, hashes)| (part(bits).max(1), hashes)))?)
 }
 
-/// All summaries of a table of n items, at the paper's sizes; the first is the peer that ratios are to.
+/// All summaries of a table of n items, at the paper's sizes; the first is the peer that ratios are
+/// to.
 pub(super) fn all(table: MultilevelTable<u64, u64>, items: &[Item]) -> Result<Vec<Box<dyn Contender>>> {
     let n = items.len() as u64;
     let (layout, digester) = (table.layout().clone(), *table.digester());
@@ -175,7 +177,8 @@ impl<S: Summary<Digester = Portable>> Contender for Ours<S> {
     }
 }
 
-/// A static function from keys to levels: 3 bits of level and 8 that tell absent keys. Every change is a new function.
+/// A static function from keys to levels: 3 bits of level and 8 that tell absent keys. Every change
+/// is a new function.
 struct Bloomier {
     digester: Portable,
     function: Option<BloomierFunction>,

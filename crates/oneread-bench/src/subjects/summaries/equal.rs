@@ -1,7 +1,9 @@
-//! All summaries of one table at equal odds: what they take, as planned, and what they read, as measured.
+//! All summaries of one table at equal odds: what they take, as planned, and what they read, as
+//! measured.
 //!
-//! Each is made as small as it can be with at most .001 extra reads a hit and .00616 levels named for an absent key: the paper's rate, and the average
-//! sense of *one read*, in which a wrong level may cost a read now and then.
+//! Each is made as small as it can be with at most .001 extra reads a hit and .00616 levels named
+//! for an absent key: the paper's rate, and the average sense of *one read*, in which a wrong level
+//! may cost a read now and then.
 
 use std::hint::black_box;
 
@@ -100,8 +102,8 @@ fn multiple_filters(reached: &[u64]) -> Result<MultipleFiltersLayout> {
     Ok(MultipleFiltersLayout::new(reached.iter().enumerate().map(filter).collect::<Result<Vec<_>>>()?)?)
 }
 
-/// The fewest cells, over all numbers of hash functions, that meet both: a cell is above 0 with the keys of all levels, and above 1 with those
-/// from level 1 on.
+/// The fewest cells, over all numbers of hash functions, that meet both: a cell is above 0 with the
+/// keys of all levels, and above 1 with those from level 1 on.
 fn single_filter(reached: &[u64]) -> Result<SingleFilterLayout> {
     let deeper = reached.get(1).copied().unwrap_or(0).max(1);
     let cells = |hashes: u32| {
@@ -114,8 +116,9 @@ fn single_filter(reached: &[u64]) -> Result<SingleFilterLayout> {
     Ok(SingleFilterLayout::new(cells(best).ceil() as u64, best)?)
 }
 
-/// The fewest bits that meet both. An absent key has the string of each of its buckets' items with 1/(2^b − 1); a key at level j has passed j
-/// buckets that were full, and has the string of each of their items as often.
+/// The fewest bits that meet both. An absent key has the string of each of its buckets' items with
+/// 1/(2^b − 1); a key at level j has passed j buckets that were full, and has the string of each of
+/// their items as often.
 fn page_bits(table: &MultilevelTable<u64, u64>) -> u32 {
     let (layout, loads) = (table.layout(), table.level_loads());
     let in_buckets: f64 = layout.levels().iter().zip(loads).map(|(&m, &load)| load as f64 / m as f64).sum();
@@ -124,7 +127,8 @@ fn page_bits(table: &MultilevelTable<u64, u64>) -> u32 {
     ((in_buckets / NAMED).max(in_passed / EXTRA_READS) + 1.0).log2().ceil() as u32
 }
 
-/// Lookups of keys that are there, through the summary and the table; with what it takes, and what lookups read.
+/// Lookups of keys that are there, through the summary and the table; with what it takes, and what
+/// lookups read.
 fn joined<'a, S: Summary<Digester = Portable> + 'static>(
     name: &str,
     table: &MultilevelTable<u64, u64>,

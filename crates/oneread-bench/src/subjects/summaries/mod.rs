@@ -1,7 +1,8 @@
 //! Summaries beside what they save, and beside those that could take their place.
 //!
-//! A table of the paper's shape is filled with n keys once, and every contender is told the level of each. Then a round looks up keys that
-//! are there, or that are not, one by one or many at once; or removes some, puts them back, or builds all anew.
+//! A table of the paper's shape is filled with n keys once, and every contender is told the level
+//! of each. Then a round looks up keys that are there, or that are not, one by one or many at once;
+//! or removes some, puts them back, or builds all anew.
 
 mod contenders;
 mod equal;
@@ -24,7 +25,8 @@ pub(crate) struct Summaries;
 /// Operations in a round: enough to time, few enough to hold many rounds.
 const OPERATIONS: usize = 1_000_000;
 
-/// Building anew for more keys than these is repeated in no more than so many rounds: with ten million, all contenders together take more than half a minute a round.
+/// Building anew for more keys than these is repeated in no more than so many rounds: with ten
+/// million, all contenders together take more than half a minute a round.
 const MANY: usize = 1_000_000;
 const FEW_ROUNDS: usize = 3;
 

@@ -58,7 +58,8 @@ pub(super) fn contest(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// At the first word of each line, the number of the first word of another: one circle through all, in random order.
+/// At the first word of each line, the number of the first word of another: one circle through all,
+/// in random order.
 fn chain() -> Vec<u64> {
     let mut words = vec![0; ARRAY_BYTES / 8];
     let lines = words.len() / LINE_WORDS;
@@ -94,9 +95,11 @@ fn read_pages(file: &File, reads: u64) -> Result<Sample> {
     Ok(sample)
 }
 
-/// Asks the system to drop the file from its cache. (It may still be in that of a disk or of a host.)
+/// Asks the system to drop the file from its cache. (It may still be in that of a disk or of a
+/// host.)
 fn forget(file: &File) -> Result<()> {
-    // SAFETY: the descriptor is open while the file is borrowed, and this advice changes nothing in memory.
+    // SAFETY: the descriptor is open while the file is borrowed, and this advice changes nothing in
+    // memory.
     let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     ensure!(error == 0, "the file cannot be dropped from the cache: error {error}");
     // Reading on its own in advance would read pages that nobody asked for.

@@ -25,8 +25,8 @@ pub(crate) trait Contender {
     fn remove(&mut self, keys: &[u64]);
     /// On the heap.
     fn bytes(&self) -> usize;
-    /// Does something with these keys, and tells what an operation read: on average, at most, and at most by its promise. It must
-    /// keep that.
+    /// Does something with these keys, and tells what an operation read: on average, at most, and
+    /// at most by its promise. It must keep that.
     fn reads(&mut self, act: Act, keys: &[u64]) -> BTreeMap<&'static str, f64>;
 }
 
@@ -108,7 +108,8 @@ pub(crate) fn all(n: usize) -> Result<Vec<Box<dyn Contender>>> {
 
 /// The table under every policy, each with as many levels as keep its stash small.
 fn multilevel(items: u64) -> Result<Vec<Box<dyn Contender>>> {
-    // Room for the rare event that the planned stash does not suffice; a stash that is not used costs nothing.
+    // Room for the rare event that the planned stash does not suffice; a stash that is not used
+    // costs nothing.
     const STASH: u32 = 64;
     let table = |name, layout: MultilevelLayout, moves| -> Result<Box<dyn Contender>> {
         let layout = layout.with_moves(moves)?.with_stash(STASH)?;
@@ -116,8 +117,8 @@ fn multilevel(items: u64) -> Result<Vec<Box<dyn Contender>>> {
     };
     // The paper's table: 40k, 10k, 5k, 2.5k, 2.5k buckets for 10k items.
     let paper = MultilevelLayout::new([4 * items, items, items / 2, items / 4, items / 4])?;
-    // The stash of the paper's half-full tables grows with the items: at ten million, to about one with Second Chance in six levels,
-    // to three with hints in seven.
+    // The stash of the paper's half-full tables grows with the items: at ten million, to about one
+    // with Second Chance in six levels, to three with hints in seven.
     let half_full = |levels| MultilevelLayout::geometric(items, 0.5, levels);
     let buckets_of_eight =
         MultilevelLayout::new([items * 3 / 20, items / 32, items / 128, items / 512])?.with_slots(8)?;

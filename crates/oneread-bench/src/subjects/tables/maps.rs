@@ -64,8 +64,8 @@ impl Map for std::collections::HashMap<u64, u64> {
         self.remove(&key);
     }
 
-    /// It does not tell, but is a hashbrown of another hash: seven eighths of its buckets can be used, and a bucket has a byte
-    /// more, as have sixteen at the end.
+    /// It does not tell, but is a hashbrown of another hash: seven eighths of its buckets can be
+    /// used, and a bucket has a byte more, as have sixteen at the end.
     fn bytes(&self) -> usize {
         const GROUP: usize = 16;
         self.capacity() * 8 / 7 * (size_of::<(u64, u64)>() + 1) + GROUP

@@ -1,8 +1,10 @@
-//! Tables beside hashbrown and the standard library: time, bytes an entry, buckets read an operation.
+//! Tables beside hashbrown and the standard library: time, bytes an entry, buckets read an
+//! operation.
 //!
-//! A contender is filled with n keys once. Then a round looks up keys that are there, or that are not; or removes a tenth and puts
-//! them back, timing the one or the other, so that both are measured in a table that is as full as it was planned to be, or nearly. No
-//! operation may read more buckets than its table promises: that is asserted, in a pass that is not timed.
+//! A contender is filled with n keys once. Then a round looks up keys that are there, or that are
+//! not; or removes a tenth and puts them back, timing the one or the other, so that both are
+//! measured in a table that is as full as it was planned to be, or nearly. No operation may read
+//! more buckets than its table promises: that is asserted, in a pass that is not timed.
 
 mod contenders;
 mod maps;

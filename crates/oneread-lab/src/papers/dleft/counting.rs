@@ -1,7 +1,7 @@
 //! Section III-C: counting filters, after many deletions and insertions.
 //!
-//! Real filters, of the paper's size and age. The rate of one is the sum over its remainders, which varies with the number of
-//! buckets that were ever crowded.
+//! Real filters, of the paper's size and age. The rate of one is the sum over its remainders, which
+//! varies with the number of buckets that were ever crowded.
 
 use oneread::filter::DLeftCountingFilter;
 use oneread::layout::{DLeftCountingLayout, LayoutError, Remainders, Repeats, Ties};
@@ -22,7 +22,8 @@ const LOAD: f64 = 6.0;
 const ITEMS: u64 = 49_152;
 const CHURN: u64 = 1 << 20;
 
-/// Up to eight cells, with counters of one bit; what these cannot count gets cells of its own, as in the paper's experiment.
+/// Up to eight cells, with counters of one bit; what these cannot count gets cells of its own, as
+/// in the paper's experiment.
 fn layout(remainders: Remainders) -> Result<DLeftCountingLayout, LayoutError> {
     let layout = DLeftCountingLayout::new(SUBTABLES, BUCKETS)?.with_repeats(Repeats::Copy)?;
     layout.with_remainders(remainders)?.with_capacity(CELLS)
@@ -59,8 +60,9 @@ pub(super) fn fixed_remainders() -> Experiment {
             let layout = layout(Remainders::Fixed)?;
             let planned = dleft::fixed_remainders(SUBTABLES, LOAD, layout.remainder_bits(CELLS))?;
             let rates = churned(context, layout, DLeftCountingFilter::false_positive_rate)?;
-            // A filter's own rate counts a key that matches twice twice, and two items that share a cell once: both are half
-            // the rate's square. Besides, what the planner says about the spread of loads, which it leaves out.
+            // A filter's own rate counts a key that matches twice twice, and two items that share a
+            // cell once: both are half the rate's square. Besides, what the planner says about the
+            // spread of loads, which it leaves out.
             let finding = Finding::calculated(planned).off_by(planned * planned);
             Ok(finding.and_measured(Measured::mean(&rates)))
         },
@@ -99,17 +101,20 @@ pub(super) fn dynamic_remainders() -> Experiment {
         "False positives of the ddlCBF with one remainder size a bucket, by the most items it ever had (III-C)",
         Printed::counted("0.0004729"),
         |context| {
-            // 120 bits, a counter bit for each remainder, and a bit that semi-sorting saves where the state allows it: at
-            // which loads, is not printed. Most buckets had seven or eight items.
+            // 120 bits, a counter bit for each remainder, and a bit that semi-sorting saves where
+            // the state allows it: at which loads, is not printed. Most buckets had seven or eight
+            // items.
             let (up_to_seven, not_at_seven) = (Rule { seven: 17, eight: 14 }, Rule { seven: 16, eight: 15 });
             let layout = layout(Remainders::OneSize)?;
             let turnovers = CHURN as f64 / ITEMS as f64;
             let limit = dleft::churned(SUBTABLES, Ties::Left, LOAD, turnovers, CELLS)?;
             let own_bits = |most| layout.remainder_bits(most);
-            // The limit does not know of items that must join others with their minimal remainder of 15 bits, whatever the loads. By our
-            // own lengths, 17 and 15 bits, they raise the rate by so much, if each gets a cell: three of four do, while those that
-            // agree in 17 bits share one. They crowd buckets of seven: each remainder that is cut by two bits errs four times as
-            // often, and so adds three times what it had; cut to 14 bits, it adds seven times that.
+            // The limit does not know of items that must join others with their minimal remainder
+            // of 15 bits, whatever the loads. By our own lengths, 17 and 15 bits, they raise the
+            // rate by so much, if each gets a cell: three of four do, while those that agree in 17
+            // bits share one. They crowd buckets of seven: each remainder that is cut by two bits
+            // errs four times as often, and so adds three times what it had; cut to 14 bits, it
+            // adds seven times that.
             const OWN_CELL: f64 = 3.0 / 4.0;
             let joined =
                 dleft_counting::false_positive(layout, LOAD, turnovers)? - limit.false_positive(own_bits);

@@ -1,8 +1,8 @@
 //! The paper's figures on real filters, with every bit in its place.
 //!
-//! What a filter of ideal digests errs is known from its buckets, without chance in the queries: so a few filters tell a rate to
-//! a percent, and their spread tells how well. A key that matches twice counts once here, and twice in the paper's formula (1), which is what is
-//! calculated.
+//! What a filter of ideal digests errs is known from its buckets, without chance in the queries: so
+//! a few filters tell a rate to a percent, and their spread tells how well. A key that matches
+//! twice counts once here, and twice in the paper's formula (1), which is what is calculated.
 
 use oneread::filter::DLeftFilter;
 use oneread::hash::Digester;
@@ -104,8 +104,8 @@ pub(super) fn simulated_rate() -> Experiment {
 /// What is believed of a paper: events of this probability or more.
 const BELIEVABLE: f64 = 1e-3;
 
-/// The fewest and the most false positives in a trial. What is measured is how likely filters make the extreme: given the rate of a filter, what its
-/// queries find is nearly Poisson.
+/// The fewest and the most false positives in a trial. What is measured is how likely filters make
+/// the extreme: given the rate of a filter, what its queries find is nearly Poisson.
 pub(super) fn simulated_extreme(name: &'static str, printed: u32) -> Experiment {
     const TRIALS: f64 = 1000.0;
     let is_least = name == "fewest";
@@ -148,8 +148,9 @@ pub(super) fn simulated_extreme(name: &'static str, printed: u32) -> Experiment 
             };
             let measured = Measured::mean(&filters.iter().map(around).collect::<Vec<_>>());
             let note = format!("{reaching:.3} trials are expected to reach it, {beyond:.3} to go beyond");
-            // Filters whose rates are off by a standard deviation of .87/√N each, which makes for more extremes: half the square of that times the
-            // power of the rate that a tail goes with, which is its distance from the mean.
+            // Filters whose rates are off by a standard deviation of .87/√N each, which makes for
+            // more extremes: half the square of that times the power of the rate that a tail goes
+            // with, which is its distance from the mean.
             let power = f64::from(printed) - rate * QUERIES as f64;
             let spread = 0.5 * (0.87 * power).powi(2) / layout.total_buckets() as f64;
             let finding = Finding::calculated(planned).off_by(spread * planned);
@@ -169,9 +170,11 @@ fn poisson_up_to(mean: f64, value: u32) -> f64 {
     up_to
 }
 
-/// Section II-E, which prints no figures: loads of a quarter, a half and three quarters of the full one, and a tenth above it. A filter that is being
-/// filled is compared with the Bloom filter of the same size, with the hash functions that are best when it is full. The section says that nothing
-/// is gained from semi-sorting at low loads, and so it is at half of the full one, where most buckets have two items or three.
+/// Section II-E, which prints no figures: loads of a quarter, a half and three quarters of the full
+/// one, and a tenth above it. A filter that is being filled is compared with the Bloom filter of
+/// the same size, with the hash functions that are best when it is full. The section says that
+/// nothing is gained from semi-sorting at low loads, and so it is at half of the full one, where
+/// most buckets have two items or three.
 pub(super) fn other_load(percent: u32) -> Experiment {
     /// Of each sub-table, so that each filter has some thirty buckets of three at the lowest load.
     const MANY_BUCKETS: u64 = 1 << 16;
@@ -236,7 +239,8 @@ pub(super) fn offline(
                 let balance = filter.insert_balanced((0..items).map(|item| digester.digest(&item)))?;
                 Ok(balance.rate)
             })?;
-            // Filters balance with ties to the left. What random ties would gain, balls and bins tell.
+            // Filters balance with ties to the left. What random ties would gain, balls and bins
+            // tell.
             let at_random = context.trials(filters, |seed| {
                 let random = Random::with_seed(seed);
                 let (mut table, mut places) = Table::filled(layout.with_ties(Ties::Random), items, random);

@@ -1,8 +1,9 @@
 //! Groups of buckets whose fingerprints never grow.
 //!
-//! The paper divides the bits of a group by its load and adds the bit or two that a bucket's state tells at its load. When a bucket comes
-//! to a load at which its state tells more, this length may rise, while the bits that it asks for are gone. What a filter can do is
-//! the least of the lengths on the way; so that it does not depend on the order of insertions, the least on all ways.
+//! The paper divides the bits of a group by its load and adds the bit or two that a bucket's state
+//! tells at its load. When a bucket comes to a load at which its state tells more, this length may
+//! rise, while the bits that it asks for are gone. What a filter can do is the least of the lengths
+//! on the way; so that it does not depend on the order of insertions, the least on all ways.
 
 use oneread::layout::DLeftLayout;
 use oneread::plan::dleft;
@@ -14,7 +15,8 @@ pub(super) fn never_growing(layout: DLeftLayout, load: f64) -> Result<f64, Error
     let group = layout.group() as usize;
     let fractions = dleft::loads(layout.buckets(), layout.ties(), load, layout.capacity())?;
     let base = layout.capacity() as usize + 1;
-    // By the loads of a group, read as digits: the length in the first bucket. The others have theirs by symmetry.
+    // By the loads of a group, read as digits: the length in the first bucket. The others have
+    // theirs by symmetry.
     let mut lengths: Vec<u32> = Vec::new();
     let mut rate = 0.0;
     for number in 0..base.pow(group as u32) {

@@ -1,7 +1,8 @@
 //! Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment.
 //!
-//! What is calculated is the limit for many buckets. It is confirmed by another method for the tables of loads, and by
-//! real filters of 3 × 4096 buckets for the rates; so large a table is off by .01%.
+//! What is calculated is the limit for many buckets. It is confirmed by another method for the
+//! tables of loads, and by real filters of 3 × 4096 buckets for the rates; so large a table is off
+//! by .01%.
 
 mod counting;
 mod filters;
@@ -40,7 +41,8 @@ const BUCKETS: u64 = 4096;
 const LOAD_64: f64 = 4.0;
 const LOAD_128: f64 = 6.4;
 
-/// How far the paper's rates of 128-bit buckets are judged: their fourth digit is not right, the first three are.
+/// How far the paper's rates of 128-bit buckets are judged: their fourth digit is not right, the
+/// first three are.
 const THREE_DIGITS: f64 = 1e-3;
 
 pub(super) use open::questions;

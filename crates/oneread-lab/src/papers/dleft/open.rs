@@ -1,8 +1,10 @@
-//! The last section's question: the factor d·load of the false positives, and how much of it can be removed simply.
+//! The last section's question: the factor d·load of the false positives, and how much of it can be
+//! removed simply.
 //!
-//! A filter of rate ε takes at least log2(1/ε) bits a key. What a filter takes over that is its waste: a d-left filter wastes log2(d·load) for looking at so many
-//! fingerprints, and its counters. Sorting the fingerprints of a bucket, which quotienting does, gives log2(load!) bits a bucket back; semi-sorting is
-//! a part of that.
+//! A filter of rate ε takes at least log2(1/ε) bits a key. What a filter takes over that is its
+//! waste: a d-left filter wastes log2(d·load) for looking at so many fingerprints, and its
+//! counters. Sorting the fingerprints of a bucket, which quotienting does, gives log2(load!) bits a
+//! bucket back; semi-sorting is a part of that.
 
 use oneread::filter::{BloomFilter, DLeftFilter, PlacedFilter};
 use oneread::hash::Digester;
@@ -119,8 +121,9 @@ fn plain(bucket_bits: BucketBits, load: f64) -> Result<f64, Error> {
     Ok(plan.bits_per_item + plan.false_positive_exact.log2())
 }
 
-/// The waste of buckets whose fingerprints are kept as a set, without a bit too much: a fingerprint of f bits costs f − log2(load!)/load, and the load its
-/// entropy; and 2^−f is d·load times lower than the rate.
+/// The waste of buckets whose fingerprints are kept as a set, without a bit too much: a fingerprint
+/// of f bits costs f − log2(load!)/load, and the load its entropy; and 2^−f is d·load times lower
+/// than the rate.
 fn sorted(load: f64) -> Result<f64, Error> {
     let fractions =
         dleft::loads(&[1; SUBTABLES as usize], Ties::Left, load, TABLE_II.len() as u32 + 2)?.overall();
@@ -157,7 +160,8 @@ mod tests {
 
     #[test]
     fn the_waste_of_sorted_buckets_is_less_than_the_factor() {
-        // log2(12) = 3.585; log2(4!)/4 = 1.146 of it comes back at load 4, and the load costs its entropy of 1.26 bits over four keys.
+        // log2(12) = 3.585; log2(4!)/4 = 1.146 of it comes back at load 4, and the load costs its
+        // entropy of 1.26 bits over four keys.
         let waste = sorted(4.0).unwrap();
         assert!((2.6..2.9).contains(&waste), "{waste}");
     }

@@ -1,5 +1,6 @@
-//! A d-left table as balls and bins: the loads of its buckets, and the false positives that follow from them. It is for what filters
-//! do not do: more items than there is room for, and balancing with random ties.
+//! A d-left table as balls and bins: the loads of its buckets, and the false positives that follow
+//! from them. It is for what filters do not do: more items than there is room for, and balancing
+//! with random ties.
 
 use oneread::layout::{DLeftLayout, Ties};
 
@@ -29,7 +30,8 @@ impl Table {
         (table, places)
     }
 
-    /// Puts an item into the least loaded of its buckets, for the first time or again: each time ties are broken anew.
+    /// Puts an item into the least loaded of its buckets, for the first time or again: each time
+    /// ties are broken anew.
     pub(super) fn insert(&mut self, item: Choices, time: usize) -> Place {
         let bucket = |subtable: usize| (subtable, item.below(subtable, self.layout.buckets()[subtable]));
         let load = |(subtable, bucket): Place| self.loads[subtable][bucket];
@@ -41,7 +43,8 @@ impl Table {
                 (best, equally_good) = (place, 1);
             } else if load(place) == load(best) && self.layout.ties() == Ties::Random {
                 equally_good += 1;
-                // Choices after those of the buckets: each of the equally good is the last one taken equally often.
+                // Choices after those of the buckets: each of the equally good is the last one
+                // taken equally often.
                 if item.below((1 + time) * self.loads.len() + subtable, equally_good) == 0 {
                     best = place;
                 }
@@ -56,8 +59,8 @@ impl Table {
         self.loads[subtable][bucket] -= 1;
     }
 
-    /// Formula (1) on these buckets, in groups of the layout's size: the sum over a key's buckets of load times the chance to
-    /// match one fingerprint.
+    /// Formula (1) on these buckets, in groups of the layout's size: the sum over a key's buckets
+    /// of load times the chance to match one fingerprint.
     pub(super) fn false_positive(&self) -> f64 {
         let of_group = |group: &[u32]| -> f64 {
             let total = group.iter().sum();

@@ -81,8 +81,8 @@ pub(super) fn of_semisorting() -> Vec<Experiment> {
     ]
 }
 
-/// The counter's eight bits are said to be enough for the 0-counts of all loads up to 11, which the lengths f(a) = ⌊120/a⌋ + 1 for a in
-/// [1, 11] need, and for four-way counts at loads 6 and 7.
+/// The counter's eight bits are said to be enough for the 0-counts of all loads up to 11, which the
+/// lengths f(a) = ⌊120/a⌋ + 1 for a in [1, 11] need, and for four-way counts at loads 6 and 7.
 fn states_of_128_bits() -> Experiment {
     const HIGHEST: u32 = 11;
     new(
@@ -189,7 +189,8 @@ pub(super) fn of_groups() -> Vec<Experiment> {
 pub(super) fn counting_space() -> Experiment {
     const RATE: f64 = 0.01;
     const ITEMS: u64 = 1_000_000;
-    /// As in the experiment that the paper recreates: four sub-tables, six items in eight cells, counters of two bits.
+    /// As in the experiment that the paper recreates: four sub-tables, six items in eight cells,
+    /// counters of two bits.
     const CHOICES: f64 = 4.0;
     const LOAD: f64 = 6.0;
     const CELLS: f64 = 8.0;

@@ -96,7 +96,8 @@ fn insertions<F: TotalHashFunction<u64> + 'static>(
                     table.moves() as f64 / table.len() as f64 + rehashed
                 })
             };
-            // Smaller tables are rehashed more often for each insertion, which makes them vary more.
+            // Smaller tables are rehashed more often for each insertion, which makes them vary
+            // more.
             let trials = context.effort(1 << 20, 1 << 24) >> height;
             let (small, large) = (moves(height - 4, 16 * trials), moves(height, trials));
             let value = large.value / small.value;

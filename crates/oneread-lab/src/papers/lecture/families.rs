@@ -1,7 +1,9 @@
-//! Section 6.1: the families' theorems, by trying every function of small fields and words on every key.
+//! Section 6.1: the families' theorems, by trying every function of small fields and words on every
+//! key.
 //!
-//! What is measured is the smallest constant c of the definition, so no chance is involved. Where it has a closed form,
-//! that is the calculation; elsewhere the constant that `oneread` promises is, which c may be below.
+//! What is measured is the smallest constant c of the definition, so no chance is involved. Where
+//! it has a closed form, that is the calculation; elsewhere the constant that `oneread` promises
+//! is, which c may be below.
 
 use oneread_study::hash::family::{
     AffineScalarProduct, AnyPrime, FamilyError, HashFunction, Linear, LinearNonzero, MultiplyAddShift,
@@ -142,7 +144,8 @@ fn all_polynomials(p: u64, k: u32) -> impl Iterator<Item = Polynomial<AnyPrime>>
         .map(move |coefficients| Polynomial::new(field(p), coefficients).expect("coefficients in the field"))
 }
 
-/// The degree of a function from a field to itself: how often it has to be differenced to become 0, less one.
+/// The degree of a function from a field to itself: how often it has to be differenced to become 0,
+/// less one.
 fn degree(function: &Polynomial<AnyPrime>, p: u64) -> Result<u32, Error> {
     let mut values: Vec<u64> = (0..p).map(|key| function.hash(&key)).collect::<Result<_, _>>()?;
     let mut differences = 0;
@@ -313,7 +316,8 @@ fn tabulation_is_not_four_independent() -> Experiment {
         |_| {
             let [one_bit, two_bits] =
                 [all_tabulations(1)?.independent(4), all_tabulations(2)?.independent(4)];
-            // Of the keys (0,0), (0,1), (1,0), (1,1) the fourth hash is the x-or of the others: c = m^4/m^3.
+            // Of the keys (0,0), (0,1), (1,0), (1,1) the fourth hash is the x-or of the others: c =
+            // m^4/m^3.
             let finding = Finding::calculated(2.0).and_measured(Measured::exhaustive(two_bits / one_bit));
             Ok(finding.note(format!("two buckets need {one_bit}, four need {two_bits}")))
         },
@@ -422,7 +426,8 @@ fn rolling_then_linear_is_independent() -> Experiment {
                 Ok(Census::of::<[u64], _, _>(&vectors(p, d), functions)?.independent(2))
             }))?;
             let exact = cases.map(|(p, d, m): (u64, u32, u64)| {
-                // At d − 1 of the points two vectors meet before L is applied; L's largest class has ⌈p/m⌉ of p residues.
+                // At d − 1 of the points two vectors meet before L is applied; L's largest class
+                // has ⌈p/m⌉ of p residues.
                 let (class, roots) = (p.div_ceil(m), u64::from(d - 1));
                 ((p - roots) * class * class + roots * p * class) as f64 * (m * m) as f64 / p.pow(3) as f64
             });

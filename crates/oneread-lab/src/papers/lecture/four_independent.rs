@@ -1,27 +1,35 @@
 //! A 4-independent family under which linear probing is slow, for one absent key.
 //!
 //! # The family
-//! Keys 0 to n − 1 are stored, key n is looked for. Cells are the leaves of a binary tree. From the root on, the keys of each node are split
-//! among its two halves: how many go to either is drawn from a distribution, which of them is any subset alike, and the key that
-//! is looked for takes either half like a coin. Where no distribution is chosen, each key tosses its own coin.
+//! Keys 0 to n − 1 are stored, key n is looked for. Cells are the leaves of a binary tree. From the
+//! root on, the keys of each node are split among its two halves: how many go to either is drawn
+//! from a distribution, which of them is any subset alike, and the key that is looked for takes
+//! either half like a coin. Where no distribution is chosen, each key tosses its own coin.
 //!
-//! In the node of the looked-for key, few splits are very uneven, and the rest even: the block around its cell then overflows with probability
-//! about 1 in its size, and costs about its size in probes. So each level adds a constant, as long as it has a node that may be uneven.
+//! In the node of the looked-for key, few splits are very uneven, and the rest even: the block
+//! around its cell then overflows with probability about 1 in its size, and costs about its size in
+//! probes. So each level adds a constant, as long as it has a node that may be uneven.
 //!
 //! # Why it is 4-independent
-//! Let X of the Y keys of a node go to the half of the looked-for key (or to the left). Every distribution used is symmetric about Y/2 and has
-//! variance Y/4, so that its first three moments are those of coins. Given all splits above:
-//! - Up to three keys of a node go either way like coins, whatever else happens: the looked-for key with three others, and any four keys that
-//!   are not all stored ones of one node, are as good as random.
-//! - Four stored keys of one node see its fourth moment. How likely they are to stay together, or to part in some way, is a sum over all nodes of
-//!   the level, in which the fourth moments' deviations from those of coins are added up. They add up to 0: nodes without the looked-for key are split
-//!   more evenly than by coins, just as often as is needed. All halves are alike, so that it does not matter which node it is.
+//! Let X of the Y keys of a node go to the half of the looked-for key (or to the left). Every
+//! distribution used is symmetric about Y/2 and has variance Y/4, so that its first three moments
+//! are those of coins. Given all splits above:
+//! - Up to three keys of a node go either way like coins, whatever else happens: the looked-for key
+//!   with three others, and any four keys that are not all stored ones of one node, are as good as
+//!   random.
+//! - Four stored keys of one node see its fourth moment. How likely they are to stay together, or
+//!   to part in some way, is a sum over all nodes of the level, in which the fourth moments'
+//!   deviations from those of coins are added up. They add up to 0: nodes without the looked-for
+//!   key are split more evenly than by coins, just as often as is needed. All halves are alike, so
+//!   that it does not matter which node it is.
 //!
-//! That works while a node's Y³ is less than about n·Y, what all other nodes can make up for: for Y up to about √n, half of the levels.
+//! That works while a node's Y³ is less than about n·Y, what all other nodes can make up for: for Y
+//! up to about √n, half of the levels.
 //!
 //! # Source
-//! The lecture only says that there is such a family. That one can have large deviations around one key, at the cost of smaller ones elsewhere, is the
-//! idea of Pătraşcu, Thorup, "On the k-Independence Required by Linear Probing and Minwise Independence", 2010; this family is ours.
+//! The lecture only says that there is such a family. That one can have large deviations around one
+//! key, at the cost of smaller ones elsewhere, is the idea of Pătraşcu, Thorup, "On the
+//! k-Independence Required by Linear Probing and Minwise Independence", 2010; this family is ours.
 
 use oneread_study::hash::family::{HashFunction, KeyError, TotalHashFunction};
 use rand_pcg::Pcg64Mcg;
@@ -35,14 +43,16 @@ pub(super) struct FourIndependent {
 }
 
 impl FourIndependent {
-    /// A function for `items` stored keys and the next one, which is looked for, to 2^`height` cells.
+    /// A function for `items` stored keys and the next one, which is looked for, to 2^`height`
+    /// cells.
     #[cfg(test)]
     fn draw(items: u64, height: u32, seed: u64) -> Self {
         Self::drawn(items, height, None, seed).expect("nothing is asked for that cannot be").0
     }
 
-    /// A function whose first very uneven split in favour of the looked-for key's half is at this level, and the probability of that, given the
-    /// splits that it depends on; none if there is no such split. The mean of something, each time multiplied by this probability, is its
+    /// A function whose first very uneven split in favour of the looked-for key's half is at this
+    /// level, and the probability of that, given the splits that it depends on; none if there is no
+    /// such split. The mean of something, each time multiplied by this probability, is its
     /// expectation over the whole family, where functions of other kinds count 0.
     pub(super) fn draw_uneven(items: u64, height: u32, level: u32, seed: u64) -> Option<(Self, f64)> {
         Self::drawn(items, height, Some(level), seed)
@@ -123,7 +133,8 @@ impl OwnSplit {
     }
 }
 
-/// Smaller nodes are split by coins. These make blocks overflow often enough, and even splits would not.
+/// Smaller nodes are split by coins. These make blocks overflow often enough, and even splits would
+/// not.
 const LEAST_UNEVEN: usize = 20;
 
 impl HashFunction<u64> for FourIndependent {
@@ -143,8 +154,8 @@ impl TotalHashFunction<u64> for FourIndependent {
     }
 }
 
-/// A symmetric distribution of X − Y/2 on two distances: the farther one with this probability. Distances are counted in halves, so
-/// that they are whole numbers as odd or even as Y.
+/// A symmetric distribution of X − Y/2 on two distances: the farther one with this probability.
+/// Distances are counted in halves, so that they are whole numbers as odd or even as Y.
 #[derive(Clone, Copy, Debug)]
 struct TwoDistances {
     keys: usize,
@@ -193,7 +204,8 @@ fn uneven(keys: usize) -> TwoDistances {
 fn even(keys: usize) -> TwoDistances {
     let root = keys.isqrt();
     let near = root - (root + keys) % 2;
-    // No further than all keys: of three keys or fewer there is no other distribution than that of coins.
+    // No further than all keys: of three keys or fewer there is no other distribution than that of
+    // coins.
     TwoDistances::new(keys, near, (near + 2).min(keys))
 }
 
@@ -244,14 +256,16 @@ mod tests {
                 let TwoDistances { near, far, is_far, .. } = split;
                 assert!((near + keys) % 2 == 0 && (far + keys) % 2 == 0 && far <= keys, "{split:?}");
                 assert!((0.0..=1.0).contains(&is_far), "{split:?}");
-                // Symmetric, so that only the variance is left: Y, where distances are twice those from Y/2.
+                // Symmetric, so that only the variance is left: Y, where distances are twice those
+                // from Y/2.
                 let square = |distance: usize| (distance * distance) as f64;
                 let variance = is_far * square(far) + (1.0 - is_far) * square(near);
                 assert!((variance - keys as f64).abs() < 1e-9, "{split:?}");
             }
             assert!(even(keys).beyond_coins() <= 1e-9, "{keys}");
         }
-        // Of two keys both go one way as often as not; of 100 far more seldom than they should: 10^4 for 3·10^4 − 200.
+        // Of two keys both go one way as often as not; of 100 far more seldom than they should:
+        // 10^4 for 3·10^4 − 200.
         assert_eq!(even(2).beyond_coins(), 0.0);
         assert_eq!(even(100).beyond_coins(), 1e4 - 29_800.0);
         // 60² with probability 1/36 is 100; 60^4/36 is 360,000.
@@ -260,7 +274,8 @@ mod tests {
 
     #[test]
     fn all_keys_and_quadruples_of_them_are_spread_evenly() {
-        // 48 stored keys and one that is looked for, into 32 cells. Sums over all quadruples of how often they share a cell.
+        // 48 stored keys and one that is looked for, into 32 cells. Sums over all quadruples of how
+        // often they share a cell.
         const TRIALS: u64 = 20_000;
         let (mut together, mut with_own) = (Vec::new(), Vec::new());
         for seed in 0..TRIALS {
@@ -271,8 +286,8 @@ mod tests {
             let own = counts[function.hash_any(&48) as usize];
             with_own.push(own * (own - 1.0) * (own - 2.0));
         }
-        // 48·47·46·45/32³ ordered quadruples, and 48·47·46/32³ triples with the looked-for key. Four standard errors, once in 16,000
-        // seeds; and this one is fixed.
+        // 48·47·46·45/32³ ordered quadruples, and 48·47·46/32³ triples with the looked-for key.
+        // Four standard errors, once in 16,000 seeds; and this one is fixed.
         for (seen, expected) in [(together, 4_669_920.0 / 32_768.0), (with_own, 103_776.0 / 32_768.0)] {
             let mean = crate::finding::Measured::mean(&seen);
             assert!((mean.value - expected).abs() < 4.0 * mean.standard_error, "{mean:?} {expected}");

@@ -88,8 +88,8 @@ fn expected_probes() -> Experiment {
     )
 }
 
-/// The mean number of cells that a search for an absent key looks at, in a table of an interval of keys. The absent ones go on
-/// from there.
+/// The mean number of cells that a search for an absent key looks at, in a table of an interval of
+/// keys. The absent ones go on from there.
 fn misses<F: TotalHashFunction<u64>>(cells: u64, items: u64, function: F) -> f64 {
     let mut function = Some(function);
     let draw = |_| function.take().expect("linear probing draws one function");
@@ -117,7 +117,8 @@ const EPSILON: f64 = 0.25;
 /// The name of the experiment with random functions.
 const RANDOM: &str = "random";
 
-/// O(1/ε^x) probes are at most 2^x times as many for half the ε, as long as the constants are those of the larger one.
+/// O(1/ε^x) probes are at most 2^x times as many for half the ε, as long as the constants are those
+/// of the larger one.
 fn by_load<F: TotalHashFunction<u64> + 'static>(
     name: &'static str,
     function: &str,
@@ -154,7 +155,8 @@ fn by_load<F: TotalHashFunction<u64> + 'static>(
     )
 }
 
-/// The ratio of two means, and what their errors make of it; if they are of the same trials, these are less.
+/// The ratio of two means, and what their errors make of it; if they are of the same trials, these
+/// are less.
 fn ratio(of: Measured, to: Measured) -> Measured {
     let relative = (of.standard_error / of.value).hypot(to.standard_error / to.value);
     let value = of.value / to.value;
@@ -165,8 +167,8 @@ fn ratio(of: Measured, to: Measured) -> Measured {
 const SMALL: u32 = 6;
 const LARGE: u32 = 12;
 
-/// The probes of a search for one absent key that functions of [`FourIndependent`] cost whose first very uneven split is at a level,
-/// on average over all functions: 0 for those of other kinds.
+/// The probes of a search for one absent key that functions of [`FourIndependent`] cost whose first
+/// very uneven split is at a level, on average over all functions: 0 for those of other kinds.
 fn probes_of_uneven(height: u32, level: u32, seed: u64) -> Result<f64, Error> {
     let items = items_of(1 << height);
     let Some((function, probability)) = FourIndependent::draw_uneven(items, height, level, seed) else {
@@ -183,8 +185,9 @@ fn probes_of_uneven(height: u32, level: u32, seed: u64) -> Result<f64, Error> {
     Ok(probability * (table.probes() - before) as f64)
 }
 
-/// There is such a family, but it is not `P_4`. All functions with a very uneven split, level by level, are a part of the expected
-/// probes, and so a lower bound on them; each level is measured apart, as its functions are as rare as they are slow.
+/// There is such a family, but it is not `P_4`. All functions with a very uneven split, level by
+/// level, are a part of the expected probes, and so a lower bound on them; each level is measured
+/// apart, as its functions are as rare as they are slow.
 fn four_independent() -> Experiment {
     new(
         "6.3/probes-four-independent",
@@ -192,7 +195,8 @@ fn four_independent() -> Experiment {
          slow on purpose, a lower bound, and by how many they grow for each doubling of n, from 2^6 to 2^12 cells; at least .05",
         Printed::statement("for at least one", LEAST_GROWTH..=f64::INFINITY),
         |context| {
-            // The slow functions of a level cost some tenths of a probe on average, and vary by as much: a hundred of them are enough.
+            // The slow functions of a level cost some tenths of a probe on average, and vary by as
+            // much: a hundred of them are enough.
             let trials = context.effort(120, 10_000);
             let slow = |height: u32| -> Result<Measured, Error> {
                 let mut sum = Measured::exhaustive(0.0);

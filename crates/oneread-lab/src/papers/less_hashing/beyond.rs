@@ -1,5 +1,5 @@
-//! What stands around the theorems: pairwise independence and Count-Min sketches (section 1), sizes that are not prime (4.1), and
-//! the rate of one filter (section 5).
+//! What stands around the theorems: pairwise independence and Count-Min sketches (section 1), sizes
+//! that are not prime (4.1), and the rate of one filter (section 5).
 
 use oneread::filter::{BloomFilter, CountMinSketch};
 use oneread::hash::probes::SchemeName;
@@ -20,8 +20,9 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-/// With functions that are only pairwise independent, a bit of a band of m/k is set with probability at most nk/m, by the union bound, so that a filter errs with
-/// probability at most (nk/m)^k. The best k makes that e^(−m/(en)), where random functions have e^(−(ln 2)²·m/n).
+/// With functions that are only pairwise independent, a bit of a band of m/k is set with
+/// probability at most nk/m, by the union bound, so that a filter errs with probability at most
+/// (nk/m)^k. The best k makes that e^(−m/(en)), where random functions have e^(−(ln 2)²·m/n).
 fn pairwise_independence() -> Experiment {
     new(
         "1/pairwise-independence",
@@ -46,7 +47,8 @@ fn pairwise_independence() -> Experiment {
     )
 }
 
-/// The mean of all estimates of keys that were never counted, with rows of two words and with independent rows: sketches of one row each.
+/// The mean of all estimates of keys that were never counted, with rows of two words and with
+/// independent rows: sketches of one row each.
 fn count_min() -> Experiment {
     const WIDTH: u64 = 512;
     const DEPTH: u32 = 5;
@@ -144,8 +146,9 @@ fn rate_of(layout: BloomLayout, items: u64, from: u64, queries: u64, seed: u64) 
     (from..from + queries).filter(|key| filter.contains(key)).count() as f64 / queries as f64
 }
 
-/// The rate R of one filter is a random variable. Two halves of its queries have only R in common, so that their covariance over filters is the variance
-/// of R: relative to the mean, and of filters of 64 and 1024 items.
+/// The rate R of one filter is a random variable. Two halves of its queries have only R in common,
+/// so that their covariance over filters is the variance of R: relative to the mean, and of filters
+/// of 64 and 1024 items.
 fn concentration(scheme: SchemeName, name: &str, title: &'static str) -> Experiment {
     const BITS_PER_KEY: u64 = 8;
     const QUERIES: u64 = 8000;

@@ -1,11 +1,12 @@
 //! Less Hashing, Same Performance.
 //!
-//! Figure 1 has no numbers in the text; section 6 says in words what it shows. The words are read as follows, for p = (1 −
-//! e^(−k/c))^k and filters of n items:
+//! Figure 1 has no numbers in the text; section 6 says in words what it shows. The words are read
+//! as follows, for p = (1 − e^(−k/c))^k and filters of n items:
 //!
 //! - "close to p" is within a quarter of p;
-//! - "small values of n" for c are those with Pr(E) > p, where E, in section 2, is that an item shares both hash values with
-//!   the key: then such items alone make for as many false positives as a standard filter has;
+//! - "small values of n" for c are those with Pr(E) > p, where E, in section 2, is that an item
+//!   shares both hash values with the key: then such items alone make for as many false positives
+//!   as a standard filter has;
 //! - "no longer particularly useful" is more than twice p;
 //! - "while the other schemes are": they err at most two thirds as often as the partition scheme.
 
@@ -117,7 +118,8 @@ fn convergence(scheme: SchemeName, name: &str, title: &'static str) -> Experimen
     )
 }
 
-/// Section 6: "the partitioned version of a standard Bloom filter never performs better than the original version".
+/// Section 6: "the partitioned version of a standard Bloom filter never performs better than the
+/// original version".
 fn bands_are_not_better() -> Experiment {
     new(
         "6/bands-never-better",
@@ -209,7 +211,8 @@ impl Filter {
         .expect("the paper's filters are within the range of the exact calculation")
     }
 
-    /// Whether [`exact`](Self::exact) takes a second rather than hours: extended schemes have no symmetry.
+    /// Whether [`exact`](Self::exact) takes a second rather than hours: extended schemes have no
+    /// symmetry.
     fn is_exact_feasible(self) -> bool {
         const MOST_BITS: u64 = 4000;
         let extended = matches!(self.scheme, SchemeName::ExtendedSquare | SchemeName::ExtendedCube);

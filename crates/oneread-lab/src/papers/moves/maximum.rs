@@ -1,4 +1,5 @@
-//! Table I, the largest stash in 10,000 trials: what the average says about it, and what a few trials do.
+//! Table I, the largest stash in 10,000 trials: what the average says about it, and what a few
+//! trials do.
 
 use std::f64::consts::PI;
 
@@ -12,7 +13,8 @@ use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// So many expected ones are seen to be none once in a thousand times; one is seen once in a thousand times if so few are expected.
+/// So many expected ones are seen to be none once in a thousand times; one is seen once in a
+/// thousand times if so few are expected.
 const CERTAIN: f64 = 7.0;
 const POSSIBLE: f64 = 0.001;
 /// The median: as likely none as some.
@@ -48,13 +50,15 @@ const SIMULATED_ITEMS: u64 = 8192;
 /// So many trials have to come to a size for it to be taken as seen.
 const SEEN: usize = 12;
 
-/// The largest stash of 10,000 trials, from the largest of each of a few that are simulated: how many of these come to a size that
-/// many come to tells how many of 10,000 do, and of a nearly Poisson stash the fraction that goes on from k to k + 1 is μ/k. None if hardly
-/// any trial has a stash.
+/// The largest stash of 10,000 trials, from the largest of each of a few that are simulated: how
+/// many of these come to a size that many come to tells how many of 10,000 do, and of a nearly
+/// Poisson stash the fraction that goes on from k to k + 1 is μ/k. None if hardly any trial has a
+/// stash.
 ///
-/// The size is the one that ln 2 trials are expected to come to, the median, interpolated; a size is a whole number, half less on average. One
-/// paper's largest varies around it by about the inverse of ln(k/μ) and by the rounding, and the trials that were seen are known to the root
-/// of their number.
+/// The size is the one that ln 2 trials are expected to come to, the median, interpolated; a size
+/// is a whole number, half less on average. One paper's largest varies around it by about the
+/// inverse of ln(k/μ) and by the rounding, and the trials that were seen are known to the root of
+/// their number.
 fn beyond_simulated(
     context: &Context,
     Row { items, levels, .. }: Row,
@@ -86,11 +90,13 @@ fn beyond_simulated(
     Ok(Some(Measured { value, standard_error }))
 }
 
-/// A stash of Poisson size with mean μ, whose items stay τ steps, comes to have k items μ/τ·Pr(k − 1) times a step. The largest of
-/// 10,000 trials is k if that is often for k, and hardly ever for k + 1.
+/// A stash of Poisson size with mean μ, whose items stay τ steps, comes to have k items μ/τ·Pr(k −
+/// 1) times a step. The largest of 10,000 trials is k if that is often for k, and hardly ever for k
+/// + 1.
 ///
-/// The average is known to some digits and standard errors. An item stays n steps, or with hints less: up to ℓ cells hint at it,
-/// and a cell is left by a deletion or by a move, of which a deletion makes at most one on average here.
+/// The average is known to some digits and standard errors. An item stays n steps, or with hints
+/// less: up to ℓ cells hint at it, and a cell is left by a deletion or by a move, of which a
+/// deletion makes at most one on average here.
 fn by_crossings(row: Row, average: &str, has_hints: bool) -> Finding {
     let Row { items, levels, .. } = row;
     let most_often = if has_hints { f64::from(2 * levels + 1) } else { 1.0 };
@@ -111,16 +117,18 @@ fn by_crossings(row: Row, average: &str, has_hints: bool) -> Finding {
         .note(format!("calculated from the average: {least} to {most} but for two seeds in a thousand"))
 }
 
-/// Without moves, stashes vary more than Poisson variables: the chance to find no room is a product over levels of a few cells. The
-/// largest stashes of a few trials are taken to have a Gumbel distribution, as maxima have.
+/// Without moves, stashes vary more than Poisson variables: the chance to find no room is a product
+/// over levels of a few cells. The largest stashes of a few trials are taken to have a Gumbel
+/// distribution, as maxima have.
 fn by_trials(context: &Context, Row { items, levels, .. }: Row, moves: Moves) -> Result<Finding, Error> {
     let simulation = Simulation::new(halving(items, levels, moves)?, items)?.with_steps(STEPS);
     let trials = context.effort(24, 2000);
     let of_a_trial = simulate(context, &simulation, trials)?.mean_of_max_stash();
     let spread = of_a_trial.standard_error * (trials as f64).sqrt();
     let scale = spread * 6f64.sqrt() / PI;
-    // The largest of N Gumbel variables is one that is ln N scales higher. Its mean is known up to the error of a trial's mean and
-    // of the scale (a relative √(1.1/N), for Gumbel variables); one paper's largest varies by a trial's spread.
+    // The largest of N Gumbel variables is one that is ln N scales higher. Its mean is known up to
+    // the error of a trial's mean and of the scale (a relative √(1.1/N), for Gumbel variables); one
+    // paper's largest varies by a trial's spread.
     let largest = of_a_trial.mean + scale * TRIALS.ln();
     let error_of_scale = scale * TRIALS.ln() * (1.1 / trials as f64).sqrt();
     let error = of_a_trial.standard_error.hypot(error_of_scale).hypot(spread);

@@ -15,8 +15,8 @@ use crate::{Experiment, Finding, Paper, Printed};
 /// Each configuration of Table I was run so often.
 const TRIALS: f64 = 10_000.0;
 
-/// A trial of Table I has so many steps, each a deletion and an insertion. The text has lost the exponent; this is the power of
-/// two whose stashes fit best.
+/// A trial of Table I has so many steps, each a deletion and an insertion. The text has lost the
+/// exponent; this is the power of two whose stashes fit best.
 const STEPS: u64 = 1 << 18;
 
 pub(super) use open::questions;

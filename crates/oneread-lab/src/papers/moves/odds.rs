@@ -1,9 +1,9 @@
 //! The chance that the next item finds no room, from the state of a table.
 //!
-//! Stashes of one item in a thousand tables are too rare to be counted in seconds. What leads to them is not: an item's
-//! cells are independent, so that the chance that none has room is a product over the levels, of fractions of
-//! thousands of cells each. An item stays in the stash until it is deleted, n steps on average; so the mean stash is n times the
-//! mean of that chance.
+//! Stashes of one item in a thousand tables are too rare to be counted in seconds. What leads to
+//! them is not: an item's cells are independent, so that the chance that none has room is a product
+//! over the levels, of fractions of thousands of cells each. An item stays in the stash until it is
+//! deleted, n steps on average; so the mean stash is n times the mean of that chance.
 
 use oneread::hash::{Digest, Digester, Domain, reduce};
 use oneread::layout::Moves;
@@ -33,8 +33,9 @@ impl Items for Digests {
     }
 }
 
-/// The mean stash of a table under Second Chance, which never takes an item out of the stash: n times the chance that one comes to
-/// it, looked at once for each item's worth of steps, `rounds` times.
+/// The mean stash of a table under Second Chance, which never takes an item out of the stash: n
+/// times the chance that one comes to it, looked at once for each item's worth of steps, `rounds`
+/// times.
 pub(super) fn mean_stash(items: u64, levels: u32, rounds: u64, seed: u64) -> Result<f64, Error> {
     let layout = halving(items, levels, Moves::SecondChance)?.with_stash(STASH)?;
     let mut placement = Placement::new(&layout)?;
@@ -72,7 +73,8 @@ fn insert(placement: &mut Placement, digests: &mut Digests, digest: Digest) -> R
     Ok(())
 }
 
-/// The chance that an item finds each of its cells in use, by an item whose cell of the next level is in use too.
+/// The chance that an item finds each of its cells in use, by an item whose cell of the next level
+/// is in use too.
 fn no_room(placement: &Placement, digests: &Digests, levels: &[u64]) -> f64 {
     let mut stuck = vec![0u64; levels.len()];
     let cells: u64 = levels.iter().sum();

@@ -10,7 +10,8 @@ use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// A scheme of the table: its items, levels, average and largest stash as printed, none where the text we have is damaged.
+/// A scheme of the table: its items, levels, average and largest stash as printed, none where the
+/// text we have is damaged.
 struct Scheme {
     id: &'static str,
     name: &'static str,
@@ -104,25 +105,27 @@ const SCHEMES: [Scheme; 6] = [
 /// The quick trials of a row: enough for a standard error that is itself off by an eighth.
 const QUICK: u64 = 32;
 
-/// The standard error that is wanted, as a share of the printed average: four times three halves of it are below the tenth by which a
-/// measurement can tell. That the error is seen half too large takes four times its own error, so that one row in ten thousand seeds is
-/// undecided by chance.
+/// The standard error that is wanted, as a share of the printed average: four times three halves of
+/// it are below the tenth by which a measurement can tell. That the error is seen half too large
+/// takes four times its own error, so that one row in ten thousand seeds is undecided by chance.
 const PRECISION: f64 = 0.018;
 
 /// The steps for each item, of all quick trials together, that are affordable.
 const MOST_ROUNDS: f64 = 12_000.0;
 
-/// Looked at where nothing is printed, or where the stash is so small that the precision is not affordable.
+/// Looked at where nothing is printed, or where the stash is so small that the precision is not
+/// affordable.
 const FEW_ROUNDS: f64 = 512.0;
 
-/// The steps for each item that a quick measurement takes: items stay n/s steps and the stash is nearly Poisson with mean μ, so that its
-/// mean over r·n steps has the variance 2μ/(s·r).
+/// The steps for each item that a quick measurement takes: items stay n/s steps and the stash is
+/// nearly Poisson with mean μ, so that its mean over r·n steps has the variance 2μ/(s·r).
 fn rounds(average: Option<&str>, sooner: f64) -> u64 {
     let wanted = average.map_or(f64::INFINITY, |average| 2.0 / (sooner * mean(average) * PRECISION.powi(2)));
     if wanted > MOST_ROUNDS { FEW_ROUNDS as u64 } else { wanted.ceil() as u64 }
 }
 
-/// The chances of Second Chance are seen at once in every table: these trials, with so many steps an item, tell its averages to a tenth.
+/// The chances of Second Chance are seen at once in every table: these trials, with so many steps
+/// an item, tell its averages to a tenth.
 const TRIALS_OF_CHANCES: u64 = 16;
 const ROUNDS_OF_CHANCES: u64 = 16;
 
@@ -135,7 +138,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-/// The mean stash: at the end in the paper, over time after a warm-up here, which is the same and takes fewer trials.
+/// The mean stash: at the end in the paper, over time after a warm-up here, which is the same and
+/// takes fewer trials.
 fn average(id: &str, name: &str, moves: Moves, sooner: f64, row: Row) -> Experiment {
     let Row { items, levels, .. } = row;
     // The mean of 10,000 stashes that are nearly Poisson.
@@ -160,7 +164,8 @@ fn average(id: &str, name: &str, moves: Moves, sooner: f64, row: Row) -> Experim
             _ => {
                 let simulation = Simulation::new(halving(items, levels, moves)?, items)?;
                 let rounds = rounds(row.average, sooner);
-                // Where a quick measurement is coarse, a full one has a figure to judge, and takes its time.
+                // Where a quick measurement is coarse, a full one has a figure to judge, and takes
+                // its time.
                 let is_coarse = row.average.is_some() && rounds as f64 == FEW_ROUNDS;
                 let a_trial = rounds.div_ceil(QUICK) * context.effort(1, if is_coarse { 20 } else { 1 });
                 let steps = simulation.warm_up() + a_trial * items;
@@ -191,8 +196,9 @@ pub(super) fn simulate(context: &Context, simulation: &Simulation, trials: u64) 
     Ok(report)
 }
 
-/// Without moves there is a calculation of the steady state. How far the paper's tables are from it depends on the number of
-/// steps, which is lost: so a measurement is no witness for or against the paper, and is told in the note.
+/// Without moves there is a calculation of the steady state. How far the paper's tables are from it
+/// depends on the number of steps, which is lost: so a measurement is no witness for or against the
+/// paper, and is told in the note.
 fn without_moves(context: &Context, Row { items, levels, .. }: Row) -> Result<Finding, Error> {
     let layout = halving(items, levels, Moves::None)?;
     let state = moves::steady_state(layout.levels(), items)?;

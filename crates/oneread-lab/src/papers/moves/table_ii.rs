@@ -23,8 +23,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-/// The stash of a table that is filled. Churn does not change it: which items are kept depends on those that are there, not on
-/// when they came.
+/// The stash of a table that is filled. Churn does not change it: which items are kept depends on
+/// those that are there, not on when they came.
 fn stash(context: &Context, items: u64, keep: Keep, trials: u64) -> Result<Measured, Error> {
     let restriction = Restriction { fanout: FANOUT, maps: Maps::Shifts, keep };
     let simulation = Simulation::new(halving(items, LEVELS, Moves::Restricted(restriction))?, items)?;
@@ -51,7 +51,8 @@ fn random((items, printed): (u64, &'static str)) -> Experiment {
     )
 }
 
-/// The rule for ties is not printed, so a measurement of one rule is no witness against the paper: it is told in the note.
+/// The rule for ties is not printed, so a measurement of one rule is no witness against the paper:
+/// it is told in the note.
 fn greedy((items, printed): (u64, &'static str)) -> Experiment {
     new(
         format!("table-ii/greedy-n{items}"),

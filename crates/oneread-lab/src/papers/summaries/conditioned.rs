@@ -1,12 +1,15 @@
 //! Sections IX and X: failures and crises too rare to be seen, measured by conditioning.
 //!
-//! Real tables and real summaries are filled with random items. Then nothing more has to be left to chance: given what the filters hold,
-//! the probability that an item is taken for a deeper one is a product of shares, and given how many items are below the second level,
-//! that of a crisis is a recursion over some tens of items. Means of these conditional probabilities are the probabilities
-//! themselves (Rao, Blackwell), and vary so little that some hundred tables tell 10^−12 to a few percent.
+//! Real tables and real summaries are filled with random items. Then nothing more has to be left to
+//! chance: given what the filters hold, the probability that an item is taken for a deeper one is a
+//! product of shares, and given how many items are below the second level, that of a crisis is a
+//! recursion over some tens of items. Means of these conditional probabilities are the
+//! probabilities themselves (Rao, Blackwell), and vary so little that some hundred tables tell
+//! 10^−12 to a few percent.
 //!
-//! An item's probes are independent of the bits that deeper items set, so that the conditional probability is exact. What is added up over items is
-//! the expected number of failures; that there are two is so unlikely that this is the probability of any.
+//! An item's probes are independent of the bits that deeper items set, so that the conditional
+//! probability is exact. What is added up over items is the expected number of failures; that there
+//! are two is so unlikely that this is the probability of any.
 
 use oneread::layout::{MultipleFiltersLayout, SingleFilterLayout, SummaryLayout};
 use oneread::plan::summary::SummaryPlan;
@@ -17,7 +20,8 @@ use super::filled::{Cells, Filled, Tilt};
 use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 
-/// The probability of a failure or a crisis of a table with a summary, measured with so many tables.
+/// The probability of a failure or a crisis of a table with a summary, measured with so many
+/// tables.
 pub(super) fn failure_or_crisis(
     context: &Context,
     tables: u64,
@@ -39,7 +43,8 @@ pub(super) fn failure_or_crisis(
     Ok(Measured::mean(&trials?))
 }
 
-/// The expected failures of multiple filters, given their fill: an item at level i fails if `B_(i+1)` has all its bits.
+/// The expected failures of multiple filters, given their fill: an item at level i fails if
+/// `B_(i+1)` has all its bits.
 pub(super) fn of_multiple(filled: &Filled, layout: &MultipleFiltersLayout) -> Result<f64, Error> {
     let mut summary = MultiFilterSummary::with_digester(layout.clone(), Ideal::with_seed(0))?;
     insert_all(filled, &mut summary)?;
@@ -51,7 +56,8 @@ pub(super) fn of_multiple(filled: &Filled, layout: &MultipleFiltersLayout) -> Re
     Ok(filled.levels.iter().zip(next).map(of_level).sum())
 }
 
-/// Those of a single filter, given its cells. The real summary has to say the same of every item as the cells that we look at.
+/// Those of a single filter, given its cells. The real summary has to say the same of every item as
+/// the cells that we look at.
 pub(super) fn of_single(filled: &Filled, layout: SingleFilterLayout) -> Result<f64, Error> {
     let mut summary = SingleFilterSummary::with_digester(layout, filled.levels.len(), Ideal::with_seed(0))?;
     insert_all(filled, &mut summary)?;
@@ -89,8 +95,8 @@ impl Crises {
     fn new(levels: &[u64]) -> Self {
         let mut crisis: Vec<f64> = (0..=Self::MOST).map(|items| f64::from(u8::from(items > 0))).collect();
         for &buckets in levels.iter().rev() {
-            // By number of items that found their bucket taken, of those that came so far (equation 3 of the paper, which counts
-            // the buckets that are taken instead).
+            // By number of items that found their bucket taken, of those that came so far (equation
+            // 3 of the paper, which counts the buckets that are taken instead).
             let mut passed_on = vec![1.0];
             let mut given = Vec::with_capacity(Self::MOST + 1);
             for came in 0..=Self::MOST {

@@ -47,7 +47,8 @@ const FIRST_LEVEL: Model = Model {
     most: 166,
 };
 
-/// Tables whose moves are counted: a mean of ten times their spread is known to 1% in a hundred, and to .3% in these.
+/// Tables whose moves are counted: a mean of ten times their spread is known to 1% in a hundred,
+/// and to .3% in these.
 const TABLES: (u64, u64) = (1000, 20_000);
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -113,8 +114,9 @@ fn moves(model: Model) -> Experiment {
     )
 }
 
-/// The moves are many and each is unlikely, so their number is nearly Poisson. With the printed mean, what is printed as the
-/// largest number should be exceeded in thousands of the paper's trials: the two figures contradict each other.
+/// The moves are many and each is unlikely, so their number is nearly Poisson. With the printed
+/// mean, what is printed as the largest number should be exceeded in thousands of the paper's
+/// trials: the two figures contradict each other.
 fn most_moves() -> Experiment {
     /// How far the Poisson distribution's tail may be off, as a fraction of it.
     const APPROXIMATE: f64 = 0.5;
@@ -135,7 +137,8 @@ fn most_moves() -> Experiment {
     )
 }
 
-/// How likely an extreme is that the paper saw: that some of its trials reach it and none goes beyond.
+/// How likely an extreme is that the paper saw: that some of its trials reach it and none goes
+/// beyond.
 fn extreme(reaching: f64, beyond: f64) -> Finding {
     let (reaching, beyond) = (TRIALS * reaching, TRIALS * beyond);
     Finding::calculated((-beyond).exp() - (-reaching).exp()).note(format!(

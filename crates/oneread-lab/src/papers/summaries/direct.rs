@@ -20,7 +20,8 @@ const TRIALS: f64 = 1e6;
 const OF_TABLE_III: (u64, u32) = (120_000, 15);
 pub(super) const VARIANT: (u64, u32) = (100_000, 10);
 
-/// Variants that fail still more often, with as many cells a hash function: about .015, .13 and 1.2 items a table.
+/// Variants that fail still more often, with as many cells a hash function: about .015, .13 and 1.2
+/// items a table.
 const SMALLER: [(u64, u32); 3] = [(60_000, 6), (50_000, 5), (40_000, 4)];
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -57,8 +58,9 @@ fn outcome(name: &str, what: &str, filter: (u64, u32), failures: u32) -> Experim
 
 /// Whether any item of a random table fails, in a real single filter.
 ///
-/// Items of the first level make no item fail, so that they are not inserted, only looked up: the filter then names no level for nearly all of them,
-/// at once, which makes the trials five times as many.
+/// Items of the first level make no item fail, so that they are not inserted, only looked up: the
+/// filter then names no level for nearly all of them, at once, which makes the trials five times as
+/// many.
 fn fails(layout: &MultilevelLayout, filter: SingleFilterLayout, seed: u64) -> Result<bool, Error> {
     let filled = Filled::plain(layout, ITEMS_10K, seed)?;
     let mut summary = SingleFilterSummary::with_digester(filter, layout.level_count(), Ideal::with_seed(0))?;
@@ -112,8 +114,9 @@ fn over_bound(context: &Context, filter: (u64, u32), tables: u64) -> Result<(Mea
 /// Tables of each variant below, quick and full: some twenty fail even of the first.
 const TABLES: (u64, u64) = (1500, 30_000);
 
-/// The bound is the expected number of failing items. By Bonferroni's inequality the probability of any is less by at most the
-/// expected pairs of these: half of the bound's square, and a little more, as a full filter makes all items fail more often.
+/// The bound is the expected number of failing items. By Bonferroni's inequality the probability of
+/// any is less by at most the expected pairs of these: half of the bound's square, and a little
+/// more, as a full filter makes all items fail more often.
 fn upper_bound(filter: (u64, u32)) -> Experiment {
     let (cells, hashes) = filter;
     new(

@@ -1,4 +1,5 @@
-//! Tables that are filled by the library's own placement, with ideal digests: what is at which level.
+//! Tables that are filled by the library's own placement, with ideal digests: what is at which
+//! level.
 
 use oneread::hash::{Digest, Digester, Domain, reduce};
 use oneread::layout::MultilevelLayout;
@@ -30,11 +31,12 @@ pub(super) struct Filled {
 
 /// How tables are drawn that have more items at the third level than usual.
 ///
-/// Failures of 10^−12 are not those of usual tables: half of them come from one in a thousand, with many more items in the
-/// third level and deeper than the expected 64. So in every second table, the odds that an item that comes to the second level finds its
-/// bucket taken are `e^tilt` times the true ones. A table's weight makes up for it: what it counts for is its probability over that of
-/// being drawn. As half of the tables are plain ones, no weight is above 2, and the mean is the true one whatever the tilt; a bad
-/// one only has a larger standard error.
+/// Failures of 10^−12 are not those of usual tables: half of them come from one in a thousand, with
+/// many more items in the third level and deeper than the expected 64. So in every second table,
+/// the odds that an item that comes to the second level finds its bucket taken are `e^tilt` times
+/// the true ones. A table's weight makes up for it: what it counts for is its probability over that
+/// of being drawn. As half of the tables are plain ones, no weight is above 2, and the mean is the
+/// true one whatever the tilt; a bad one only has a larger standard error.
 #[derive(Clone, Copy)]
 pub(super) struct Tilt(pub(super) f64);
 
@@ -84,8 +86,8 @@ impl Filled {
                 let (taken, buckets) = (placement.level_loads()[1] as f64, layout.levels()[1] as f64);
                 let all = odds * taken + buckets - taken;
                 if is_tilted {
-                    // An item's buckets are independent of each other, so that any digest will do that comes to the second level
-                    // and finds there what the coin says.
+                    // An item's buckets are independent of each other, so that any digest will do
+                    // that comes to the second level and finds there what the coin says.
                     let below = odds * taken / all;
                     let meets_another = (digest.word(COIN, 0) as f64) < below * 2f64.powi(64);
                     digest = draw();
@@ -118,7 +120,8 @@ fn is_taken(placement: &Placement, digest: Digest, level: usize) -> bool {
     placement.candidates_in(digest, level).next().is_some()
 }
 
-/// The cells of a single filter of a band for each hash function, where the summary has them: it does not show its own.
+/// The cells of a single filter of a band for each hash function, where the summary has them: it
+/// does not show its own.
 pub(super) struct Cells {
     a_band: u64,
     /// By band and cell, the largest level + 1 of the items there.
@@ -151,7 +154,8 @@ impl Cells {
         cells.min().unwrap_or(0)
     }
 
-    /// The probability that an item of a level finds only cells of deeper ones: their shares of the bands, multiplied.
+    /// The probability that an item of a level finds only cells of deeper ones: their shares of the
+    /// bands, multiplied.
     pub(super) fn fails(&self, level: usize) -> f64 {
         let share = |cells: &Vec<u8>| {
             cells.iter().filter(|&&largest| usize::from(largest) > level + 1).count() as f64

@@ -24,8 +24,9 @@ struct Setting {
     name: &'static str,
     items: u64,
     table: fn() -> Result<MultilevelLayout, LayoutError>,
-    /// The tables that rare failures of a single filter are measured with, quick and full. One table's probability of failure has a
-    /// standard deviation of a third of the mean, with 100k items a tenth, so that quick standard errors are below 2%.
+    /// The tables that rare failures of a single filter are measured with, quick and full. One
+    /// table's probability of failure has a standard deviation of a third of the mean, with 100k
+    /// items a tenth, so that quick standard errors are below 2%.
     conditioned: (u64, u64),
     /// The real tables that false positives and wrong levels are counted in, quick and full.
     tables: (u64, u64),
@@ -47,7 +48,8 @@ const ABSENT: u64 = 4;
 /// Bits and hash functions of section IX's multiple filters for 10k items.
 pub(super) const FILTERS_10K: [(u64, u32); 5] =
     [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)];
-/// Those for 100k items, as they were probably meant: ten times those for 10k, but for the smallest.
+/// Those for 100k items, as they were probably meant: ten times those for 10k, but for the
+/// smallest.
 const FILTERS_100K: [(u64, u32); 6] =
     [(1_060_000, 7), (875_000, 49), (55_000, 49), (1_000, 49), (1_000, 49), (1_000, 49)];
 /// As printed; but there are six levels and only five sizes, so the last is taken twice.
@@ -212,7 +214,8 @@ impl Row {
     fn measure(self, context: &Context, plan: &SummaryPlan) -> Result<(Measured, String), Error> {
         let (quick, full) = self.setting.conditioned;
         let (tilt, times) = match plan.layout() {
-            // Half of the failures come from tables with 90 items below the second level instead of 64; 3% of error take more of them.
+            // Half of the failures come from tables with 90 items below the second level instead of
+            // 64; 3% of error take more of them.
             SummaryLayout::Multiple(_) if self.setting.items == ITEMS_10K => (Tilt(0.35), 8),
             // The probability of 49 bits varies three times as much as that of 15 cells.
             SummaryLayout::Multiple(_) => (Tilt::NONE, 3),

@@ -15,9 +15,9 @@ use super::{FamilyError, FieldHashFunction, HashFunction, KeyError, TotalHashFun
 /// One division.
 ///
 /// # Limits
-/// The family must be 2-independent. A merely universal one may lose universality altogether (exercise 5):
-/// rotations of 0..u never collide, but modulo m keys 0 and m always do, if m divides u. Such a family goes
-/// through [`Compose`].
+/// The family must be 2-independent. A merely universal one may lose universality altogether
+/// (exercise 5): rotations of 0..u never collide, but modulo m keys 0 and m always do, if m divides
+/// u. Such a family goes through [`Compose`].
 ///
 /// # Example
 ///
@@ -40,7 +40,8 @@ impl<F> Modulo<F> {
     /// `function` modulo `buckets` (m in the lecture).
     ///
     /// # Errors
-    /// [`FamilyError::ZeroBuckets`], or [`FamilyError::TooManyBuckets`] if the function itself has fewer.
+    /// [`FamilyError::ZeroBuckets`], or [`FamilyError::TooManyBuckets`] if the function itself has
+    /// fewer.
     pub fn new<K: ?Sized>(function: F, buckets: u64) -> Result<Self, FamilyError>
     where
         F: HashFunction<K>,
@@ -83,8 +84,9 @@ impl<F: FieldHashFunction> FieldHashFunction for Modulo<F> {
 /// One function after another: a universal one followed by a 2-independent one is 2-independent.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, lemma G; [`Universal::then`](super::Universal::then)
-/// computes its constant. The lecture writes the inner function first: F ∘ G is `Compose::new(f, g)`.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, lemma G;
+/// [`Universal::then`](super::Universal::then) computes its constant. The lecture writes the inner
+/// function first: F ∘ G is `Compose::new(f, g)`.
 ///
 /// # Costs
 /// Those of both.
@@ -115,8 +117,8 @@ impl<F, G> Compose<F, G> {
     /// `inner` followed by `outer`: the key x goes to outer(inner(x)).
     ///
     /// # Errors
-    /// [`FamilyError::OuterUniverse`] if the outer function does not accept the largest value of the inner
-    /// one. It accepts the others then: a universe of numbers is 0..U for some U.
+    /// [`FamilyError::OuterUniverse`] if the outer function does not accept the largest value of
+    /// the inner one. It accepts the others then: a universe of numbers is 0..U for some U.
     pub fn new<K: ?Sized>(inner: F, outer: G) -> Result<Self, FamilyError>
     where
         F: HashFunction<K>,
@@ -156,10 +158,11 @@ impl<K: ?Sized, F: TotalHashFunction<K>, G: TotalHashFunction<u64>> TotalHashFun
 /// None: the arithmetic of the field reduces anyway.
 ///
 /// # Limits
-/// Keys that are congruent modulo p collide under every function of the family, which is outside its theorem.
-/// With p = 2^61 − 1 a key has seven or eight such partners among 64-bit numbers. Random keys do not notice;
-/// an adversary does, and then a [`MultiplyAddShift`](super::MultiplyAddShift) or
-/// [`Tabulation`](super::Tabulation) of 64-bit keys is the right choice.
+/// Keys that are congruent modulo p collide under every function of the family, which is outside
+/// its theorem. With p = 2^61 − 1 a key has seven or eight such partners among 64-bit numbers.
+/// Random keys do not notice; an adversary does, and then a
+/// [`MultiplyAddShift`](super::MultiplyAddShift) or [`Tabulation`](super::Tabulation) of 64-bit
+/// keys is the right choice.
 ///
 /// # Example
 ///

@@ -68,7 +68,8 @@ pub enum FamilyError {
         /// The number of bits asked for.
         found: u32,
     },
-    /// The precision of a multiply-shift function is too low for its theorem, or too high for its word.
+    /// The precision of a multiply-shift function is too low for its theorem, or too high for its
+    /// word.
     PrecisionBits {
         /// The lowest precision (w + ℓ − 1 in the lecture).
         at_least: u32,

@@ -1,7 +1,8 @@
 //! Prime fields: the arithmetic under the linear, polynomial, scalar product and rolling families.
 //!
 //! # Invariants
-//! 1. `PrimeField::prime` is a prime: `Mersenne61` by a known fact, `AnyPrime` because `new` checked it.
+//! 1. `PrimeField::prime` is a prime: `Mersenne61` by a known fact, `AnyPrime` because `new`
+//!    checked it.
 //! 2. Every result of field arithmetic is below the prime, whatever the arguments.
 
 use alloc::vec::Vec;
@@ -28,9 +29,9 @@ mod sealed {
 
 /// The integers modulo a prime p, as the families see them.
 ///
-/// Implemented by [`Mersenne61`], the fast default, and by [`AnyPrime`], for study and for small universes.
-/// The arguments of the arithmetic may be any 64-bit numbers, and stand for their residues modulo p; results
-/// are below p.
+/// Implemented by [`Mersenne61`], the fast default, and by [`AnyPrime`], for study and for small
+/// universes. The arguments of the arithmetic may be any 64-bit numbers, and stand for their
+/// residues modulo p; results are below p.
 pub trait PrimeField: Copy + sealed::Sealed {
     /// The prime p.
     fn prime(&self) -> u64;
@@ -53,9 +54,9 @@ pub trait PrimeField: Copy + sealed::Sealed {
 
     /// A uniform element of the field.
     ///
-    /// Draws as many bits as p − 1 has, and draws again if they are not below p: no element is favoured, as
-    /// one would be by a reduction modulo p. Takes fewer than two draws on average; a generator that is stuck
-    /// on such a value makes it wait for ever.
+    /// Draws as many bits as p − 1 has, and draws again if they are not below p: no element is
+    /// favoured, as one would be by a reduction modulo p. Takes fewer than two draws on average; a
+    /// generator that is stuck on such a value makes it wait for ever.
     fn draw_element<R: Rng + ?Sized>(&self, rng: &mut R) -> u64 {
         let mask = u64::MAX >> (self.prime() - 1).leading_zeros();
         loop {
@@ -67,7 +68,8 @@ pub trait PrimeField: Copy + sealed::Sealed {
     }
 }
 
-/// The field modulo 2^61 − 1, where a reduction is two shifts and two additions instead of a division.
+/// The field modulo 2^61 − 1, where a reduction is two shifts and two additions instead of a
+/// division.
 ///
 /// # Example
 ///
@@ -87,8 +89,8 @@ impl PrimeField for Mersenne61 {
         MERSENNE_61
     }
 
-    /// 2^61 is 1 modulo p, so the 61-bit digits of the product may be added up. The sum of the three is below
-    /// 2^62 + 2^6, whose digits again sum to less than 2p: one subtraction is left.
+    /// 2^61 is 1 modulo p, so the 61-bit digits of the product may be added up. The sum of the
+    /// three is below 2^62 + 2^6, whose digits again sum to less than 2p: one subtraction is left.
     #[inline]
     fn multiply_add(&self, a: u64, x: u64, b: u64) -> u64 {
         let product = u128::from(a) * u128::from(x) + u128::from(b);

@@ -13,11 +13,11 @@ pub struct Universal {
 }
 
 impl Universal {
-    /// Lemma G: the guarantee of this family, with `range` values (r in the lecture), followed by an
-    /// independent one with `buckets` values (m).
+    /// Lemma G: the guarantee of this family, with `range` values (r in the lecture), followed by
+    /// an independent one with `buckets` values (m).
     ///
-    /// A c-universal family followed by a (2, d)-independent one is (2, (c·m/r + 1)·d)-independent. If the
-    /// outer family is only 1-independent, so is the composition, with the outer constant.
+    /// A c-universal family followed by a (2, d)-independent one is (2, (c·m/r + 1)·d)-independent.
+    /// If the outer family is only 1-independent, so is the composition, with the outer constant.
     ///
     /// # Example
     ///
@@ -39,12 +39,13 @@ impl Universal {
     }
 }
 
-/// A (k, c)-independent family: k distinct keys meet k given buckets with probability at most c/m^k.
+/// A (k, c)-independent family: k distinct keys meet k given buckets with probability at most
+/// c/m^k.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, second definition and lemmas M and K. Differs from the
-/// notes in: a number of buckets that divides the range leaves the constants as they are, since all classes
-/// are then equal.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, second definition and lemmas M and K. Differs
+/// from the notes in: a number of buckets that divides the range leaves the constants as they are,
+/// since all classes are then equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Independent {
     /// How many keys behave like independent ones.
@@ -59,8 +60,8 @@ impl Independent {
         Universal { c: if self.k >= 2 { self.c } else { buckets as f64 } }
     }
 
-    /// Lemmas M and K: the independence left when a family with `range` values (r in the lecture) is reduced
-    /// modulo `buckets` (m ≤ r).
+    /// Lemmas M and K: the independence left when a family with `range` values (r in the lecture)
+    /// is reduced modulo `buckets` (m ≤ r).
     ///
     /// (k, c) becomes (k, 2c) if r ≥ 2km, and (k, 2^k·c) otherwise.
     ///
@@ -84,8 +85,8 @@ impl Independent {
         Independent { k: self.k, c: factor * self.c }
     }
 
-    /// Lemma M: the universality left when a family with `range` values is reduced modulo `buckets`: 2c if k
-    /// ≥ 2.
+    /// Lemma M: the universality left when a family with `range` values is reduced modulo
+    /// `buckets`: 2c if k ≥ 2.
     pub fn modulo_universal(self, range: u128, buckets: u128) -> Universal {
         let factor = if divides(buckets, range) || self.k < 2 { 1.0 } else { 2.0 };
         Universal { c: factor * self.universal(buckets).c }

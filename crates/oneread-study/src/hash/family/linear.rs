@@ -15,22 +15,22 @@ use super::{
 
 /// A linear function modulo a prime (family L): any two keys behave almost like independent ones.
 ///
-/// h(x) = ((a·x + b) mod p) mod m, for a and b drawn from 0..p. For p = 7, m = 3, a = 2 and b = 5, key 4 goes
-/// to ((8 + 5) mod 7) mod 3 = 6 mod 3 = 0.
+/// h(x) = ((a·x + b) mod p) mod m, for a and b drawn from 0..p. For p = 7, m = 3, a = 2 and b = 5,
+/// key 4 goes to ((8 + 5) mod 7) mod 3 = 6 mod 3 = 0.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Constructions from linear congruence": 2-universal and
-/// (2, 4)-independent for m ≤ p; (2, 2)-independent for p ≥ 4m. The smallest universality constant
-/// (exercise 2) is 1 + t(m − t)/p² with t = p mod m, which is at most 9/8 for every p and m. Not
-/// 3-independent (exercise 4).
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Constructions from linear congruence":
+/// 2-universal and (2, 4)-independent for m ≤ p; (2, 2)-independent for p ≥ 4m. The smallest
+/// universality constant (exercise 2) is 1 + t(m − t)/p² with t = p mod m, which is at most 9/8 for
+/// every p and m. Not 3-independent (exercise 4).
 ///
 /// # Costs
 /// One multiplication and one division by m. Three words.
 ///
 /// # Limits
 /// Keys below p (2^61 − 1 by default); wrap the function in [`Reduced`](super::Reduced) for others.
-/// Arithmetic progressions of keys stay progressions modulo p, so structures that need 3-independence may
-/// suffer.
+/// Arithmetic progressions of keys stay progressions modulo p, so structures that need
+/// 3-independence may suffer.
 ///
 /// # Example
 ///
@@ -61,7 +61,8 @@ impl Linear {
     /// A random function over the default field.
     ///
     /// # Errors
-    /// [`FamilyError::ZeroBuckets`], or [`FamilyError::TooManyBuckets`] if there are more than 2^61 − 1.
+    /// [`FamilyError::ZeroBuckets`], or [`FamilyError::TooManyBuckets`] if there are more than 2^61
+    /// − 1.
     pub fn draw<R: Rng + ?Sized>(buckets: u64, rng: &mut R) -> Result<Self, FamilyError> {
         Self::draw_in(Mersenne61, buckets, rng)
     }
@@ -71,7 +72,8 @@ impl<F: PrimeField> Linear<F> {
     /// A random function over the given field.
     ///
     /// # Errors
-    /// [`FamilyError::ZeroBuckets`], or [`FamilyError::TooManyBuckets`] if there are more than the prime.
+    /// [`FamilyError::ZeroBuckets`], or [`FamilyError::TooManyBuckets`] if there are more than the
+    /// prime.
     pub fn draw_in<R: Rng + ?Sized>(field: F, buckets: u64, rng: &mut R) -> Result<Self, FamilyError> {
         let multiplier = field.draw_element(rng);
         let offset = field.draw_element(rng);
@@ -81,7 +83,8 @@ impl<F: PrimeField> Linear<F> {
     /// The function with multiplier a and offset b.
     ///
     /// # Errors
-    /// As for [`Linear::draw_in`], and [`FamilyError::OutsideField`] if a or b is not below the prime.
+    /// As for [`Linear::draw_in`], and [`FamilyError::OutsideField`] if a or b is not below the
+    /// prime.
     pub fn new(field: F, multiplier: u64, offset: u64, buckets: u64) -> Result<Self, FamilyError> {
         check_parameter(field, multiplier)?;
         check_parameter(field, offset)?;
@@ -95,8 +98,8 @@ impl<F: PrimeField> Linear<F> {
         Ok(Self { field, multiplier, offset, buckets })
     }
 
-    /// What a random function of this family promises: (2, 2)-independence if p ≥ 4m, (2, 4) otherwise, and
-    /// (2, 1) if m is p or 1.
+    /// What a random function of this family promises: (2, 2)-independence if p ≥ 4m, (2, 4)
+    /// otherwise, and (2, 1) if m is p or 1.
     pub fn guarantee(&self) -> Independent {
         Independent { k: 2, c: 1.0 }.modulo(self.field.prime().into(), self.buckets.get().into())
     }
@@ -122,15 +125,15 @@ impl<F: PrimeField> FieldHashFunction for Linear<F> {
     }
 }
 
-/// A linear function with a multiplier other than zero (family L′): collisions are as rare as for random
-/// functions.
+/// A linear function with a multiplier other than zero (family L′): collisions are as rare as for
+/// random functions.
 ///
-/// As [`Linear`], but a ≠ 0: no function of the family is constant, so two keys meet with probability at most
-/// 1/m.
+/// As [`Linear`], but a ≠ 0: no function of the family is constant, so two keys meet with
+/// probability at most 1/m.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Constructions from linear congruence": 1-universal for
-/// m ≤ p.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Constructions from linear congruence":
+/// 1-universal for m ≤ p.
 ///
 /// # Costs
 /// As [`Linear`].

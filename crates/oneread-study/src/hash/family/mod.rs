@@ -1,17 +1,19 @@
-//! Hash families with proofs: what two, three or k keys do is bounded by a theorem, not by an experiment.
+//! Hash families with proofs: what two, three or k keys do is bounded by a theorem, not by an
+//! experiment.
 //!
 //! A *family* is a set of functions from keys to m buckets, and `draw` picks one at random. It is
-//! *c-universal* if two distinct keys share a bucket with probability at most c/m, and *(k, c)-independent*
-//! if k distinct keys meet k given buckets with probability at most c/m^k. The probability is over the draw:
-//! keys may be as bad as they like, as long as they were chosen without knowledge of it.
+//! *c-universal* if two distinct keys share a bucket with probability at most c/m, and *(k,
+//! c)-independent* if k distinct keys meet k given buckets with probability at most c/m^k. The
+//! probability is over the draw: keys may be as bad as they like, as long as they were chosen
+//! without knowledge of it.
 //!
-//! What belongs here: families whose guarantee can be proved, the combinators that preserve it, and one
-//! algorithm that lives by it ([`RabinKarp`]). Hash functions that are trusted because they pass tests belong
-//! elsewhere.
+//! What belongs here: families whose guarantee can be proved, the combinators that preserve it, and
+//! one algorithm that lives by it ([`RabinKarp`]). Hash functions that are trusted because they
+//! pass tests belong elsewhere.
 //!
-//! All sections are those of the lecture notes "Hashing" (chapter 6), section 6.1; w is the number of bits of
-//! a key, ℓ that of the result, p a prime, and ⌈w/c⌉ the number of characters. The `guarantee` of a function
-//! returns the third column.
+//! All sections are those of the lecture notes "Hashing" (chapter 6), section 6.1; w is the number
+//! of bits of a key, ℓ that of the result, p a prime, and ⌈w/c⌉ the number of characters. The
+//! `guarantee` of a function returns the third column.
 //!
 //! | family | type | promise | cost | section |
 //! | --- | --- | --- | --- | --- |
@@ -28,19 +30,22 @@
 //! | R ∘ L | [`StringHash`] | (2, 5/2) if p ≥ 4Lm | 1 multiplication a byte | hashing strings |
 //!
 //! Which to choose:
-//! - words, for chaining: [`MultiplyShift`]; if pairs must be independent too: [`MultiplyAddShift`];
+//! - words, for chaining: [`MultiplyShift`]; if pairs must be independent too:
+//!   [`MultiplyAddShift`];
 //! - words, for cuckoo hashing or linear probing: [`Tabulation`] with 8-bit characters;
 //! - words, where a proof asks for k-wise independence: [`Polynomial`];
-//! - a number of buckets that is no power of two: [`Linear`], or [`Modulo`] over any independent family;
-//! - tuples: [`AffineScalarProduct`], or [`TupleTabulation`] for short ones; strings: [`StringHash`];
+//! - a number of buckets that is no power of two: [`Linear`], or [`Modulo`] over any independent
+//!   family;
+//! - tuples: [`AffineScalarProduct`], or [`TupleTabulation`] for short ones; strings:
+//!   [`StringHash`];
 //! - windows of a text: [`Rolling`] with its [`RollingWindow`].
 //!
-//! [`Modulo`] (lemmas M and K) and [`Compose`] (lemma G) make families from families, and [`Universal`] and
-//! [`Independent`] compute what is left of their promises. [`Reduced`] lets a field family take any 64-bit
-//! key.
+//! [`Modulo`] (lemmas M and K) and [`Compose`] (lemma G) make families from families, and
+//! [`Universal`] and [`Independent`] compute what is left of their promises. [`Reduced`] lets a
+//! field family take any 64-bit key.
 //!
-//! A function is made from explicit parameters with `new`, or at random with `draw`. Families over a field
-//! use 2^61 − 1 unless `new` or `draw_in` is given another [`PrimeField`].
+//! A function is made from explicit parameters with `new`, or at random with `draw`. Families over
+//! a field use 2^61 − 1 unless `new` or `draw_in` is given another [`PrimeField`].
 //!
 //! ```
 //! use oneread_study::hash::family::{HashFunction, KeyError, Linear, Modulo, MERSENNE_61, Tabulation, TotalHashFunction};
@@ -87,8 +92,8 @@ pub use word::Word;
 
 /// One function of a family: from keys of type `K` to buckets.
 pub trait HashFunction<K: ?Sized> {
-    /// The number of buckets (m in the lecture), at least 1. A `u128`, because 64 result bits make 2^64
-    /// buckets.
+    /// The number of buckets (m in the lecture), at least 1. A `u128`, because 64 result bits make
+    /// 2^64 buckets.
     fn buckets(&self) -> u128;
 
     /// The bucket of the key, below [`buckets`](HashFunction::buckets).
@@ -106,7 +111,7 @@ pub trait TotalHashFunction<K: ?Sized>: HashFunction<K> {
 
 /// A function whose universe is a prime field: [`Reduced`] makes it total.
 pub trait FieldHashFunction: HashFunction<u64> {
-    /// The bucket of the residue of the key modulo p: what [`hash`](HashFunction::hash) returns for `key mod
-    /// p`.
+    /// The bucket of the residue of the key modulo p: what [`hash`](HashFunction::hash) returns for
+    /// `key mod p`.
     fn hash_residue(&self, key: u64) -> u64;
 }

@@ -1,8 +1,9 @@
 //! The families M and M′: multiply, and keep the topmost bits.
 //!
 //! # Layout
-//! Parameters are stored shifted to the top of a 64-bit (M) or 128-bit (M′) word. The overflow of the product
-//! then drops exactly the bits the lecture truncates, and the ℓ bits it slices out are the topmost ones:
+//! Parameters are stored shifted to the top of a 64-bit (M) or 128-bit (M′) word. The overflow of
+//! the product then drops exactly the bits the lecture truncates, and the ℓ bits it slices out are
+//! the topmost ones:
 //!
 //! ```text
 //!   (a·x) mod 2^w, moved up by 64 − w      | ℓ result bits | w − ℓ bits | 64 − w zeros |
@@ -10,7 +11,8 @@
 //!
 //! # Invariants
 //! 1. The unshifted multiplier is odd, and 1 ≤ `result_bits` ≤ w.
-//! 2. In M′, w + ℓ − 1 ≤ `precision` ≤ 2w, and the unshifted parameters have at most `precision` bits.
+//! 2. In M′, w + ℓ − 1 ≤ `precision` ≤ 2w, and the unshifted parameters have at most `precision`
+//!    bits.
 
 use core::marker::PhantomData;
 
@@ -20,8 +22,8 @@ use super::{FamilyError, HashFunction, Independent, KeyError, TotalHashFunction,
 
 /// A multiplication and a shift (family M): the cheapest universal function of a machine word.
 ///
-/// h(x) = the topmost ℓ of the w bits of a·x mod 2^w, for an odd a. For w = 8, ℓ = 3 and a = 37, key 5 goes
-/// to 37·5 = 185 = `0b101_11001`, so to `0b101` = 5.
+/// h(x) = the topmost ℓ of the w bits of a·x mod 2^w, for an odd a. For w = 8, ℓ = 3 and a = 37,
+/// key 5 goes to 37·5 = 185 = `0b101_11001`, so to `0b101` = 5.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Multiply-shift hashing": 2-universal.
@@ -30,8 +32,8 @@ use super::{FamilyError, HashFunction, Independent, KeyError, TotalHashFunction,
 /// One multiplication and one shift. Two words.
 ///
 /// # Limits
-/// Key 0 goes to bucket 0 always, so the family is not 2-independent: use [`MultiplyAddShift`] where that
-/// matters.
+/// Key 0 goes to bucket 0 always, so the family is not 2-independent: use [`MultiplyAddShift`]
+/// where that matters.
 ///
 /// # Example
 ///
@@ -104,23 +106,23 @@ impl<W: Word> TotalHashFunction<W> for MultiplyShift<W> {
     }
 }
 
-/// A multiplication, an addition and a shift in twice the precision (family M′): any two words behave like
-/// independent ones.
+/// A multiplication, an addition and a shift in twice the precision (family M′): any two words
+/// behave like independent ones.
 ///
-/// h(x) = the topmost ℓ of the w′ bits of (a·x + b) mod 2^w′, for an odd a and any b. For keys of 8 bits,
-/// w′ = 16, ℓ = 3, a = 4097 and b = 500, key 5 goes to 20985 = `0b010_1000111111001` (16 bits), so to
-/// `0b010` = 2.
+/// h(x) = the topmost ℓ of the w′ bits of (a·x + b) mod 2^w′, for an odd a and any b. For keys of 8
+/// bits, w′ = 16, ℓ = 3, a = 4097 and b = 500, key 5 goes to 20985 = `0b010_1000111111001` (16
+/// bits), so to `0b010` = 2.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Multiply-shift hashing", which calls M′ 2-independent
-/// (exercise 7). The constant depends on w′: two keys that differ by 2^s times an odd number have products
-/// that differ in bit s always and in the bits above it at random. For w′ ≥ w + ℓ all result bits lie above,
-/// and the family is (2, 1)-independent; for w′ = w + ℓ − 1 keys that differ by 2^(w−1) differ in the lowest
-/// result bit always, and the family is (2, 2).
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Multiply-shift hashing", which calls M′
+/// 2-independent (exercise 7). The constant depends on w′: two keys that differ by 2^s times an odd
+/// number have products that differ in bit s always and in the bits above it at random. For w′ ≥ w
+/// + ℓ all result bits lie above, and the family is (2, 1)-independent; for w′ = w + ℓ − 1 keys
+/// that differ by 2^(w−1) differ in the lowest result bit always, and the family is (2, 2).
 ///
 /// # Costs
-/// One multiplication, one addition and one shift of 64 bits for keys of up to 32 bits; of 128 bits for keys
-/// of 64.
+/// One multiplication, one addition and one shift of 64 bits for keys of up to 32 bits; of 128 bits
+/// for keys of 64.
 ///
 /// # Limits
 /// Nothing is promised about three keys.
@@ -161,8 +163,8 @@ impl<W: Word> MultiplyAddShift<W> {
         Self::with_parameters(precision, multiplier, offset, result_bits)
     }
 
-    /// The function with the given odd multiplier and offset (a and b in the lecture), in the full precision
-    /// w′ = 2w.
+    /// The function with the given odd multiplier and offset (a and b in the lecture), in the full
+    /// precision w′ = 2w.
     ///
     /// # Errors
     /// As for [`MultiplyAddShift::draw`], and [`FamilyError::EvenMultiplier`].

@@ -14,17 +14,17 @@ use super::{
 
 /// A polynomial with k random coefficients (family Pₖ): any k keys behave like independent ones.
 ///
-/// h(x) = t₀ + t₁·x + … + tₖ₋₁·x^(k−1) mod p, with values below p. For p = 7 and coefficients 3, 0, 2, key 4
-/// goes to (3 + 2·16) mod 7 = 0. [`modulo`](Polynomial::modulo) reduces it to m buckets.
+/// h(x) = t₀ + t₁·x + … + tₖ₋₁·x^(k−1) mod p, with values below p. For p = 7 and coefficients 3, 0,
+/// 2, key 4 goes to (3 + 2·16) mod 7 = 0. [`modulo`](Polynomial::modulo) reduces it to m buckets.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Polynomial hashing": (k, 1)-independent, and (k, 2)
-/// modulo m if p ≥ 2km. Differs from the notes in: they speak of degree k; with k coefficients the degree is
-/// at most k − 1.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Polynomial hashing": (k, 1)-independent, and
+/// (k, 2) modulo m if p ≥ 2km. Differs from the notes in: they speak of degree k; with k
+/// coefficients the degree is at most k − 1.
 ///
 /// # Costs
-/// k multiplications, one after the other, by Horner's rule; and one division by m in Pₖ mod m. k words
-/// on the heap.
+/// k multiplications, one after the other, by Horner's rule; and one division by m in Pₖ mod m. k
+/// words on the heap.
 ///
 /// # Limits
 /// Keys below p (2^61 − 1 by default); wrap the function in [`Reduced`](super::Reduced) for others.
@@ -53,7 +53,8 @@ pub struct Polynomial<F = Mersenne61> {
 }
 
 impl Polynomial {
-    /// A random polynomial with `coefficients` coefficients (k in the lecture) over the default field.
+    /// A random polynomial with `coefficients` coefficients (k in the lecture) over the default
+    /// field.
     ///
     /// # Errors
     /// [`FamilyError::ZeroCoefficients`], or [`FamilyError::OutOfMemory`].
@@ -74,7 +75,8 @@ impl<F: PrimeField> Polynomial<F> {
     /// The polynomial with the given coefficients, the constant one first.
     ///
     /// # Errors
-    /// [`FamilyError::ZeroCoefficients`], or [`FamilyError::OutsideField`] if one is not below the prime.
+    /// [`FamilyError::ZeroCoefficients`], or [`FamilyError::OutsideField`] if one is not below the
+    /// prime.
     pub fn new(field: F, coefficients: Vec<u64>) -> Result<Self, FamilyError> {
         if coefficients.is_empty() {
             return Err(FamilyError::ZeroCoefficients);
@@ -83,7 +85,8 @@ impl<F: PrimeField> Polynomial<F> {
         Ok(Self { field, coefficients })
     }
 
-    /// The same polynomial reduced to `buckets` buckets: a function of Pₖ mod m, which is (k, 2)-independent.
+    /// The same polynomial reduced to `buckets` buckets: a function of Pₖ mod m, which is (k,
+    /// 2)-independent.
     ///
     /// # Errors
     /// [`FamilyError::PrimeTooSmall`] if p < 2km, where the theorem is silent; or

@@ -1,7 +1,8 @@
 //! Rabin–Karp: finding a string by the rolling hash of a window.
 //!
 //! # Invariants
-//! 1. While positions remain, the window of `Matches` holds as many bytes as the needle, from the next position on.
+//! 1. While positions remain, the window of `Matches` holds as many bytes as the needle, from the
+//!    next position on.
 //! 2. A position is returned only after its bytes were compared with the needle.
 
 use core::iter::FusedIterator;
@@ -12,23 +13,25 @@ use rand_core::Rng;
 use super::field::check_parameter;
 use super::{FamilyError, Mersenne61, PrimeField, RollingWindow};
 
-/// Finds all occurrences of a string in a text, overlapping ones too, by the hash of a rolling window.
+/// Finds all occurrences of a string in a text, overlapping ones too, by the hash of a rolling
+/// window.
 ///
-/// The answer is always right: equal hashes are only a reason to compare the bytes. Chance decides the time
-/// alone.
+/// The answer is always right: equal hashes are only a reason to compare the bytes. Chance decides
+/// the time alone.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials" and exercise 10, with
-/// the hash taken in Zₚ for p = 2^61 − 1 rather than reduced to m buckets.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials" and exercise
+/// 10, with the hash taken in Zₚ for p = 2^61 − 1 rather than reduced to m buckets.
 ///
 /// # Costs
-/// For a needle of d bytes in a haystack of n, with k occurrences: two multiplications a byte, d comparisons
-/// an occurrence, and by the (d − 1)-universality of R at most n·(d − 1)/p false alarms in expectation, each
-/// of at most d comparisons. That is O(n + d·k) in expectation while d² < p.
+/// For a needle of d bytes in a haystack of n, with k occurrences: two multiplications a byte, d
+/// comparisons an occurrence, and by the (d − 1)-universality of R at most n·(d − 1)/p false alarms
+/// in expectation, each of at most d comparisons. That is O(n + d·k) in expectation while d² < p.
 ///
 /// # Limits
-/// The expectation is over the drawn point, for texts that do not depend on it. Faster searches exist (the
-/// two-way algorithm with vector instructions, as in `memchr`); this one is here for its idea.
+/// The expectation is over the drawn point, for texts that do not depend on it. Faster searches
+/// exist (the two-way algorithm with vector instructions, as in `memchr`); this one is here for its
+/// idea.
 ///
 /// # Example
 ///

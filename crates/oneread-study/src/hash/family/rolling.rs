@@ -1,31 +1,35 @@
-//! The family R: a vector is a polynomial, evaluated at a random point; and its window that rolls along a
-//! text.
+//! The family R: a vector is a polynomial, evaluated at a random point; and its window that rolls
+//! along a text.
 //!
 //! # Invariants
 //! 1. `dimension` is at least 1, and `point` is below the prime.
-//! 2. In a window, `value` is the hash of its elements and `power` is point^len, both below the prime.
+//! 2. In a window, `value` is the hash of its elements and `power` is point^len, both below the
+//!    prime.
 
 use rand_core::Rng;
 
 use super::field::{check_key, check_parameter, check_prime};
 use super::{Compose, FamilyError, HashFunction, KeyError, Linear, Mersenne61, PrimeField, Universal};
 
-/// A vector read as a polynomial, at a random point (family R): one parameter, however long the vectors.
+/// A vector read as a polynomial, at a random point (family R): one parameter, however long the
+/// vectors.
 ///
 /// h(x) = Σ xᵢ₊₁·aⁱ mod p, with values below p. For p = 7 and a = 3, the vector (2, 4, 1) goes to
-/// (2 + 12 + 9) mod 7 = 2. [`then`](Rolling::then) leads on to m buckets by a linear function (R ∘ L).
+/// (2 + 12 + 9) mod 7 = 2. [`then`](Rolling::then) leads on to m buckets by a linear function (R ∘
+/// L).
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials": d-universal; followed
-/// by L (2, 5/2)-independent if p ≥ 4dm. Differs from the notes in: the difference of two vectors has degree
-/// at most d − 1, hence at most d − 1 roots, and the family is (d − 1)-universal.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials":
+/// d-universal; followed by L (2, 5/2)-independent if p ≥ 4dm. Differs from the notes in: the
+/// difference of two vectors has degree at most d − 1, hence at most d − 1 roots, and the family is
+/// (d − 1)-universal.
 ///
 /// # Costs
 /// d multiplications, one after the other, by Horner's rule. Two words.
 ///
 /// # Limits
-/// The vectors have the length d, and components below p (2^61 − 1 by default). The zero vector goes to 0
-/// always.
+/// The vectors have the length d, and components below p (2^61 − 1 by default). The zero vector
+/// goes to 0 always.
 ///
 /// # Example
 ///
@@ -50,7 +54,8 @@ pub struct Rolling<F = Mersenne61> {
 }
 
 impl Rolling {
-    /// A random function of vectors with `dimension` components (d in the lecture) over the default field.
+    /// A random function of vectors with `dimension` components (d in the lecture) over the default
+    /// field.
     ///
     /// # Errors
     /// [`FamilyError::ZeroDimension`].
@@ -71,7 +76,8 @@ impl<F: PrimeField> Rolling<F> {
     /// The function that evaluates at `point` (a in the lecture).
     ///
     /// # Errors
-    /// [`FamilyError::ZeroDimension`], or [`FamilyError::OutsideField`] if the point is not below the prime.
+    /// [`FamilyError::ZeroDimension`], or [`FamilyError::OutsideField`] if the point is not below
+    /// the prime.
     pub fn new(field: F, point: u64, dimension: usize) -> Result<Self, FamilyError> {
         check_parameter(field, point)?;
         if dimension == 0 {
@@ -111,8 +117,8 @@ impl<F: PrimeField> Rolling<F> {
         RollingWindow::empty(self.field, self.point)
     }
 
-    /// The polynomial with these components, the constant one first, taken modulo p. Components left out at
-    /// the end count as zeros.
+    /// The polynomial with these components, the constant one first, taken modulo p. Components
+    /// left out at the end count as zeros.
     #[inline]
     pub(super) fn evaluate<I: DoubleEndedIterator<Item = u64>>(&self, components: I) -> u64 {
         components.rev().fold(0, |value, component| self.field.multiply_add(value, self.point, component))
@@ -140,20 +146,20 @@ impl<F: PrimeField> HashFunction<[u64]> for Rolling<F> {
 
 /// The hash of a window that moves along a sequence, one element in or out in constant time.
 ///
-/// The window is read from right to left: its newest element is the constant coefficient, so that a push is
-/// one step of Horner's rule. Its value is that of [`Rolling`] for the reversed elements.
+/// The window is read from right to left: its newest element is the constant coefficient, so that a
+/// push is one step of Horner's rule. Its value is that of [`Rolling`] for the reversed elements.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials": H′ = aH − σ·a^d + σ′.
-/// Differs from the notes in: windows may also grow and shrink.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials": H′ = aH −
+/// σ·a^d + σ′. Differs from the notes in: windows may also grow and shrink.
 ///
 /// # Costs
 /// A push or a pop is two multiplications, and so is a slide; no elements are stored.
 ///
 /// # Limits
-/// The caller names the element that leaves; if it is another one, the value is of no window at all. Windows
-/// of length d have equal values by chance (d − 1)/p; windows of different lengths may have equal values
-/// systematically, if elements are zero.
+/// The caller names the element that leaves; if it is another one, the value is of no window at
+/// all. Windows of length d have equal values by chance (d − 1)/p; windows of different lengths may
+/// have equal values systematically, if elements are zero.
 ///
 /// # Example
 ///
@@ -221,8 +227,8 @@ impl<F: PrimeField> RollingWindow<F> {
     /// Lets the oldest element out.
     ///
     /// # Errors
-    /// [`KeyError::OutsideUniverse`] if it is not below the prime, or [`KeyError::Length`] if the window is
-    /// empty; the window stays as it was.
+    /// [`KeyError::OutsideUniverse`] if it is not below the prime, or [`KeyError::Length`] if the
+    /// window is empty; the window stays as it was.
     #[inline]
     pub fn pop(&mut self, oldest: u64) -> Result<(), KeyError> {
         check_key(self.field, oldest)?;
@@ -236,11 +242,12 @@ impl<F: PrimeField> RollingWindow<F> {
         Ok(())
     }
 
-    /// Lets the oldest element out and another one in: the window moves on by one. An empty window stays
-    /// empty, and its elements should then be the same.
+    /// Lets the oldest element out and another one in: the window moves on by one. An empty window
+    /// stays empty, and its elements should then be the same.
     ///
     /// # Errors
-    /// [`KeyError::OutsideUniverse`] if one of them is not below the prime; the window stays as it was.
+    /// [`KeyError::OutsideUniverse`] if one of them is not below the prime; the window stays as it
+    /// was.
     #[inline]
     pub fn slide(&mut self, oldest: u64, newest: u64) -> Result<(), KeyError> {
         check_key(self.field, oldest)?;

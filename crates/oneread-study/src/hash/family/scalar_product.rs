@@ -10,22 +10,23 @@ use rand_core::Rng;
 use super::field::{check_parameter, check_prime, draw_elements};
 use super::{FamilyError, HashFunction, Independent, KeyError, Mersenne61, Modulo, PrimeField, Universal};
 
-/// The scalar product with a random vector (family S): two vectors meet as rarely as for random functions.
+/// The scalar product with a random vector (family S): two vectors meet as rarely as for random
+/// functions.
 ///
-/// h(x) = Σ tᵢ·xᵢ mod p, with values below p. For p = 7 and t = (3, 5), the vector (2, 4) goes to (6 + 20)
-/// mod 7 = 5. To reach m buckets, compose it with a [`Linear`](super::Linear) function; a bare reduction
-/// modulo m may destroy universality.
+/// h(x) = Σ tᵢ·xᵢ mod p, with values below p. For p = 7 and t = (3, 5), the vector (2, 4) goes to
+/// (6 + 20) mod 7 = 5. To reach m buckets, compose it with a [`Linear`](super::Linear) function; a
+/// bare reduction modulo m may destroy universality.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Hashing of vectors using scalar products": 1-universal;
-/// followed by L (2, 8)-independent, and (2, 5/2) for p ≥ 4m.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Hashing of vectors using scalar products":
+/// 1-universal; followed by L (2, 8)-independent, and (2, 5/2) for p ≥ 4m.
 ///
 /// # Costs
 /// d multiplications. d words on the heap.
 ///
 /// # Limits
-/// The vectors have the length d, and components below p (2^61 − 1 by default). The zero vector goes to 0
-/// always: not 2-independent.
+/// The vectors have the length d, and components below p (2^61 − 1 by default). The zero vector
+/// goes to 0 always: not 2-independent.
 ///
 /// # Example
 ///
@@ -49,7 +50,8 @@ pub struct ScalarProduct<F = Mersenne61> {
 }
 
 impl ScalarProduct {
-    /// A random function of vectors with `dimension` components (d in the lecture) over the default field.
+    /// A random function of vectors with `dimension` components (d in the lecture) over the default
+    /// field.
     ///
     /// # Errors
     /// [`FamilyError::ZeroDimension`], or [`FamilyError::OutOfMemory`].
@@ -70,8 +72,8 @@ impl<F: PrimeField> ScalarProduct<F> {
     /// The scalar product with the given vector (t in the lecture).
     ///
     /// # Errors
-    /// [`FamilyError::ZeroDimension`], or [`FamilyError::OutsideField`] if a coefficient is not below the
-    /// prime.
+    /// [`FamilyError::ZeroDimension`], or [`FamilyError::OutsideField`] if a coefficient is not
+    /// below the prime.
     pub fn new(field: F, coefficients: Vec<u64>) -> Result<Self, FamilyError> {
         if coefficients.is_empty() {
             return Err(FamilyError::ZeroDimension);
@@ -116,11 +118,12 @@ impl<F: PrimeField> HashFunction<[u64]> for ScalarProduct<F> {
     }
 }
 
-/// The scalar product with a random vector, plus a random number (family S′): any two vectors behave like
-/// independent ones.
+/// The scalar product with a random vector, plus a random number (family S′): any two vectors
+/// behave like independent ones.
 ///
-/// h(x) = Σ tᵢ·xᵢ + β mod p, with values below p. For p = 7, t = (3, 5) and β = 6, the vector (2, 4) goes to
-/// (6 + 20 + 6) mod 7 = 4. [`modulo`](AffineScalarProduct::modulo) reduces it to m buckets.
+/// h(x) = Σ tᵢ·xᵢ + β mod p, with values below p. For p = 7, t = (3, 5) and β = 6, the vector (2,
+/// 4) goes to (6 + 20 + 6) mod 7 = 4. [`modulo`](AffineScalarProduct::modulo) reduces it to m
+/// buckets.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Hashing of vectors using scalar products":
@@ -183,7 +186,8 @@ impl<F: PrimeField> AffineScalarProduct<F> {
         Ok(Self { product: ScalarProduct::new(field, coefficients)?, offset })
     }
 
-    /// The same function reduced to `buckets` buckets: a function of S′ mod m, which is (2, 2)-independent.
+    /// The same function reduced to `buckets` buckets: a function of S′ mod m, which is (2,
+    /// 2)-independent.
     ///
     /// # Errors
     /// [`FamilyError::PrimeTooSmall`] if p < 4m, where the theorem is silent; or

@@ -1,7 +1,8 @@
 //! Strings of bounded length, padded with blanks and hashed by R ∘ L.
 //!
 //! # Invariants
-//! 1. The prime is above 256, so every byte plus one is an element of the field other than the blank.
+//! 1. The prime is above 256, so every byte plus one is an element of the field other than the
+//!    blank.
 
 use rand_core::Rng;
 
@@ -11,29 +12,30 @@ use super::{
     Rolling,
 };
 
-/// The smallest modulus with an element for each of the 256 bytes and one for the blank (257 is also a
-/// prime).
+/// The smallest modulus with an element for each of the 256 bytes and one for the blank (257 is
+/// also a prime).
 const BYTES_AND_BLANK: u128 = 257;
 
-/// A function of byte strings up to a length L: any two of them behave almost like independent ones.
+/// A function of byte strings up to a length L: any two of them behave almost like independent
+/// ones.
 ///
 /// A string is padded with blanks to L characters, and the vector is hashed by [`Rolling`] and then
-/// [`Linear`]. The blank is 0 and the byte b is b + 1, so a blank is no byte: all bytes are allowed, 0 among
-/// them, and `"a"` and `"a\0"` are different vectors. Blanks add nothing to the polynomial and are never
-/// touched.
+/// [`Linear`]. The blank is 0 and the byte b is b + 1, so a blank is no byte: all bytes are
+/// allowed, 0 among them, and `"a"` and `"a\0"` are different vectors. Blanks add nothing to the
+/// polynomial and are never touched.
 ///
 /// # Source
-/// Lecture notes "Hashing" (chapter 6), section 6.1, "Hashing strings", with the corollary on R ∘ L:
-/// (2, 5/2)-independent if p ≥ 4Lm. Differs from the notes in: they ask that no character is 0; we shift
-/// bytes by one.
+/// Lecture notes "Hashing" (chapter 6), section 6.1, "Hashing strings", with the corollary on R ∘
+/// L: (2, 5/2)-independent if p ≥ 4Lm. Differs from the notes in: they ask that no character is 0;
+/// we shift bytes by one.
 ///
 /// # Costs
-/// One multiplication a byte, whatever L is, one more for the linear function, and a division by m. Five
-/// words.
+/// One multiplication a byte, whatever L is, one more for the linear function, and a division by m.
+/// Five words.
 ///
 /// # Limits
-/// Strings of at most L bytes, which is fixed with the function; over the default field L·m is at most
-/// 2^59 − 1. For [`str`] keys pass [`str::as_bytes`].
+/// Strings of at most L bytes, which is fixed with the function; over the default field L·m is at
+/// most 2^59 − 1. For [`str`] keys pass [`str::as_bytes`].
 ///
 /// # Example
 ///
@@ -60,7 +62,8 @@ pub struct StringHash<F = Mersenne61> {
 }
 
 impl StringHash {
-    /// A random function of strings of at most `max_length` bytes (L in the lecture) over the default field.
+    /// A random function of strings of at most `max_length` bytes (L in the lecture) over the
+    /// default field.
     ///
     /// # Errors
     /// [`FamilyError::ZeroDimension`] if the length is 0, [`FamilyError::ZeroBuckets`],
@@ -94,7 +97,8 @@ impl<F: PrimeField> StringHash<F> {
         Ok(Self { rolling, linear })
     }
 
-    /// What a random function of this family promises: (2, c)-independence by lemma G, with c at most 5/2.
+    /// What a random function of this family promises: (2, c)-independence by lemma G, with c at
+    /// most 5/2.
     pub fn guarantee(&self) -> Independent {
         let (range, buckets) = (self.rolling.buckets(), self.linear.buckets());
         self.rolling.guarantee().then(range, self.linear.guarantee(), buckets)

@@ -10,7 +10,8 @@ mod sealed {
 
 /// A machine word: the keys of the multiply-shift and tabulation families.
 ///
-/// `u32` and `u64` are for use; `u8` and `u16` are small enough to try every function on every pair of keys.
+/// `u32` and `u64` are for use; `u8` and `u16` are small enough to try every function on every pair
+/// of keys.
 pub trait Word: Copy + Into<u64> + sealed::Sealed {
     /// The word of twice the bits, in which products do not overflow.
     type Double: Copy + Into<u128>;

@@ -6,9 +6,9 @@ use super::assert_close;
 
 #[test]
 fn thresholds_are_the_published_ones() {
-    // Two choices: 1/2, and Fernholz, Ramachandran, 2007; Cain, Sanders, Wormald, 2007. Buckets of one:
-    // Dietzfelbinger et al., "Tight Thresholds for Cuckoo Hashing via XORSAT", 2010. The others: Walzer,
-    // "Load Thresholds for Cuckoo Hashing with Overlapping Blocks", 2018, table 1.
+    // Two choices: 1/2, and Fernholz, Ramachandran, 2007; Cain, Sanders, Wormald, 2007. Buckets of
+    // one: Dietzfelbinger et al., "Tight Thresholds for Cuckoo Hashing via XORSAT", 2010. The
+    // others: Walzer, "Load Thresholds for Cuckoo Hashing with Overlapping Blocks", 2018, table 1.
     let published = [
         (2, 1, 0.5),
         (2, 2, 0.8970118682),

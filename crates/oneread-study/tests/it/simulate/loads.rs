@@ -15,7 +15,8 @@ fn filled_levels_have_as_many_items_as_planned() {
     for (level, (estimate, expected)) in
         report.level_occupancy().iter().zip(plan.expected()).enumerate().take(4)
     {
-        // Table II of the summaries paper. Four tests at 4.5 standard errors: a false alarm once in 37,000 seeds.
+        // Table II of the summaries paper. Four tests at 4.5 standard errors: a false alarm once in
+        // 37,000 seeds.
         let z = (estimate.mean - expected) / estimate.standard_error;
         assert!(z.abs() < 4.5, "level {level}: {estimate:?} for {expected}");
     }
@@ -30,8 +31,8 @@ fn second_chance_fills_levels_as_the_equations_say() {
     let mut simulator = Simulator::new(&simulation).unwrap();
     let mut report = Report::new(&simulation);
     (0..60).for_each(|trial| report.add(&simulator.trial(1, trial).unwrap()));
-    // The limit for many cells is off by less than two in a thousand in the stash (4096 items: 4.833 for 4.825), and by
-    // less than a tenth of an item in the levels.
+    // The limit for many cells is off by less than two in a thousand in the stash (4096 items:
+    // 4.833 for 4.825), and by less than a tenth of an item in the levels.
     for (estimate, expected) in report.level_occupancy().iter().zip(&planned.expected) {
         assert!(
             (estimate.mean - expected).abs() < 4.5 * estimate.standard_error + 0.1,

@@ -1,4 +1,5 @@
-//! The simulator against the figures of the paper on moves, as recomputed by an independent program.
+//! The simulator against the figures of the paper on moves, as recomputed by an independent
+//! program.
 
 mod loads;
 
@@ -10,10 +11,12 @@ use oneread_study::simulate::{Estimate, Lifetimes, Report, Simulation};
 
 use crate::fixtures::halving;
 
-/// Steps an item before and after the warm-up, so that averages over time are over as many as it takes items to be replaced.
+/// Steps an item before and after the warm-up, so that averages over time are over as many as it
+/// takes items to be replaced.
 const ROUNDS: u64 = 16;
 
-/// Half-full tables: as many items as the first level has cells, 32 steps an item: 2^18 for the smallest.
+/// Half-full tables: as many items as the first level has cells, 32 steps an item: 2^18 for the
+/// smallest.
 fn churned(items: u64, levels: u32, moves: Moves, trials: u64) -> Report {
     let steps = 2 * ROUNDS * items;
     let simulation = Simulation::new(halving(items, levels, moves), items).unwrap().with_steps(steps);
@@ -27,8 +30,8 @@ const fn hints(rule: HintRule, chain: HintChain) -> Hints {
 const ONE: Hints = hints(HintRule::Replace, HintChain::One);
 const RECURSIVE: Hints = hints(HintRule::Replace, HintChain::Recursive);
 
-/// Rows of Table I: levels, moves, and for 8192, 16384 and 32768 items the expected stash (least and most, from two
-/// readings of it).
+/// Rows of Table I: levels, moves, and for 8192, 16384 and 32768 items the expected stash (least
+/// and most, from two readings of it).
 type Row = (u32, Moves, [(f64, f64); 3]);
 
 const TABLE_I: [Row; 6] = [
@@ -40,14 +43,15 @@ const TABLE_I: [Row; 6] = [
     (4, Moves::Both(RECURSIVE), [(0.237, 0.237), (0.47, 0.47), (0.921, 0.921)]),
 ];
 
-/// A mean stash between `least` and `most`, which are known to a relative `recomputed_error`, after `rounds` steps an item in all
-/// trials together.
+/// A mean stash between `least` and `most`, which are known to a relative `recomputed_error`, after
+/// `rounds` steps an item in all trials together.
 ///
-/// Items come to the stash at random, and stay for n steps on average, if no hint calls them back earlier. So the sum of their stays, in
-/// units of n steps, is a Poisson number of exponential variables, λ = mean·rounds of them expected, and Chernoff's bound has a closed
-/// form: Pr(sum ≥ s) and Pr(sum ≤ s) are at most e^−(√s − √λ)². It also holds for the fewest stays, where standard errors say
-/// nothing; shorter stays make the sum vary less. With 3.5 for √s − √λ one side of one test is a false alarm less than once in
-/// 200,000 seeds.
+/// Items come to the stash at random, and stay for n steps on average, if no hint calls them back
+/// earlier. So the sum of their stays, in units of n steps, is a Poisson number of exponential
+/// variables, λ = mean·rounds of them expected, and Chernoff's bound has a closed form: Pr(sum ≥ s)
+/// and Pr(sum ≤ s) are at most e^−(√s − √λ)². It also holds for the fewest stays, where standard
+/// errors say nothing; shorter stays make the sum vary less. With 3.5 for √s − √λ one side of one
+/// test is a false alarm less than once in 200,000 seeds.
 #[track_caller]
 fn assert_agrees(report: &Report, least: f64, most: f64, recomputed_error: f64, rounds: u64) {
     const OFF_BY: f64 = 3.5;
@@ -60,9 +64,10 @@ fn assert_agrees(report: &Report, least: f64, most: f64, recomputed_error: f64, 
     );
 }
 
-/// The same without moves, where stays are not independent: the chance to find no room is a product over levels, of which the last have
-/// a few cells, and varies slowly. So the trials have to tell the error. 5 standard errors of 24 trials or more (Student's t) are a
-/// false alarm once in 20,000 seeds.
+/// The same without moves, where stays are not independent: the chance to find no room is a product
+/// over levels, of which the last have a few cells, and varies slowly. So the trials have to tell
+/// the error. 5 standard errors of 24 trials or more (Student's t) are a false alarm once in 20,000
+/// seeds.
 #[track_caller]
 fn assert_agrees_without_moves(report: &Report, least: f64, most: f64, recomputed_error: f64) {
     let Estimate { mean, standard_error } = report.mean_stash().unwrap();
@@ -85,8 +90,9 @@ fn assert_row(report: &Report, moves: Moves, (least, most): (f64, f64), recomput
 #[ignore = "long: about 5 s"]
 fn stashes_of_8192_items_are_those_of_table_i() {
     for (levels, moves, expected) in TABLE_I {
-        // The recomputed figures are good to 1%. Six tests: a false alarm once in 10,000 seeds. Stashes of Second Chance alone are too
-        // rare for so few trials to see more than that there are not many.
+        // The recomputed figures are good to 1%. Six tests: a false alarm once in 10,000 seeds.
+        // Stashes of Second Chance alone are too rare for so few trials to see more than that there
+        // are not many.
         let report = churned(8192, levels, moves, 24);
         assert_row(&report, moves, expected[0], 0.01);
         let moves_made = report.moves_an_insertion().unwrap().mean;
@@ -102,10 +108,12 @@ fn all_rows_of_table_i_are_reproduced() {
         for (at, (least, most)) in expected.into_iter().enumerate() {
             // One more level without moves for twice the items, as in the paper.
             let levels = if moves == Moves::None { levels + at as u32 } else { levels };
-            // Rare stashes were recomputed to their last digit: half of one in .0009 is 6%, and they were counted too.
+            // Rare stashes were recomputed to their last digit: half of one in .0009 is 6%, and
+            // they were counted too.
             let recomputed = if most < 0.01 { 0.1 } else { 0.015 };
-            // λ is 16·mean·trials. Above 3.5² = 12.25 the bound can tell a stash from none; half of it or twice as much it tells
-            // from 143 on. Eighteen tests: a false alarm once in 4000 seeds.
+            // λ is 16·mean·trials. Above 3.5² = 12.25 the bound can tell a stash from none; half of
+            // it or twice as much it tells from 143 on. Eighteen tests: a false alarm once in 4000
+            // seeds.
             let trials = match moves {
                 Moves::SecondChance => 1200 >> at,
                 _ if most < 0.02 => 500 >> at,

@@ -1,4 +1,5 @@
-//! The study tables: each beside a model, driven by several families, and with as many probes as planned.
+//! The study tables: each beside a model, driven by several families, and with as many probes as
+//! planned.
 
 mod bloomier;
 mod rehashes;
@@ -95,7 +96,8 @@ fn cuckoo_tables_of_every_shape_do_what_a_hash_map_does() {
             for stash in [0, 3] {
                 let layout = CuckooLayout::new(200).unwrap().with_functions(functions).unwrap();
                 let layout = layout.with_slots(slots).unwrap().with_stash(stash);
-                // With two functions and a slot, half of the buckets can be used; with more, nine tenths and more.
+                // With two functions and a slot, half of the buckets can be used; with more, nine
+                // tenths and more.
                 let keys = if (functions, slots) == (2, 1) { 130 } else { 170 * u64::from(slots) };
                 compare(&mut CuckooTable::new(layout, ideal(u64::from(functions))).unwrap(), keys, false);
             }
@@ -176,7 +178,8 @@ thread_local! {
     static COMPARED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Keys that are equal whenever they are compared for a number of times that leaves 0, 1 or 4 modulo 7.
+/// Keys that are equal whenever they are compared for a number of times that leaves 0, 1 or 4
+/// modulo 7.
 #[derive(Clone, Copy)]
 struct Fickle(u64);
 
@@ -196,8 +199,8 @@ impl PartialEq for Fickle {
 
 impl Eq for Fickle {}
 
-/// A rebuilding of linear probing used to look for the keys that it put back: those that said they were there already were lost and
-/// still counted, until there were more items than cells.
+/// A rebuilding of linear probing used to look for the keys that it put back: those that said they
+/// were there already were lost and still counted, until there were more items than cells.
 #[test]
 fn keys_whose_equality_changes_are_neither_lost_nor_counted_twice() {
     let draw = |_| Digested(Std(BuildHasherDefault::<DefaultHasher>::default()));
@@ -236,14 +239,16 @@ fn keys_that_are_all_equal_are_one_item() {
 
 #[test]
 fn counters_name_the_one_bucket_to_read() {
-    // The paper's shape: 12.8 buckets an item, ten functions. It reports no bucket with two items in a million trials.
+    // The paper's shape: 12.8 buckets an item, ten functions. It reports no bucket with two items
+    // in a million trials.
     let mut table = SongTable::new(12_800, 10, ideal(1)).unwrap();
     (0..1000u64).for_each(|key| _ = table.insert(key, ()).unwrap());
     let before = table.probes();
     assert!((0..1000).all(|key| table.get(&key).is_some()));
     assert_eq!(table.probes() - before, 1000);
     assert_eq!(table.fullest_bucket(), 1);
-    // An absent key has an empty one among its ten buckets but for (1 − e^(−10/12.8))^10 = .0021 of the time.
+    // An absent key has an empty one among its ten buckets but for (1 − e^(−10/12.8))^10 = .0021 of
+    // the time.
     let before = table.probes();
     assert!((1000..11_000).all(|key| table.get(&key).is_none()));
     assert!(table.probes() - before < 60, "{} reads for 21 expected", table.probes() - before);
@@ -289,8 +294,8 @@ fn linear_probing_looks_at_as_many_cells_as_planned() {
             keys.for_each(|key| _ = table.get(&key));
             (table.probes() - before) as f64 / count as f64
         };
-        // Knuth's expectations are exact. Tables are independent; four tests at 4.5 standard errors: a false alarm once in
-        // 37,000 seeds.
+        // Knuth's expectations are exact. Tables are independent; four tests at 4.5 standard
+        // errors: a false alarm once in 37,000 seeds.
         let (hit, hit_error) = estimate(400, |seed| probes_of(seed, 0..items));
         let (miss, miss_error) = estimate(400, |seed| probes_of(seed, items..items + 500));
         let expected_hit = probing::hit_probes(cells, items).unwrap();
@@ -302,7 +307,8 @@ fn linear_probing_looks_at_as_many_cells_as_planned() {
 
 #[test]
 fn backward_shifts_leave_no_trace() {
-    // After any churn, a search looks at as many cells as in a table that was just filled; tombstones cost more.
+    // After any churn, a search looks at as many cells as in a table that was just filled;
+    // tombstones cost more.
     let misses = |deletion| {
         let mut table = LinearProbingTable::new(1000, deletion, ideal(1)).unwrap();
         (0..600u64).for_each(|key| _ = table.insert(key, ()).unwrap());
@@ -324,7 +330,8 @@ fn backward_shifts_leave_no_trace() {
 
 #[test]
 fn chains_are_as_short_as_universality_promises() {
-    // The family is 2-universal: at a load of n/m, an unsuccessful search visits at most 2·n/m items on average.
+    // The family is 2-universal: at a load of n/m, an unsuccessful search visits at most 2·n/m
+    // items on average.
     let mut rng = Pcg64Mcg::seed_from_u64(3);
     let (mut visited, mut bound) = (0.0, 0.0);
     for _ in 0..50 {
@@ -348,8 +355,8 @@ fn dleft_buckets_have_the_planned_loads() {
     (0..49_152u64).for_each(|key| _ = table.insert(key, ()).unwrap());
     let planned = oneread::plan::dleft::loads(&[4096; 3], Ties::Left, 4.0, 8).unwrap().overall();
     for (load, (&count, fraction)) in table.loads().iter().zip(planned).enumerate() {
-        // Loads are more even than independent ones, so that a binomial deviation is too wide a bound. Five of it, and one
-        // bucket where fewer are expected.
+        // Loads are more even than independent ones, so that a binomial deviation is too wide a
+        // bound. Five of it, and one bucket where fewer are expected.
         let expected = fraction * 12_288.0;
         assert!(
             (count as f64 - expected).abs() < 5.0 * expected.sqrt() + 1.0,

@@ -8,10 +8,10 @@ use crate::statistics::chernoff_most;
 /// With m = (2 + ε)·n buckets, c = 2n/m = 1/(1 + ε/2) and a timeout of t moves, an insertion leads
 /// to a rehash only if
 ///
-/// - the items and their buckets, as edges and vertices, have a connected part with two cycles. Such
-///   a part has a path of k vertices whose ends have one edge more each, back into it: at most
-///   m^k·k²/2 ways, n^(k+1) choices of items, and (2/m²)^(k+1) that they have these buckets. The sum
-///   over k of k²·c^(k+1)/(2m) is c²·(1 + c)/(1 − c)³/(2m).
+/// - the items and their buckets, as edges and vertices, have a connected part with two cycles.
+///   Such a part has a path of k vertices whose ends have one edge more each, back into it: at most
+///   m^k·k²/2 ways, n^(k+1) choices of items, and (2/m²)^(k+1) that they have these buckets. The
+///   sum over k of k²·c^(k+1)/(2m) is c²·(1 + c)/(1 − c)³/(2m).
 /// - or from one of its two buckets there is a simple path of l = t/3 − 1 other items: of a walk of
 ///   t moves, a third are along a simple path from its start (Pagh, Rodler, "Cuckoo Hashing", 2004,
 ///   lemma 1). These are c^l on average, for each of n insertions and 2 buckets.

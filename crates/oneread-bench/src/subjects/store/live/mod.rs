@@ -1,7 +1,8 @@
-//! The live store beside other stores that a program can change: growth, churn, durable batches, and what they cost.
+//! The live store beside other stores that a program can change: growth, churn, durable batches,
+//! and what they cost.
 //!
-//! Every store grows from nothing to five million pairs of 16-byte keys and 100-byte values, in the same run; then come as many changes: updates, deletions and
-//! new keys.
+//! Every store grows from nothing to five million pairs of 16-byte keys and 100-byte values, in the
+//! same run; then come as many changes: updates, deletions and new keys.
 //!
 //! | workload | what is timed |
 //! | --- | --- |
@@ -10,19 +11,27 @@
 //! | durable, batches of N | time of a batch of scattered updates, each safe before the next |
 //! | hit, miss after churn | processor time a lookup, with all files cached |
 //!
-//! B-trees take long for transactions of one put: an hour for five million. They get 200,000 of their pairs so, in twenty parts that are spread evenly over their growth, and the others
-//! in a batch after each part; and they get a million changes at most. redb has a durable commit after 500 puts, or 512 batches, so that it can use pages again. It is in no put's
-//! time, but *slowest tidying* tells it.
+//! B-trees take long for transactions of one put: an hour for five million. They get 200,000 of
+//! their pairs so, in twenty parts that are spread evenly over their growth, and the others in a
+//! batch after each part; and they get a million changes at most. redb has a durable commit after
+//! 500 puts, or 512 batches, so that it can use pages again. It is in no put's time, but *slowest
+//! tidying* tells it.
 //!
 //! # Facts
-//! - *put at 50%, ms* to *slowest put, ms*: processor time of the thread that puts. What a store's own threads do is not in it: ours, fjall's. *slowest by the clock* has
-//!   all waits: for these threads, for the disk, and for other programs. On a shared machine the slowest of millions is mostly what others took: *slowest of nothing* is the
-//!   longest between two readings of the clock, one after the other, in a time as long as all puts. So all grow twice, and *slowest in both runs* is that of the lesser times of each put.
-//! - *disk over raw*: blocks that all files take, over the bytes of keys and values at that time. Holes are counted as far as they have
-//!   blocks.
-//! - *written over changed*: bytes that this process gave the system to write (`wchar` of `/proc/self/io`), over those of the keys and values that changed. *settled* is
-//!   when what was owed to tables has been written; log-structured stores merge these later, which is not counted. *device wrote* is the same by the counters of the device: whole blocks, the
-//!   file system's own, and what other programs wrote meanwhile. (`write_bytes` of the process is of no use: a system with large pages in its cache counts them whole.)
+//! - *put at 50%, ms* to *slowest put, ms*: processor time of the thread that puts. What a store's
+//!   own threads do is not in it: ours, fjall's. *slowest by the clock* has all waits: for these
+//!   threads, for the disk, and for other programs. On a shared machine the slowest of millions is
+//!   mostly what others took: *slowest of nothing* is the longest between two readings of the
+//!   clock, one after the other, in a time as long as all puts. So all grow twice, and *slowest in
+//!   both runs* is that of the lesser times of each put.
+//! - *disk over raw*: blocks that all files take, over the bytes of keys and values at that time.
+//!   Holes are counted as far as they have blocks.
+//! - *written over changed*: bytes that this process gave the system to write (`wchar` of
+//!   `/proc/self/io`), over those of the keys and values that changed. *settled* is when what was
+//!   owed to tables has been written; log-structured stores merge these later, which is not
+//!   counted. *device wrote* is the same by the counters of the device: whole blocks, the file
+//!   system's own, and what other programs wrote meanwhile. (`write_bytes` of the process is of no
+//!   use: a system with large pages in its cache counts them whole.)
 //! - *reads a hit*, *reads a miss*: page reads of our store after churn, counted by itself.
 //! - *RAM bytes a key*: what must be kept in memory beside caches and buffers of changes.
 //! - *opened after a crash, s*: our store, nothing cached, with a log that is as full as it gets.
@@ -46,13 +55,15 @@ use phases::{Facts, PAIR, Run, foreign, key, slowest_of_nothing, value};
 
 pub(crate) struct LiveStore;
 
-/// What we ask of ourselves, of which none depends on the machine. Our growth is no steadier than its seed, which is always the same.
+/// What we ask of ourselves, of which none depends on the machine. Our growth is no steadier than
+/// its seed, which is always the same.
 const READS_A_HIT: f64 = 1.02;
 const READS_A_MISS: f64 = 0.012;
 const RAM_BYTES_A_KEY: f64 = 1.8;
 const DISK_OVER_RAW: f64 = 1.6;
 
-/// The batches of updates, and how many there are of each: enough to fill our buffer three times, but for single ones, which wait for the disk each.
+/// The batches of updates, and how many there are of each: enough to fill our buffer three times,
+/// but for single ones, which wait for the disk each.
 const DURABLE: [(&str, usize, usize); 3] = [
     ("durable, batches of 1", 1, 1500),
     ("durable, batches of 64", 64, 4000),
@@ -135,7 +146,8 @@ fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Fact
     let miss = (after.miss_pages - before.miss_pages) as f64 / (after.misses - before.misses) as f64;
 
     bench.tell("oneread: opens after a crash with a full log");
-    // The second buffer is on its pages when the first is four fifths full: a little before, most is in the log.
+    // The second buffer is on its pages when the first is four fifths full: a little before, most
+    // is in the log.
     let mut stats = store.stats()?;
     while (stats.buffered_bytes as f64) < 1.7 * stats.buffer_bytes as f64 {
         for chance in random_words(200, stats.buffered_bytes) {

@@ -74,7 +74,8 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The longest that a thread seems to take for nothing: what the system, or whoever else is on the same machine, takes from it.
+/// The longest that a thread seems to take for nothing: what the system, or whoever else is on the
+/// same machine, takes from it.
 pub(super) fn slowest_of_nothing(seconds: f64) -> f64 {
     let start = processor_time();
     let (mut last, mut longest) = (start, Duration::ZERO);
@@ -105,8 +106,9 @@ impl Run {
         Ok(bytes as f64 / ((self.next - self.gone) * PAIR) as f64)
     }
 
-    /// Puts new keys, one at a time; or most of them in large batches, as the store asks. Beside the facts, the times of the single puts: if those of an earlier run
-    /// that did the same are given, the slowest in both is a fact too.
+    /// Puts new keys, one at a time; or most of them in large batches, as the store asks. Beside
+    /// the facts, the times of the single puts: if those of an earlier run that did the same are
+    /// given, the slowest in both is a fact too.
     pub(super) fn grow(
         &mut self,
         bench: &Bench,

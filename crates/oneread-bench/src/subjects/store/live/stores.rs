@@ -23,7 +23,8 @@ pub(super) trait Changing {
 
     fn has(&self, key: &Key) -> Result<bool>;
 
-    /// How many of its puts are single ones at most while it grows; the others come in large batches.
+    /// How many of its puts are single ones at most while it grows; the others come in large
+    /// batches.
     fn most_single_puts(&self) -> u64 {
         u64::MAX
     }
@@ -33,7 +34,8 @@ pub(super) trait Changing {
         u64::MAX
     }
 
-    /// What a store needs now and then when nothing is durable, so that its files do not grow without end; not timed.
+    /// What a store needs now and then when nothing is durable, so that its files do not grow
+    /// without end; not timed.
     fn tidy(&mut self) -> Result<()> {
         Ok(())
     }
@@ -46,8 +48,8 @@ pub(super) trait Changing {
     }
 }
 
-/// A put in a transaction of its own takes B-trees long, and five million of them an hour. So many, evenly spread over the growth, show how long one
-/// takes; the slowest of all can only be slower.
+/// A put in a transaction of its own takes B-trees long, and five million of them an hour. So many,
+/// evenly spread over the growth, show how long one takes; the slowest of all can only be slower.
 const SINGLE_PUTS: u64 = 200_000;
 
 /// The same for churn, in which redb writes some gigabytes a minute.
@@ -185,7 +187,8 @@ impl Lmdb {
         let mut options = EnvOpenOptions::new();
         options.map_size(map as usize);
         // Durable batches sync by themselves.
-        // SAFETY: the files lie in a folder of this run, which opens them once and by LMDB alone; and no flag gives up locks.
+        // SAFETY: the files lie in a folder of this run, which opens them once and by LMDB alone;
+        // and no flag gives up locks.
         let env = unsafe {
             options.flags(EnvFlags::NO_SYNC);
             options.open(folder)?

@@ -1,4 +1,5 @@
-//! cdb64: a hash table behind the records, built once and only read, as ours is; with 64-bit positions.
+//! cdb64: a hash table behind the records, built once and only read, as ours is; with 64-bit
+//! positions.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -22,7 +23,8 @@ impl Contender for Cdb {
     }
 
     fn ways(&self) -> &'static [Way] {
-        // A map is faster where all is cached. Where nothing is, the system reads ahead in it, and this crate cannot tell it not to.
+        // A map is faster where all is cached. Where nothing is, the system reads ahead in it, and
+        // this crate cannot tell it not to.
         &[Way::Mapped, Way::Positioned]
     }
 
@@ -67,7 +69,8 @@ impl Opened for Reader<File, CdbHash> {
     }
 }
 
-/// A buffered file that takes no seek to where it is for a reason to write the buffer out: the crate seeks before each pair.
+/// A buffered file that takes no seek to where it is for a reason to write the buffer out: the
+/// crate seeks before each pair.
 struct Sequential {
     out: BufWriter<File>,
     at: u64,

@@ -20,7 +20,8 @@ fn open(folder: &Path) -> Result<(Database, Keyspace)> {
     let database = Database::builder(folder).cache_size(CACHE_BYTES).manual_journal_persist(true).open()?;
     let options = || {
         KeyspaceCreateOptions::default()
-            // Filters (10 bits a key by default) and indexes stay in memory, whole: then only data is read from the disk.
+            // Filters (10 bits a key by default) and indexes stay in memory, whole: then only data
+            // is read from the disk.
             .filter_block_pinning_policy(PinningPolicy::all(true))
             .index_block_pinning_policy(PinningPolicy::all(true))
             .filter_block_partitioning_policy(PartitioningPolicy::all(false))
@@ -60,8 +61,9 @@ impl Contender for Fjall {
         })
     }
 
-    /// Compaction goes on behind the writes; reads are measured when it is done. The last journal, some tens of MB, stays on the disk
-    /// until there are more writes, and is gone through by every opening.
+    /// Compaction goes on behind the writes; reads are measured when it is done. The last journal,
+    /// some tens of MB, stays on the disk until there are more writes, and is gone through by every
+    /// opening.
     fn settle(&self, folder: &Path) -> Result<()> {
         let (database, keyspace) = open(folder)?;
         keyspace.rotate_memtable_and_wait()?;

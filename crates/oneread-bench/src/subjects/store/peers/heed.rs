@@ -30,7 +30,8 @@ impl Contender for Heed {
 
     fn load(&self, pairs: &Pairs, folder: &Path) -> Result<Sample> {
         let bytes = (MAP_OVER_RAW * pairs.raw_bytes()).next_multiple_of(MAP_STEP) + 64 * MAP_STEP;
-        // Pages are changed where they lie, not in copies that are written out; the commit syncs the map.
+        // Pages are changed where they lie, not in copies that are written out; the commit syncs
+        // the map.
         let env = open(folder, EnvFlags::WRITE_MAP, Some(bytes as usize))?;
         let sample = timed_load(pairs, || {
             // One transaction: each further one would copy the pages that it changes.
@@ -68,8 +69,8 @@ fn open(folder: &Path, flags: EnvFlags, map_bytes: Option<usize>) -> Result<Env>
     if let Some(bytes) = map_bytes {
         options.map_size(bytes);
     }
-    // SAFETY: the files lie in a folder of this run, which opens them once at a time and by LMDB alone; and no flag
-    // gives up locks.
+    // SAFETY: the files lie in a folder of this run, which opens them once at a time and by LMDB
+    // alone; and no flag gives up locks.
     Ok(unsafe {
         options.flags(flags);
         options.open(folder)?

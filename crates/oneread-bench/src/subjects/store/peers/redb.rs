@@ -38,7 +38,8 @@ impl Contender for Redb {
     fn load(&self, pairs: &Pairs, folder: &Path) -> Result<Sample> {
         let database = builder().create(file(folder))?;
         timed_load(pairs, || {
-            // One transaction, durable at its end as by default: each further one would copy the pages that it changes.
+            // One transaction, durable at its end as by default: each further one would copy the
+            // pages that it changes.
             let transaction = database.begin_write()?;
             let mut table = transaction.open_table(TABLE)?;
             for (key, value) in pairs.iter() {

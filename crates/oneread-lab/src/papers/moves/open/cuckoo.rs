@@ -1,4 +1,5 @@
-//! Cuckoo hashing with four choices in order, and hints for moves on deletions: balls and bins, as the library's tables have no such moves.
+//! Cuckoo hashing with four choices in order, and hints for moves on deletions: balls and bins, as
+//! the library's tables have no such moves.
 
 use crate::papers::random::Random;
 
@@ -35,8 +36,8 @@ impl Table {
         table
     }
 
-    /// After as many deletions and insertions as items, times `rounds`, for warming up and again for counting: the moves an insertion, and the cells that a
-    /// search for an item looks at.
+    /// After as many deletions and insertions as items, times `rounds`, for warming up and again
+    /// for counting: the moves an insertion, and the cells that a search for an item looks at.
     pub(super) fn churned(mut self, rounds: u64) -> [f64; 2] {
         let count = self.items.len() as u64;
         let steps = rounds * count;

@@ -1,4 +1,5 @@
-//! What the paper leaves open: whether moves on deletions help cuckoo hashing, and which hints are best.
+//! What the paper leaves open: whether moves on deletions help cuckoo hashing, and which hints are
+//! best.
 
 mod cuckoo;
 

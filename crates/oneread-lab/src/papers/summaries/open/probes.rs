@@ -1,11 +1,14 @@
 //! Does double, triple or quadruple hashing suffice for the multiple-filter summary?
 //!
-//! By conditioning: real tables are filled, and their items set bits by the scheme. An item of the level above has random words h1, h2, …; given all but
-//! h1, its locations are h1 plus fixed offsets, and the share of h1 for which all of them are set is counted exactly, for all h1 at once: the filter is
-//! shifted by each offset, and what all shifts have in common is counted. So failures of 10^−20 are seen as well as those of a tenth.
+//! By conditioning: real tables are filled, and their items set bits by the scheme. An item of the
+//! level above has random words h1, h2, …; given all but h1, its locations are h1 plus fixed
+//! offsets, and the share of h1 for which all of them are set is counted exactly, for all h1 at
+//! once: the filter is shifted by each offset, and what all shifts have in common is counted. So
+//! failures of 10^−20 are seen as well as those of a tenth.
 //!
-//! Steps are not alike: those of a small order, such as 0, visit few locations, and make nearly all failures. With double hashing every h2 is tried.
-//! With more words, those are whose steps are all in a small subgroup, and those that an item of the filter has; what is left out can only add
+//! Steps are not alike: those of a small order, such as 0, visit few locations, and make nearly all
+//! failures. With double hashing every h2 is tried. With more words, those are whose steps are all
+//! in a small subgroup, and those that an item of the filter has; what is left out can only add
 //! failures, so that the sum is a lower bound.
 
 use oneread::hash::probes::{AnyScheme, SchemeName};
@@ -97,7 +100,8 @@ fn two_digits(value: f64) -> String {
     if value > 0.01 { format!("{value:.2}") } else { format!("{value:.1e}") }
 }
 
-/// A filter's bits, twice in a row, so that any shift is a part of them; and the offsets of its items.
+/// A filter's bits, twice in a row, so that any shift is a part of them; and the offsets of its
+/// items.
 struct Filter {
     bits: u64,
     twice: Vec<u64>,
@@ -121,7 +125,8 @@ impl Filter {
         Self { bits, twice, of_items }
     }
 
-    /// The probability that a random item finds all its bits set, or of the steps that are tried: a lower bound.
+    /// The probability that a random item finds all its bits set, or of the steps that are tried: a
+    /// lower bound.
     fn fails(&self, hashes: u32, words: u32) -> f64 {
         if self.of_items.is_empty() {
             return 0.0;
@@ -142,7 +147,8 @@ impl Filter {
             hits += self.all_set(&offsets(step, hashes, self.bits)) as f64;
         }
         if words > 2 {
-            // One location for each item at least: itself. Those with steps of the subgroup are counted already.
+            // One location for each item at least: itself. Those with steps of the subgroup are
+            // counted already.
             let is_new = |offsets: &&Vec<u64>| offsets.iter().any(|offset| offset % unit != 0);
             let new = self.of_items.iter().filter(is_new);
             hits += new.map(|offsets| self.all_set(offsets) as f64).sum::<f64>();

@@ -1,7 +1,8 @@
 //! Lazy deletion or counters? Under five orders of deletion.
 //!
-//! With counters a deletion frees the bucket at once, and nothing ever moves up. With lazy deletion the items stay until a rebuild, which moves others up
-//! into the room. Both are the library's own maps, at 9090 items: rounds of 909 deletions and 909 insertions.
+//! With counters a deletion frees the bucket at once, and nothing ever moves up. With lazy deletion
+//! the items stay until a rebuild, which moves others up into the room. Both are the library's own
+//! maps, at 9090 items: rounds of 909 deletions and 909 insertions.
 
 use oneread::layout::{CountingFiltersLayout, MultipleFiltersLayout, SingleFilterLayout};
 use oneread::plan::multilevel::MultilevelPlan;
@@ -93,7 +94,8 @@ pub(super) fn question() -> Question {
     )
 }
 
-/// Items below the first level, with lazy deletion and with counters; and the items that a rebuild moved, for each deletion.
+/// Items below the first level, with lazy deletion and with counters; and the items that a rebuild
+/// moved, for each deletion.
 fn compared(order: Order, seed: u64) -> Result<[f64; 3], Error> {
     let layout = table_10k()?;
     let digester = Ideal::with_seed(seed);

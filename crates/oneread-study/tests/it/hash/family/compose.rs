@@ -33,8 +33,9 @@ fn rotations(size: u64) -> impl Iterator<Item = Rotation> {
 
 #[test]
 fn a_reduction_can_destroy_universality() {
-    // Exercise 5. Rotations are injective, so they are c-universal for every c. But if m divides their size,
-    // keys 0 and m are congruent modulo m under all of them: c = m, which is the worst there is.
+    // Exercise 5. Rotations are injective, so they are c-universal for every c. But if m divides
+    // their size, keys 0 and m are congruent modulo m under all of them: c = m, which is the worst
+    // there is.
     for (size, m) in [(8, 4), (15, 5), (30, 10)] {
         let keys: Vec<u64> = (0..size).collect();
         assert_eq!(Census::of(&keys, rotations(size)).universal(), 0.0);
@@ -74,8 +75,8 @@ fn lemmas_m_and_k_hold_for_linear_functions_taken_modulo_twice() {
 
 #[test]
 fn lemma_g_is_nearly_tight() {
-    // S over Z_p has collisions of probability exactly 1/p (c = 1, r = p), and L with m = p is
-    // (2, 1)-independent (d = 1): the lemma gives c′ = (1·p/p + 1)·1 = 2. For a common bucket the exact
+    // S over Z_p has collisions of probability exactly 1/p (c = 1, r = p), and L with m = p is (2,
+    // 1)-independent (d = 1): the lemma gives c′ = (1·p/p + 1)·1 = 2. For a common bucket the exact
     // probability is (1 − 1/p)/p² + (1/p)/p = (2 − 1/p)/p².
     for p in [3, 5, 7] {
         let functions = vectors(p, 2).into_iter().flat_map(|vector| {

@@ -24,8 +24,8 @@ fn primes_up_to_a_hundred_thousand_are_those_of_the_sieve() {
 
 #[test]
 fn strong_pseudoprimes_are_not_primes() {
-    // The smallest composites that pass for the first 1, 2, …, 9 prime bases (OEIS A014233; the seventh and
-    // eighth are the same, and so are the ninth to eleventh).
+    // The smallest composites that pass for the first 1, 2, …, 9 prime bases (OEIS A014233; the
+    // seventh and eighth are the same, and so are the ninth to eleventh).
     let pseudoprimes = [
         2047,
         1_373_653,
@@ -59,7 +59,8 @@ fn large_primes_are_told_from_large_composites() {
 
 #[test]
 fn draws_accept_each_element_once_and_reject_the_rest() {
-    // p = 5: elements need 3 bits. Of the eight values 5, 6 and 7 are refused; higher bits are not looked at.
+    // p = 5: elements need 3 bits. Of the eight values 5, 6 and 7 are refused; higher bits are not
+    // looked at.
     let script: Vec<u64> = (0..8).map(|value| value | 0xabc0).collect();
     let mut rng = Script(&script);
     let drawn: Vec<u64> = (0..5).map(|_| field(5).draw_element(&mut rng)).collect();

@@ -19,9 +19,10 @@ fn census(prime: u64, buckets: u64) -> Census {
 
 #[test]
 fn l_is_two_universal_and_its_smallest_constant_is_known() {
-    // Exercise 2. (r, s) runs over [p]² once, so the collisions of any pair are Σ n_i² over the sizes n_i of
-    // the classes modulo m. With t = p mod m, t classes have one element more than the other m − t, and m·Σ
-    // n_i² = p² + t(m − t). Hence c = 1 + t(m − t)/p²: more than 1 unless m is 1 or p.
+    // Exercise 2. (r, s) runs over [p]² once, so the collisions of any pair are Σ n_i² over the
+    // sizes n_i of the classes modulo m. With t = p mod m, t classes have one element more than the
+    // other m − t, and m·Σ n_i² = p² + t(m − t). Hence c = 1 + t(m − t)/p²: more than 1 unless m is
+    // 1 or p.
     for p in PRIMES {
         for m in 1..=p {
             let census = census(p, m);
@@ -82,9 +83,10 @@ fn four_is_nearly_needed_for_m_close_to_p() {
 
 #[test]
 fn l_without_offset_is_universal_but_not_two_independent() {
-    // Exercise 3. A collision of x and y means that u = a(x − y) mod p or u − p is a multiple of m. Besides
-    // a = 0 there are at most 2⌊(p−1)/m⌋ such u, so c ≤ (1 + 2(p−1)/m)·m/p < 3. But key 0 is always in bucket
-    // 0, so the pair (bucket of 0, bucket of y) = (0, j) has probability at least 1/m for some j: c ≥ m.
+    // Exercise 3. A collision of x and y means that u = a(x − y) mod p or u − p is a multiple of m.
+    // Besides a = 0 there are at most 2⌊(p−1)/m⌋ such u, so c ≤ (1 + 2(p−1)/m)·m/p < 3. But key 0
+    // is always in bucket 0, so the pair (bucket of 0, bucket of y) = (0, j) has probability at
+    // least 1/m for some j: c ≥ m.
     for p in PRIMES {
         for m in 1..=p {
             let functions = (0..p).map(|a| Linear::new(field(p), a, 0, m).unwrap());
@@ -100,17 +102,17 @@ fn l_without_offset_is_universal_but_not_two_independent() {
 
 #[test]
 fn l_is_not_three_independent() {
-    // Exercise 4. h(2) = 2h(1) − h(0) modulo p. For m = p all three keys meet in 0 for a = b = 0 only, which
-    // is one function of p²: c = p³/p² = p, which no constant bounds.
+    // Exercise 4. h(2) = 2h(1) − h(0) modulo p. For m = p all three keys meet in 0 for a = b = 0
+    // only, which is one function of p²: c = p³/p² = p, which no constant bounds.
     for p in [3, 5, 7] {
         let census = census(p, p);
         assert_eq!(census.joint(&[(0, 0), (1, 0), (2, 0)]), 1);
         assert_eq!(census.independent(3), p as f64);
     }
-    // The reduction does not help. p = 101, m = 10: h(0) = 10i and h(1) = 10j with 0 ≤ i, j ≤ 10 modulo p,
-    // and h(2) = 10(2j − i) if 0 ≤ 2j − i ≤ 10, else that ± 101, which is no multiple of 10. By j = 0, …, 10
-    // there are 1 + 3 + 5 + 7 + 9 + 11 + 9 + 7 + 5 + 3 + 1 = 61 such i, where a random function would have
-    // 101²/1000 = 10.2.
+    // The reduction does not help. p = 101, m = 10: h(0) = 10i and h(1) = 10j with 0 ≤ i, j ≤ 10
+    // modulo p, and h(2) = 10(2j − i) if 0 ≤ 2j − i ≤ 10, else that ± 101, which is no multiple of
+    // 10. By j = 0, …, 10 there are 1 + 3 + 5 + 7 + 9 + 11 + 9 + 7 + 5 + 3 + 1 = 61 such i, where a
+    // random function would have 101²/1000 = 10.2.
     let census = Census::of(&[0, 1, 2], all_linear(101, 10));
     assert_eq!(census.joint(&[(0, 0), (1, 0), (2, 0)]), 61);
 }

@@ -19,8 +19,8 @@ use std::convert::Infallible;
 use oneread_study::hash::family::{AnyPrime, HashFunction, Independent, Universal};
 use rand_core::TryRng;
 
-/// Every function of a family on every key: for each key and bucket, the set of functions that bring them
-/// together.
+/// Every function of a family on every key: for each key and bucket, the set of functions that
+/// bring them together.
 struct Census {
     keys: usize,
     buckets: usize,
@@ -85,8 +85,8 @@ impl Census {
         range
     }
 
-    /// The fewest and the most functions that bring k distinct keys to k buckets, over all such keys and
-    /// buckets.
+    /// The fewest and the most functions that bring k distinct keys to k buckets, over all such
+    /// keys and buckets.
     fn joint_range(&self, k: usize) -> (u64, u64) {
         let everything = vec![u64::MAX; self.sets[0].len()];
         let mut range = (u64::MAX, 0);

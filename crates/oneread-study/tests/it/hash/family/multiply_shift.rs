@@ -29,9 +29,9 @@ fn m_is_two_universal_for_every_number_of_result_bits() {
         let census = Census::of(&bytes(), functions);
         assert_eq!(census.functions, 128);
         census.assert_universal(Universal { c: 2.0 });
-        // Key 0 stays in bucket 0. Let x = 2^s·odd. Its products are 2^s times every odd number below
-        // 2^(8−s), equally often. If s < 8 − ℓ, a share 2^−ℓ of them lies below 2^(8−ℓ), which is bucket 0;
-        // if not, none does.
+        // Key 0 stays in bucket 0. Let x = 2^s·odd. Its products are 2^s times every odd number
+        // below 2^(8−s), equally often. If s < 8 − ℓ, a share 2^−ℓ of them lies below 2^(8−ℓ),
+        // which is bucket 0; if not, none does.
         for x in 1..256usize {
             let meets_zero = if x.trailing_zeros() < 8 - result_bits { 128 >> result_bits } else { 0 };
             assert_eq!(census.collisions(0, x), meets_zero, "x = {x}, ℓ = {result_bits}");
@@ -41,8 +41,8 @@ fn m_is_two_universal_for_every_number_of_result_bits() {
 
 #[test]
 fn m_is_not_two_independent() {
-    // Key 0 goes to bucket 0 under all 128 functions: the pair of buckets (0, j) is m times too likely for
-    // some j.
+    // Key 0 goes to bucket 0 under all 128 functions: the pair of buckets (0, j) is m times too
+    // likely for some j.
     let functions = (1..=255).step_by(2).map(|multiplier| MultiplyShift::<u8>::new(multiplier, 3).unwrap());
     let census = Census::of(&bytes(), functions);
     assert_eq!(census.joint(&[(0, 0)]), 128);
@@ -51,8 +51,9 @@ fn m_is_not_two_independent() {
 
 #[test]
 fn m_prime_is_two_independent_with_constant_two_in_the_lowest_precision() {
-    // w = 8, ℓ = 1, w′ = 8: keys that differ by 128 differ in the result bit always. Each of the two outcomes
-    // left has half the functions instead of a quarter; all other pairs are exactly uniform.
+    // w = 8, ℓ = 1, w′ = 8: keys that differ by 128 differ in the result bit always. Each of the
+    // two outcomes left has half the functions instead of a quarter; all other pairs are exactly
+    // uniform.
     let census = Census::of(&bytes(), all_multiply_add_shift(8, 1));
     let quarter = census.functions / 4;
     for x in 0..256 {

@@ -35,8 +35,8 @@ fn k_coefficients_do_not_give_independence_of_k_plus_one_keys() {
 
 #[test]
 fn reduced_polynomials_are_k_independent_with_constant_two() {
-    // The smallest primes with p ≥ 2km. The k residues modulo p are uniform, so the most likely outcome has
-    // ⌈p/m⌉^k polynomials.
+    // The smallest primes with p ≥ 2km. The k residues modulo p are uniform, so the most likely
+    // outcome has ⌈p/m⌉^k polynomials.
     for (p, k, m) in [(2, 1, 1), (5, 1, 2), (11, 2, 2), (13, 2, 3), (13, 3, 2), (17, 4, 2)] {
         assert!(p >= 2 * u64::from(k) * m);
         let keys: Vec<u64> = (0..p).collect();

@@ -37,7 +37,8 @@ fn a_needle_longer_than_the_haystack_does_not_occur() {
 
 #[test]
 fn false_alarms_are_counted_and_not_reported() {
-    // At point 0 the hash of a window is its last byte: "ab" has the hash of "cb" and "bb", not of "bc".
+    // At point 0 the hash of a window is its last byte: "ab" has the hash of "cb" and "bb", not of
+    // "bc".
     let search = RabinKarp::with_point(b"ab", 0).unwrap();
     let mut matches = search.find_all(b"cbbcab");
     assert_eq!(matches.next(), Some(4));

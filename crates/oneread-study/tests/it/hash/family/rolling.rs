@@ -16,8 +16,8 @@ fn all_points(prime: u64, dimension: usize) -> impl Iterator<Item = Rolling<AnyP
 
 #[test]
 fn r_is_universal_with_constant_d_minus_one_and_not_less() {
-    // The difference of two vectors is a polynomial of degree at most d − 1, and each degree up to p has one
-    // that splits into distinct linear factors.
+    // The difference of two vectors is a polynomial of degree at most d − 1, and each degree up to
+    // p has one that splits into distinct linear factors.
     for (p, d) in [(2, 2), (5, 1), (5, 2), (5, 3), (7, 3), (5, 4)] {
         let census = Census::of(&vectors(p, d), all_points(p, d as usize));
         assert_eq!(census.collision_range().1, u64::from(d - 1), "p = {p}, d = {d}");
@@ -29,7 +29,8 @@ fn r_is_universal_with_constant_d_minus_one_and_not_less() {
 
 #[test]
 fn r_followed_by_l_is_two_independent_with_constant_five_halves() {
-    // The smallest primes with p ≥ 4dm. For the last, vectors with components below 6 stand for all.
+    // The smallest primes with p ≥ 4dm. For the last, vectors with components below 6 stand for
+    // all.
     for (p, d, m, size) in [(5, 1, 1, 5), (11, 1, 2, 11), (17, 2, 2, 17), (29, 2, 3, 6)] {
         assert!(p >= 4 * u64::from(d) * m);
         let functions = all_points(p, d as usize).flat_map(|inner| {
@@ -37,9 +38,9 @@ fn r_followed_by_l_is_two_independent_with_constant_five_halves() {
         });
         let census = Census::of(&vectors(size, d), functions);
         census.assert_independent(Independent { k: 2, c: 2.5 });
-        // Lemma G with c = d − 1. A pair of vectors meets at no more than d − 1 of the p points; with
-        // q = ⌈p/m⌉ as for scalar products, at most (p − d + 1)·q² + (d − 1)·p·q functions bring it to one
-        // bucket.
+        // Lemma G with c = d − 1. A pair of vectors meets at no more than d − 1 of the p points;
+        // with q = ⌈p/m⌉ as for scalar products, at most (p − d + 1)·q² + (d − 1)·p·q functions
+        // bring it to one bucket.
         let (q, roots) = (p.div_ceil(m), u64::from(d - 1));
         assert_eq!(census.joint_range(2).1, (p - roots) * q * q + roots * p * q, "p = {p}, d = {d}, m = {m}");
     }

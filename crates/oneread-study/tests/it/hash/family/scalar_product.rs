@@ -20,7 +20,8 @@ fn all_affine(prime: u64, dimension: u32) -> impl Iterator<Item = AffineScalarPr
 
 #[test]
 fn s_is_one_universal() {
-    // For all but one coefficient fixed, one value of that one makes two vectors collide: 1 function of p.
+    // For all but one coefficient fixed, one value of that one makes two vectors collide: 1
+    // function of p.
     for (p, d) in [(2, 3), (3, 2), (5, 1), (5, 2), (5, 3)] {
         let census = Census::of(&vectors(p, d), all_products(p, d));
         let expected = p.pow(d - 1);
@@ -33,9 +34,10 @@ fn s_is_one_universal() {
 
 #[test]
 fn s_followed_by_l_is_two_independent() {
-    // Lemma G: (2, 8) for m ≤ p, (2, 5/2) for p ≥ 4m. Exactly: two vectors meet in Z_p for a share 1/p of the
-    // t, and then share their bucket, of ⌈p/m⌉ = q elements at most, for q·p of the p² pairs (a, b); or they
-    // do not, and q² of the pairs bring them both to that bucket. Altogether p^(d−1)·((p − 1)·q² + p·q).
+    // Lemma G: (2, 8) for m ≤ p, (2, 5/2) for p ≥ 4m. Exactly: two vectors meet in Z_p for a share
+    // 1/p of the t, and then share their bucket, of ⌈p/m⌉ = q elements at most, for q·p of the p²
+    // pairs (a, b); or they do not, and q² of the pairs bring them both to that bucket. Altogether
+    // p^(d−1)·((p − 1)·q² + p·q).
     for (p, d, m) in [(3, 2, 2), (5, 2, 1), (5, 2, 2), (5, 2, 3), (5, 2, 4), (5, 2, 5), (7, 1, 6), (11, 2, 2)]
     {
         let functions = all_products(p, d).flat_map(|inner| {
@@ -121,7 +123,8 @@ fn bad_parameters_are_errors() {
 
 #[test]
 fn fixed_parameters_give_fixed_values() {
-    // Python: sum(t * x for t, x in zip(coefficients, vector)) % (2**61 - 1), and the same plus the offset
+    // Python: sum(t * x for t, x in zip(coefficients, vector)) % (2**61 - 1), and the same plus the
+    // offset
     let coefficients = vec![0x0123_4567_89ab_cdef, 0x0fed_cba9_8765_4321, 0x1111_1111_1111_1111, 5];
     let vector = [1_234_567_890_123_456_789, 42, 7, MERSENNE_61 - 1];
     let product = ScalarProduct::new(Mersenne61, coefficients.clone()).unwrap();

@@ -9,11 +9,11 @@ use super::field;
 
 #[test]
 fn zero_bytes_at_the_end_make_another_string() {
-    // p = 257, L = 2, m = 32: 4·2·32 = 256 ≤ p. With 0 for the blank and for the byte 0, each of these pairs
-    // would collide at all 257 points. With bytes shifted by one, the first string has the value c at every
-    // point, and the second takes every value once: they meet as often as there are numbers below 257
-    // congruent to c modulo 32. "" has c = 0 (0, 32, …, 256), "\0" has c = 1 (1, 33, …, 225), and "a" has
-    // c = 98 (2, 34, …, 226).
+    // p = 257, L = 2, m = 32: 4·2·32 = 256 ≤ p. With 0 for the blank and for the byte 0, each of
+    // these pairs would collide at all 257 points. With bytes shifted by one, the first string has
+    // the value c at every point, and the second takes every value once: they meet as often as
+    // there are numbers below 257 congruent to c modulo 32. "" has c = 0 (0, 32, …, 256), "\0" has
+    // c = 1 (1, 33, …, 225), and "a" has c = 98 (2, 34, …, 226).
     for (x, y, expected) in [(&b""[..], &b"\0\0"[..], 9), (b"\0", b"\0\0", 8), (b"a", b"a\0", 8)] {
         let collisions = (0..257)
             .filter(|&point| {
@@ -60,8 +60,8 @@ fn bad_parameters_are_errors() {
 
 #[test]
 fn fixed_parameters_give_fixed_values() {
-    // Python: r = sum((c + 1) * pow(a, i, p) for i, c in enumerate(b"oneread\0")) % p, for p = 2**61 - 1;
-    // then (0x1111111111111111 * r + 5) % p % 1000003
+    // Python: r = sum((c + 1) * pow(a, i, p) for i, c in enumerate(b"oneread\0")) % p, for p =
+    // 2**61 - 1; then (0x1111111111111111 * r + 5) % p % 1000003
     let rolling = Rolling::new(Mersenne61, 0x0123_4567_89ab_cdef, 100).unwrap();
     let linear = Linear::new(Mersenne61, 0x1111_1111_1111_1111, 5, 1_000_003).unwrap();
     assert_eq!(StringHash::new(rolling, linear).unwrap().hash(b"oneread\0"), Ok(444_581));

@@ -11,8 +11,8 @@ use super::{Census, Script};
 const CHARACTER_BITS: u32 = 2;
 const RESULT_BITS: u32 = 2;
 
-/// All 4^8 contents of two of the tables of 4 entries; the others, whose characters are always 0 below, hold
-/// zeros.
+/// All 4^8 contents of two of the tables of 4 entries; the others, whose characters are always 0
+/// below, hold zeros.
 fn all_tables(tables: usize, first: usize, second: usize) -> impl Iterator<Item = Vec<u64>> {
     (0..1u64 << 16).map(move |contents| {
         let mut entries = vec![0; 4 * tables];
@@ -24,8 +24,9 @@ fn all_tables(tables: usize, first: usize, second: usize) -> impl Iterator<Item 
     })
 }
 
-/// Three keys are exactly independent. Four are not: of 0000, 0001, 0100 and 0101 (two characters with two
-/// values each) the fourth hash is the x-or of the other three, so with m = 4 buckets c = 4^4/4^3.
+/// Three keys are exactly independent. Four are not: of 0000, 0001, 0100 and 0101 (two characters
+/// with two values each) the fourth hash is the x-or of the other three, so with m = 4 buckets c =
+/// 4^4/4^3.
 fn assert_exactly_three_independent(census: &Census) {
     assert_eq!((census.functions, census.keys, census.buckets), (65_536, 16, 4));
     assert_eq!(census.joint_range(3), (65_536 / 64, 65_536 / 64));
