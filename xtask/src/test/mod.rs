@@ -5,6 +5,7 @@
 
 mod steps;
 mod tree;
+mod words;
 
 use std::time::{Duration, Instant};
 

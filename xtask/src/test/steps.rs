@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Effort, Step, tree};
+use super::{Effort, Step, tree, words};
 use crate::needs::Need;
 use crate::shell::{cargo, step};
 use crate::{fuzz, loom, miri, package, redis, report};
@@ -16,7 +16,7 @@ const QUICK_CASES: &str = "32";
 /// In the name of each test that runs the reader in Python.
 const PYTHON_TESTS: &str = "python";
 
-pub(super) const STEPS: [Step; 15] = [
+pub(super) const STEPS: [Step; 16] = [
     Step {
         name: "tree",
         checks: "no stray files in the root",
@@ -24,6 +24,14 @@ pub(super) const STEPS: [Step; 15] = [
         seconds: 0,
         needs: &[],
         run: |_| tree::check(),
+    },
+    Step {
+        name: "words",
+        checks: "plain English in Markdown and comments: columns, links, a list of words",
+        is_quick: true,
+        seconds: 0,
+        needs: &[],
+        run: |_| words::check(),
     },
     Step {
         name: "formatting",
