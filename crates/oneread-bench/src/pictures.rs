@@ -40,7 +40,7 @@ pub(crate) fn draw(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Bits a key by rate, beside log2 1/ε.
+/// Bits per key by rate, beside log2 1/ε.
 fn frontier(rows: &[&Row]) -> Picture {
     let mut series = designs(rows, |row| Some((row.rate.filter(|&rate| rate > 0.0)?, row.bits?)));
     let limit = (0..=20).map(|step| 10f64.powf(-5.5 + 0.2 * f64::from(step)));
@@ -55,13 +55,13 @@ fn frontier(rows: &[&Row]) -> Picture {
     }
 }
 
-/// The rate of lookups of absent keys by bits a key.
+/// The rate of lookups of absent keys by bits per key.
 fn speed(rows: &[&Row]) -> Picture {
     Picture {
         id: "filters-speed".to_owned(),
         title: "Lookups of absent keys per microsecond by bits per key, a million keys".to_owned(),
         across: Axis::linear("bits per key"),
-        up: Axis::linear("absent keys looked up a microsecond"),
+        up: Axis::linear("absent keys looked up per microsecond"),
         series: designs(rows, |row| Some((row.bits?, row.million_per_second))),
         caption: String::new(),
     }
@@ -76,7 +76,10 @@ fn designs(rows: &[&Row], point: impl Fn(&Row) -> Option<(f64, f64)>) -> Vec<Ser
         let point = Point { x, y, error: 0.0 };
         match series.iter_mut().find(|series| series.name == design) {
             Some(series) => series.points.push(point),
-            None => series.push(Series::new(design, Source::Measured, vec![point])),
+            None => {
+                let is_ours = design.starts_with("oneread");
+                series.push(Series { is_ours, ..Series::new(design, Source::Measured, vec![point]) });
+            }
         }
     }
     series

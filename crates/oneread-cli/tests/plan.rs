@@ -510,7 +510,7 @@ fn a_plot_is_an_svg_with_labelled_axes() {
     let false_positives = "false positives (fraction of absent keys)";
     let bytes = "bytes of the summary";
     for (args, labels) in [
-        (format!("multilevel {TEN_THOUSAND}"), &["level", "items, buckets", "1e-5", "expected items"][..]),
+        (format!("multilevel {TEN_THOUSAND}"), &["level", "items, buckets", "10 k", "expected items"][..]),
         (format!("summary interpolation {TEN_THOUSAND} --fingerprint-bits 55"), &[bytes, "probability"]),
         (format!("summary single {TEN_THOUSAND} --cells 120000 --hashes 15"), &[bytes, "probability"]),
         (

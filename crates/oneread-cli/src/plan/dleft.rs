@@ -165,7 +165,7 @@ fn loads(layout: DLeftLayout, load: f64) -> Result<Chart> {
     let bars = (0..).map(f64::from).zip(fractions).filter(|(_, fraction)| *fraction >= LEAST);
     Ok(Chart {
         title: format!("d-left filter, {load} items a bucket: loads"),
-        x: Axis { label: "load (items in a bucket)", scale: Scale::Whole },
+        x: Axis { label: "load (items in a bucket)", scale: Scale::Linear },
         y: Axis { label: "fraction of buckets", scale: Scale::Log },
         series: vec![Series::new(
             "buckets",

@@ -77,7 +77,7 @@ fn loads(plan: &MultilevelPlan) -> Chart {
     };
     Chart {
         title: format!("{} items in a table of {} levels", plan.items(), layout.level_count()),
-        x: Axis { label: "level", scale: Scale::Whole },
+        x: Axis { label: "level", scale: Scale::Linear },
         y: Axis { label, scale: Scale::Log },
         series: vec![
             Series::new("expected items", Shape::Bars, by_level(plan.expected().to_vec())),

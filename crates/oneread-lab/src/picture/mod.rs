@@ -2,7 +2,7 @@
 //!
 //! A picture is made of claims that have been judged, or by the experiment that answers a question.
 //! It holds what is printed, calculated and measured apart, so that a reader sees the paper's
-//! points beside ours.
+//! points beside ours. The charts of `oneread plan --plot` and of the benches are pictures, too.
 
 mod scale;
 pub mod svg;
@@ -66,6 +66,8 @@ pub enum Scale {
     Linear,
     /// Equal factors are equal distances.
     Log,
+    /// Like `Log`, with numbers given as their natural logarithms: none is too small to be drawn.
+    Ln,
 }
 
 /// Where numbers come from.
@@ -92,6 +94,21 @@ impl Source {
     }
 }
 
+/// How the numbers of a series are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// By their source: what is calculated is a dashed line, all else are marks.
+    #[default]
+    BySource,
+    /// A line.
+    Line,
+    /// A mark for each.
+    Dots,
+    /// A bar for each, of less than one unit.
+    Bars,
+}
+
 /// Numbers of one source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
@@ -99,14 +116,29 @@ pub struct Series {
     pub name: String,
     /// Where they come from.
     pub source: Source,
+    /// How they are drawn.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shape: Shape,
+    /// Whether it stands out among the others.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_ours: bool,
     /// The numbers.
     pub points: Vec<Point>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Series {
     /// Numbers with these coordinates and standard errors.
     pub fn new(name: impl Into<String>, source: Source, points: Vec<Point>) -> Self {
-        Self { name: name.into(), source, points }
+        Self { name: name.into(), source, shape: Shape::BySource, is_ours: false, points }
+    }
+
+    /// Calculated numbers in a shape of their own.
+    pub fn shaped(name: impl Into<String>, shape: Shape, points: Vec<(f64, f64)>) -> Self {
+        Self { shape, ..Self::calculated(name, points) }
     }
 
     /// Measurements by their first coordinate.
