@@ -133,7 +133,7 @@ pub(crate) enum Kind {
     Blocked,
     /// A counter for each bit, so that keys can be removed by the library.
     Counting,
-    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.4 to 4 times the bits.
+    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.3 to 4.4 times the bits.
     Growing,
     /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one page. Can be full.
     #[value(name = "dleft")]
