@@ -156,7 +156,8 @@ Examples:
   oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
 A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
-FILE appears when all is done, or not at all.")]
+FILE appears when all is done, or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
+can be removed.")]
 pub(crate) struct Build {
     /// The file to make.
     pub(crate) file: PathBuf,

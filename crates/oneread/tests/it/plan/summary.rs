@@ -1,10 +1,10 @@
 //! The odds of summaries against the paper's Table III, small cases by hand and simulated summaries.
 
-use oneread::hash::{Digester, Domain, Portable, reduce};
 use oneread::hash::probes::SchemeName;
+use oneread::hash::{Digester, Domain, Portable, reduce};
 use oneread::layout::{
-    BloomLayout, Counting, CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, LayoutError, MultilevelLayout,
-    MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
+    BloomLayout, Counting, CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, LayoutError,
+    MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
 };
 use oneread::plan::bloom;
 use oneread::plan::multilevel::MultilevelPlan;
@@ -400,12 +400,7 @@ fn summaries_under_churn_are_as_planned_to_some_percent() {
 
 /// The paper's table under churn with multiple filters, against the plan, which may be off by a
 /// part of itself.
-fn multiple_filters_are_as_planned(
-    layout: &CountingFiltersLayout,
-    turnovers: u32,
-    tables: u64,
-    part: f64,
-) {
+fn multiple_filters_are_as_planned(layout: &CountingFiltersLayout, turnovers: u32, tables: u64, part: f64) {
     let table = paper_10k();
     let plan = MultilevelPlan::new(&table, 10_000).unwrap();
     let planned = summary::churned(&plan, layout, f64::from(turnovers)).unwrap();

@@ -160,7 +160,7 @@ fn filters_for_an_exponent_fail_rarely() {
 }
 
 #[test]
-#[ignore = "long: about 20 s"]
+#[ignore = "long: about 4 s"]
 fn filters_for_an_exponent_of_any_size_fail_rarely() {
     filters_for_an_exponent_fail_as_rarely_as_proved(100, 0, 20_000);
     filters_for_an_exponent_fail_as_rarely_as_proved(100, 1, 20_000);
