@@ -214,6 +214,26 @@ fn hashes_between_two_aims() {
     assert!((1..=64).all(|hashes| failure(hashes) >= failure(best)), "{best}");
 }
 
+/// In a level of one bucket that no item reached, a bucket was in use with a probability of 0 times
+/// an infinite logarithm: no reads of interpolation summaries were numbers.
+#[test]
+fn a_level_of_one_bucket_is_planned() {
+    let table = table(&[2, 1]);
+    // Two items share their bucket half of the time. Then the one at level 0 meets the cell of the
+    // other half of the time, and reads the one bucket of level 1 first.
+    let plan = SummaryPlan::new(&table, 2, &single(2, 1)).unwrap();
+    assert_close(plan.extra_reads_per_hit(), 0.5 * 0.5 / 2.0, 1e-15);
+    // Of another key, as in the test of two items by hand.
+    assert_close(plan.reads_per_miss(), 0.5 * (0.5 + 0.75 * 0.5) + 0.5 * 0.75, 1e-15);
+    // The one bit of the second filter is set by the deep item.
+    let plan = SummaryPlan::new(&table, 2, &multiple(&[(2, 1), (1, 1)])).unwrap();
+    assert_close(plan.extra_reads_per_hit(), 0.5 / 2.0, 1e-15);
+    // As if levels always had the expected number of items.
+    let plan = SummaryPlan::new(&table, 2, &interpolation(1)).unwrap();
+    assert_close(plan.extra_reads_per_hit(), 0.5 * 0.5 / 2.0, 0.15);
+    assert!(plan.reads_per_miss() > 0.5 && plan.reads_per_miss() < 1.0);
+}
+
 #[test]
 fn what_cannot_be_planned_is_an_error() {
     let filters = multiple(&FILTERS_10K[..4]);
