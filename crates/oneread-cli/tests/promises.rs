@@ -429,34 +429,71 @@ fn solved_summaries_err_as_seldom_as_said(items: u64, tables: u64, absent: u64) 
 }
 
 #[test]
-fn what_is_solved_does_what_the_command_says() {
+fn a_solved_store_is_as_said() {
     solved_stores_are_as_said(10_000, 2);
-    solved_filters_keep_their_rate(100, 100, 3000);
-    solved_tables_have_as_few_crises_as_said(100, 0.05, 500);
-    solved_maps_have_as_few_in_the_stash_as_said(1000, 1.0, 10);
-    solved_summaries_err_as_seldom_as_said(100, 100, 100);
 }
 
 #[test]
-#[ignore = "long: about 60 s"]
-fn what_is_solved_for_any_size_does_what_the_command_says() {
+#[ignore = "long: about 15 s"]
+fn solved_stores_of_any_size_are_as_said() {
     for (items, seeds) in [(10, 20), (100, 20), (10_000, 5), (1_000_000, 2)] {
         solved_stores_are_as_said(items, seeds);
     }
+}
+
+#[test]
+fn solved_filters_err_as_seldom_as_said() {
+    solved_filters_keep_their_rate(100, 100, 3000);
+}
+
+#[test]
+#[ignore = "long: about 20 s"]
+fn solved_filters_of_any_size_err_as_seldom_as_said() {
     for (items, seeds, absent) in
         [(10, 3000, 1000), (100, 1000, 3000), (10_000, 40, 50_000), (1_000_000, 3, 1_000_000)]
     {
         solved_filters_keep_their_rate(items, seeds, absent);
     }
+}
+
+#[test]
+fn solved_tables_have_crises_as_rarely_as_said() {
+    solved_tables_have_as_few_crises_as_said(100, 0.05, 500);
+}
+
+#[test]
+#[ignore = "long: about 10 s"]
+fn solved_tables_of_any_size_have_crises_as_rarely_as_said() {
     for (items, crisis, tables) in
         [(10, 0.02, 10_000), (100, 0.02, 3000), (10_000, 0.2, 80), (1_000_000, 0.3, 10)]
     {
         solved_tables_have_as_few_crises_as_said(items, crisis, tables);
     }
+}
+
+#[test]
+fn solved_maps_have_as_few_entries_in_the_stash_as_said() {
+    solved_maps_have_as_few_in_the_stash_as_said(100, 0.3, 50);
+    solved_maps_have_as_few_in_the_stash_as_said(1000, 1.0, 5);
+}
+
+#[test]
+#[ignore = "long: about 10 s"]
+fn solved_maps_of_any_size_have_as_few_entries_in_the_stash_as_said() {
     for (entries, stash, maps) in [(10, 0.1, 1000), (100, 1.0, 200), (10_000, 1.0, 10), (1_000_000, 100.0, 2)]
     {
         solved_maps_have_as_few_in_the_stash_as_said(entries, stash, maps);
     }
+}
+
+#[test]
+fn solved_summaries_err_as_said() {
+    solved_summaries_err_as_seldom_as_said(100, 100, 100);
+}
+
+#[test]
+#[ignore = "long: about 20 s"]
+fn solved_summaries_of_any_size_err_as_said() {
     for (items, tables, absent) in
         [(10, 3000, 20), (100, 1000, 100), (10_000, 16, 10_000), (1_000_000, 2, 100_000)]
     {
