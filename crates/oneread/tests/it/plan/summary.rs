@@ -651,14 +651,16 @@ fn churn_is_as_in_the_chain(steps: u64) {
     let hundred = [400, 100, 50, 25, 25];
     let hundred_filters = [(1060, 7), (875, 20), (55, 10), (10, 8), (5, 8)];
     let paper = [40_000, 10_000, 5000, 2500, 2500];
-    let cases: [(&[u64], u64, &[(u64, u32)], u64, f64); 5] = [
-        (&paper, 10_000, &FILTERS_10K, 1, 0.03),
-        (&paper, 10_000, &FILTERS_10K, 8, 0.03),
-        (&fuller, 10_000, &fuller_filters, 4, 0.03),
-        (&thousand, 1000, &thousand_filters, 4, 0.05),
-        (&hundred, 100, &hundred_filters, 4, 0.2),
+    /// The buckets of the levels, and the bits and hashes of their filters.
+    type Sizes<'a> = (&'a [u64], &'a [(u64, u32)]);
+    let cases: [(Sizes<'_>, u64, u64, f64); 5] = [
+        ((&paper, &FILTERS_10K), 10_000, 1, 0.03),
+        ((&paper, &FILTERS_10K), 10_000, 8, 0.03),
+        ((&fuller, &fuller_filters), 10_000, 4, 0.03),
+        ((&thousand, &thousand_filters), 1000, 4, 0.05),
+        ((&hundred, &hundred_filters), 100, 4, 0.2),
     ];
-    for (levels, items, filters, turnovers, part) in cases {
+    for ((levels, filters), items, turnovers, part) in cases {
         let layout = table(levels);
         let counters = vec![(8, Counting::EachProbe); filters.len()];
         let counters =
