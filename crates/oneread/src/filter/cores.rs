@@ -224,6 +224,8 @@ pub trait ChangeShared: FilterCore {
 
 /// A core from which many threads remove at once.
 pub trait RemoveShared: ChangeShared {
+    /// Inserts a digest unless it is there; no other thread comes in between.
+    fn insert_if_absent(&self, digest: Digest) -> Self::Inserted;
     fn remove(&self, digest: Digest) -> Result<(), NotPresent>;
     fn remove_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent>;
 }

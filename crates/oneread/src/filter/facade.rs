@@ -332,6 +332,23 @@ impl<C: ChangeShared, D> Filter<Shared<C>, D> {
 }
 
 impl<C: RemoveShared, D> Filter<Shared<C>, D> {
+    /// Inserts a key unless it may be there already; says whether it may have been.
+    ///
+    /// Of threads that do so with the same key at once, one is told that it was not there, unless
+    /// the key is a false positive. A duplicate takes no room, where [`insert`](Self::insert) takes
+    /// some each time. A false positive takes no room either, so the key then relies on another
+    /// one. Remove keys only from sets that were filled by `insert`.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_if_absent<Q: ?Sized>(&self, key: &Q) -> C::Inserted
+    where
+        D: Digester<Q>,
+    {
+        self.core.0.insert_if_absent(self.digester.digest(key))
+    }
+
     /// Removes a key that was inserted.
     ///
     /// # Errors

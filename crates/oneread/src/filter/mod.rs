@@ -11,9 +11,9 @@
 //! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
 //! | to remove keys, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits a key |
 //! | to remove keys, in the fewest bits and one cache line | [`LineFilter`], [`ShardedLineFilter`] | 11 bits a key at .35%, 13.2 at .07% |
-//! | to remove keys, and no idea how many will come | [`GrowingLineFilter`] | 13 to 16 bits a key, twice that after growing |
-//! | the same at a rate below .05% | [`GrowingDLeftCountingFilter`] | 38 to 51 bits a key at .01%, twice that after growing |
-//! | no idea how many keys will come | [`GrowingFilter`] | 14 to 18 bits a key, twice that after growing |
+//! | to remove keys, and no idea how many will come | [`GrowingLineFilter`] | 13 to 16 bits a key, two to three times that just after growing |
+//! | the same at a rate below .05% | [`GrowingDLeftCountingFilter`] | 38 to 51 bits a key at .01%, two to three times that just after growing |
+//! | no idea how many keys will come | [`GrowingFilter`] | 14 to 18 bits a key, two to three times that just after growing |
 //! | how *often* a key came | [`CountMinSketch`] | by the error you accept |
 //!
 //! # Promises of every filter here

@@ -37,7 +37,7 @@ impl GrowingLayout {
     pub const LEAST_GROWTH: u32 = 2;
 
     /// The usual growth. A new layer has room for as many keys as all before it and `first_items`
-    /// more: just after it was added, a filter is two to three times as large as its keys need.
+    /// more: just after it was added, a filter is two to three times as large as just before.
     pub const GROWTH: u32 = 2;
 
     /// The usual tightening, in the middle of what the paper recommends. At 1% from a thousand items on, full layers take

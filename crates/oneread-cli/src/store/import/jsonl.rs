@@ -219,6 +219,7 @@ mod tests {
             ("[]", "not a JSON object: invalid type: sequence, expected an object"),
             ("{\"key\":1", "EOF"),
             ("{\"key\":1} x", "trailing characters"),
+            ("no", "not a JSON object: expected true, false or null at byte 2"),
             ("{\"value\":1}", "no field \"key\": name another one by --key"),
             ("{\"key\":1,\"key\":2}", "two fields \"key\""),
             ("{\"key\":1,\"key_base64\":\"\"}", "two fields \"key\""),

@@ -142,6 +142,13 @@ impl ChangeShared for Sharded {
 
 impl RemoveShared for Sharded {
     #[inline]
+    fn insert_if_absent(&self, digest: Digest) -> Result<bool, Full> {
+        // One lock for both: another thread with the same digest waits in between.
+        let mut part = self.part(digest);
+        if part.contains(digest) { Ok(true) } else { part.insert(digest) }
+    }
+
+    #[inline]
     fn remove(&self, digest: Digest) -> Result<(), NotPresent> {
         self.part(digest).remove(digest)
     }

@@ -9,6 +9,10 @@ use super::super::multilevel::{MultilevelPlan, PassedOn};
 ///
 /// The first of them to choose the bucket stays there.
 pub(super) fn occupied(table: &MultilevelPlan, level: usize, reached: u64) -> f64 {
+    // A level of one bucket would be 0 times an infinite logarithm.
+    if reached == 0 {
+        return 0.0;
+    }
     -expm1(reached as f64 * ln_1p(-1.0 / table.layout().levels()[level] as f64))
 }
 

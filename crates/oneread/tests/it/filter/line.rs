@@ -1,6 +1,7 @@
 //! Line filters beside a multiset of keys: what was inserted more often than removed must be found.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use oneread::filter::{
     Full, GrowingLineFilter, LineFilter, LineView, MergeError, NotPresent, ShardedLineFilter,
@@ -501,6 +502,43 @@ fn a_sharded_filter_is_one_for_threads() {
     assert_eq!(filter.len(), 2 * keys);
     assert!((0..4 * keys).filter(|key| key % 2 == 1).all(|key| filter.contains(&key)));
     assert!(filter.false_positive_rate() <= 0.001);
+}
+
+/// Threads that insert the same keys at once: a lookup and an insertion under two locks would let
+/// several threads insert the same key.
+#[test]
+fn of_threads_with_the_same_keys_one_inserts_each_key() {
+    let keys: u64 = if cfg!(miri) { 30 } else { 20_000 };
+    let filter = ShardedLineFilter::with_rate(keys, 0.001).unwrap();
+    assert_eq!(filter.insert_if_absent("key"), Ok(false));
+    assert_eq!((filter.insert_if_absent("key"), filter.len()), (Ok(true), 1));
+    // A duplicate took no room, so one removal is enough.
+    assert_eq!((filter.remove("key"), filter.contains("key")), (Ok(()), false));
+    const THREADS: u64 = 2;
+    // The threads meet at each key, so that each is a race.
+    let arrived = AtomicU64::new(0);
+    let insert_all = || {
+        let insert = |&key: &u64| {
+            arrived.fetch_add(1, Relaxed);
+            // One that waits must be as quick as the one that comes last.
+            let mut spins = 0;
+            while arrived.load(Relaxed) < (key + 1) * THREADS {
+                spins += 1;
+                if spins < 1000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+            }
+            !filter.insert_if_absent(&key).expect("room")
+        };
+        (0..keys).filter(insert).count() as u64
+    };
+    let inserted: u64 = std::thread::scope(|scope| {
+        let threads = [0; THREADS as usize].map(|_| scope.spawn(insert_all));
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
+    });
+    assert_eq!(inserted, filter.len());
+    assert!((0..keys).all(|key| filter.contains(&key)));
+    // False positives are not inserted: at most one in a thousand of 20,000, so 20; by Chernoff's
+    // bound more than 70 with probability exp(−50²/(2·20 + 50)) = 9e-13.
+    assert!(inserted <= keys && inserted + 70 > keys, "{inserted} of {keys}");
 }
 
 #[test]

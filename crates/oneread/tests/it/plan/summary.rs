@@ -1,10 +1,12 @@
 //! The odds of summaries against the paper's Table III, small cases by hand and simulated summaries.
 
+use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Domain, Portable, reduce};
 use oneread::layout::{
-    Counting, CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, LayoutError, MultilevelLayout,
-    MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
+    BloomLayout, Counting, CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, LayoutError,
+    MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
 };
+use oneread::plan::bloom;
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::summary::{self, SummaryPlan, hashes_for_failures, hashes_for_false_positives};
 use oneread::summary::{CountingMultiFilterSummary, CountingSingleFilterSummary, Summary};
@@ -13,6 +15,7 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{assert_close, below};
+use crate::statistics::SIX_SIGMA;
 
 fn table(levels: &[u64]) -> MultilevelLayout {
     MultilevelLayout::new(levels).unwrap()
@@ -211,6 +214,26 @@ fn hashes_between_two_aims() {
     assert!((1..=64).all(|hashes| failure(hashes) >= failure(best)), "{best}");
 }
 
+/// In a level of one bucket that no item reached, a bucket was in use with a probability of 0 times
+/// an infinite logarithm: no reads of interpolation summaries were numbers.
+#[test]
+fn a_level_of_one_bucket_is_planned() {
+    let table = table(&[2, 1]);
+    // Two items share their bucket half of the time. Then the one at level 0 meets the cell of the
+    // other half of the time, and reads the one bucket of level 1 first.
+    let plan = SummaryPlan::new(&table, 2, &single(2, 1)).unwrap();
+    assert_close(plan.extra_reads_per_hit(), 0.5 * 0.5 / 2.0, 1e-15);
+    // Of another key, as in the test of two items by hand.
+    assert_close(plan.reads_per_miss(), 0.5 * (0.5 + 0.75 * 0.5) + 0.5 * 0.75, 1e-15);
+    // The one bit of the second filter is set by the deep item.
+    let plan = SummaryPlan::new(&table, 2, &multiple(&[(2, 1), (1, 1)])).unwrap();
+    assert_close(plan.extra_reads_per_hit(), 0.5 / 2.0, 1e-15);
+    // As if levels always had the expected number of items.
+    let plan = SummaryPlan::new(&table, 2, &interpolation(1)).unwrap();
+    assert_close(plan.extra_reads_per_hit(), 0.5 * 0.5 / 2.0, 0.15);
+    assert!(plan.reads_per_miss() > 0.5 && plan.reads_per_miss() < 1.0);
+}
+
 #[test]
 fn what_cannot_be_planned_is_an_error() {
     let filters = multiple(&FILTERS_10K[..4]);
@@ -271,6 +294,8 @@ struct Churn<S> {
     /// By item: its key and its level.
     items: Vec<(u64, usize)>,
     next_key: u64,
+    /// Of each table's own seed: tables that place the same keys alike are no independent samples.
+    places: Portable,
     rng: Pcg64Mcg,
 }
 
@@ -278,7 +303,9 @@ impl<S: Summary<Digester = Portable>> Churn<S> {
     fn new(table: &MultilevelLayout, items: u64, summary: S, seed: u64) -> Self {
         let buckets = table.levels().iter().map(|&buckets| vec![0; buckets as usize]).collect();
         let rng = Pcg64Mcg::seed_from_u64(seed);
-        let mut churn = Self { buckets, slots: table.slots(), summary, items: Vec::new(), next_key: 0, rng };
+        let places = Portable::with_seed(seed ^ 1 << 40);
+        let slots = table.slots();
+        let mut churn = Self { buckets, slots, summary, items: Vec::new(), next_key: 0, places, rng };
         for _ in 0..items {
             let item = churn.insert();
             churn.items.push(item);
@@ -288,7 +315,7 @@ impl<S: Summary<Digester = Portable>> Churn<S> {
 
     /// The place of a key at a level.
     fn place(&self, key: u64, level: usize) -> usize {
-        let word = Portable::with_seed(99).digest(&key).word(Domain::new(5), level as u32);
+        let word = self.places.digest(&key).word(Domain::new(5), level as u32);
         reduce(word, self.buckets[level].len() as u64) as usize
     }
 
@@ -376,32 +403,48 @@ fn summaries_under_churn_are_as_planned() {
     assert!(churned.wrong_first > 0.0109 && churned.wrong_first < 0.0170, "{churned:?}");
     assert!(churned.saturated.iter().all(|&saturated| saturated < 1.0), "{churned:?}");
 
-    // Against a simulation: each table is one sample, looked at after the same turnovers, and the
-    // mean of 12 is off by a deviation that is measured along. The plan is a limit.
-    for (layout, turnovers) in [(&wide, 1), (&wide, 8), (&narrow, 8)] {
-        let planned = summary::churned(&plan, layout, f64::from(turnovers)).unwrap();
-        let samples: Vec<(Vec<f64>, f64)> = (0..12)
-            .map(|seed| {
-                let summary = CountingMultiFilterSummary::with_seed(layout.clone(), seed).unwrap();
-                let mut churn = Churn::new(&table, 10_000, summary, seed);
-                (0..turnovers).for_each(|_| churn.turn_over());
-                let stuck = churn.summary.stuck().into_iter().map(|stuck| stuck as f64);
-                (churn.items_of_levels().into_iter().chain(stuck).collect(), churn.wrong_first())
-            })
-            .collect();
-        for level in 0..5 {
-            let of = |at: usize| samples.iter().map(|sample| sample.0[at]).collect::<Vec<_>>();
-            agrees(&format!("items of level {level}"), &of(level), planned.items[level], 0.2);
-            agrees(
-                &format!("saturated counters of filter {level}"),
-                &of(5 + level),
-                planned.saturated[level],
-                0.35,
-            );
-        }
-        let wrong_first: Vec<f64> = samples.iter().map(|sample| sample.1).collect();
-        agrees("wrong first", &wrong_first, planned.wrong_first, 1.0);
+    // Tables of 10,000 items vary by some percent around their mean.
+    multiple_filters_are_as_planned(&wide, 1, 12, 0.05);
+    multiple_filters_are_as_planned(&wide, 8, 12, 0.05);
+    multiple_filters_are_as_planned(&narrow, 8, 12, 0.05);
+}
+
+#[test]
+#[ignore = "long: about 8 s"]
+fn summaries_under_churn_are_as_planned_to_some_percent() {
+    let filters = MultipleFiltersLayout::new(FILTERS_10K).unwrap();
+    let layout = CountingFiltersLayout::usual(filters);
+    multiple_filters_are_as_planned(&layout, 1, 400, 0.03);
+    multiple_filters_are_as_planned(&layout, 8, 120, 0.03);
+}
+
+/// The paper's table under churn with multiple filters, against the plan, which may be off by a
+/// part of itself.
+fn multiple_filters_are_as_planned(layout: &CountingFiltersLayout, turnovers: u32, tables: u64, part: f64) {
+    let table = paper_10k();
+    let plan = MultilevelPlan::new(&table, 10_000).unwrap();
+    let planned = summary::churned(&plan, layout, f64::from(turnovers)).unwrap();
+    let samples: Vec<(Vec<f64>, f64)> = (0..tables)
+        .map(|seed| {
+            let summary = CountingMultiFilterSummary::with_seed(layout.clone(), seed).unwrap();
+            let mut churn = Churn::new(&table, 10_000, summary, seed);
+            (0..turnovers).for_each(|_| churn.turn_over());
+            let stuck = churn.summary.stuck().into_iter().map(|stuck| stuck as f64);
+            (churn.items_of_levels().into_iter().chain(stuck).collect(), churn.wrong_first())
+        })
+        .collect();
+    for level in 0..5 {
+        let of = |at: usize| samples.iter().map(|sample| sample.0[at]).collect::<Vec<_>>();
+        agrees(&format!("items of level {level}"), &of(level), planned.items[level], part);
+        agrees(
+            &format!("saturated counters of filter {level}"),
+            &of(5 + level),
+            planned.saturated[level],
+            0.35,
+        );
     }
+    let wrong_first: Vec<f64> = samples.iter().map(|sample| sample.1).collect();
+    agrees("wrong first", &wrong_first, planned.wrong_first, part);
 }
 
 /// Tables under churn with a summary of one filter, against the plan; gives the planned share of
@@ -411,10 +454,12 @@ fn single_filter_is_as_planned(
     items: u64,
     layout: &CountingCellsLayout,
     turnovers: u32,
+    tables: u64,
+    part: f64,
 ) -> f64 {
     let plan = MultilevelPlan::new(table, items).unwrap();
     let planned = summary::churned_single(&plan, layout, f64::from(turnovers)).unwrap();
-    let samples: Vec<[Vec<f64>; 4]> = (0..12)
+    let samples: Vec<[Vec<f64>; 4]> = (0..tables)
         .map(|seed| {
             let summary = CountingSingleFilterSummary::with_seed(layout.clone(), seed).unwrap();
             let mut churn = Churn::new(table, items, summary, seed);
@@ -433,7 +478,7 @@ fn single_filter_is_as_planned(
     for (at, (name, planned)) in planned.iter().enumerate() {
         for (level, &planned) in planned.iter().enumerate() {
             let values: Vec<f64> = samples.iter().map(|sample| sample[at][level]).collect();
-            agrees(&format!("{name} at level {level} after {turnovers}"), &values, planned, 0.15);
+            agrees(&format!("{name} at level {level} after {turnovers}"), &values, planned, part);
         }
     }
     planned[3].1[0]
@@ -448,15 +493,29 @@ fn single_filters_under_churn_are_as_planned() {
     // The paper's size has room for what churn brings: hardly any lookup reads twice, ever.
     let papers = cells(120_000, 15, [4, 4, 3, 2, 2]);
     for turnovers in [1, 6] {
-        assert!(single_filter_is_as_planned(&table, 10_000, &papers, turnovers) < 1e-9);
+        assert!(single_filter_is_as_planned(&table, 10_000, &papers, turnovers, 12, 0.1) < 1e-9);
     }
     // Narrow counters of deep levels stay.
     let narrow = cells(120_000, 15, [4, 1, 1, 1, 1]);
-    assert!(single_filter_is_as_planned(&table, 10_000, &narrow, 6) > 0.001);
+    assert!(single_filter_is_as_planned(&table, 10_000, &narrow, 6, 12, 0.1) > 0.001);
     // A small one, which often names a wrong level.
     let small = cells(12_000, 4, [6, 4, 3, 2, 2]);
     for turnovers in [1, 8] {
-        assert!(single_filter_is_as_planned(&table, 10_000, &small, turnovers) > 0.01);
+        assert!(single_filter_is_as_planned(&table, 10_000, &small, turnovers, 12, 0.1) > 0.01);
+    }
+}
+
+#[test]
+#[ignore = "long: about 15 s"]
+fn single_filters_under_churn_are_as_planned_to_some_percent() {
+    let cells = |cells, hashes, bits: [u32; 5]| {
+        CountingCellsLayout::new(SingleFilterLayout::new(cells, hashes).unwrap(), bits).unwrap()
+    };
+    let table = paper_10k();
+    single_filter_is_as_planned(&table, 10_000, &cells(120_000, 15, [4, 1, 1, 1, 1]), 6, 100, 0.03);
+    for turnovers in [1, 4, 16] {
+        let small = cells(12_000, 4, [6, 4, 3, 2, 2]);
+        single_filter_is_as_planned(&table, 10_000, &small, turnovers, 100, 0.03);
     }
 }
 
@@ -466,7 +525,7 @@ fn buckets_of_several_slots_under_churn_are_as_planned() {
     let plan = MultilevelPlan::new(&table, 10_000).unwrap();
     let cells = CountingCellsLayout::new(SingleFilterLayout::new(12_000, 4).unwrap(), [6, 4, 4, 2]).unwrap();
     for turnovers in [1, 5] {
-        single_filter_is_as_planned(&table, 10_000, &cells, turnovers);
+        single_filter_is_as_planned(&table, 10_000, &cells, turnovers, 12, 0.1);
     }
     // A bucket under churn is Erlang's loss system: of a offered to c slots, the share
     // (a^c/c!)/Σ a^j/j! is passed on. a = 10/3: 0.2406 of 10,000; then 2,406/900 = 2.673 and 0.1535.
@@ -525,4 +584,106 @@ fn churn_of_tiny_filters_and_levels_takes_no_time() {
     assert_eq!(churned.named, [1.0; 3]);
     // All but one at each of the first two levels, and one in a thousand that finds no room.
     assert!((churned.items[2] / 9988.0 - 1.0).abs() < 0.003, "{churned:?}");
+}
+
+/// The mean share of wrong levels of ideal multiple filters in some tables, each after some
+/// turnovers, and its deviation.
+///
+/// In buckets of one slot, each with a fresh random key, the numbers of items of the levels are a
+/// Markov chain: an item goes on from a level of m buckets and x items with probability x/m,
+/// whatever happened before. Filters whose counters never saturate are Bloom filters of the items
+/// there are, and the odds of those are exact.
+fn wrong_first_by_the_chain(
+    layout: &MultilevelLayout,
+    items: u64,
+    filters: &[(u64, u32)],
+    turnovers: u64,
+    tables: u64,
+) -> (f64, f64) {
+    let names = |level: usize, items: u64| {
+        let (bits, hashes) = filters[level];
+        let filter = BloomLayout::new(bits, hashes).unwrap().with_scheme(SchemeName::Independent).unwrap();
+        bloom::false_positive_probability(filter, items)
+    };
+    let mut known = vec![vec![None; items as usize + 1]; filters.len()];
+    let mut rng = Pcg64Mcg::seed_from_u64(turnovers);
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for _ in 0..tables {
+        // Of the levels, and of the few items without room.
+        let levels = layout.levels();
+        let mut counts = vec![0u64; levels.len() + 1];
+        let insert = |counts: &mut [u64], rng: &mut Pcg64Mcg| {
+            let has_room = |&level: &usize| below(rng, levels[level] as usize) as u64 >= counts[level];
+            let level = (0..levels.len()).find(has_room).unwrap_or(levels.len());
+            counts[level] += 1;
+        };
+        (0..items).for_each(|_| insert(&mut counts, &mut rng));
+        for _ in 0..items * turnovers {
+            let mut at = below(&mut rng, items as usize) as u64;
+            let of_level = counts.iter_mut().find(|count| {
+                let is_here = at < **count;
+                at = at.wrapping_sub(**count);
+                is_here
+            });
+            *of_level.expect("an item") -= 1;
+            insert(&mut counts, &mut rng);
+        }
+        let (mut deeper, mut wrong) = (0, 0.0);
+        for level in (1..levels.len()).rev() {
+            deeper += counts[level];
+            let named = *known[level][deeper as usize].get_or_insert_with(|| names(level, deeper));
+            wrong += named * counts[level - 1] as f64 / items as f64;
+        }
+        sum += wrong;
+        squares += wrong * wrong;
+    }
+    let mean = sum / tables as f64;
+    (mean, ((squares / tables as f64 - mean * mean) / tables as f64).sqrt())
+}
+
+/// The plan takes the number of items of a level and deeper for a Poisson number. It varies less at
+/// the second level, so that plans of small tables are too high.
+fn churn_is_as_in_the_chain(steps: u64) {
+    let fuller = [10_000, 6000, 4000, 4000, 4000, 4000];
+    let fuller_filters = [(100_000, 7), (60_000, 10), (20_000, 10), (4000, 10), (1000, 10), (1000, 10)];
+    let thousand = [4000, 1000, 500, 250, 250];
+    let thousand_filters = [(10_600, 7), (8750, 49), (550, 49), (50, 49), (10, 49)];
+    let hundred = [400, 100, 50, 25, 25];
+    let hundred_filters = [(1060, 7), (875, 20), (55, 10), (10, 8), (5, 8)];
+    let paper = [40_000, 10_000, 5000, 2500, 2500];
+    /// The buckets of the levels, and the bits and hashes of their filters.
+    type Sizes<'a> = (&'a [u64], &'a [(u64, u32)]);
+    let cases: [(Sizes<'_>, u64, u64, f64); 5] = [
+        ((&paper, &FILTERS_10K), 10_000, 1, 0.03),
+        ((&paper, &FILTERS_10K), 10_000, 8, 0.03),
+        ((&fuller, &fuller_filters), 10_000, 4, 0.03),
+        ((&thousand, &thousand_filters), 1000, 4, 0.05),
+        ((&hundred, &hundred_filters), 100, 4, 0.2),
+    ];
+    for ((levels, filters), items, turnovers, part) in cases {
+        let layout = table(levels);
+        let counters = vec![(8, Counting::EachProbe); filters.len()];
+        let counters =
+            CountingFiltersLayout::new(MultipleFiltersLayout::new(filters).unwrap(), counters).unwrap();
+        let plan = MultilevelPlan::new(&layout, items).unwrap();
+        let planned = summary::churned(&plan, &counters, turnovers as f64).unwrap().wrong_first;
+        let tables = steps / (items * (1 + turnovers));
+        let (mean, deviation) = wrong_first_by_the_chain(&layout, items, filters, turnovers, tables);
+        // Tables are independent; means are normal to good accuracy. False alarm: 2e-9.
+        assert!(
+            (mean - planned).abs() < SIX_SIGMA * deviation + part * planned,
+            "{items} items, {turnovers} turnovers: {mean:.3e} ± {deviation:.1e}, planned {planned:.3e}"
+        );
+    }
+}
+
+#[test]
+fn ideal_filters_under_churn_are_as_planned() {
+    churn_is_as_in_the_chain(3_000_000);
+}
+
+#[test]
+#[ignore = "long: about 15 s"]
+fn ideal_filters_under_churn_are_as_planned_to_some_percent() {
+    churn_is_as_in_the_chain(200_000_000);
 }

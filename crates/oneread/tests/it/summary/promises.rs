@@ -5,10 +5,11 @@
 //! measure is normal around the true one to good accuracy, with a deviation that is measured along.
 
 use oneread::hash::{Digester, Portable};
-use oneread::layout::SummaryLayout;
+use oneread::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::solve::summary::{Goal, Kind, Planned, Targets};
 use oneread::plan::solve::{self, table};
+use oneread::plan::summary::{SummaryPlan, single_for_exponent};
 use oneread::summary::{InterpolationSummary, PageSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
 
@@ -128,4 +129,40 @@ fn solved_summaries_keep_what_was_asked_for() {
 fn solved_summaries_of_many_keys_keep_what_was_asked_for() {
     solved_summaries_keep_their_odds(10_000, 100, 10_000, 0.2, 0.001);
     solved_summaries_keep_their_odds(1_000_000, 3, 1_000_000, 0.5, 0.001);
+}
+
+/// The single filter of the paper's appendix fails in at most (10/7)·n^−(c + 1) of all tables,
+/// whatever the table: here one in which more than half of the items are below the first level.
+fn filters_for_an_exponent_fail_as_rarely_as_proved(items: u64, exponent: u32, tables: u64) {
+    let layout = single_for_exponent(items, exponent).unwrap();
+    let levels = [[items / 2; 4].as_slice(), &[items; 8]].concat();
+    let table = MultilevelLayout::new(levels).unwrap();
+    let plan = SummaryPlan::new(&table, items, &layout.into()).unwrap();
+    let samples = samples(&Planned::Summary(plan), items, tables, 1);
+    let failed = samples.iter().filter(|sample| sample.failed > 0.0).count() as f64;
+    let proved = 10.0 / 7.0 * (items as f64).powi(-1 - exponent as i32);
+    // Tables are independent. A correct filter fails in more of them once in 1e9 tests.
+    let most = chernoff_most(proved * tables as f64, 1e-9);
+    assert!(failed <= most, "{items} items, exponent {exponent}: {failed} of {tables} tables, {proved:.1e}");
+}
+
+#[test]
+fn filters_for_an_exponent_fail_rarely() {
+    filters_for_an_exponent_fail_as_rarely_as_proved(10, 0, 2000);
+    filters_for_an_exponent_fail_as_rarely_as_proved(10, 1, 2000);
+    filters_for_an_exponent_fail_as_rarely_as_proved(100, 0, 500);
+    // 2·log(10^6) to the base 10/7 is 77.5 hash functions, and three times the logarithm of 10^4
+    // is 77.5 too.
+    for (items, exponent) in [(1_000_000, 0), (10_000, 1)] {
+        let refused = single_for_exponent(items, exponent);
+        assert_eq!(refused, Err(LayoutError::Hashes { expected: 64, found: 77 }));
+    }
+}
+
+#[test]
+#[ignore = "long: about 4 s"]
+fn filters_for_an_exponent_of_any_size_fail_rarely() {
+    filters_for_an_exponent_fail_as_rarely_as_proved(100, 0, 20_000);
+    filters_for_an_exponent_fail_as_rarely_as_proved(100, 1, 20_000);
+    filters_for_an_exponent_fail_as_rarely_as_proved(10_000, 0, 200);
 }
