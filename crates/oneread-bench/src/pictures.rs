@@ -1,4 +1,4 @@
-//! The pictures of the `frontier` subject, from what it measured and nothing else.
+//! Draws the pictures of the `frontier` subject from its results.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use oneread_lab::picture::{Axis, Picture, Point, Series, Source, svg};
 use serde::Deserialize;
 
-/// What is read of a subject's file.
+/// The fields read from a subject's JSON file.
 #[derive(Deserialize)]
 struct Measured {
     rows: Vec<Row>,
@@ -23,7 +23,7 @@ struct Row {
     rate: Option<f64>,
 }
 
-/// Draws the two pictures of `frontier.json` in `from` into `to`.
+/// Draws both pictures of `frontier.json` from the folder `from` into the folder `to`.
 pub(crate) fn draw(from: &Path, to: &Path) -> Result<()> {
     let file = from.join("frontier.json");
     let text = std::fs::read_to_string(&file)
@@ -40,7 +40,7 @@ pub(crate) fn draw(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Bits a key by rate, beside log2 1/ε.
+/// Bits per key by rate, beside log2(1/ε).
 fn frontier(rows: &[&Row]) -> Picture {
     let mut series = designs(rows, |row| Some((row.rate.filter(|&rate| rate > 0.0)?, row.bits?)));
     let limit = (0..=20).map(|step| 10f64.powf(-5.5 + 0.2 * f64::from(step)));
@@ -55,7 +55,7 @@ fn frontier(rows: &[&Row]) -> Picture {
     }
 }
 
-/// The rate of lookups of absent keys by bits a key.
+/// Speed of lookups of absent keys, by bits per key.
 fn speed(rows: &[&Row]) -> Picture {
     Picture {
         id: "filters-speed".to_owned(),
@@ -67,7 +67,7 @@ fn speed(rows: &[&Row]) -> Picture {
     }
 }
 
-/// A series for each design, which is what a name begins with.
+/// One series per design. A row's name begins with its design.
 fn designs(rows: &[&Row], point: impl Fn(&Row) -> Option<(f64, f64)>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     for row in rows {
@@ -98,7 +98,7 @@ mod tests {
         let rows = [row("one, 8", 8.0, 0.02), row("one, 12", 12.0, 0.003), row("two", 10.0, 0.0)];
         let rows: Vec<_> = rows.iter().collect();
         let picture = frontier(&rows);
-        // What never erred has no place on an axis of factors.
+        // A rate of 0 has no place on a logarithmic axis.
         let names: Vec<_> = picture.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names, ["one", "log2 1/ε"]);
         assert_eq!(picture.series[0].points.len(), 2);
