@@ -71,7 +71,8 @@ pub(super) fn forget(folder: &Path) -> Result<()> {
         file.sync_all()?;
         let allowed = file.metadata()?.len() / PAGE / FEW;
         for attempt in 1.. {
-            rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).context("cannot advise the system to drop the file from its cache")?;
+            rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)
+                .context("cannot advise the system to drop the file from its cache")?;
             let stayed = resident_pages(&file)?;
             if stayed <= allowed {
                 break;
@@ -95,7 +96,11 @@ fn resident_pages(file: &File) -> Result<u64> {
     let mut pages = vec![0u8; map.len().div_ceil(PAGE as usize)];
     // SAFETY: the range is that of the map, and `pages` has a byte for each of its pages.
     let answer = unsafe { libc::mincore(map.as_ptr().cast_mut().cast(), map.len(), pages.as_mut_ptr()) };
-    ensure!(answer == 0, "the system does not report which pages are cached: {}", std::io::Error::last_os_error());
+    ensure!(
+        answer == 0,
+        "the system does not report which pages are cached: {}",
+        std::io::Error::last_os_error()
+    );
     // The other bits are reserved.
     Ok(pages.iter().map(|page| u64::from(page & 1)).sum())
 }
