@@ -1,9 +1,8 @@
-//! The experiments of the papers, run on `oneread` through its public functions alone.
+//! The experiments of the papers, run on `oneread` through its public API.
 //!
-//! A paper says something, often a number. An [`Experiment`] holds what is [`Printed`] and a
-//! function that looks for itself: it calculates with `oneread::plan`, measures on the real
-//! structures, or both. What it returns, a [`Finding`], is judged by one rule, [`verdict::judge`];
-//! the experiment has no say in it.
+//! A paper makes a claim, often a number. An [`Experiment`] holds what is [`Printed`] and a
+//! function that tests it: it calculates with `oneread::plan`, measures the real structures, or
+//! does both. It returns a [`Finding`], and one rule, [`verdict::judge`], judges all findings.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -18,7 +17,7 @@
 //! | [`papers`] | the experiments, by paper |
 //! | [`questions`] | the open questions, by paper |
 //!
-//! No number is written here but the printed ones and the parameters of the experiments.
+//! The only numbers written here are the printed ones and the experiments' parameters.
 //!
 //! ```
 //! use oneread_lab::experiment::{Effort, Run};

@@ -1,8 +1,7 @@
-//! Pictures: numbers with axes, kept as data, drawn as [SVG](svg) and written as CSV.
+//! Pictures: numbers with axes, stored as data, drawn as [SVG](svg) and written as CSV.
 //!
-//! A picture is made of claims that have been judged, or by the experiment that answers a question.
-//! It holds what is printed, calculated and measured apart, so that a reader sees the paper's
-//! points beside ours.
+//! A picture comes from judged claims, or from the experiment that answers a question. It keeps
+//! printed, calculated and measured numbers separate, so that a reader can compare them.
 
 mod scale;
 pub mod svg;
@@ -15,50 +14,50 @@ use crate::finding::Measured;
 /// Numbers with axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Picture {
-    /// The name of its files.
+    /// The base name of its files.
     pub id: String,
     /// What it shows.
     pub title: String,
-    /// The axis to the right.
+    /// The horizontal axis.
     pub across: Axis,
-    /// The axis upwards; rows from the top down if it has names.
+    /// The vertical axis; rows from the top down if it has names.
     pub up: Axis,
     /// The numbers.
     pub series: Vec<Series>,
-    /// What to see, in a sentence or two.
+    /// What the picture shows, in a sentence or two.
     pub caption: String,
 }
 
-/// An axis: its words have the unit.
+/// An axis; its label includes the unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What is along it, and in which unit.
+    /// The quantity and its unit.
     pub label: String,
-    /// How.
+    /// Linear or logarithmic.
     pub scale: Scale,
-    /// What 0, 1, 2, … stand for, if they are no numbers.
+    /// The names of 0, 1, 2, …, if they are not numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
 
 impl Axis {
-    /// Equal steps.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear, names: Vec::new() }
     }
 
-    /// Equal factors.
+    /// A logarithmic axis.
     pub fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log, names: Vec::new() }
     }
 
-    /// A row for each name.
+    /// One row per name.
     pub fn rows(label: impl Into<String>, names: Vec<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear, names }
     }
 }
 
-/// How an axis runs.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -68,7 +67,7 @@ pub enum Scale {
     Log,
 }
 
-/// Where numbers come from.
+/// The source of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -92,12 +91,12 @@ impl Source {
     }
 }
 
-/// Numbers of one source.
+/// Numbers from one source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Of what; nothing if the picture has only one thing.
+    /// What they describe; empty if the picture shows only one thing.
     pub name: String,
-    /// Where they come from.
+    /// Their source.
     pub source: Source,
     /// The numbers.
     pub points: Vec<Point>,
@@ -125,11 +124,11 @@ impl Series {
 /// A number in a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// To the right; the row if there are rows.
+    /// The horizontal coordinate; the row if there are rows.
     pub x: f64,
-    /// Upwards; to the right if there are rows.
+    /// The vertical coordinate; the horizontal one if there are rows.
     pub y: f64,
-    /// The standard error of what is measured, 0 for all else.
+    /// The standard error of a measurement, otherwise 0.
     pub error: f64,
 }
 
@@ -157,8 +156,8 @@ impl Picture {
         text
     }
 
-    /// The rows of the same table for people: the place, then a cell for each series. If series
-    /// have hardly a place in common, a row for each point.
+    /// The table for people: the place, then a cell per series. If the series share few places, one
+    /// row per point.
     #[must_use]
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let place = if self.has_rows() { &self.up.label } else { &self.across.label };
@@ -193,7 +192,7 @@ impl Picture {
         (headings, places.iter().map(row).collect())
     }
 
-    /// Whether half of a table with a column a series would be empty.
+    /// Whether half of a table with one column per series would be empty.
     fn is_scattered(&self) -> bool {
         let mut places: Vec<f64> =
             self.series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
@@ -209,7 +208,7 @@ fn shown(point: &Point) -> String {
     if point.error > 0.0 { with_error(point.y, point.error) } else { number(point.y) }
 }
 
-/// A cell of a CSV file: in quotes if it has to be.
+/// A cell of a CSV file, quoted if necessary.
 #[must_use]
 pub fn csv_cell(text: &str) -> String {
     if text.contains(['"', ',', '\n']) {

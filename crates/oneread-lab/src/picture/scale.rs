@@ -1,25 +1,25 @@
-//! From numbers to places along an axis, and the numbers that are written there.
+//! Maps numbers to places along an axis, and chooses the numbers to label.
 
 use super::Scale;
 
-/// An axis of a length.
+/// An axis of a given length.
 pub(super) struct Along {
     scale: Scale,
     low: f64,
     high: f64,
     length: f64,
-    /// Whether there are only whole numbers, so that what is between them means nothing.
+    /// Whether all numbers are integers, so that labels must be integers too.
     is_whole: bool,
 }
 
-/// Marks on an axis are at most this many.
+/// The most labels on an axis.
 const MOST_MARKS: usize = 7;
 
-/// The share of the axis that is left free on both sides.
+/// The share of the axis left free at both ends.
 const MARGIN: f64 = 0.05;
 
 impl Along {
-    /// An axis that has room for all the numbers.
+    /// An axis with room for all the numbers.
     pub(super) fn new(scale: Scale, numbers: impl Iterator<Item = f64>, length: f64) -> Self {
         let is_shown = |number: &f64| number.is_finite() && (scale == Scale::Linear || *number > 0.0);
         let mut is_whole = true;
@@ -29,7 +29,7 @@ impl Along {
             .map(|number| Self::linear(scale, number))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(at), high.max(at)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-        // A single number stands in the middle of something.
+        // A single number is put in the middle of a range.
         let room = if high - low < 1e-9 * high.abs().max(1.0) { 0.5 } else { MARGIN * (high - low) };
         Self { scale, low: low - room, high: high + room, length, is_whole }
     }
@@ -38,7 +38,7 @@ impl Along {
         if scale == Scale::Log { number.log10() } else { number }
     }
 
-    /// Where a number is, if it is on the axis at all; at the end if it is beyond.
+    /// The place of a number, if the axis has one; the end of the axis if the number is beyond.
     pub(super) fn place(&self, number: f64) -> Option<f64> {
         if !number.is_finite() || (self.scale == Scale::Log && number <= 0.0) {
             return None;
@@ -47,12 +47,12 @@ impl Along {
         Some(self.length * at.clamp(0.0, 1.0))
     }
 
-    /// Numbers to write, and their places.
+    /// Numbers to label, and their places.
     pub(super) fn marks(&self) -> Vec<(f64, String)> {
         let (low, high) = (self.low, self.high);
         let numbers: Vec<(f64, String)> = match self.scale {
             Scale::Linear => equal_steps(low, high, self.is_whole),
-            // A factor of three or less: equal steps are not far from equal factors.
+            // Over a factor of three or less, equal steps look much like equal factors.
             Scale::Log if high - low < 0.5 && high.abs() < 5.0 => {
                 equal_steps(10f64.powf(low), 10f64.powf(high), false)
             }
@@ -60,7 +60,7 @@ impl Along {
                 let decades = (high - low).max(1e-9);
                 let powers = (low.ceil() as i32)..=(high.floor() as i32);
                 if decades < 1.6 {
-                    // Too few powers of ten: what is between them is written too.
+                    // With few powers of ten, the numbers between them are labelled too.
                     let firsts: &[f64] =
                         if decades < 0.8 { &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0] } else { &[1.0, 2.0, 5.0] };
                     let all = (low.floor() as i32..=high.ceil() as i32)
@@ -90,7 +90,7 @@ fn equal_steps(low: f64, high: f64, is_whole: bool) -> Vec<(f64, String)> {
     (first..=last).map(|at| (at as f64 * step, format!("{:.decimals$}", at as f64 * step))).collect()
 }
 
-/// 1, 2 or 5 times a power of ten, at least as large.
+/// The smallest 1, 2 or 5 times a power of ten that is at least `least`.
 fn round_step(least: f64) -> f64 {
     let unit = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -100,7 +100,7 @@ fn round_step(least: f64) -> f64 {
         .unwrap_or(least)
 }
 
-/// The powers of ten that are written out.
+/// The powers of ten written without an exponent.
 const WRITTEN_OUT: std::ops::RangeInclusive<i32> = -3..=4;
 
 /// A digit or two times a power of ten.

@@ -1,7 +1,8 @@
 //! Pictures as SVG: colours by name, marks by source.
 //!
-//! Colours and fonts are a style sheet with light and dark, so that a picture looks right in a page
-//! and by itself. Everything is 460 units wide: on a phone letters are still ten pixels high.
+//! Colours and fonts are a style sheet with a light and a dark mode, so that a picture looks right
+//! in a page and alone. Everything is 460 units wide, so that letters on a phone are still ten
+//! pixels high.
 
 use super::scale::Along;
 use super::{Picture, Point, Scale, Source};
@@ -10,22 +11,22 @@ use crate::verdict::STANDARD_ERRORS;
 const WIDTH: f64 = 460.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 14.0;
-/// The height of what is drawn in, without rows.
+/// The height of the plot area, without rows.
 const HEIGHT: f64 = 250.0;
 const ROW: f64 = 36.0;
-/// For the numbers and the words under the lower axis.
+/// The height of the numbers and the label of the lower axis.
 const BELOW: f64 = 44.0;
 const LEGEND_LINE: f64 = 20.0;
-/// Between measurements of the same place.
+/// The distance between measurements at the same place.
 const BESIDE: f64 = 4.0;
-/// How wide a letter is taken to be.
+/// The assumed width of a letter.
 const LETTER: f64 = 6.7;
 /// The colours of most pictures.
 const COLOURS: usize = 6;
-/// The colours of pictures with more names; yet more begin again.
+/// The colours of pictures with more names; beyond these, colours repeat.
 const MANY_COLOURS: usize = 12;
 
-/// The style sheet of pictures, for a page or for a file.
+/// The style sheet, for a page or a file.
 pub const STYLE: &str = "\
 :root { --paper: #fff; --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --c0: #0b62a8; --c1: #c4510a; --c2: #1d7a4c; --c3: #8a3fa0; --c4: #94760a; --c5: #5b6675 }
 @media (prefers-color-scheme: dark) {
@@ -44,7 +45,7 @@ svg.picture .calculated { stroke: currentColor; stroke-width: 1.6; fill: none; s
 svg.picture .between { stroke: currentColor; stroke-width: 1; fill: none; opacity: .55 }
 ";
 
-/// Colours for pictures of many names, which bring them themselves.
+/// Additional colours, which pictures with many names include themselves.
 const MORE_STYLE: &str = "\
 :root { --c6: #b3123f; --c7: #2b8f9e; --c8: #6b4c2a; --c9: #5a6b00; --c10: #d14d9a; --c11: #3c3f9e }
 @media (prefers-color-scheme: dark) {
@@ -54,25 +55,25 @@ svg.picture .c6 { color: var(--c6) } svg.picture .c7 { color: var(--c7) } svg.pi
 svg.picture .c9 { color: var(--c9) } svg.picture .c10 { color: var(--c10) } svg.picture .c11 { color: var(--c11) }
 ";
 
-/// The colour of a name, by its number among all names.
+/// The colour of a name, by its index among all names.
 fn colour(number: usize, names: &[&str]) -> usize {
     number % if names.len() > COLOURS { MANY_COLOURS } else { COLOURS }
 }
 
-/// The picture as a file of its own.
+/// The picture as a separate file.
 #[must_use]
 pub fn file(picture: &Picture) -> String {
     let style = format!("{STYLE}svg.picture {{ background: var(--paper) }}\n");
     drawn(picture, &format!("<style>{style}</style>"))
 }
 
-/// The picture as a part of a page that has the [`STYLE`].
+/// The picture as a part of a page that includes the [`STYLE`].
 #[must_use]
 pub fn part(picture: &Picture) -> String {
     drawn(picture, "")
 }
 
-/// Text that is no markup.
+/// Escapes text for markup.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -84,7 +85,7 @@ fn drawn(picture: &Picture, style: &str) -> String {
     let rows = picture.up.names.len();
     let height = if picture.has_rows() { ROW * rows as f64 } else { HEIGHT };
     let width = WIDTH - LEFT - RIGHT;
-    // Rows have their names above them, and no numbers to the left.
+    // Rows have their names above them, and no numbers at the left.
     let (left, width) = if picture.has_rows() { (RIGHT, width + LEFT - RIGHT) } else { (LEFT, width) };
     let top = legend_height + 10.0;
     let total = top + height + BELOW;
@@ -102,7 +103,7 @@ fn drawn(picture: &Picture, style: &str) -> String {
     svg + "</g></svg>"
 }
 
-/// The names of series, each once: a colour each.
+/// The names of series without duplicates; each gets a colour.
 fn names(picture: &Picture) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for series in &picture.series {
@@ -113,8 +114,8 @@ fn names(picture: &Picture) -> Vec<&str> {
     names
 }
 
-/// Names with their colours, sources with their marks, as many in a line as there is room for; and
-/// the height of it.
+/// The legend: names with their colours and sources with their marks, as many per line as fit; and
+/// its height.
 fn legend(picture: &Picture, names: &[&str]) -> (String, f64) {
     let mut entries: Vec<(String, String)> = Vec::new();
     let sources: Vec<Source> = [Source::Printed, Source::Calculated, Source::Measured]
@@ -177,13 +178,13 @@ fn mark(source: Source, colour: &str, (x, y): (f64, f64)) -> String {
     }
 }
 
-/// The ends of a point's bar.
+/// The ends of a point's error bar.
 fn ends(point: &Point) -> [f64; 2] {
     [point.y - STANDARD_ERRORS * point.error, point.y + STANDARD_ERRORS * point.error]
 }
 
-/// All numbers that the axis of values has to have room for. A bar down to nothing takes no more
-/// than a decade of a logarithmic axis.
+/// All numbers that the value axis must cover. An error bar that reaches zero takes at most a
+/// decade of a logarithmic axis.
 fn values(picture: &Picture, scale: Scale) -> impl Iterator<Item = f64> + '_ {
     let points = picture.series.iter().flat_map(|series| &series.points);
     points.flat_map(move |point| {
@@ -239,8 +240,8 @@ fn in_plane(picture: &Picture, names: &[&str], width: f64, height: f64) -> Strin
         .filter(|name| picture.series.iter().any(|s| s.name == *name && s.source == Source::Measured))
         .collect();
     for series in &picture.series {
-        // Many measurements of the same places stand side by side, so that their bars do not hide
-        // each other.
+        // Measurements at the same places stand side by side, so that their error bars do not
+        // overlap.
         let beside = measured.iter().position(|name| *name == series.name);
         let is_beside = measured.len() > 2 && series.source == Source::Measured && !picture.is_scattered();
         let aside = match beside.filter(|_| is_beside) {
@@ -279,7 +280,7 @@ fn in_rows(picture: &Picture, names: &[&str], width: f64, height: f64) -> String
         svg += &format!("<path class=\"grid\" d=\"M0 {y:.1}H{width:.1}\"/>");
         svg += &format!("<text x=\"2\" y=\"{:.1}\">{}</text>", y - 21.0, escaped(name));
     }
-    // What is measured is drawn last, and so on top.
+    // Measurements are drawn last, on top.
     for source in [Source::Calculated, Source::Printed, Source::Measured] {
         for series in picture.series.iter().filter(|series| series.source == source) {
             let colour = format!(
