@@ -6,14 +6,14 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`experiment`] | what an experiment is, and what it may use: a seed and an effort |
-//! | [`printed`] | printed figures, and which values they stand for |
-//! | [`finding`] | what an experiment found, and means of measurements |
-//! | [`verdict`] | the rule |
-//! | [`question`] | what the papers leave open, and what answers it |
+//! | [`experiment`] | experiments, and what they may use: a seed and an effort |
+//! | [`printed`] | printed figures, and the values that agree with them |
+//! | [`finding`] | findings of experiments, and means of measurements |
+//! | [`verdict`] | the rule for verdicts |
+//! | [`question`] | open questions of the papers, and their answers |
 //! | [`picture`] | numbers with axes, and how they are drawn |
-//! | [`digits`] | numbers for people |
-//! | [`results`] | judged claims, run in parallel, kept in a folder, written as a report |
+//! | [`digits`] | number formatting |
+//! | [`results`] | judged claims, run in parallel, stored in a folder, written as a report |
 //! | [`papers`] | the experiments, by paper |
 //! | [`questions`] | the open questions, by paper |
 //!

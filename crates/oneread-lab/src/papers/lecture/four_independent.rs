@@ -46,7 +46,7 @@ impl FourIndependent {
     /// A function for `items` stored keys and the next, searched key, to 2^`height` cells.
     #[cfg(test)]
     fn draw(items: u64, height: u32, seed: u64) -> Self {
-        Self::drawn(items, height, None, seed).expect("nothing is asked for that cannot be").0
+        Self::drawn(items, height, None, seed).expect("no uneven split is required").0
     }
 
     /// A function whose first very uneven split in favour of the searched key's half is at `level`,
