@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 ///
 /// assert!(!Printed::number("1.62e-5").agrees(1.626e-5));
 /// assert!(Printed::number("1.62e-5").agrees(1.624e-5));
-/// // Digits that go on were cut, not rounded.
+/// // Digits before `…` are truncated, not rounded.
 /// assert!(Printed::number("0.0003520…").agrees(0.00035209));
 /// ```
 #[derive(Clone, Debug, PartialEq)]

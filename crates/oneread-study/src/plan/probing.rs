@@ -29,7 +29,7 @@ const NEGLIGIBLE: f64 = 1e-17;
 /// use oneread_study::plan::probing;
 ///
 /// assert_eq!(probing::hit_probes(8, 1)?, 1.0);
-/// // Two items in two cells: the second one looks at the first one's cell half the time.
+/// // Two items in two cells: the second one reads the first one's cell half the time.
 /// assert_eq!(probing::hit_probes(2, 2)?, 1.25);
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
@@ -148,7 +148,8 @@ pub const MOST_HEIGHT: u32 = 20;
 /// ```
 /// use oneread_study::plan::probing;
 ///
-/// // Six or more of 512 items are hashed to eight of 1536 cells with probability 1/19; the bound is 0.357.
+/// // Six or more of 512 items are hashed to eight of 1536 cells with probability 1/19; the bound
+/// // is 0.357.
 /// let exact = probing::critical_block_probability(1536, 512, 3)?;
 /// assert_eq!(format!("{exact:.4} {:.3}", probing::critical_block_bound(3)), "0.0536 0.357");
 /// # Ok::<(), oneread::plan::OutOfRange>(())

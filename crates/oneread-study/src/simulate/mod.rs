@@ -46,7 +46,8 @@ pub const WARM_UP_STEPS_AN_ITEM: u64 = 16;
 ///     }
 ///     Ok::<_, Box<dyn std::error::Error>>(report.mean_stash().unwrap().mean)
 /// };
-/// // Half the cells of each level are used without moves, so that a sixteenth of the items find no room: 16.
+/// // Without moves, half of the cells of each level are used, so 1/16 of the items find no room:
+/// // 16.
 /// let (plain, moving) = (mean_stash(plain)?, mean_stash(moving)?);
 /// assert!((15.0..18.0).contains(&plain) && moving < 3.0, "{plain} {moving}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
