@@ -48,7 +48,7 @@ impl Need {
             Python => "reads saved files with an independent program",
             Libclang => "reads the C declarations of Redis, to build the module",
             Redis => "loads the module into a real server",
-            RedisClients => "provides a client and the Valkey server, in a folder under target/",
+            RedisClients => "provide a client and the Valkey server, in a folder under target/",
             Chromium => "shows the report",
             Nightly => "has the sanitizers and Miri",
             Miri => "finds undefined behaviour",
