@@ -1,4 +1,4 @@
-//! Every family refuses its parameters, or gives a function that refuses a key or maps it to one of
+//! Every family refuses its parameters, or makes a function that refuses a key or maps it to one of
 //! its buckets.
 #![no_main]
 
@@ -13,7 +13,7 @@ use oneread_study::hash::family::{
 #[derive(Arbitrary, Debug)]
 struct Input {
     prime: u64,
-    /// Takes parameters and keys modulo the prime: most constructors then succeed.
+    /// Reduces parameters and keys modulo the prime, so that most constructors succeed.
     reduced: bool,
     multiplier: u64,
     offset: u64,
@@ -28,7 +28,7 @@ struct Input {
     window: Vec<Step>,
 }
 
-/// What happens to a rolling window.
+/// A step of a rolling window.
 #[derive(Arbitrary, Debug)]
 enum Step {
     Push(u64),
@@ -37,7 +37,7 @@ enum Step {
 }
 
 fuzz_target!(|input: Input| {
-    // Random numbers are seldom prime, and the edges are at the ends.
+    // Random numbers are seldom prime; these include the smallest and the largest.
     const PRIMES: [u64; 6] = [2, 3, 257, 65_537, (1 << 61) - 1, u64::MAX - 58];
     let prime = if is_prime(input.prime) { input.prime } else { PRIMES[input.prime as usize % PRIMES.len()] };
     assert!(AnyPrime::new(input.prime).is_ok() == is_prime(input.prime));
@@ -83,7 +83,8 @@ fn field_families<F: PrimeField>(field: F, input: &Input) {
     if let Ok(rolling) = rolling {
         let mut window = rolling.window();
         for step in &input.window {
-            // Errors leave the window as it is; what was popped need not have been pushed.
+            // A failed step leaves the window unchanged, and `pop` may name bytes that were never
+            // pushed.
             let before = window;
             let done = match *step {
                 Step::Push(newest) => window.push(element(newest)),
@@ -114,7 +115,7 @@ fn word_families(input: &Input) {
     );
 
     check_total(&Tabulation::new(character_bits, result_bits, input.parameters.clone()), input.key as u8);
-    // As many entries as two bytes need, if their characters are not too wide.
+    // The entries for two bytes, unless their characters are too wide.
     let count = 8u32.div_ceil(character_bits.max(1)) << character_bits.min(8);
     let entries = |count| input.parameters.iter().copied().cycle().take(count as usize).collect();
     check_total(&Tabulation::new(character_bits, result_bits, entries(count)), input.key as u8);

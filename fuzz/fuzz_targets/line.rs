@@ -1,5 +1,5 @@
-//! A line filter of a few lines never forgets a key, however it was filled, saved, grown or joined;
-//! and whatever loads can be changed.
+//! A line filter of a few lines never forgets a key, whether filled, saved, grown or merged; and
+//! every filter that loads can be changed.
 #![no_main]
 
 use std::collections::HashMap;
@@ -17,14 +17,14 @@ struct Input {
     bits: u8,
     lines: u8,
     steps: Vec<Step>,
-    /// Words of the saved filter, by their number, and what is changed about them.
+    /// Words of the saved filter by number, and the bits to flip in them.
     forged: Vec<(u16, u64)>,
 }
 
 #[derive(Arbitrary, Debug)]
 enum Step {
     Insert(u16),
-    /// So many keys from one on, to fill lines soon.
+    /// Inserts the second field's number of keys from the first on, to fill lines soon.
     InsertMany(u16, u8),
     Remove(u16),
     RemoveMany(u16, u8),
@@ -67,7 +67,7 @@ fn change(filter: &mut LineFilter, model: &mut HashMap<u16, u32>, step: &Step) {
         }
         Step::Reload => *filter = LineFilter::from_bytes(&filter.to_bytes()).unwrap(),
         Step::Grow => {
-            // Each bit less doubles the lines: not for ever.
+            // Each bit less doubles the lines, so this needs a limit.
             if filter.layout().lines() < 64 {
                 _ = filter.grow();
             }
@@ -91,14 +91,14 @@ fn insert(filter: &mut LineFilter, model: &mut HashMap<u16, u32>, key: u16) {
 }
 
 fn remove(filter: &mut LineFilter, model: &mut HashMap<u16, u32>, key: u16) {
-    // Only what was inserted may be removed.
+    // Removing an absent key is not allowed.
     if let Some(count) = model.get_mut(&key).filter(|count| **count > 0) {
         assert!(filter.remove(&key).is_ok());
         *count -= 1;
     }
 }
 
-/// Bytes that may be anything: refused by both ways in, or the same in both.
+/// Arbitrary bytes: decode and view both refuse them or load the same filter.
 fn load(bytes: &[u8]) {
     let viewed = <LineView<'_>>::open(bytes).is_ok_and(|view| {
         (0..20u64).for_each(|key| _ = view.contains(&key));

@@ -1,5 +1,5 @@
-//! A live store whose log has anything in its first record, under a right checksum, and behind it:
-//! refused, cut off, or it answers.
+//! A live store with arbitrary bytes in and behind the first record of its log, under a valid
+//! checksum: it is refused, the log is cut off, or the store answers.
 #![no_main]
 
 mod live;
@@ -14,12 +14,13 @@ fuzz_target!(|input: &[u8]| {
         let disk = STORE.copy();
         let mut bytes = disk.bytes(name);
         bytes.resize(HEADER + 4096, 0);
-        // The changes; the mark, the chain and the session stay.
+        // Forges the changes; the mark, the chain and the session stay valid.
         let length = input.len().min(4000);
         bytes[HEADER + 40..HEADER + 40 + length].copy_from_slice(&input[..length]);
         bytes[HEADER + 12..HEADER + 16].copy_from_slice(&(40 + length as u32).to_le_bytes());
         let seed = u64::from_le_bytes(bytes[40..48].try_into().unwrap());
-        let sum = xxh3_64_with_seed(&bytes[HEADER + 8..HEADER + 40 + length], seed.wrapping_add(HEADER as u64));
+        let sum =
+            xxh3_64_with_seed(&bytes[HEADER + 8..HEADER + 40 + length], seed.wrapping_add(HEADER as u64));
         bytes[HEADER..HEADER + 8].copy_from_slice(&sum.to_le_bytes());
         disk.set(name, bytes);
         ask(&disk);

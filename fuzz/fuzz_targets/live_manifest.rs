@@ -1,5 +1,5 @@
-//! A live store whose manifest, which is its checkpoint, is anything under a right checksum:
-//! refused, or it answers.
+//! A live store with an arbitrary manifest (its checkpoint) under a valid checksum: it is refused
+//! or answers.
 #![no_main]
 
 mod live;
@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
     let disk = STORE.copy();
     let mut bytes = disk.bytes("a.store.manifest");
     let end = bytes.len() - 8;
-    // The magic and the version stay, or nobody would look further.
+    // The magic and the version stay valid, or opening would stop there.
     let length = input.len().min(end - 10);
     bytes[10..10 + length].copy_from_slice(&input[..length]);
     let sum = xxh3_64(&bytes[..end]);

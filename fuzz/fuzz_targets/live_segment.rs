@@ -1,5 +1,5 @@
-//! A live store in which the description of the first segment is anything under right checksums: an
-//! error for its keys, or it answers.
+//! A live store with an arbitrary description of its first segment under valid checksums: its keys
+//! fail with an error, or the store answers.
 #![no_main]
 
 mod live;
@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     // The first entry behind the fields.
     let (slot, count) = (word(160 + 12), word(160 + 16));
     let description = &mut data[4096 * (slot + 1)..4096 * (slot + 1 + count)];
-    // Its id stays.
+    // Its id stays valid.
     let length = input.len().min(description.len() - 12);
     description[12..12 + length].copy_from_slice(&input[..length]);
     let sum = xxh3_64(&description[8..]).to_le_bytes();

@@ -1,8 +1,8 @@
-//! Bytes of any kind are refused, or load as a structure that answers, saves itself as the same
-//! bytes and can be changed.
+//! Arbitrary bytes are refused, or load as a structure that answers, encodes to the same bytes and
+//! can be changed.
 //!
-//! The first byte chooses: bytes as they are, or a valid file with some words changed and its
-//! checksums made right.
+//! The first byte chooses between the bytes as they are, and a valid file with some words changed
+//! and valid checksums.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -13,8 +13,8 @@ use oneread::bytes::{Kind, Saved};
 use oneread::filter::{
     BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountMinSketch, CountMinView,
     CountingBloomFilter, CountingView, DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView,
-    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingLineFilter, GrowingLineView, GrowingView, LineFilter, LineView,
-    PlacedFilter, PlacedView,
+    GrowingDLeftCountingFilter, GrowingDLeftCountingView, GrowingFilter, GrowingLineFilter, GrowingLineView,
+    GrowingView, LineFilter, LineView, PlacedFilter, PlacedView,
 };
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{
@@ -51,7 +51,7 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     files
 });
 
-/// Files of d-left filters of every kind, of fingerprints that were placed, and of lines of them.
+/// Files of every kind of d-left filter, of placed fingerprints, and of line filters.
 fn d_left() -> Vec<Vec<u8>> {
     let small = DLeftLayout::uneven(&[8, 4, 4], BucketBits::Bits64).unwrap();
     let large = DLeftLayout::new(3, 4, BucketBits::Bits128).unwrap();
@@ -85,7 +85,7 @@ fn d_left() -> Vec<Vec<u8>> {
     files
 }
 
-/// A file of each kind of summary, most of them of three levels.
+/// A file of each kind of summary, most with three levels.
 fn summaries() -> Vec<Vec<u8>> {
     fn filled<S: Summary + Saved>(mut summary: S) -> Vec<u8> {
         (0..30u64).for_each(|key| _ = summary.insert(Portable::with_seed(1).digest(&key), key as usize % 3));
@@ -112,13 +112,13 @@ fn summaries() -> Vec<Vec<u8>> {
 #[derive(Arbitrary, Debug)]
 struct Forged {
     file: u8,
-    /// Words anywhere in the file, by their number, and what they become.
+    /// Words of the file by number, and their new values.
     words: Vec<(u8, u64)>,
-    /// Bytes that are added to the payload, or taken off.
+    /// Bytes to add to the payload or remove from it.
     length: i8,
     /// Whether the length in the header follows.
     announced: bool,
-    /// Whether the checksums are made right again.
+    /// Whether to recompute the checksums.
     sealed: bool,
 }
 
@@ -159,10 +159,10 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// Loads and views the bytes as every kind; both ways in agree.
+/// Loads and views the bytes as every kind; both must agree.
 fn load(bytes: &[u8]) {
     let kind = Kind::of(bytes).ok();
-    // A view opens before it verifies, so whether it holds is known only after that.
+    // A view opens before it verifies, so its validity is known only after `verify`.
     macro_rules! views {
         ($view:ident, $ask:ident) => {
             <$view<'_>>::open(bytes).is_ok_and(|view| {
@@ -216,8 +216,8 @@ fn load(bytes: &[u8]) {
     });
     loads!(GrowingFilter, GrowingView, contains, Growing, |filter: &mut GrowingFilter| {
         _ = filter.merge(filter.clone());
-        // The next layer of a forged filter may be larger than memory: only where keys have their
-        // bits, and rates are usual.
+        // The next layer of a forged filter may exceed memory. So this inserts only where bits per
+        // key and rates are usual.
         let layout = filter.layout();
         let usual = layout.growth() < 10 && layout.rate() > 1e-6 && layout.tightening() > 0.5;
         if usual && filter.len() <= 8 * filter.byte_len() as u64 {
@@ -250,7 +250,7 @@ fn load(bytes: &[u8]) {
         contains,
         GrowingDLeftCounting,
         |filter: &mut GrowingDLeftCountingFilter| {
-            // As above: the next layer may be larger than memory.
+            // As above: the next layer may exceed memory.
             let layout = filter.layout();
             let usual = layout.growth() < 10 && layout.rate() > 1e-6 && layout.tightening() > 0.5;
             if usual && layout.first_items() < 1000 && filter.layers() < 10 {
@@ -270,7 +270,7 @@ fn load(bytes: &[u8]) {
         assert!(filter.false_positive_rate() <= 1.0);
     });
     loads!(GrowingLineFilter, GrowingLineView, contains, GrowingLine, |filter: &mut GrowingLineFilter| {
-        // The next layer may be larger than memory.
+        // The next layer may exceed memory.
         (0..20u64)
             .for_each(|key| assert!(filter.insert_within(&key, 1 << 24).is_err() || filter.contains(&key)));
         (0..40u64).for_each(|key| _ = (filter.remove(&key), filter.count(&key)));
@@ -284,8 +284,8 @@ fn load(bytes: &[u8]) {
     load_summary::<PageSummary>(bytes, Some(views!(PageView, levels_of)));
 }
 
-/// A summary that loads, as its view does where it has one, answers, saves itself as the same
-/// bytes, and keeps the contract.
+/// A summary loads if and only if its view opens, where it has one. A loaded summary answers,
+/// encodes to the same bytes and keeps its contract.
 fn load_summary<S: Summary + Saved + std::fmt::Debug>(bytes: &[u8], viewed: Option<bool>) {
     let loaded = S::from_bytes(bytes);
     assert!(viewed.is_none_or(|viewed| viewed == loaded.is_ok()), "{}", S::KIND);

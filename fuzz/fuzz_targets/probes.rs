@@ -1,4 +1,5 @@
-//! Every probe scheme refuses its parameters, or gives that many locations inside the table.
+//! Every probe scheme refuses its parameters, or returns the requested number of locations inside
+//! the table.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -12,7 +13,7 @@ use oneread::hash::{Digest, Domain};
 #[derive(Arbitrary, Debug)]
 struct Input {
     domain: u32,
-    /// Few, so that all locations are looked at.
+    /// Small, so that the target checks all locations.
     hashes: u8,
     size: u64,
     digest: u128,
@@ -35,7 +36,7 @@ fn check<S: Scheme>(input: &Input) {
     match S::new(Domain::new(input.domain), input.hashes.into(), input.size) {
         Err(error) => assert!(!error.to_string().is_empty()),
         Ok(scheme) => {
-            // Schemes of bands leave out what does not fill one.
+            // Schemes of bands leave a remainder unused.
             assert!(scheme.size() <= input.size, "{}", S::NAME);
             let locations = scheme.locations(Digest::from(input.digest));
             assert_eq!(locations.len(), usize::from(input.hashes), "{}", S::NAME);

@@ -1,4 +1,4 @@
-//! A search finds what a naive search finds, whatever the point of its polynomial.
+//! A search finds the same matches as a naive search, at every point of its polynomial.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -8,7 +8,7 @@ use oneread_study::hash::family::{MERSENNE_61, RabinKarp};
 #[derive(Arbitrary, Debug)]
 struct Input {
     point: u64,
-    /// Clears bits of every byte: few letters make many matches.
+    /// A mask for every byte: few letters make many matches.
     alphabet: u8,
     needle: Vec<u8>,
     haystack: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A store whose header says anything, under a right checksum: refused, or it answers.
+//! A store with an arbitrary header under a valid checksum is refused or answers.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     builder.finish_in_memory().unwrap().0
 });
 
-/// Asks for everything; only panics count.
+/// Reads everything; only panics count.
 fn ask(bytes: &[u8]) {
     let found = verify_in(&bytes).unwrap();
     assert!(found.damage.iter().all(|damage| !damage.to_string().is_empty()));
@@ -33,7 +33,7 @@ fn ask(bytes: &[u8]) {
 
 fuzz_target!(|input: &[u8]| {
     let mut bytes = STORE.clone();
-    // Pieces of a place and eight bytes each.
+    // Each piece is a position and eight bytes.
     for piece in input.chunks_exact(9) {
         let at = usize::from(piece[0]) % 25 * 8;
         bytes[at..at + 8].copy_from_slice(&piece[1..]);

@@ -1,4 +1,4 @@
-//! A store whose first page is anything, under a right checksum: errors, or it answers.
+//! A store with an arbitrary first page under a valid checksum returns errors or answers.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     builder.finish_in_memory().unwrap().0
 });
 
-/// Asks for everything; only panics count.
+/// Reads everything; only panics count.
 fn ask(bytes: &[u8]) {
     let found = verify_in(&bytes).unwrap();
     assert!(found.damage.iter().all(|damage| !damage.to_string().is_empty()));
@@ -34,8 +34,8 @@ fn ask(bytes: &[u8]) {
 fuzz_target!(|input: &[u8]| {
     let mut bytes = STORE.clone();
     let page = &mut bytes[4096..8192];
-    // Count, end, tags, lengths and records; who the page is stays right, or nobody would look
-    // further.
+    // Forges count, end, tags, lengths and records. The page's identity stays valid, or reading
+    // would stop there.
     let length = input.len().min(page.len() - 16);
     page[16..16 + length].copy_from_slice(&input[..length]);
     let sum = xxh3_64(&page[8..]);

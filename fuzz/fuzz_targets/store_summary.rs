@@ -1,5 +1,4 @@
-//! A store whose directory and filters are anything, under a right checksum: refused, or it
-//! answers.
+//! A store with an arbitrary directory and filters under a valid checksum is refused or answers.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -8,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use oneread_store::{Builder, Options, Sealed, verify_in};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A small store of some segments.
+/// A small store of several segments.
 static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut builder = Builder::new(Options::new().seed(1).segment_pages(2)).unwrap();
     for key in 0..200u32 {
@@ -17,7 +16,7 @@ static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     builder.finish_in_memory().unwrap().0
 });
 
-/// Asks for everything; only panics count.
+/// Reads everything; only panics count.
 fn ask(bytes: &[u8]) {
     let found = verify_in(&bytes).unwrap();
     assert!(found.damage.iter().all(|damage| !damage.to_string().is_empty()));

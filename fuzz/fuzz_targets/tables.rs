@@ -1,5 +1,5 @@
-//! Every table does what a `HashMap` does, whatever the layout and the operations; a saved one
-//! comes back, and a forged one is refused or works.
+//! Every table behaves like a `HashMap`, whatever its layout and operations. A saved table loads
+//! again, and a forged one is refused or works.
 #![no_main]
 
 use std::collections::HashMap;
@@ -30,11 +30,11 @@ struct Input {
     attempts: u8,
     moves: [u8; 4],
     operations: Vec<Operation>,
-    /// Words of the saved table, by their number, and what they become.
+    /// Words of the saved table by number, and their new values.
     forged: Vec<(u8, u64)>,
 }
 
-/// Keys are bytes, so that they come again.
+/// Keys are bytes, so that they repeat.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Operation {
     Insert(u8, u32),
@@ -88,7 +88,7 @@ fn layout(input: &Input) -> Result<MultilevelLayout, LayoutError> {
         .with_crisis(on_crisis)
 }
 
-/// What an operation answers.
+/// The answer of an operation.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Value(Option<u32>),
@@ -101,8 +101,8 @@ impl Answer {
     }
 }
 
-/// The same operations on a table and on a map, which is returned. A table may be full, but not for
-/// a key that it has.
+/// Runs the same operations on a table and on a map, and returns the map. A table may be full, but
+/// not for a key that it holds.
 fn compare(operations: &[Operation], mut table: impl FnMut(Operation) -> Answer) -> HashMap<u64, u32> {
     let mut model: HashMap<u64, u32> = HashMap::new();
     for &operation in operations {
@@ -121,7 +121,7 @@ fn compare(operations: &[Operation], mut table: impl FnMut(Operation) -> Answer)
     model
 }
 
-/// Bytes with some words changed and the checksums made right.
+/// Bytes with some words changed and valid checksums.
 fn load_forged(mut bytes: Vec<u8>, forged: &[(u8, u64)]) {
     for &(word, value) in forged {
         let at = 8 * usize::from(word);

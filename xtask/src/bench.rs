@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the comparison benches, built for this machine's best common denominator.
+//! `cargo xtask bench`: builds and runs the comparison benches.
 
 use anyhow::Result;
 
@@ -6,8 +6,8 @@ use crate::shell::{cargo, step};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Handed on: the subjects (`hash`, `filters`, `plan`, …), `--quick`, `--out DIR`, `--list`.
-    /// The subject `redis` runs a server of its own, by itself.
+    /// Arguments for the benches: subjects (`hash`, `filters`, `plan`, …), `--quick`, `--out DIR`,
+    /// `--list`. The subject `redis` starts its own server and runs alone.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }

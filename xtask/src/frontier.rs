@@ -1,15 +1,15 @@
-//! `cargo xtask frontier`: the pictures of all filters, measured and drawn.
+//! `cargo xtask frontier`: measures all filters and draws the pictures.
 
 use anyhow::Result;
 
 use crate::shell::{cargo, step};
 
-/// Where the README's pictures are.
+/// The folder of the README's pictures.
 const PICTURES: &str = "docs/measured";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Draws what was measured before.
+    /// Draw the pictures from the last measurement.
     #[arg(long)]
     draw_only: bool,
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: coverage-guided hostile input.
+//! `cargo xtask fuzz`: coverage-guided fuzzing.
 
 use anyhow::{Context, Result, bail};
 
@@ -9,7 +9,7 @@ use crate::shell::{nightly, step};
 pub(crate) struct Args {
     /// The target, a file of `fuzz/fuzz_targets`; all of them in turn if none is named.
     target: Option<String>,
-    /// For how many seconds to fuzz each target.
+    /// Seconds to fuzz each target.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
 }
@@ -26,14 +26,14 @@ pub(crate) fn run(args: Args) -> Result<()> {
     fuzz(&chosen, args.seconds)
 }
 
-/// Fuzzes all targets for so long together: a step of `cargo xtask test --all`.
+/// Fuzzes all targets, which share `seconds`: a step of `cargo xtask test --all`.
 pub(crate) fn share(seconds: u64) -> Result<()> {
     let targets = targets()?;
     fuzz(&targets, (seconds / targets.len() as u64).max(1))
 }
 
 fn fuzz(targets: &[String], seconds: u64) -> Result<()> {
-    // All at once, so that the time of a target is spent on fuzzing.
+    // Builds all targets first, so that a target's time is spent on fuzzing only.
     step("build", nightly(cargo_fuzz()).args(["fuzz", "build"]))?;
     for target in targets {
         let limit = format!("-max_total_time={seconds}");

@@ -1,5 +1,4 @@
-//! `cargo xtask test loom`: every order in which threads can meet in a tiny filter, tried one after
-//! the other.
+//! `cargo xtask test loom`: tries every interleaving of two threads in a tiny filter.
 
 use std::path::PathBuf;
 
@@ -8,8 +7,7 @@ use anyhow::Result;
 use crate::shell::{cargo, root, step};
 
 pub(crate) fn run() -> Result<()> {
-    // Everything is compiled anew with this setting: in a folder of its own, so that the usual one
-    // is not compiled anew afterwards.
+    // This setting recompiles everything, so it has its own target folder.
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     step(
         "loom",

@@ -1,4 +1,4 @@
-//! Every chore of the project, with its own set-up: `cargo xtask --help`.
+//! The project's chores: `cargo xtask --help`.
 
 mod bench;
 mod choosing;
@@ -28,19 +28,17 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// What a change must pass, with the Rust toolchain alone; `--all` for everything else too.
+    /// Run the checks that every change must pass; `--all` adds the slow ones.
     Test(test::Args),
-    /// Measures oneread beside its peers and prints a table a subject.
+    /// Measure oneread beside other crates; print one table per subject.
     Bench(bench::Args),
-    /// Measures all filters and draws what bits a key buy, in accuracy and in speed: on an idle
-    /// machine.
+    /// Measure all filters and draw accuracy and speed by bits per key; needs an idle machine.
     Frontier(frontier::Args),
-    /// Runs under Miri the tests that touch unsafe code, or that panic in the middle of a change;
-    /// or all.
+    /// Run under Miri the tests of unsafe code and of panics during a change, or all tests.
     Miri(miri::Args),
-    /// Writes the tables of docs/choosing.md anew, from what the solvers say.
+    /// Rewrite the tables of docs/choosing.md from the solvers' results.
     Choosing,
-    /// Feeds hostile input to a fuzz target, or to all of them in turn.
+    /// Fuzz one target, or all of them in turn.
     Fuzz(fuzz::Args),
 }
 

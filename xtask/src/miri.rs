@@ -1,13 +1,13 @@
-//! `cargo xtask miri`: undefined behaviour, looked for by an interpreter.
+//! `cargo xtask miri`: finds undefined behaviour by interpretation.
 
 use anyhow::Result;
 
 use crate::needs::Need;
 use crate::shell::{nightly_cargo, step};
 
-/// The tests of everything with unsafe code, sized for an interpreter, which is a thousand times
-/// slower; and of maps whose keys and values panic in the middle of a change. They take some
-/// minutes; all others would take hours.
+/// The tests of all unsafe code, and of maps whose keys and values panic during a change. They are
+/// sized for an interpreter, which is a thousand times slower, and take some minutes. All other
+/// tests would take hours.
 const SUBSET: [&str; 6] = [
     "bits::",
     "filter::blocked::simd",
@@ -19,10 +19,10 @@ const SUBSET: [&str; 6] = [
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only tests whose names contain one of these; without any, those that touch unsafe code or
-    /// panic amid a change.
+    /// Only tests whose names contain one of these. The default: tests of unsafe code and of panics
+    /// during a change.
     filter: Vec<String>,
-    /// All tests that are not left out under Miri: hours.
+    /// All tests that are not ignored under Miri; takes hours.
     #[arg(long, conflicts_with = "filter")]
     all: bool,
 }
@@ -44,11 +44,11 @@ pub(crate) fn subset() -> Result<()> {
     interpret(&SUBSET.map(str::to_owned))
 }
 
-/// Tests that are too long for an interpreter are ignored under `cfg(miri)`, each with its reason.
+/// Tests that are too long for an interpreter are ignored under `cfg(miri)`, with the reason.
 fn interpret(filter: &[String]) -> Result<()> {
     let mut miri = nightly_cargo(["miri", "test", "-p", "oneread", "--lib", "--tests", "--"]);
-    // Property tests write the case that failed to a file, which isolation forbids; they draw few
-    // cases.
+    // Property tests save a failing case to a file, which isolation forbids. Two cases each, to
+    // save time.
     miri.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", "2");
     step("miri", miri.args(filter))
 }

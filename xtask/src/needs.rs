@@ -1,4 +1,4 @@
-//! What steps need from the system: how to see whether it is there, and how to get it.
+//! The programs that steps need: how to detect and how to install them.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::shell::{cargo, nightly_cargo, root, shown, with_args, works};
 
-/// A tool that a step needs besides the toolchain that runs it.
+/// A tool that a step needs besides its toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     Rustfmt,
@@ -40,7 +40,7 @@ impl Need {
         }
     }
 
-    /// What it is needed for.
+    /// Why it is needed.
     fn reason(self) -> &'static str {
         match self {
             Rustfmt => "checks formatting",
@@ -48,10 +48,10 @@ impl Need {
             Python => "reads saved files with an independent program",
             Libclang => "reads the C declarations of Redis, to build the module",
             Redis => "loads the module into a real server",
-            RedisClients => "are a client and the Valkey server, in a folder under target/",
-            Chromium => "looks at the report as a reader does",
+            RedisClients => "provide a client and the Valkey server, in a folder under target/",
+            Chromium => "shows the report",
             Nightly => "has the sanitizers and Miri",
-            Miri => "looks for undefined behaviour",
+            Miri => "finds undefined behaviour",
             CargoFuzz => "builds and runs the fuzz targets",
         }
     }
@@ -107,14 +107,13 @@ impl Need {
         }
     }
 
-    /// Makes sure that it is there; installs it if it is not, after saying what and why.
+    /// Installs it if it is missing, after saying what and why.
     pub(crate) fn ensure(self, step: &str) -> Result<()> {
         if works(&mut self.check()) {
             return Ok(());
         }
         let mut install = self.install();
-        // The quick steps need nothing but the toolchain, and install nothing: that is for its
-        // owner to do.
+        // The quick steps need only the toolchain, whose components are for its owner to install.
         if !matches!(self, Rustfmt | Clippy) {
             eprintln!(
                 "━━ step `{step}` needs {}, which {}; installing it: {}",
@@ -128,7 +127,7 @@ impl Need {
             }
         }
         bail!(
-            "step `{step}` needs {}, which {}, and it is not here: install it by hand ({}), or leave the step out with \
+            "step `{step}` needs {}, which {}, but it is missing: install it by hand ({}), or skip the step with \
              --skip {step}",
             self.name(),
             self.reason(),
@@ -142,7 +141,7 @@ fn apt(packages: &str) -> Command {
     with_args("sh", &["-c", &install])
 }
 
-/// Where programs are installed that belong to no system package.
+/// The folder of programs that no system package provides.
 fn tools() -> PathBuf {
     root().join("target/tools")
 }

@@ -1,4 +1,4 @@
-//! Every crate that is published, packed and built from its package alone.
+//! Packs every published crate and builds it from its package.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ const PUBLISHED: [&str; 6] =
     ["oneread", "oneread-study", "oneread-store", "oneread-lab", "oneread-cli", "oneread-redis"];
 
 pub(crate) fn run() -> Result<()> {
-    // Built with the commit that is checked, whether or not it is committed yet.
+    // The work tree is checked, committed or not.
     let mut package = cargo(["package", "--allow-dirty", "--quiet"]);
     for name in PUBLISHED {
         package.args(["-p", name]);

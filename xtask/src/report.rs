@@ -1,5 +1,5 @@
-//! The report of the papers' claims in a browser, as a reader meets it: on a phone and on a wide
-//! screen, in the light and in the dark.
+//! Checks the report of the papers' claims in a browser: on a phone and on a wide screen, in light
+//! and dark mode.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail, ensure as require};
 
 use crate::shell::{cargo, root, step};
 
-/// The widths that the page must fit into, in pixels: a phone, and a desk.
+/// The widths that the page must fit, in pixels: a phone and a desktop.
 const WIDTHS: [u32; 2] = [390, 1280];
 
-/// The parts that a reader can go to.
+/// The sections that a reader can jump to.
 const SECTIONS: [&str; 10] = [
     "wrong",
     "undecided",
@@ -26,11 +26,11 @@ const SECTIONS: [&str; 10] = [
     "how",
 ];
 
-/// Writes the report of the committed results, and looks at it with Debian's browser.
+/// Writes the report of the committed results and checks it in Debian's browser.
 pub(crate) fn run() -> Result<()> {
     let folder = root().join("target/report");
     fs::create_dir_all(&folder)?;
-    // All that is there is kept, so that nothing is measured again.
+    // Existing results are reused, so that nothing is measured again.
     fs::copy(root().join("docs/results.json"), folder.join("results.json"))?;
     step(
         "the report",
@@ -47,8 +47,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Loads the page into a frame of a width, with all that can be folded unfolded, and asks it what
-/// is wrong.
+/// Loads the page into a frame of `width` pixels with everything unfolded, and asks it for its
+/// faults.
 fn look(folder: &Path, page: &str, width: u32, dark: bool) -> Result<()> {
     let place = if dark { "the dark" } else { "the light" };
     eprintln!("── the report, {width} pixels wide, in {place}");

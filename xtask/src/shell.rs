@@ -1,4 +1,4 @@
-//! Running other programs, and saying clearly what is missing.
+//! Runs other programs and reports clearly what is missing.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }
 
-/// `cargo` with arguments, as the user's toolchain would run it.
+/// `cargo` with arguments, from the user's toolchain.
 pub(crate) fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args);
@@ -28,7 +28,7 @@ pub(crate) fn nightly_cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) 
 /// A program that calls `cargo`, with the nightly toolchain.
 pub(crate) fn nightly(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
-    // The cargo that runs this program has set `CARGO`, which would win.
+    // `CARGO`, set by the cargo that runs this program, would take precedence.
     command.env("RUSTUP_TOOLCHAIN", "nightly").env_remove("CARGO");
     command
 }
@@ -40,7 +40,7 @@ pub(crate) fn with_args(program: &str, args: &[&str]) -> Command {
     command
 }
 
-/// Runs a step, showing what it is; an error if it fails.
+/// Prints and runs a step; fails if the command fails.
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("── {name}: {}", shown(command));
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
@@ -50,12 +50,12 @@ pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a command runs and succeeds, quietly.
+/// Whether a command succeeds; its output is discarded.
 pub(crate) fn works(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// A command as one would type it.
+/// A command as typed in a shell.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,10 +1,10 @@
-//! Where the numbers come from: machine, compiler, commit.
+//! Records where the numbers come from: machine, compiler, commit.
 
 use std::process::Command;
 
 use serde::Serialize;
 
-/// What goes with every table.
+/// Printed with every table.
 #[derive(Serialize)]
 pub(crate) struct Machine {
     processor: String,
@@ -39,7 +39,7 @@ fn processor() -> Option<String> {
             .map(str::trim)
     };
     let model = field("model name")?;
-    // Some hypervisors hide the model's name, but not its numbers.
+    // Some hypervisors hide the model's name, but not the family and model numbers.
     Some(match (field("cpu family"), field("model\t")) {
         (Some(family), Some(number)) => format!("{model} (family {family}, model {number})"),
         _ => model.to_owned(),

@@ -1,4 +1,5 @@
-//! `oneread-bench`: our numbers beside the peers', as ratios from interleaved rounds.
+//! `oneread-bench`: measures oneread beside other crates and reports ratios from interleaved
+//! rounds.
 //!
 //! Run it as `cargo xtask bench [subject]…`.
 
@@ -17,28 +18,28 @@ use clap::Parser;
 
 use measure::{Bench, Effort};
 
-/// Measures oneread beside its peers.
+/// Measures oneread beside other crates.
 #[derive(Parser)]
 #[command(name = "cargo xtask bench")]
 struct Args {
-    /// What to measure; everything if none is named.
+    /// Subjects to measure; all of them if none is named.
     subjects: Vec<String>,
-    /// A first look: fewer rounds and smaller inputs. Not for quoting.
+    /// Fewer rounds and smaller inputs, for a first look. Do not quote these numbers.
     #[arg(long)]
     quick: bool,
-    /// Only contests whose names contain this.
+    /// Only contests whose names contain this text.
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
-    /// Where the tables are written, as Markdown and as JSON.
+    /// Folder for the tables, as Markdown and as JSON.
     #[arg(long, value_name = "DIR", default_value = "target/bench")]
     out: PathBuf,
-    /// Measures nothing: draws the pictures of what `frontier` measured into this folder.
+    /// Only draw the pictures of the results of `frontier` into this folder.
     #[arg(long, value_name = "DIR")]
     draw: Option<PathBuf>,
-    /// Of `store`, the one that changes.
+    /// In `store`, measure the live store.
     #[arg(long)]
     live: bool,
-    /// Lists the subjects.
+    /// List the subjects.
     #[arg(long)]
     list: bool,
 }

@@ -1,8 +1,8 @@
 //! Interleaved rounds and their medians.
 //!
-//! The machines are shared and noisy, so no single timing is worth anything. A contest runs all its
-//! contestants once a round, in an order that turns with the round; what is reported is the median
-//! rate, and the median of the *ratios within a round*, which share whatever disturbed that round.
+//! The machines are shared and noisy, so a single timing means little. A contest runs each
+//! contestant once per round, in an order that rotates. It reports the median rate, and the median
+//! of the *ratios within a round*: a disturbance affects the whole round and cancels in the ratio.
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
@@ -16,7 +16,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Effort {
     rounds: usize,
-    /// Whether inputs are cut down for a first look.
+    /// Whether inputs are reduced for a first look.
     pub(crate) quick: bool,
 }
 
@@ -29,7 +29,7 @@ impl Effort {
     }
 }
 
-/// One timing: how many operations took how long.
+/// One timing: a number of operations and the time they took.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
     operations: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// So many operations in a time that somebody took.
+    /// A sample of `operations` that took `elapsed`.
     pub(crate) fn new(operations: u64, elapsed: Duration) -> Self {
         Self { operations, elapsed }
     }
@@ -56,15 +56,15 @@ impl Sum for Sample {
     }
 }
 
-/// Times `work`, which says how many operations it did.
+/// Times `work`, which returns the number of operations it did.
 pub(crate) fn timed(work: impl FnOnce() -> u64) -> Sample {
     let start = Instant::now();
     let operations = work();
     Sample { operations, elapsed: start.elapsed() }
 }
 
-/// The same in time that this thread was on a processor: without waits, and without what others do
-/// on a busy machine.
+/// Like [`timed`], but counts only the processor time of this thread. Waits and other programs on a
+/// busy machine are not included.
 pub(crate) fn timed_on_processor(work: impl FnOnce() -> u64) -> Sample {
     let now = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -75,29 +75,29 @@ pub(crate) fn timed_on_processor(work: impl FnOnce() -> u64) -> Sample {
     Sample { operations, elapsed: now() - start }
 }
 
-/// Somebody's way to do a workload.
+/// One way to do a workload.
 pub(crate) struct Contestant<'a> {
     name: String,
-    /// Facts about it that stand beside its rate: bits a key, false positives, …
+    /// Facts printed beside its rate, such as bits per key or false positives.
     facts: BTreeMap<&'static str, f64>,
-    /// The longest that an operation may take, if somebody said so.
+    /// The longest time that one operation may take, if there is a limit.
     bar: Option<Duration>,
     round: Box<dyn FnMut() -> Sample + 'a>,
 }
 
 impl<'a> Contestant<'a> {
-    /// A contestant that prepares what it needs and then times itself, once a round.
+    /// A contestant that prepares its input and then times itself, once per round.
     pub(crate) fn new(name: impl Into<String>, round: impl FnMut() -> Sample + 'a) -> Self {
         Self { name: name.into(), facts: BTreeMap::new(), bar: None, round: Box::new(round) }
     }
 
-    /// The same with more facts that stand beside its rate.
+    /// Adds facts that are printed beside the rate.
     pub(crate) fn with_facts(mut self, facts: impl IntoIterator<Item = (&'static str, f64)>) -> Self {
         self.facts.extend(facts);
         self
     }
 
-    /// The same with the longest that an operation may take.
+    /// Sets the longest time that one operation may take.
     pub(crate) fn with_bar(self, bar: Option<Duration>) -> Self {
         Self { bar, ..self }
     }
@@ -108,15 +108,15 @@ impl<'a> Contestant<'a> {
 pub(crate) struct Row {
     pub(crate) workload: String,
     pub(crate) name: String,
-    /// Whom the ratio compares with.
+    /// The contestant that `ratio` compares with.
     pub(crate) peer: String,
     /// Median over the rounds.
     pub(crate) million_per_second: f64,
-    /// Median over the rounds of the rate divided by the peer's in the same round.
+    /// Median over the rounds of this rate divided by the rate of `peer` in the same round.
     pub(crate) ratio: f64,
-    /// The middle half of the rates is this wide, as a fraction of the median.
+    /// Interquartile range of the rates, as a fraction of the median.
     pub(crate) spread: f64,
-    /// The longest that an operation may take.
+    /// The longest time that one operation may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bar_seconds: Option<f64>,
     #[serde(flatten)]
@@ -126,7 +126,7 @@ pub(crate) struct Row {
 /// Collects the rows of one subject.
 pub(crate) struct Bench {
     effort: Effort,
-    /// Contests whose names do not contain this are left out.
+    /// Contests whose names do not contain this text are skipped.
     only: String,
     rows: Vec<Row>,
     progress: ProgressBar,
@@ -145,30 +145,30 @@ impl Bench {
         self.effort
     }
 
-    /// Whether a contest of this name is wanted: a subject asks before it prepares an expensive
-    /// one.
+    /// Whether to run this contest. A subject checks this before it prepares an expensive one.
     pub(crate) fn wants(&self, workload: &str) -> bool {
         workload.contains(&self.only)
     }
 
-    /// Says what is being done before a contest, where that takes long.
+    /// Reports progress before a long contest.
     pub(crate) fn say(&self, what: String) {
         self.progress.set_message(what);
         self.progress.tick();
     }
 
-    /// The same for a terminal or a file: a line that stays, with the time since the start.
+    /// Prints a progress line that stays, with the time since the start.
     pub(crate) fn tell(&self, what: &str) {
         let seconds = self.progress.elapsed().as_secs();
         self.progress.suspend(|| eprintln!("{:02}:{:02} {what}", seconds / 60, seconds % 60));
     }
 
-    /// Measures all contestants at one workload; `peer` names the one whose rate is 1.
+    /// Measures all contestants at one workload; `peer` names the contestant whose rate counts as
+    /// 1.
     pub(crate) fn contest(&mut self, workload: &str, peer: &str, contestants: Vec<Contestant<'_>>) {
         self.contest_in(self.effort.rounds, workload, peer, contestants);
     }
 
-    /// The same in so many rounds, where one takes long.
+    /// Like [`contest`](Self::contest), with `rounds` rounds instead of the default.
     pub(crate) fn contest_in(
         &mut self,
         rounds: usize,
@@ -189,7 +189,7 @@ impl Bench {
                 let at = (turn + round) % contestants.len();
                 self.say(format!("{workload}, round {round}: {}", contestants[at].name));
                 let sample = (contestants[at].round)();
-                // Round 0 warms caches and page tables.
+                // Round 0 warms caches and page tables, and is not counted.
                 if round > 0 {
                     rates[at].push(sample.operations as f64 / sample.elapsed.as_secs_f64() / 1e6);
                 }
@@ -208,7 +208,7 @@ impl Bench {
                 bar_seconds: contestant.bar.map(|bar| bar.as_secs_f64()),
                 facts: contestant.facts,
             };
-            // At once: a run may take an hour, and be ended before.
+            // Print at once: a run may take an hour and be interrupted.
             let Row { workload, name, ratio, peer, spread, .. } = &row;
             let nanoseconds = 1e3 / row.million_per_second;
             self.tell(&format!(
@@ -225,7 +225,7 @@ impl Bench {
     }
 }
 
-/// The value below which `fraction` of the values lie, between two of them by interpolation.
+/// The quantile at `fraction`, interpolated linearly between two values.
 fn quantile(mut values: Vec<f64>, fraction: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let at = fraction * (values.len() - 1) as f64;
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        // Both slow down by the round, always by the same factor: the ratio stays 2 though rates
-        // vary.
+        // Both slow down from round to round by the same factor: the rates vary, but the ratio
+        // stays 2.
         let sample = |operations, round: &mut u64| {
             *round += 1;
             Sample { operations, elapsed: Duration::from_secs(*round) }

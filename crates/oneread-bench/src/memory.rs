@@ -1,14 +1,13 @@
-//! How much memory a piece of work takes, as the system counts it.
+//! Measures peak memory as the system counts it.
 
 use std::fs;
 
-/// The most memory that this process held while it did some work, in MiB; none where the system
-/// does not tell.
+/// The peak memory of this process during `work`, in MiB; `None` where the system does not report
+/// it.
 ///
-/// The program itself and what it had in memory before are in it: an upper bound on what the work
-/// took.
+/// This includes the program itself and what it held before, so it is an upper bound for the work.
 pub(crate) fn peak_mib(work: impl FnOnce()) -> Option<f64> {
-    /// Makes Linux forget the peak so far.
+    /// Resets Linux's record of the peak.
     const FORGET_THE_PEAK: &str = "5";
     let forgotten = fs::write("/proc/self/clear_refs", FORGET_THE_PEAK);
     work();
@@ -28,10 +27,10 @@ mod tests {
     #[test]
     fn a_peak_is_forgotten_when_the_next_is_measured() {
         const MIB: usize = 1 << 20;
-        // Written to, since memory that nobody writes to is none.
+        // Written to, since the system only counts pages that have been written.
         let large = peak_mib(|| drop(black_box(vec![1u8; 256 * MIB])));
         let small = peak_mib(|| drop(black_box(vec![1u8; MIB])));
-        // A container may forbid to forget.
+        // A container may forbid the reset.
         if let (Some(large), Some(small)) = (large, small) {
             assert!(large > 256.0 && small < 200.0, "{large} and {small} MiB");
         }

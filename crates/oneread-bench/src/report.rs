@@ -1,4 +1,4 @@
-//! One table a subject, as Markdown for people and as JSON for programs.
+//! One table per subject, as Markdown for people and as JSON for programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ struct Document<'a> {
     rows: &'a [Row],
 }
 
-/// Prints the table and writes it beside its JSON form.
+/// Prints the table and writes it as Markdown and JSON.
 pub(crate) fn publish(
     subject: &dyn Subject,
     machine: &Machine,
@@ -37,7 +37,7 @@ pub(crate) fn publish(
     Ok(())
 }
 
-/// The first words of the names of peers; whatever else is measured is ours.
+/// The first words of the names of other crates. Every other contestant is ours.
 const PEERS: [&str; 16] = [
     "ahash",
     "cdb64",
@@ -80,7 +80,7 @@ fn markdown(subject: &dyn Subject, machine: &Machine, effort: Effort, rows: &[Ro
     Ok(text)
 }
 
-/// A row per workload: the fastest of ours beside the fastest of the peers'.
+/// One row per workload: our fastest contestant beside the fastest of the other crates.
 fn summary(text: &mut String, rows: &[Row]) -> Result<()> {
     let workloads: BTreeSet<&str> =
         rows.iter().filter(|row| is_peer(row)).map(|row| &*row.workload).collect();
@@ -118,7 +118,7 @@ fn seconds(row: &Row) -> f64 {
     1e-6 / row.million_per_second
 }
 
-/// What stands beside a row's time.
+/// The facts printed beside a row's time.
 fn facts(row: &Row) -> String {
     let bar = row.bar_seconds.map(|bar| {
         let verdict = if seconds(row) <= bar { "met" } else { "missed" };
@@ -128,14 +128,14 @@ fn facts(row: &Row) -> String {
     bar.into_iter().chain(facts).collect::<Vec<_>>().join("; ")
 }
 
-/// A time in the largest unit of which it is one or more.
+/// A time in the largest unit in which it is at least 1.
 fn with_unit(seconds: f64) -> String {
     let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
     let (size, unit) = units.into_iter().find(|(size, _)| seconds >= *size).unwrap_or((1e-9, "ns"));
     format!("{:.2} {unit}", seconds / size)
 }
 
-/// A number in few characters, whatever its size.
+/// Formats a number of any size in few characters.
 fn four_digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! The keys that subjects are measured with.
+//! The keys of the workloads.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -9,14 +9,14 @@ pub(crate) fn random_words(count: usize, seed: u64) -> Vec<u64> {
     (0..count).map(|_| rng.next_u64()).collect()
 }
 
-/// Random bytes, to be cut into keys.
+/// Random bytes, to be split into keys.
 pub(crate) fn random_bytes(count: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; count];
     generator(seed).fill_bytes(&mut bytes);
     bytes
 }
 
-/// The generator of a seed; never the one whose outputs a subject hashes with.
+/// The generator of a seed. Hash functions never come from it.
 pub(crate) fn generator(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::new(u128::from(seed) << 64 | 0xcafe_f00d_d15e_a5e5)
 }

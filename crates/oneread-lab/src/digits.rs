@@ -1,14 +1,14 @@
-//! Numbers for people: as many digits as mean something.
+//! Formats numbers with only their significant digits.
 
 use std::ops::Range;
 
-/// The digits that a number is shown with: as many as the longest printed figures have.
+/// The most digits shown: as many as the longest printed figures have.
 const DIGITS: i32 = 6;
 
 /// The digits of a standard error.
 const DIGITS_OF_ERROR: i32 = 2;
 
-/// The powers of ten that are written out.
+/// The powers of ten written without an exponent.
 const WRITTEN_OUT: Range<i32> = -3..7;
 
 /// A number with six digits: plain if that is short, else with an exponent.
@@ -26,7 +26,7 @@ pub fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() || is_short { value.to_string() } else { rounded(value, DIGITS) }
 }
 
-/// A number and its standard error, to the second digit of that.
+/// A number and its standard error, both rounded to the second digit of the error.
 ///
 /// ```
 /// use oneread_lab::digits::with_error;

@@ -1,4 +1,4 @@
-//! What an experiment is.
+//! Experiments.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 type Look = dyn Fn(&Context) -> Result<Finding, Error> + Send + Sync;
 
-/// A claim of a paper, and a way to find out whether it is true.
+/// A claim of a paper, and a way to test it.
 ///
 /// ```
 /// use oneread_lab::{Experiment, Finding, Paper, Printed};
@@ -48,7 +48,7 @@ impl Experiment {
         Self { paper, id: format!("{paper}/{name}"), claim: claim.into(), printed, look: Box::new(look) }
     }
 
-    /// Whose claim it is.
+    /// The paper that makes the claim.
     #[must_use]
     pub const fn paper(&self) -> Paper {
         self.paper
@@ -66,16 +66,16 @@ impl Experiment {
         &self.claim
     }
 
-    /// What is printed.
+    /// The printed figure or statement.
     #[must_use]
     pub const fn printed(&self) -> &Printed {
         &self.printed
     }
 
-    /// Looks for itself.
+    /// Runs the experiment.
     ///
     /// # Errors
-    /// What went wrong on the way.
+    /// Whatever made it fail.
     pub fn find(&self, run: Run) -> Result<Finding, Error> {
         (self.look)(&Context::of(&self.id, run))
     }
@@ -90,16 +90,16 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// The seed of an experiment: its own, whatever others run beside it.
+/// The seed of an experiment. It does not depend on the other experiments of a run.
 fn seed_of(id: &str, seed: u64) -> u64 {
     const DOMAIN: Domain = Domain::new(0);
     Portable::with_seed(seed).digest(id).word(DOMAIN, 0)
 }
 
-/// What the experiments of one run have in common.
+/// What all experiments of one run share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Each experiment draws its own seed from this one and its id.
+    /// Each experiment derives its own seed from this one and its id.
     pub seed: u64,
     /// How long to measure.
     pub effort: Effort,
@@ -111,7 +111,7 @@ pub struct Run {
 pub enum Effort {
     /// All experiments in five minutes or less, on two cores.
     Quick,
-    /// As many trials as the papers made, for smaller standard errors: hours.
+    /// As many trials as in the papers, for smaller standard errors; takes hours.
     Full,
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for Effort {
     }
 }
 
-/// What an experiment may use.
+/// The seed and effort of one experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     seed: u64,
@@ -132,12 +132,12 @@ pub struct Context {
 }
 
 impl Context {
-    /// For the experiment or question of an id.
+    /// The context of the experiment or question with this id.
     pub(crate) fn of(id: &str, run: Run) -> Self {
         Self { seed: seed_of(id, run.seed), effort: run.effort }
     }
 
-    /// One of two values, by the effort.
+    /// `quick` or `full`, by the effort.
     #[must_use]
     pub fn effort<T>(&self, quick: T, full: T) -> T {
         match self.effort {
@@ -146,19 +146,19 @@ impl Context {
         }
     }
 
-    /// What independent trials show, in their order, each a function of its own seed, by all
-    /// threads there are. The result does not depend on how many these are.
+    /// The results of `count` independent trials, in order; each trial gets its own seed. Trials
+    /// run on all threads, and the results do not depend on the number of threads.
     pub fn each<T: Send>(&self, count: u64, trial: impl Fn(u64) -> T + Send + Sync) -> Vec<T> {
         (0..count).into_par_iter().map(|number| trial(seed_of_trial(self.seed, number))).collect()
     }
 
-    /// The mean of independent trials, as [`each`](Self::each) runs them.
+    /// The mean of independent trials, run as by [`each`](Self::each).
     pub fn trials(&self, count: u64, trial: impl Fn(u64) -> f64 + Send + Sync) -> Measured {
         Measured::mean(&self.each(count, trial))
     }
 }
 
-/// Seeds of trials are as far apart as those of experiments.
+/// Derives the seed of a trial like that of an experiment.
 fn seed_of_trial(seed: u64, number: u64) -> u64 {
     const DOMAIN: Domain = Domain::new(1);
     Portable::with_seed(seed).digest(&number).word(DOMAIN, 0)

@@ -1,8 +1,8 @@
-//! What an experiment found: numbers calculated and measured, not yet judged.
+//! What an experiment found: calculated and measured numbers, before any verdict.
 
 use crate::picture::Picture;
 
-/// A mean of independent trials, or a count of all cases there are.
+/// The mean of independent trials, or the result of counting all cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The mean.
@@ -12,17 +12,17 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What every case there is was counted for: no chance is involved.
+    /// The result of counting every case, with no chance involved.
     #[must_use]
     pub const fn exhaustive(value: f64) -> Self {
         Self { value, standard_error: 0.0 }
     }
 
-    /// The mean of at least two trials, with the standard error that their spread tells. If all are
-    /// 0, as counts of a rare event are before it first comes, one trial is taken to be 1.
+    /// The mean of at least two trials, with a standard error from their spread. If all are 0, as
+    /// for a rare event, the error is computed as if one trial were 1.
     ///
     /// # Panics
-    /// If there are fewer than two.
+    /// If there are fewer than two trials.
     #[must_use]
     pub fn mean(trials: &[f64]) -> Self {
         assert!(trials.len() >= 2, "{} trials have no spread", trials.len());
@@ -48,22 +48,22 @@ impl Measured {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What a calculation gave.
+    /// The result of a calculation.
     pub calculated: Option<f64>,
-    /// How far off the calculation says it may be: below and above, 0 if it is exact.
+    /// The calculation's own error bounds, below and above; 0 if it is exact.
     pub off_by: (f64, f64),
-    /// What another method of calculation gave.
+    /// The result of another method of calculation.
     pub confirmed: Option<f64>,
-    /// What a measurement gave.
+    /// The result of a measurement.
     pub measured: Option<Measured>,
-    /// What a reader should know.
+    /// A note for the reader.
     pub note: String,
-    /// More numbers than one, where the paper has a figure.
+    /// Several numbers, where the paper has a figure.
     pub picture: Option<Picture>,
 }
 
 impl Finding {
-    /// A calculation that is exact, to the rounding of floats.
+    /// A calculation that is exact up to the rounding of floats.
     #[must_use]
     pub fn calculated(value: f64) -> Self {
         Self { calculated: Some(value), ..Self::default() }
@@ -75,49 +75,49 @@ impl Finding {
         Self { measured: Some(measured), ..Self::default() }
     }
 
-    /// The calculation is an approximation: the truth may be this much higher.
+    /// Marks the calculation as an approximation that may be too low by `off_by`.
     #[must_use]
     pub const fn at_most_higher_by(mut self, off_by: f64) -> Self {
         self.off_by.1 = off_by;
         self
     }
 
-    /// The calculation is a bound: the truth may be this much lower.
+    /// Marks the calculation as an upper bound that may be too high by `off_by`.
     #[must_use]
     pub const fn at_most_lower_by(mut self, off_by: f64) -> Self {
         self.off_by.0 = off_by;
         self
     }
 
-    /// The calculation is an approximation: the truth may be this much lower or higher.
+    /// Marks the calculation as an approximation that may be off by `off_by` in either direction.
     #[must_use]
     pub const fn off_by(mut self, off_by: f64) -> Self {
         self.off_by = (off_by, off_by);
         self
     }
 
-    /// And a measurement.
+    /// Adds a measurement.
     #[must_use]
     pub const fn and_measured(mut self, measured: Measured) -> Self {
         self.measured = Some(measured);
         self
     }
 
-    /// And the same quantity by another method, which shares no code with the first.
+    /// Adds the same quantity by another method, which shares no code with the first.
     #[must_use]
     pub const fn confirmed_by(mut self, value: f64) -> Self {
         self.confirmed = Some(value);
         self
     }
 
-    /// And what a reader should know.
+    /// Adds a note for the reader.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
     }
 
-    /// And more numbers than one.
+    /// Adds a picture.
     #[must_use]
     pub fn picture(mut self, picture: Picture) -> Self {
         self.picture = Some(picture);
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn an_event_not_seen_is_not_ruled_out() {
         let measured = Measured::mean(&[0.0; 101]);
-        // As if one in 101 trials had been off by one: √(1/100/101).
+        // As if one of 101 trials were off by one: √(1/100/101).
         assert!((measured.standard_error - 0.00995).abs() < 1e-5);
     }
 }

@@ -1,24 +1,23 @@
-//! The experiments of the papers, run on `oneread` through its public functions alone.
+//! The experiments of the papers, run on `oneread` through its public API.
 //!
-//! A paper says something, often a number. An [`Experiment`] holds what is [`Printed`] and a
-//! function that looks for itself: it calculates with `oneread::plan`, measures on the real
-//! structures, or both. What it returns, a [`Finding`], is judged by one rule, [`verdict::judge`];
-//! the experiment has no say in it.
+//! A paper makes a claim, often a number. An [`Experiment`] holds what is [`Printed`] and a
+//! function that tests it: it calculates with `oneread::plan`, measures the real structures, or
+//! does both. It returns a [`Finding`], and one rule, [`verdict::judge`], judges all findings.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`experiment`] | what an experiment is, and what it may use: a seed and an effort |
-//! | [`printed`] | printed figures, and which values they stand for |
-//! | [`finding`] | what an experiment found, and means of measurements |
-//! | [`verdict`] | the rule |
-//! | [`question`] | what the papers leave open, and what answers it |
+//! | [`experiment`] | experiments, and what they may use: a seed and an effort |
+//! | [`printed`] | printed figures, and the values that agree with them |
+//! | [`finding`] | findings of experiments, and means of measurements |
+//! | [`verdict`] | the rule for verdicts |
+//! | [`question`] | open questions of the papers, and their answers |
 //! | [`picture`] | numbers with axes, and how they are drawn |
-//! | [`digits`] | numbers for people |
-//! | [`results`] | judged claims, run in parallel, kept in a folder, written as a report |
+//! | [`digits`] | number formatting |
+//! | [`results`] | judged claims, run in parallel, stored in a folder, written as a report |
 //! | [`papers`] | the experiments, by paper |
 //! | [`questions`] | the open questions, by paper |
 //!
-//! No number is written here but the printed ones and the parameters of the experiments.
+//! The only numbers written here are the printed ones and the experiments' parameters.
 //!
 //! ```
 //! use oneread_lab::experiment::{Effort, Run};

@@ -26,7 +26,7 @@ impl Paper {
     /// All papers, in the order of reports.
     pub const ALL: [Self; 5] = [Self::Summaries, Self::DLeft, Self::LessHashing, Self::Moves, Self::Lecture];
 
-    /// The short name: what the command line and the ids of experiments say.
+    /// The short name, as used on the command line and in the ids of experiments.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,18 +1,18 @@
-//! What a paper prints, and which values that stands for.
+//! Printed figures, and the values that agree with them.
 
 use std::ops::RangeInclusive;
 
 /// A printed figure or statement, and the values that agree with it.
 ///
-/// A figure of so many digits stands for all values that round to it: `.006` for .0055 to .0065.
-/// This is read off the text, so nobody can be generous.
+/// A figure agrees with all values that round to its digits: `.006` with 0.0055 to 0.0065. This
+/// follows from the text, so an experiment cannot choose its tolerance.
 ///
 /// ```
 /// use oneread_lab::Printed;
 ///
 /// assert!(!Printed::number("1.62e-5").agrees(1.626e-5));
 /// assert!(Printed::number("1.62e-5").agrees(1.624e-5));
-/// // Digits that go on were cut, not rounded.
+/// // Digits before `…` are truncated, not rounded.
 /// assert!(Printed::number("0.0003520…").agrees(0.00035209));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Printed {
 
 impl Printed {
     /// A number: digits with or without a point and an exponent (`8504.18`, `.006`, `-3.00e-5`),
-    /// then `…` if they go on, and perhaps a space and a unit.
+    /// then `…` if they continue, and optionally a space and a unit.
     ///
     /// # Panics
     /// If it does not begin with a number.
@@ -46,7 +46,7 @@ impl Printed {
         }
     }
 
-    /// A number that the truth is said to be below, or at most.
+    /// An upper limit on the true value.
     ///
     /// # Panics
     /// If it is not a number.
@@ -56,7 +56,7 @@ impl Printed {
         Self { text: format!("≤ {text}"), agreeing: f64::NEG_INFINITY..=*number.agreeing.end(), ..number }
     }
 
-    /// A number that the paper's authors measured, with the standard error that their trials allow.
+    /// A number that the paper's authors measured, with the standard error of their trials.
     ///
     /// # Panics
     /// If it is not a number.
@@ -68,8 +68,8 @@ impl Printed {
         Self { agreeing, ..printed }
     }
 
-    /// A rate that the paper's authors counted, so that its steps are one in as many queries as
-    /// they made. These are taken to be what the last digit stands for.
+    /// A rate that the paper's authors counted, in steps of one over their number of queries. The
+    /// last digit is taken to stand for these steps.
     ///
     /// ```
     /// use oneread_lab::Printed;
@@ -87,22 +87,21 @@ impl Printed {
         Self::measured(text, (rate * unit_of_last_digit(text)).sqrt())
     }
 
-    /// A statement in words, and the values of a quantity that make it true. The claim says which
-    /// quantity, and how the words were read.
+    /// A statement in words, and the values of a quantity that make it true. The claim names the
+    /// quantity and explains how the words were read.
     #[must_use]
     pub fn statement(text: &str, agreeing: RangeInclusive<f64>) -> Self {
         Self { text: text.to_owned(), agreeing, number: None }
     }
 
-    /// A figure that the text we have has lost: no value agrees with it, and nothing can be said
-    /// about it.
+    /// A figure that our text has lost: no value agrees with it, so it cannot be judged.
     #[must_use]
     pub fn lost() -> Self {
         Self { text: "lost".to_owned(), agreeing: f64::INFINITY..=f64::NEG_INFINITY, number: None }
     }
 
-    /// The same, agreeing also with values that are off by this fraction. Where digits of a paper
-    /// are less exact than printed, the claim says up to where they are judged.
+    /// Also accepts values that are off by this fraction. Where a paper's digits are less exact
+    /// than printed, the claim says to what precision they are judged.
     #[must_use]
     pub fn give_or_take(self, fraction: f64) -> Self {
         let (start, end) = (*self.agreeing.start(), *self.agreeing.end());
@@ -143,7 +142,7 @@ fn unit_of_last_digit(digits: &str) -> f64 {
     10f64.powi(exponent - decimals)
 }
 
-/// A value on the edge of rounding agrees, whatever the last bit of a float says.
+/// Widens the range by float rounding, so that a value on its edge agrees.
 fn widened(range: RangeInclusive<f64>) -> RangeInclusive<f64> {
     const LAST_BITS: f64 = 1e-12;
     let slack = LAST_BITS * range.start().abs().max(range.end().abs());

@@ -1,4 +1,4 @@
-//! What the papers leave open, and an experiment that answers it.
+//! Open questions of the papers, with an experiment that answers each.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::picture::Picture;
 
 type Look = dyn Fn(&Context) -> Result<Answer, Error> + Send + Sync;
 
-/// A question that a paper asks or leaves open. Nothing is printed, so nothing is judged: the
-/// answer is numbers, and what they say.
+/// A question that a paper asks or leaves open. Nothing is printed, so there is no verdict: the
+/// answer is numbers and their meaning.
 ///
 /// ```
 /// use oneread_lab::{Paper, questions};
@@ -26,10 +26,10 @@ pub struct Question {
     look: Box<Look>,
 }
 
-/// Numbers, and what they say.
+/// Numbers and their meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The answer in a sentence or two, with the numbers that were found.
+    /// The answer in a sentence or two, with the numbers found.
     pub text: String,
     /// The numbers.
     pub picture: Picture,
@@ -48,7 +48,7 @@ impl Question {
         Self { paper, id: format!("{paper}/{name}"), question, source, look: Box::new(look) }
     }
 
-    /// Who leaves it open.
+    /// The paper that leaves it open.
     #[must_use]
     pub const fn paper(&self) -> Paper {
         self.paper
@@ -66,16 +66,16 @@ impl Question {
         &self.question
     }
 
-    /// The section that leaves it open, and how it does.
+    /// The section that leaves it open, and how.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Looks for an answer.
+    /// Runs the experiment.
     ///
     /// # Errors
-    /// What went wrong on the way.
+    /// Whatever made it fail.
     pub fn find(&self, run: Run) -> Result<Answer, Error> {
         (self.look)(&Context::of(&self.id, run))
     }

@@ -1,4 +1,4 @@
-//! The open questions, by paper: what the papers ask or leave to others, answered by experiment.
+//! The open questions by paper, answered by experiment.
 
 use crate::papers::questions_of;
 use crate::{Paper, Question};

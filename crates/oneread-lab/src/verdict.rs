@@ -1,28 +1,28 @@
 //! The rule that judges a finding.
 //!
 //! A *calculation* and a *measurement* are two witnesses; another method of calculation is a third.
-//! They are heard before the paper is:
+//! They are compared with each other before the paper:
 //!
 //! 1. **fails** if the witnesses contradict each other: a measurement more than four standard
-//!    errors from the calculation (beyond what the calculation says it may be off by), a second
-//!    calculation more than 1e-6 of it away, a value that is not a number, or no value at all.
-//!    Something is wrong with us, and nothing can be said about the paper.
-//! 2. **holds** if the calculation agrees with what is printed, within the rounding of the printed
-//!    digits. A calculation that is only approximate agrees if a value in its range does; a
-//!    measurement beside it has to agree as well.
-//! 3. **misprint** if it does not, and another witness says so too: the second calculation, or a
-//!    measurement that has no agreeing value within four standard errors.
-//! 4. **undecided** if the calculation does not agree and is the only one to say so. One witness
-//!    can be mistaken about what the paper did.
+//!    errors from the calculation (plus the calculation's own error bounds), a second calculation
+//!    more than a relative 1e-6 away, a value that is not a number, or no value at all. Then our
+//!    own work is wrong, and the paper cannot be judged.
+//! 2. **holds** if the calculation agrees with the printed figure, within the rounding of the
+//!    printed digits. An approximate calculation agrees if a value in its range does; a measurement
+//!    beside it must agree as well.
+//! 3. **misprint** if it does not agree, and another witness confirms that: the second calculation,
+//!    or a measurement without an agreeing value within four standard errors.
+//! 4. **undecided** if the calculation does not agree, but no other witness confirms that. A single
+//!    witness may be wrong about what the paper did.
 //!
 //! Without a calculation, the measurement alone **holds** if an agreeing value is within four
-//! standard errors and the measurement could have told: all within four standard errors agree, or
-//! these are less than a tenth of the printed number. Otherwise it is **undecided**: too coarse, or
-//! the only witness against the paper.
+//! standard errors and the measurement is fine enough: all values within four standard errors
+//! agree, or these errors are less than a tenth of the printed number. Otherwise it is
+//! **undecided**: too coarse, or the only witness against the paper.
 //!
-//! Four standard errors are exceeded by chance once in 16,000 measurements. The experiments are
-//! some hundreds and their seed is fixed, so a failure that appears under another seed is worth a
-//! second seed, and a failure that stays is not chance.
+//! Chance exceeds four standard errors once in 16,000 measurements. There are some hundred
+//! experiments with a fixed seed. A failure under another seed therefore deserves a second seed;
+//! one that stays is not chance.
 
 use std::fmt;
 
@@ -31,21 +31,21 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Finding, Measured};
 use crate::printed::Printed;
 
-/// How many standard errors a measurement may be off.
+/// The most standard errors by which a measurement may be off.
 pub const STANDARD_ERRORS: f64 = 4.0;
 
-/// How far apart two exact methods of calculation may be, as a fraction.
+/// The largest relative difference between two exact methods of calculation.
 const METHODS_APART: f64 = 1e-6;
 
-/// How far apart a calculation and a complete count may be, as a fraction: some roundings of
+/// The largest relative difference between a calculation and a complete count: some roundings of
 /// floats.
 const ROUNDING: f64 = 1e-9;
 
 /// The largest share of the printed number that four standard errors may be, for a measurement to
-/// tell anything.
+/// decide.
 const COARSEST: f64 = 0.1;
 
-/// What became of a printed figure.
+/// The verdict on a printed figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -53,7 +53,7 @@ pub enum Verdict {
     Holds,
     /// It is wrong, and two methods agree on what is right.
     Misprint,
-    /// We cannot tell.
+    /// It cannot be decided.
     Undecided,
     /// Our own numbers contradict each other, or there are none.
     Fails,
@@ -123,7 +123,7 @@ fn is_sound(finding: &Finding) -> bool {
     confirmed && measured
 }
 
-/// Whether any value between two agrees.
+/// Whether any value between `low` and `high` agrees.
 fn meets(printed: &Printed, low: f64, high: f64) -> bool {
     low <= *printed.agreeing().end() && high >= *printed.agreeing().start()
 }
@@ -134,7 +134,7 @@ fn within_errors(printed: &Printed, measured: Measured) -> bool {
     meets(printed, measured.value - slack, measured.value + slack)
 }
 
-/// Whether the measurement is fine enough to tell the printed value from others.
+/// Whether the measurement is fine enough to distinguish the printed value from others.
 fn can_tell(printed: &Printed, measured: Measured) -> bool {
     let slack = STANDARD_ERRORS * measured.standard_error;
     let all_agree = printed.agrees(measured.value - slack) && printed.agrees(measured.value + slack);
@@ -159,7 +159,7 @@ mod tests {
         let printed = Printed::number("1.62");
         assert_judged(&printed, &Finding::calculated(1.6241), Verdict::Holds);
         assert_judged(&printed, &Finding::calculated(1.6241).confirmed_by(1.6241), Verdict::Holds);
-        // A coarse measurement does not speak against it.
+        // A coarse measurement does not contradict it.
         let coarse = Finding::calculated(1.6241).and_measured(measured(1.0, 0.3));
         assert_judged(&printed, &coarse, Verdict::Holds);
     }
@@ -206,7 +206,7 @@ mod tests {
         let too_low = Finding::calculated(5.0).and_measured(measured(3.0, 0.1));
         assert_judged(&printed, &too_low.clone().at_most_higher_by(2.5), Verdict::Fails);
         assert_judged(&printed, &too_low.off_by(2.5), Verdict::Holds);
-        // 1 to 3.5 includes what is printed, but what was measured does not.
+        // The range 1 to 3.5 includes the printed value, but the measurement does not.
         let measured_lower = Finding::calculated(1.0).at_most_higher_by(2.5).and_measured(measured(2.0, 0.1));
         assert_judged(&printed, &measured_lower, Verdict::Undecided);
     }

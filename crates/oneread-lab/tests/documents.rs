@@ -1,5 +1,5 @@
-//! The documents beside what they are made of: `docs/results.md` and its pictures beside
-//! `docs/results.json`, and all of them and `docs/papers.md` beside the experiments that there are.
+//! Compares the documents with their sources: `docs/results.md` and its pictures with
+//! `docs/results.json`, and all of them and `docs/papers.md` with the experiments.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn results() -> Results {
     serde_json::from_str(&text).expect("results")
 }
 
-/// With this variable set, the documents are written instead of compared.
+/// If this variable is set, the documents are written instead of compared.
 const UPDATE: &str = "ONEREAD_UPDATE";
 
 #[test]
@@ -97,13 +97,13 @@ fn papers_document() -> String {
     fs::read_to_string(docs().join("papers.md")).expect("docs/papers.md")
 }
 
-/// What is between backticks.
+/// The texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The table "What is judged": beginnings of ids, and how many claims and questions begin with
-/// them.
+/// The table "What is judged": prefixes of ids, and the number of claims and questions with each
+/// prefix.
 #[test]
 fn every_claim_is_in_the_document_of_papers_and_the_other_way_round() {
     let document = papers_document();
@@ -119,7 +119,7 @@ fn every_claim_is_in_the_document_of_papers_and_the_other_way_round() {
         assert_eq!(cells[1], count.to_string(), "{line}");
         counted += count;
     }
-    // As many as there are, and each begins with one of them: each with exactly one.
+    // The counts match and each id has at least one prefix, so each has exactly one.
     assert_eq!(counted, ids.len(), "a claim is in no row, or in two");
     let beginnings: Vec<&str> = section
         .lines()

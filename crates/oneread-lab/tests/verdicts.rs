@@ -1,4 +1,4 @@
-//! The verdicts, beside what `docs/papers.md` tells people about them.
+//! Compares the verdicts with what `docs/papers.md` says about them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +10,13 @@ use oneread_lab::{Experiment, Verdict, papers};
 
 const RUN: Run = Run { seed: 1, effort: Effort::Quick };
 
-/// The ids in the document's table of wrong figures: the last cell of its rows.
+/// The ids in the document's table of wrong figures: the last cell of each row.
 fn wrong_in_the_document() -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers.md");
     let text = fs::read_to_string(path).expect("the document");
     let section =
         text.split("\n## ").find(|section| section.starts_with("Printed figures")).expect("the section");
-    // Its first table; the next ones are of figures that are true, or undecided.
+    // Only its first table; the others list true and undecided figures.
     let section = section.split("\n\nSome ").next().expect("the first part");
     let id = |line: &str| Some(line.strip_suffix("` |")?.rsplit_once('`')?.1.to_owned());
     section.lines().filter_map(id).collect()
@@ -36,8 +36,8 @@ fn what_the_document_calls_wrong_is_judged_a_misprint() {
     assert_eq!(ids(&claims, Verdict::Misprint).collect::<BTreeSet<_>>(), wrong);
 }
 
-/// Failures of 10^−9 and 10^−12 by conditioning. The seed is fixed; another one would be off by
-/// more than four standard errors once in 16,000 times, for each of the five.
+/// Failures of 10^−9 and 10^−12 by conditioning. The seed is fixed; for each of the five, one seed
+/// in 16,000 is off by more than four standard errors.
 #[test]
 #[ignore = "long: about 6 s"]
 fn rare_failures_are_measured_to_five_percent() {
@@ -66,8 +66,8 @@ fn nothing_else_is_a_misprint_and_nothing_fails() {
     let claims = results::run(&papers::all(), RUN, |_| ());
     assert!(results::none_fails(&claims), "{:?}", ids(&claims, Verdict::Fails).collect::<Vec<_>>());
     assert_eq!(ids(&claims, Verdict::Misprint).collect::<BTreeSet<_>>(), wrong_in_the_document());
-    // Figures that the text has lost, or whose process it does not tell; and one that is too rare
-    // for a quick measurement.
+    // Figures that the text has lost or whose process it does not describe, and one too rare for a
+    // quick measurement.
     let undecided = [
         "moves/table-i/no-move-n8192",
         "moves/table-i/no-move-n32768",

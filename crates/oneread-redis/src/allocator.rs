@@ -1,22 +1,23 @@
-//! Memory from the server, so that it counts in `used_memory`, `maxmemory` and `MEMORY USAGE`.
+//! Allocates from the server, so that memory counts in `used_memory`, `maxmemory` and `MEMORY
+//! USAGE`.
 //!
-//! The server's allocator promises 16 bytes of alignment and no more, but a filter's lines are
-//! aligned to 64. For those we ask for more than is needed, and write the address that the server
-//! gave right before the one that we hand out.
+//! The server's allocator guarantees an alignment of 16 bytes only, but a filter's lines are
+//! aligned to 64. For those this allocates more than needed, and stores the server's address
+//! directly before the address that it returns.
 //!
-//! `RedisModule_Alloc` ends the server where memory is out. `RedisModule_TryAlloc` answers null, so
-//! that a filter that is too large is an error of its command: the library allocates what may be
-//! large by `try_reserve`.
+//! `RedisModule_Alloc` ends the server when memory runs out; `RedisModule_TryAlloc` returns null.
+//! The library allocates large parts with `try_reserve`, so that a filter that is too large only
+//! fails its command.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
 
 use valkey_module::raw;
 
-/// What the server's allocator aligns to.
+/// The alignment that the server's allocator guarantees.
 const ALIGNED: usize = 16;
 
-/// The room for the address that the server gave.
+/// The room for the server's address.
 const NOTE: usize = size_of::<*mut u8>();
 
 pub(crate) struct FromServer;
@@ -24,19 +25,18 @@ pub(crate) struct FromServer;
 #[global_allocator]
 static ALLOCATOR: FromServer = FromServer;
 
-/// The server's functions, once the module has been introduced to it. Before that, as in tests that
-/// no server runs, there are none, and the system's allocator serves: nothing is allocated in a
-/// server before the introduction.
+/// The server's functions, or `None` before the module is loaded and in tests without a server. The
+/// system's allocator serves then; inside a server nothing is allocated before loading.
 #[inline]
 fn server() -> Option<(unsafe extern "C" fn(usize) -> *mut c_void, unsafe extern "C" fn(*mut c_void))> {
     // SAFETY: these are written once, on loading, before any other thread of ours exists. Every
-    // server that can load the module has `TryAlloc` (Redis 7.0); one that had not would serve by
-    // `Alloc`.
+    // server that can load the module (Redis 7.0 or later) has `TryAlloc`; without it, `Alloc`
+    // serves.
     unsafe { Some((raw::RedisModule_TryAlloc.or(raw::RedisModule_Alloc)?, raw::RedisModule_Free?)) }
 }
 
-// SAFETY: memory comes from the server's allocator and goes back to it, or both to the system's;
-// alignment is as below.
+// SAFETY: memory from the server's allocator goes back to it, and memory from the system's
+// allocator to that one; alignment is as described above.
 unsafe impl GlobalAlloc for FromServer {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some((alloc, _)) = server() else {
@@ -44,18 +44,19 @@ unsafe impl GlobalAlloc for FromServer {
             return unsafe { System.alloc(layout) };
         };
         if layout.align() <= ALIGNED {
-            // SAFETY: any size will do.
+            // SAFETY: any size is valid.
             return unsafe { alloc(layout.size()) }.cast();
         }
         let Some(size) = layout.size().checked_add(layout.align() + NOTE) else {
             return std::ptr::null_mut();
         };
-        // SAFETY: any size will do.
+        // SAFETY: any size is valid.
         let given: *mut u8 = unsafe { alloc(size) }.cast();
         if given.is_null() {
             return given;
         }
-        // SAFETY: behind the note and at most `align` bytes, `size` bytes are left.
+        // SAFETY: at least `size` bytes follow the stored address and at most `align` bytes of
+        // padding.
         unsafe {
             let start = given.add(NOTE);
             let aligned = start.add(start.align_offset(layout.align()));
@@ -66,15 +67,15 @@ unsafe impl GlobalAlloc for FromServer {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         let Some((_, free)) = server() else {
-            // SAFETY: the caller keeps the contract of `dealloc`, and `alloc` took it from the
-            // system too.
+            // SAFETY: the caller keeps the contract of `dealloc`, and `alloc` also used the
+            // system's allocator.
             return unsafe { System.dealloc(pointer, layout) };
         };
         if layout.align() <= ALIGNED {
-            // SAFETY: `alloc` took it from the server as it is.
+            // SAFETY: `alloc` returned the server's address unchanged.
             unsafe { free(pointer.cast()) };
         } else {
-            // SAFETY: `alloc` wrote the address there.
+            // SAFETY: `alloc` stored the server's address there.
             unsafe { free(pointer.cast::<*mut u8>().sub(1).read_unaligned().cast()) };
         }
     }

@@ -1,12 +1,12 @@
-//! The server's functions, made safe: contexts, arguments, keys. All `unsafe` of the commands is
-//! here.
+//! A safe interface to the server: contexts, arguments, keys. It holds all `unsafe` of the
+//! commands.
 //!
 //! # Why this is sound
-//! A command runs on the server's only thread that touches keys, from its call to its return. A
-//! [`Context`] and its [`Args`] are lent to it for that time. A [`Key`] is open until it is
-//! dropped, and what it holds was put there by [`Key::set`] with the same type: the server tells
-//! the type of a key, and no other module can have ours. A mutable borrow of a value borrows its
-//! key; a command opens a key for writing once only.
+//! Only one thread of the server touches keys, and it runs a command from call to return. The
+//! command borrows a [`Context`] and its [`Args`] for that time. A [`Key`] is open until it is
+//! dropped. [`Key::set`] stored its value with the same type: the server checks a key's type, and
+//! no other module can use ours. A mutable borrow of a value borrows its key, and a command opens a
+//! key for writing only once.
 
 use std::borrow::Cow;
 use std::ffi::{CString, c_int, c_long, c_longlong, c_void};
@@ -19,14 +19,14 @@ use valkey_module::raw;
 use crate::types::Kept;
 use crate::values::{Refused, Slot};
 
-/// What a command answers instead of its reply.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The number of arguments is wrong; the server knows the words.
+    /// The number of arguments is wrong; the server has the words of the error.
     Arity,
-    /// The key holds something else.
+    /// The key holds another type.
     WrongType,
-    /// These words, of which the first in capitals is an error code for clients.
+    /// These words. The first, if in capitals, is the error code for clients.
     Says(Cow<'static, str>),
 }
 
@@ -50,8 +50,8 @@ impl From<Refused> for Failure {
 
 pub(crate) type Outcome = Result<(), Failure>;
 
-/// Calls a function of the server. All that are used here exist since 7.0, and were found when the
-/// module was loaded.
+/// Calls a function of the server. All functions used here exist since 7.0 and were resolved when
+/// the module was loaded.
 macro_rules! server {
     ($function:ident($($argument:expr),* $(,)?)) => {
         (raw::$function.expect("a function of the server"))($($argument),*)
@@ -62,7 +62,7 @@ pub(crate) use server;
 /// The call of a command.
 pub(crate) struct Context(*mut raw::RedisModuleCtx);
 
-/// Text for C, which ends at the first zero byte.
+/// Text as a C string, cut at the first zero byte.
 pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).expect("no zero bytes are left")
 }
@@ -84,7 +84,7 @@ impl Context {
         unsafe { server!(RedisModule_ReplyWithLongLong(self.0, value)) };
     }
 
-    /// 0 or 1 for clients that speak RESP2.
+    /// 0 or 1 for clients that use RESP2.
     pub(crate) fn boolean(&self, value: bool) {
         // SAFETY: see the top.
         unsafe { server!(RedisModule_ReplyWithBool(self.0, value.into())) };
@@ -115,13 +115,13 @@ impl Context {
         unsafe { server!(RedisModule_ReplyWithStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
     }
 
-    /// So many replies follow.
+    /// Starts an array of `length` replies.
     pub(crate) fn array(&self, length: usize) {
         // SAFETY: see the top.
         unsafe { server!(RedisModule_ReplyWithArray(self.0, length as c_long)) };
     }
 
-    /// So many pairs of replies follow: an array for clients that speak RESP2.
+    /// Starts a map of `length` pairs of replies; an array for clients that use RESP2.
     pub(crate) fn map(&self, length: usize) {
         // SAFETY: see the top.
         unsafe { server!(RedisModule_ReplyWithMap(self.0, length as c_long)) };
@@ -133,15 +133,16 @@ impl Context {
         flags as u32 & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
     }
 
-    /// Whether a client of this server asks. What comes from a master or from the append-only file
-    /// was accepted before, under whatever limits then held: refusing it would lose it here alone.
+    /// Whether the command comes from a client. Commands from a master or the append-only file were
+    /// accepted under the limits of their time; refusing them here would lose data on this server
+    /// only.
     pub(crate) fn is_of_client(&self) -> bool {
         // SAFETY: see the top.
         let flags = unsafe { server!(RedisModule_GetContextFlags(self.0)) };
         flags as u32 & (raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) == 0
     }
 
-    /// The most bytes that a value may take.
+    /// The largest size of a value in bytes.
     pub(crate) fn most_bytes(&self) -> u64 {
         if self.is_of_client() { crate::settings::MAX_BYTES.get() } else { u64::MAX }
     }
@@ -158,13 +159,13 @@ impl Context {
         unsafe { server!(RedisModule_Log(self.0, c"warning".as_ptr(), c"%s".as_ptr(), words.as_ptr())) };
     }
 
-    /// Replicas and the append-only file get the command as it came.
+    /// Sends the command unchanged to replicas and the append-only file.
     pub(crate) fn replicate_as_it_came(&self) {
         // SAFETY: see the top.
         unsafe { server!(RedisModule_ReplicateVerbatim(self.0)) };
     }
 
-    /// Replicas and the append-only file get this command instead.
+    /// Sends this command instead to replicas and the append-only file.
     pub(crate) fn replicate(&self, command: &str, arguments: &[&[u8]]) {
         let command = c_string(command);
         // SAFETY: see the top; the strings are freed after the call, which copies what it needs.
@@ -187,7 +188,7 @@ impl Context {
         }
     }
 
-    /// Tells those who listen to keyspace events of modules.
+    /// Notifies subscribers of the keyspace events of modules.
     pub(crate) fn notify(&self, event: &str, key: Arg<'_>) {
         let event = c_string(event);
         // SAFETY: see the top.
@@ -201,7 +202,7 @@ impl Context {
         };
     }
 
-    /// Whether the server asks only which arguments are keys; then tells it.
+    /// If the server only requests the positions of the keys, reports them and returns true.
     pub(crate) fn tells_keys(&self, positions: impl Iterator<Item = usize>) -> bool {
         // SAFETY: see the top.
         unsafe {
@@ -225,7 +226,7 @@ impl<'a> Args<'a> {
         self.0.len()
     }
 
-    /// An argument that is there.
+    /// The argument at `position`, or an arity error.
     pub(crate) fn at(&self, position: usize) -> Result<Arg<'a>, Failure> {
         self.0.get(position).map(|&string| Arg(string, PhantomData)).ok_or(Failure::Arity)
     }
@@ -235,7 +236,7 @@ impl<'a> Args<'a> {
         self.0[position.min(self.0.len())..].iter().map(|&string| Arg(string, PhantomData))
     }
 
-    /// An error unless there are so many arguments, the name included.
+    /// Fails unless the number of arguments, including the name, is in the range.
     pub(crate) fn expect(&self, lengths: impl std::ops::RangeBounds<usize>) -> Outcome {
         if lengths.contains(&self.len()) { Ok(()) } else { Err(Failure::Arity) }
     }
@@ -248,7 +249,7 @@ pub(crate) struct Arg<'a>(NonNull<raw::RedisModuleString>, PhantomData<&'a ()>);
 impl<'a> Arg<'a> {
     pub(crate) fn bytes(&self) -> &'a [u8] {
         let mut length = 0;
-        // SAFETY: the server keeps an argument and its bytes as they are until the command returns.
+        // SAFETY: the server keeps an argument and its bytes unchanged until the command returns.
         unsafe {
             let start = server!(RedisModule_StringPtrLen(self.0.as_ptr(), &mut length));
             std::slice::from_raw_parts(start.cast(), length)
@@ -284,7 +285,7 @@ pub(crate) enum Open {
 
 /// An open key.
 pub(crate) struct Key<'c> {
-    /// Null if there is no such key and it was opened to be read.
+    /// Null if there is no such key and it was opened for reading.
     pointer: *mut raw::RedisModuleKey,
     context: PhantomData<&'c Context>,
 }
@@ -301,7 +302,7 @@ impl<'c> Key<'c> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        // SAFETY: the key is open, or null, of which the server says that it is empty.
+        // SAFETY: the key is open, or null, which the server reports as empty.
         let kind = unsafe { server!(RedisModule_KeyType(self.pointer)) };
         kind == raw::REDISMODULE_KEYTYPE_EMPTY as c_int
     }
@@ -320,19 +321,19 @@ impl<'c> Key<'c> {
         }
     }
 
-    /// What the key holds, if anything.
+    /// The content of the key, if any.
     pub(crate) fn slot<V: Kept>(&self) -> Result<Option<&Slot<V>>, Failure> {
         // SAFETY: see the top.
         Ok(self.held()?.map(|held| unsafe { held.as_ref() }))
     }
 
-    /// What the key holds, if anything, to be changed.
+    /// The content of the key, if any, for changing.
     pub(crate) fn slot_mut<V: Kept>(&mut self) -> Result<Option<&mut Slot<V>>, Failure> {
         // SAFETY: see the top.
         Ok(self.held()?.map(|mut held| unsafe { held.as_mut() }))
     }
 
-    /// The value of the key, if there is one and it is whole.
+    /// The value of the key, if it exists and is complete.
     pub(crate) fn value<V: Kept>(&self) -> Result<Option<&V>, Failure> {
         match self.slot()? {
             None => Ok(None),
@@ -341,7 +342,7 @@ impl<'c> Key<'c> {
         }
     }
 
-    /// The value of the key, if there is one and it is whole, to be changed.
+    /// The value of the key, if it exists and is complete, for changing.
     pub(crate) fn value_mut<V: Kept>(&mut self) -> Result<Option<&mut V>, Failure> {
         match self.slot_mut()? {
             None => Ok(None),
@@ -350,11 +351,11 @@ impl<'c> Key<'c> {
         }
     }
 
-    /// Puts something into a key that was opened to be written, in place of what it has.
+    /// Stores `slot` in a key that was opened for writing, and replaces its content.
     pub(crate) fn set<V: Kept>(&mut self, slot: Slot<V>) {
         let held = V::hand_over(slot);
-        // SAFETY: the key is open to be written; the server frees what was there, by our own
-        // function if it was ours, and owns the value from now on.
+        // SAFETY: the key is open for writing. The server frees the old value, with our own
+        // function if it is ours, and owns the new one.
         unsafe {
             server!(RedisModule_ModuleTypeSetValue(
                 self.pointer,
@@ -364,9 +365,9 @@ impl<'c> Key<'c> {
         };
     }
 
-    /// Removes the key, which was opened to be written.
+    /// Deletes a key that was opened for writing.
     pub(crate) fn delete(self) {
-        // SAFETY: the key is open to be written.
+        // SAFETY: the key is open for writing.
         unsafe { server!(RedisModule_DeleteKey(self.pointer)) };
     }
 }
@@ -376,17 +377,17 @@ const STILL_LOADING: &str = "ERR chunks of the value are still missing";
 impl Drop for Key<'_> {
     fn drop(&mut self) {
         if !self.pointer.is_null() {
-            // SAFETY: it was opened and not closed yet.
+            // SAFETY: the key is open and is closed only once.
             unsafe { server!(RedisModule_CloseKey(self.pointer)) };
         }
     }
 }
 
-/// Runs a command and answers for it. A panic, which would be a bug of ours, becomes an error; the
-/// server goes on.
+/// Runs a command and replies. A panic, which would be a bug of ours, becomes an error, and the
+/// server continues.
 ///
 /// # Safety
-/// To be called by the server, for a command.
+/// Only the server may call this, for a command.
 pub(crate) unsafe fn run(
     context: *mut raw::RedisModuleCtx,
     arguments: *mut *mut raw::RedisModuleString,
@@ -394,7 +395,8 @@ pub(crate) unsafe fn run(
     command: fn(&Context, Args<'_>) -> Outcome,
 ) -> c_int {
     let context = Context(context);
-    // SAFETY: the server gives so many arguments, none of them null, until the command returns.
+    // SAFETY: the server passes `count` arguments, none of them null, valid until the command
+    // returns.
     let arguments = unsafe {
         std::slice::from_raw_parts(arguments.cast::<NonNull<raw::RedisModuleString>>(), count as usize)
     };
@@ -415,10 +417,10 @@ pub(crate) unsafe fn run(
     raw::REDISMODULE_OK as c_int
 }
 
-/// For the loading of the module, which is no command but has the same context and arguments.
+/// The context and arguments of loading the module.
 ///
 /// # Safety
-/// As [`run`].
+/// As for [`run`].
 pub(crate) unsafe fn on_load<'a>(
     context: *mut raw::RedisModuleCtx,
     arguments: *mut *mut raw::RedisModuleString,

@@ -32,9 +32,9 @@ unsafe extern "C" fn tell(info: *mut raw::RedisModuleInfoCtx, _for_crash_report:
         (c"cuckoo_filters", CuckooValue::alive()),
         (c"sketches", SketchValue::alive()),
     ];
-    // SAFETY: the server asks; names live for ever.
+    // SAFETY: the server calls this function; the names are static.
     unsafe {
-        // A section that was not asked for is refused, and then its fields are not told.
+        // The server refuses a section that was not requested; its fields must then be skipped.
         if server!(RedisModule_InfoAddSection(info, c"values".as_ptr())) != raw::REDISMODULE_OK as c_int {
             return;
         }

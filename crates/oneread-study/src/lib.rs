@@ -1,10 +1,10 @@
-//! What exists to study `oneread` and to compare it with. Nothing here is needed to use a filter, a
-//! table or a store.
+//! Code for studying `oneread` and comparing it with alternatives. Filters, tables and stores do
+//! not need it.
 //!
 //! - [`hash`]: hash families with theorems, and digesters for experiments.
 //! - [`table`]: cuckoo hashing, linear probing, chaining, d-left hashing and Song's table.
-//! - [`plan`]: what to expect of cuckoo hashing and linear probing.
-//! - [`simulate`]: what a layout of a multilevel table does under churn.
+//! - [`plan`]: predictions for cuckoo hashing and linear probing.
+//! - [`simulate`]: the behaviour of a multilevel table under churn.
 //!
 //! # Features
 //! - `std` (default): simulations on all cores. Without it the crate is `no_std` with `alloc`.

@@ -1,4 +1,4 @@
-//! Everything of this crate. The modules mirror `src/`.
+//! All tests of this crate. The modules mirror `src/`.
 
 #[path = "../../oneread/tests/it/table/fixtures.rs"]
 mod fixtures;

@@ -1,4 +1,4 @@
-//! A disk in memory, and a small live store on it.
+//! An in-memory disk with a small live store on it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -76,7 +76,7 @@ impl DiskFile for File {
     }
 
     fn write_at(&self, offset: u64, written: &[u8]) -> io::Result<()> {
-        /// Forged places of free slots may be far away.
+        /// Forged positions of free slots may lie far beyond the file.
         const MOST: u64 = 1 << 24;
         if offset + written.len() as u64 > MOST {
             return Err(io::ErrorKind::StorageFull.into());
@@ -122,7 +122,7 @@ fn options() -> StoreOptions {
     StoreOptions::new().seed(1).buffer_bytes(6000).segment_pages(3).slack_pages(6).background(false)
 }
 
-/// Some segments, large values, and changes in the log.
+/// Several segments, large values, and changes in the log.
 pub static STORE: LazyLock<Memory> = LazyLock::new(|| {
     let disk = Memory::default();
     let store = Store::create_on(Arc::new(disk.clone()), PATH, options()).unwrap();
@@ -134,7 +134,7 @@ pub static STORE: LazyLock<Memory> = LazyLock::new(|| {
     disk
 });
 
-/// Asks for everything, and changes something; only panics count.
+/// Reads everything and makes a change; only panics count.
 pub fn ask(disk: &Memory) {
     let options = options().lose_damaged_log(true);
     let Ok(store) = Store::open_on(Arc::new(disk.clone()), PATH, options) else { return };

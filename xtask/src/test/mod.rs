@@ -1,7 +1,6 @@
-//! `cargo xtask test`: what a change must pass, as a table of steps.
+//! `cargo xtask test`: the steps that a change must pass.
 //!
-//! Without `--all` a step needs nothing but the Rust toolchain and writes nowhere but into
-//! `target/`.
+//! Without `--all`, a step needs only the Rust toolchain and writes only to `target/`.
 
 mod steps;
 mod tree;
@@ -16,22 +15,22 @@ use steps::STEPS;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Runs only these steps; `--list` names them.
+    /// Run only these steps; `--list` shows their names.
     #[arg(value_name = "STEP")]
     only: Vec<String>,
-    /// Runs everything: the long tests, servers, browser, Miri, fuzzing and packages too. It
-    /// installs what is missing, and says so first.
+    /// Run everything: also long tests, servers, browser, Miri, fuzzing and packages. Installs what
+    /// is missing, and says so first.
     #[arg(long)]
     all: bool,
-    /// Leaves a step out; may be repeated. The last lines of the output say so.
+    /// Skip a step (repeatable); the last lines of the output list the skipped steps.
     #[arg(long, value_name = "STEP")]
     skip: Vec<String>,
-    /// Lists the steps instead of running them.
+    /// List the steps instead of running them.
     #[arg(long)]
     list: bool,
 }
 
-/// How much a step does that is both in the quick command and in the long one.
+/// How thorough a step is that runs with and without `--all`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effort {
     Quick,
@@ -41,11 +40,11 @@ enum Effort {
 /// One step of the test command.
 struct Step {
     name: &'static str,
-    /// What it checks, for the list.
+    /// What it checks, for `--list`.
     checks: &'static str,
     /// Whether it runs without `--all`.
     is_quick: bool,
-    /// About how long it takes from scratch on two quiet cores, in seconds.
+    /// Approximate duration from scratch on two idle cores, in seconds.
     seconds: u32,
     needs: &'static [Need],
     run: fn(Effort) -> Result<()>,
@@ -89,14 +88,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     summarize(&times);
     for step in &skipped {
-        eprintln!("  left out, as asked: {}", step.name);
+        eprintln!("  skipped: {}", step.name);
     }
     eprintln!("all {} steps passed", times.len());
     Ok(())
 }
 
-/// Makes sure that everything is there before the first step runs: nobody should wait half an hour
-/// to read that a tool is missing.
+/// Installs everything before the first step runs, so that a missing tool is reported at once.
 fn install(steps: &[&Step]) -> Result<()> {
     let mut done: Vec<Need> = Vec::new();
     for step in steps {
@@ -126,7 +124,7 @@ fn list() {
             }
         }
     }
-    println!("\nTimes are from scratch, on two quiet cores. One step alone: cargo xtask test STEP");
+    println!("\nTimes are from scratch, on two idle cores. One step alone: cargo xtask test STEP");
 }
 
 fn summarize(times: &[(&str, Duration)]) {
@@ -138,7 +136,7 @@ fn summarize(times: &[(&str, Duration)]) {
     eprintln!("  {:<10} {:>6}", "together", shown(all));
 }
 
-/// Minutes and seconds.
+/// Formats minutes and seconds.
 fn shown(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     format!("{}:{:02}", seconds / 60, seconds % 60)

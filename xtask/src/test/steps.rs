@@ -1,4 +1,4 @@
-//! The steps, in the order in which a change fails fastest.
+//! The steps, ordered so that a bad change fails early.
 
 use anyhow::Result;
 
@@ -7,13 +7,13 @@ use crate::needs::Need;
 use crate::shell::{cargo, step};
 use crate::{fuzz, loom, miri, package, redis, report};
 
-/// Fuzzing is cut short here: all targets share this time.
+/// All targets share this time.
 const FUZZ_SECONDS: u64 = 60;
 
-/// Of each property test in the quick command; proptest draws 256 otherwise.
+/// Cases per property test without `--all`; proptest's default is 256.
 const QUICK_CASES: &str = "32";
 
-/// In the name of each test that runs the reader in Python.
+/// Part of the name of each test that runs the Python reader.
 const PYTHON_TESTS: &str = "python";
 
 pub(super) const STEPS: [Step; 16] = [
@@ -56,7 +56,7 @@ pub(super) const STEPS: [Step; 16] = [
         seconds: 25,
         needs: &[Need::Clippy],
         run: |_| {
-            // By itself, since features of the other crates would switch std on.
+            // Alone, because features of the other crates would enable std.
             let alone = ["-p", "oneread", "-p", "oneread-study", "--no-default-features"];
             step("lints", cargo(["clippy"]).args(alone).args(["--", "-D", "warnings"]))?;
             step("build", cargo(["build"]).args(alone))
@@ -97,14 +97,14 @@ pub(super) const STEPS: [Step; 16] = [
         seconds: 1000,
         needs: &[],
         run: |_| {
-            // A profile of their own: optimized, with the checks of debug builds.
+            // The `long` profile is optimized and keeps the checks of debug builds.
             let long = ["test", "--profile", "long", "--all-features", "--lib", "--bins", "--tests"];
             step("long tests", cargo(long).args(["--", "--ignored", "--skip", PYTHON_TESTS]))
         },
     },
     Step {
         name: "python",
-        checks: "saved files, read by a program in Python written from docs/format.md",
+        checks: "saved files, read by a Python program written from docs/format.md",
         is_quick: false,
         seconds: 60,
         needs: &[Need::Python],
@@ -131,7 +131,7 @@ pub(super) const STEPS: [Step; 16] = [
     },
     Step {
         name: "loom",
-        checks: "every order in which two threads can meet in a tiny filter",
+        checks: "every interleaving of two threads in a tiny filter",
         is_quick: false,
         seconds: 80,
         needs: &[],
@@ -139,7 +139,7 @@ pub(super) const STEPS: [Step; 16] = [
     },
     Step {
         name: "miri",
-        checks: "undefined behaviour, in everything with unsafe code",
+        checks: "undefined behaviour in all unsafe code",
         is_quick: false,
         seconds: 420,
         needs: &[Need::Nightly, Need::Miri],
@@ -147,7 +147,7 @@ pub(super) const STEPS: [Step; 16] = [
     },
     Step {
         name: "fuzz",
-        checks: "a minute of hostile input, shared by all targets",
+        checks: "a minute of fuzzing, shared by all targets",
         is_quick: false,
         seconds: 180,
         needs: &[Need::Nightly, Need::CargoFuzz],

@@ -1,4 +1,4 @@
-//! The root of the tree holds what belongs there, and nothing else.
+//! Checks that the root of the tree holds only what belongs there.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::shell::root;
 
-/// What belongs in the root. Whoever adds a file there adds it here.
+/// The allowed files of the root. Add a new one here.
 const ALLOWED: [&str; 18] = [
     ".cargo",
     ".ci",

@@ -1,8 +1,8 @@
-//! d-left filters beside a Bloom filter of the same 16 bits a key, and those that can delete beside
+//! d-left filters beside a Bloom filter with the same 16 bits per key; those with deletion beside
 //! quotient and cuckoo filters.
 //!
-//! A round of insertions fills the whole filter, as the time of an insertion grows with the load;
-//! so does a round of removals, before it removes some.
+//! A round of insertions fills the whole filter, because the time per insertion grows with the
+//! load. A round of removals refills it for the same reason, and then removes some keys.
 
 use anyhow::Result;
 use oneread::filter::{AtomicDLeftFilter, DLeftCountingFilter, DLeftFilter};
@@ -19,10 +19,10 @@ use crate::workload::random_words;
 
 pub(crate) struct DLeft;
 
-/// Of the filters that cannot delete.
+/// Bits per key of the filters without deletion.
 const BITS_PER_KEY: usize = 16;
 
-/// Asked of the filters that can delete.
+/// The rate that the filters with deletion are made for.
 const RATE: f64 = 0.002;
 
 impl Subject for DLeft {
@@ -53,7 +53,7 @@ impl Subject for DLeft {
 
 const ROOM: &str = "room for as many keys as were planned";
 
-/// Without deletion.
+/// Filters without deletion.
 fn fixed(n: usize) -> Result<Contenders<u64>> {
     let layout = plan::dleft::for_items(n as u64, BITS_PER_KEY as f64)?;
     let papers = plan::dleft::for_bits_per_key(3, n as u64, BITS_PER_KEY as f64, BucketBits::Bits64)?;
@@ -82,18 +82,18 @@ fn fixed(n: usize) -> Result<Contenders<u64>> {
         ))
     };
     Ok(vec![
-        // fastbloom, with as many hash functions as are best.
+        // fastbloom, with the optimal number of hash functions.
         contenders::bloom(n, BITS_PER_KEY)?.swap_remove(0),
         single("oneread d-left", layout)?,
         scalar("oneread d-left, scalar", layout)?,
         batch("oneread d-left, batch", layout)?,
-        // Equal sub-tables, and buckets of a key anywhere.
+        // The paper's layout: equal sub-tables, and a key's buckets are independent.
         single("oneread d-left, paper's layout", papers)?,
         batch("oneread d-left, paper's layout, batch", papers)?,
     ])
 }
 
-/// Without the instructions that not every machine has.
+/// The filter without SIMD instructions.
 fn scalar(name: &str, layout: DLeftLayout) -> Result<Box<dyn Contender<u64>>> {
     Ok(made(
         name,
@@ -105,7 +105,7 @@ fn scalar(name: &str, layout: DLeftLayout) -> Result<Box<dyn Contender<u64>>> {
     ))
 }
 
-/// Insertions by so many threads; lookups by one.
+/// Inserts from `threads` threads; looks up from one.
 fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
     let hashes = plan::bloom::for_bits((BITS_PER_KEY * n) as u64, n as u64)?.hashes();
     let peer =
@@ -155,12 +155,12 @@ fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
     ])
 }
 
-/// With deletion. What is shown beside the times is the rate of new filters; ours is also planned
-/// for one that has aged.
+/// Filters with deletion. The rate printed beside the times is that of new filters; ours is also
+/// planned for an aged filter.
 fn counting(n: usize) -> Result<Contenders<u64>> {
     let quotient = qfilter::Filter::new_with_hasher(n as u64, RATE, foldhash())?;
-    // Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without
-    // room to spare it loses keys near a power of two.
+    // Fingerprints have 8 bits, which gives a rate of 2% to 3%; no lower rate is offered. Without
+    // spare room it loses keys near a power of two.
     let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
     let aged = plan::dleft_counting::for_rate(n as u64, RATE, plan::dleft_counting::LIFE)?;
     let new = plan::dleft_counting::for_rate(n as u64, RATE, 0.0)?;
@@ -204,8 +204,7 @@ fn counting(n: usize) -> Result<Contenders<u64>> {
     ])
 }
 
-/// Remainders of one length, the dlCBF of the papers: eight cells of 15 bits, three quarters of
-/// them in use.
+/// Remainders of one length, the dlCBF of the papers: eight cells of 15 bits, three quarters used.
 fn of_one_length(n: usize) -> Result<DLeftCountingLayout> {
     let layout = DLeftCountingLayout::new(3, (n as u64).div_ceil(3 * 6))?;
     Ok(layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?)

@@ -1,7 +1,7 @@
-//! Filters of every design at several sizes: what a rate costs in bits, and what bits cost in time.
-//! `cargo xtask frontier` draws it.
+//! Filters of every design at several sizes: bits per key by rate, and time by bits. `cargo xtask
+//! frontier` draws the results.
 //!
-//! A name is that of a design, a comma and its setting; a design is a colour in the pictures.
+//! A name is a design, a comma and a setting. Each design has one colour in the pictures.
 
 use anyhow::Result;
 use oneread::filter::{DLeftFilter, PlacedFilter};
@@ -18,7 +18,7 @@ use crate::workload::random_words;
 
 pub(crate) struct Frontier;
 
-/// As many as the quotient filter holds in 2^20 slots, where it is smallest.
+/// The capacity of the quotient filter with 2^20 slots, where its bits per key are lowest.
 const ITEMS: usize = 990_000;
 
 impl Subject for Frontier {
@@ -40,7 +40,7 @@ fn all() -> Result<Contenders<u64>> {
     let n = ITEMS;
     let mut contenders: Contenders<u64> = Vec::new();
     for bits in [8, 12, 16, 20] {
-        // Each has the peer first, then ours.
+        // In each pair, fastbloom comes first, then ours.
         for (mut two, names) in [
             (bloom(n, bits)?, ["fastbloom", "oneread Bloom"]),
             (blocked(n, bits)?, ["sbbf", "oneread blocked"]),
@@ -60,13 +60,13 @@ fn all() -> Result<Contenders<u64>> {
     for bits in [8, 11, 15] {
         contenders.push(placed(bits));
     }
-    // Of the others, those that are made at once.
+    // Of the other designs, only the static ones.
     let fuse = others(n)?.into_iter().filter(|one| one.name().starts_with("xorf"));
     contenders.extend(fuse.zip([8, 16]).map(|(one, bits)| renamed(one, "xorf fuse", bits)));
     Ok(contenders)
 }
 
-/// The same contender by another name.
+/// A contender under another name.
 struct Renamed(Box<dyn Contender<u64>>, String);
 
 fn renamed(one: Box<dyn Contender<u64>>, name: &str, bits: usize) -> Box<dyn Contender<u64>> {

@@ -1,8 +1,8 @@
-//! Digests beside foldhash and XXH3, and what the studied families cost beside them.
+//! Digests beside foldhash and XXH3, and the cost of the studied families beside them.
 //!
-//! The peers are called directly, with a fixed seed. foldhash is 64 bits in one multiplication, and
-//! `foldhash, quality` in two. Ours spends one on the digest, which tells keys apart, and one on
-//! each word drawn from it, which is what a structure uses.
+//! foldhash and XXH3 are called directly, with a fixed seed. foldhash makes 64 bits with one
+//! multiplication, and `foldhash, quality` with two. Ours makes one multiplication for the digest,
+//! which identifies the key, and one for each word drawn from it, which a structure uses.
 
 use std::hash::BuildHasher;
 use std::hint::black_box;
@@ -21,20 +21,19 @@ use super::Subject;
 use crate::measure::{Bench, Contestant, timed};
 use crate::workload::{generator, random_bytes, random_words};
 
-/// 800 kB of words, and about as much of other keys: in the second-level cache, so that hashing is
-/// measured and not memory.
+/// 800 kB of words, and about as much of other keys. They fit the L2 cache, so that this measures
+/// hashing and not memory.
 const WORDS: usize = 100_000;
 const BYTES: usize = 1 << 20;
 
-/// The families map to 2^20 buckets, or to their whole field where they cannot do with less.
+/// The families map to 2^20 buckets, or to their whole field where they cannot map to less.
 const RESULT_BITS: u32 = 20;
 const BUCKETS: u64 = 1 << RESULT_BITS;
 
 /// Vectors of eight numbers are as long as strings of 64 bytes.
 const DIMENSION: usize = 8;
 
-/// A loop of one hash is so short that where the linker puts it decides its speed, by a third.
-/// Eight hashes a step hide that.
+/// Hashes per step. A loop of one hash is so short that its alignment changes its speed by a third.
 const UNROLLED: usize = 8;
 
 const SEED: u64 = 1;
@@ -63,7 +62,7 @@ impl Subject for Hash {
 
         let bytes = random_bytes(BYTES, SEED);
         for length in [16, 64, 1024] {
-            // Lengths are known only at run time, as those of most keys are.
+            // Lengths are known only at run time, as for most keys.
             let keys: Vec<&[u8]> = bytes.chunks_exact(black_box(length)).collect();
             bench.contest(&format!("{length} bytes"), XXH3, byte_digests(Keys { keys: &keys, passes }));
         }
@@ -176,16 +175,16 @@ fn vector_families<'a>(
     ])
 }
 
-/// Whether a key may be hashed before the hash of the one before it is known.
+/// Whether a key can be hashed before the hash of the previous key is known.
 #[derive(Clone, Copy)]
 enum Order {
-    /// It may: how many keys a second.
+    /// It can: measures keys per second.
     Independent,
-    /// It may not: how long until a hash is there.
+    /// It cannot: measures the latency of one hash.
     Dependent,
 }
 
-/// What a contest hashes, and how many times a round.
+/// The keys of a contest, and how many times a round hashes them.
 struct Keys<'a, K> {
     keys: &'a [K],
     passes: usize,
@@ -200,7 +199,7 @@ impl<K> Clone for Keys<'_, K> {
 impl<K> Copy for Keys<'_, K> {}
 
 impl<'a, K> Keys<'a, K> {
-    /// A contestant that hashes every key by itself.
+    /// A contestant that hashes the keys one at a time.
     fn each<R>(self, name: &str, hash: impl Fn(&K) -> R + 'a) -> Contestant<'a> {
         let Self { keys, passes } = self;
         Contestant::new(name, move || {

@@ -1,8 +1,8 @@
-//! Line filters beside quotient and cuckoo filters, which can remove keys too, and beside a Bloom
-//! filter of as many bits, which cannot.
+//! Line filters beside quotient and cuckoo filters, which can also remove keys, and beside a Bloom
+//! filter of equal size, which cannot.
 //!
-//! A round of insertions fills the whole filter, as the time of an insertion grows with the load;
-//! so does a round of removals, before it removes some.
+//! A round of insertions fills the whole filter, because the time per insertion grows with the
+//! load. A round of removals refills it for the same reason, and then removes some keys.
 
 use anyhow::Result;
 use oneread::filter::{LineFilter, ShardedLineFilter};
@@ -18,17 +18,18 @@ use crate::workload::random_words;
 
 pub(crate) struct Line;
 
-/// Keys a slot, in percent.
+/// Keys per slot, in percent.
 const LOADS: [f64; 3] = [90.0, 95.0, 97.0];
 
-/// What the quotient filter is asked for: the nearest that it has to ours of ten bits.
+/// The rate that the quotient filter is made for: its nearest to that of our filter with 10-bit
+/// slots.
 const RATE: f64 = 0.001;
 
-/// The bits of the Bloom filter for each key: what a rate of 1/1000 takes.
+/// Bits per key of the Bloom filter: what a rate of 1/1000 takes.
 const BLOOM_BITS: f64 = 14.4;
 
-/// Keys that are not there, at least: a rate of 7e-4 is measured to .7%, and what is spent above
-/// log2(1/ε) to a hundredth of a bit.
+/// The minimum number of absent keys. It measures a rate of 7e-4 to within 0.7%, and the excess
+/// over log2(1/ε) to 0.01 bits.
 const ABSENT: usize = 32_000_000;
 
 impl Subject for Line {
@@ -41,14 +42,15 @@ impl Subject for Line {
     }
 
     fn run(&self, bench: &mut Bench) -> Result<()> {
-        // The first is as many as the quotient filter holds in 2^20 slots, where it is smallest.
+        // The first size is the capacity of the quotient filter with 2^20 slots, where it is
+        // smallest.
         let sizes: &[usize] =
             if bench.effort().quick { &[990_000, 10_000_000] } else { &[990_000, 10_000_000, 40_000_000] };
         for &n in sizes {
             let label = if n < 1_000_000 { "1M".to_owned() } else { in_words(n) };
             let name = |contest: &str| format!("{label}, {contest}");
             let contests = ["with removal", "loads", "Bloom", "sharded, threads: 1", "sharded, threads: 2"];
-            // 80 million keys take their time, and are made only for who wants them.
+            // Making 80 million keys takes long, so it is skipped if no contest needs them.
             if !contests.iter().any(|contest| bench.wants(&name(contest))) {
                 continue;
             }
@@ -99,8 +101,8 @@ fn batch(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
     ))
 }
 
-/// Its slots are a power of two: it is at its best with 990,000 keys, and has room to spare with
-/// ten million.
+/// Its slots are a power of two: it is at its best with 990,000 keys, and has spare room with 10
+/// million.
 pub(super) fn quotient(name: &str, n: usize, rate: f64) -> Result<Box<dyn Contender<u64>>> {
     Ok(removable(
         name,
@@ -113,8 +115,8 @@ pub(super) fn quotient(name: &str, n: usize, rate: f64) -> Result<Box<dyn Conten
     ))
 }
 
-/// Fingerprints of eight bits: two to three percent, and no lower rate can be asked for. Without
-/// room to spare it loses keys near a power of two.
+/// Fingerprints have 8 bits, which gives a rate of 2% to 3%; no lower rate is offered. Without
+/// spare room it loses keys near a power of two.
 pub(super) fn cuckoo(name: &str, n: usize) -> Box<dyn Contender<u64>> {
     let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
     removable(
@@ -138,7 +140,7 @@ fn with_removal(n: usize) -> Result<Contenders<u64>> {
     ])
 }
 
-/// The same at several loads.
+/// Filters with deletion at several loads.
 fn loads(n: usize) -> Result<Contenders<u64>> {
     let mut contenders = vec![quotient("qfilter", n, RATE)?];
     for bits in [8, 10] {
@@ -167,11 +169,11 @@ fn beside_bloom(n: usize) -> Result<Contenders<u64>> {
     ])
 }
 
-/// Insertions by so many threads; lookups by one.
+/// Inserts from `threads` threads; looks up from one.
 fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
     let bits = (BLOOM_BITS * n as f64) as usize;
     let peer = fastbloom::AtomicBloomFilter::with_num_bits(bits).hasher(foldhash()).expected_items(n);
-    // Parts differ by more than single lines do: a little room for the fullest.
+    // Shards differ in load more than lines do, so the fullest shard needs some spare room.
     let parts = layout(n / 250, 10, 95.0)?;
     let ours = || ShardedLineFilter::with_digester(parts, Portable::with_seed(SEED));
     Ok(vec![

@@ -1,4 +1,4 @@
-//! What is measured: a file a subject.
+//! The subjects: one file each.
 
 mod dleft;
 mod filters;
@@ -15,15 +15,15 @@ use anyhow::Result;
 
 use crate::measure::Bench;
 
-/// Something to be measured beside its peers.
+/// A subject to measure beside other crates.
 pub(crate) trait Subject {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it measures, in a line.
+    /// One line on what it measures.
     fn about(&self) -> &'static str;
 
-    /// Holds its contests, one after the other.
+    /// Runs its contests, one after the other.
     fn run(&self, bench: &mut Bench) -> Result<()>;
 }
 

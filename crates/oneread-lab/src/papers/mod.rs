@@ -1,7 +1,6 @@
 //! The experiments, by paper.
 //!
-//! A paper is a folder or a file; an experiment's claim names the section, and its id never
-//! changes.
+//! Each paper is a folder or a file. A claim names its section, and its id never changes.
 
 mod dleft;
 mod lecture;
@@ -34,7 +33,7 @@ pub(crate) fn questions_of(paper: Paper) -> Vec<Question> {
     }
 }
 
-/// About how many minutes a full run of a paper takes on one core, measured.
+/// About how many minutes of one core a full run of a paper takes, as measured.
 #[must_use]
 pub const fn full_core_minutes(paper: Paper) -> f64 {
     match paper {

@@ -1,4 +1,4 @@
-//! Random numbers for the simulations: digests that are as good as random ones, by number.
+//! Random numbers for the simulations, from ideal digests of counters.
 
 use oneread::hash::{Digest, Digester, Domain, reduce};
 use oneread_study::hash::Ideal;
@@ -6,7 +6,7 @@ use oneread_study::hash::Ideal;
 /// The domain of the simulations' words.
 const DOMAIN: Domain = Domain::new(2);
 
-/// The domain of words that seed other things.
+/// The domain of words that serve as seeds.
 const WORD: Domain = Domain::new(6);
 
 /// The random choices of one trial.
@@ -29,12 +29,12 @@ impl Random {
 pub(super) struct Choices(Digest);
 
 impl Choices {
-    /// A word that belongs to none of the choices.
+    /// A word independent of the choices.
     pub(super) fn word(self) -> u64 {
         self.0.word(WORD, 0)
     }
 
-    /// Choice number `number`, below `bound`. All choices are independent.
+    /// Choice `number`, below `bound`. All choices are independent.
     pub(super) fn below(self, number: usize, bound: u64) -> usize {
         reduce(self.0.word(DOMAIN, number as u32), bound) as usize
     }

@@ -3,7 +3,7 @@
 use super::Claim;
 use crate::picture::csv_cell;
 
-/// A line a claim.
+/// One line per claim.
 pub(super) fn claims(claims: &[Claim]) -> String {
     let mut text = "paper,id,verdict,printed,calculated,measured,standard error,claim,note\n".to_owned();
     for claim in claims {

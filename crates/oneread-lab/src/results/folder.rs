@@ -1,5 +1,5 @@
-//! Results in a folder: `results.json` for programs, which a later run goes on from; `report.html`
-//! and `report.md` for people; tables and pictures for whoever wants to go on with the numbers.
+//! Stores results in a folder: `results.json` for programs and later runs, `report.html` and
+//! `report.md` for people, and tables and pictures for further use.
 
 use std::fmt;
 use std::fs;
@@ -16,29 +16,27 @@ const RESULTS: &str = "results.json";
 const REPORT: &str = "report.md";
 const PAGE: &str = "report.html";
 const CLAIMS: &str = "claims.csv";
-/// Below the folder, an SVG file and a CSV file for each picture.
+/// The subfolder with an SVG file and a CSV file per picture.
 const PICTURES: &str = "pictures";
 
-/// A folder of results. A run that was interrupted goes on where it was, and one of other papers
-/// adds to it.
+/// A folder of results. An interrupted run can continue, and a run of other papers adds to it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     results: Results,
-    /// Whether another run's results were there.
+    /// Whether results of another version, seed or effort were found.
     is_begun_anew: bool,
     /// The ids of all experiments, in the order of reports.
     order: Vec<String>,
     /// The ids of all questions, in the same order.
     questions: Vec<String>,
-    /// The open folder, locked where the system can lock folders: of two runs at once, each would
-    /// overwrite what the other has saved.
+    /// The open folder, locked where the system supports it. Of two concurrent runs, each would
+    /// overwrite the other's results.
     _lock: Option<fs::File>,
 }
 
 impl Folder {
-    /// Opens the folder, or makes it. What another version, seed or effort left there is begun
-    /// anew.
+    /// Opens or creates the folder. Results of another version, seed or effort are replaced.
     ///
     /// # Errors
     /// If the folder cannot be made, if another run has it open, or if its results cannot be read.
@@ -66,14 +64,15 @@ impl Folder {
         Ok(Self { path, results, is_begun_anew, order, questions, _lock: lock })
     }
 
-    /// Whether results of another version, seed or effort are there, which the next run replaces.
+    /// Whether the folder has results of another version, seed or effort, which the next run
+    /// replaces.
     #[must_use]
     pub const fn is_begun_anew(&self) -> bool {
         self.is_begun_anew
     }
 
-    /// The claim that is kept for an experiment. One that failed is looked at again, and so is one
-    /// whose text is no longer that of the experiment.
+    /// The stored claim of an experiment. A failed claim does not count, nor one whose text has
+    /// changed.
     fn kept(&self, experiment: &Experiment) -> Option<&Claim> {
         let same = |claim: &&Claim| {
             claim.id == experiment.id()
@@ -84,18 +83,18 @@ impl Folder {
         self.results.claims.iter().find(same)
     }
 
-    /// How many of the experiments are kept, and will not be run.
+    /// How many of the experiments have a stored claim and will not run.
     #[must_use]
     pub fn kept_of(&self, experiments: &[Experiment]) -> usize {
         experiments.iter().filter(|experiment| self.kept(experiment).is_some()).count()
     }
 
-    /// Runs the experiments that are not kept, as [`run`](super::run) does, and saves each claim as
-    /// it comes. Returns the claims of all the experiments, and writes the report of everything in
-    /// the folder.
+    /// Runs the experiments without a stored claim, as [`run`](super::run) does, and saves each
+    /// claim as it comes. Returns the claims of all the experiments, and writes the report of
+    /// everything in the folder.
     ///
     /// # Errors
-    /// If a file cannot be written. The experiments are finished all the same.
+    /// If a file cannot be written. All experiments still finish.
     pub fn run(
         &mut self,
         experiments: &[Experiment],
@@ -121,7 +120,7 @@ impl Folder {
         Ok(experiments.iter().filter_map(of).cloned().collect())
     }
 
-    /// The answer that is kept for a question.
+    /// The stored answer of a question.
     fn kept_answer(&self, question: &Question) -> Option<&Answered> {
         let same = |answered: &&Answered| {
             answered.id == question.id()
@@ -132,13 +131,13 @@ impl Folder {
         self.results.answers.iter().find(same)
     }
 
-    /// How many of the questions are kept, and will not be asked.
+    /// How many of the questions have a stored answer and will not run.
     #[must_use]
     pub fn kept_of_questions(&self, questions: &[Question]) -> usize {
         questions.iter().filter(|question| self.kept_answer(question).is_some()).count()
     }
 
-    /// Answers the questions that are not kept, as [`run`](Self::run) judges claims.
+    /// Answers the questions without a stored answer, as [`run`](Self::run) judges claims.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -166,7 +165,7 @@ impl Folder {
         Ok(questions.iter().filter_map(of).cloned().collect())
     }
 
-    /// Everything in the folder, for programs and for people.
+    /// Saves everything, for programs and for people.
     fn save_all(&self) -> Result<(), FolderError> {
         self.save(RESULTS, &self.json())?;
         self.save(REPORT, &report::markdown(&self.results))?;
@@ -182,7 +181,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Puts a claim in the place that its experiment has among all.
+    /// Inserts a claim in the order of the experiments.
     fn insert(&mut self, claim: Claim) {
         let claims = &mut self.results.claims;
         claims.retain(|other| other.id != claim.id);
@@ -201,14 +200,14 @@ impl Folder {
         serde_json::to_string_pretty(&self.results).expect("text and numbers") + "\n"
     }
 
-    /// Writes a file that appears whole or not at all.
+    /// Writes a file atomically: it appears whole or not at all.
     fn save(&self, name: &str, contents: &str) -> Result<(), FolderError> {
         let write = || {
             let mut builder = tempfile::Builder::new();
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
-                // As for any new file: what the user's mask leaves of it.
+                // The default mode of new files, to which the user's mask applies.
                 builder.permissions(fs::Permissions::from_mode(0o666));
             }
             let mut file = builder.tempfile_in(&self.path)?;

@@ -1,7 +1,9 @@
-//! The report as a page: one file, no network, light and dark, for wide screens and for phones.
+//! The report as a page: one file without network access, in light and dark mode, for wide screens
+//! and phones.
 //!
-//! The first screen says in numbers what held, what did not, and what the papers could not know.
-//! Then each paper has its pictures, and all its claims in a table that a phone shows as cards.
+//! The first screen gives the numbers of what held, what did not, and what the papers could not
+//! know. Then come each paper's pictures, and all its claims in a table, which a phone shows as
+//! cards.
 
 use super::report::{by_paper, found, measured, summary, told};
 use super::{Answered, Claim, Results, pictures};
@@ -82,7 +84,7 @@ pub fn page(results: &Results) -> String {
     )
 }
 
-/// What a reader of one screen should know.
+/// The first screen.
 fn front(results: &Results) -> String {
     let Results { version, claims, answers, .. } = results;
     let papers: Vec<Paper> = by_paper(claims).map(|(paper, _)| paper).collect();
@@ -158,7 +160,7 @@ fn by_verdict(claims: &[Claim]) -> String {
     html + "</tbody></table></div>\n"
 }
 
-/// The claims of a verdict, a sentence each.
+/// The claims of a verdict, one sentence each.
 fn listed(claims: &[Claim], verdict: Verdict, none: &str) -> String {
     let claims: Vec<_> = claims.iter().filter(|claim| claim.verdict == verdict).collect();
     if claims.is_empty() {
@@ -182,9 +184,9 @@ fn listed(claims: &[Claim], verdict: Verdict, none: &str) -> String {
     format!("<ul>{}</ul>", claims.iter().map(sentence).collect::<String>())
 }
 
-/// A figure, which is not broken if it is short.
+/// A figure, kept on one line if it is short.
 fn bold(figure: &str) -> String {
-    /// Characters that fit into half a line of a phone.
+    /// Characters that fit half a line of a phone.
     const SHORT: usize = 16;
     let class = if figure.chars().count() <= SHORT { " class=\"figure\"" } else { "" };
     format!("<b{class}>{}</b>", escaped(figure))
@@ -216,7 +218,7 @@ fn figure(picture: &Picture) -> String {
     )
 }
 
-/// A claim a row; a card on a phone.
+/// One claim per row; a card on a phone.
 fn table(claims: &[&Claim]) -> String {
     let mut html = "<table class=\"claims\"><thead><tr><th>verdict</th><th>claim</th><th>printed</th><th>calculated</th>\
                     <th>measured</th></tr></thead><tbody>\n"
@@ -294,7 +296,7 @@ fn end(results: &Results) -> String {
     )
 }
 
-/// A name that a link can go to.
+/// The target of a link.
 fn anchor(id: &str) -> String {
     id.replace(['/', '.'], "-")
 }
@@ -347,7 +349,7 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part} is not in {page}");
         }
-        // Nothing is loaded: the only addresses are names.
+        // The page loads nothing: its only addresses are anchors.
         assert!(!page.contains("src=") && !page.contains("url(") && !page.contains("<script"));
         let addresses = page.matches("http").count();
         assert_eq!(addresses, page.matches("http://www.w3.org/2000/svg").count());

@@ -1,5 +1,5 @@
-//! Judged claims and answered questions: made by running experiments in parallel, kept in a
-//! [`Folder`], written as a [report].
+//! Judged claims and answered questions: made by parallel experiments, stored in a [`Folder`],
+//! written as a [report].
 
 mod csv;
 mod folder;
@@ -19,28 +19,28 @@ use crate::{Experiment, Finding, Paper, Question, Verdict};
 
 pub use folder::{Folder, FolderError};
 
-/// A claim of a paper, what was found, and the verdict.
+/// A claim of a paper, the finding, and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Whose claim it is.
+    /// The paper that makes the claim.
     pub paper: Paper,
-    /// The experiment that looked.
+    /// The id of the experiment.
     pub id: String,
     /// The claim in a sentence.
     pub claim: String,
-    /// What is printed.
+    /// The printed figure or statement.
     pub printed: String,
-    /// What was calculated.
+    /// The calculated value.
     pub calculated: Option<f64>,
-    /// What was measured.
+    /// The measured value.
     pub measured: Option<f64>,
-    /// The standard error of what was measured; 0 if all cases were counted.
+    /// The standard error of the measured value; 0 if all cases were counted.
     pub standard_error: Option<f64>,
-    /// The verdict on it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What a reader should know; why it failed, if it did without a number.
+    /// A note for the reader, or the reason of a failure without a number.
     pub note: String,
-    /// More numbers than one, where the paper has a figure.
+    /// Several numbers, where the paper has a figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
 }
@@ -48,21 +48,21 @@ pub struct Claim {
 /// A question that a paper leaves open, and the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Who leaves it open.
+    /// The paper that leaves it open.
     pub paper: Paper,
-    /// The experiment that looked.
+    /// The id of the experiment.
     pub id: String,
     /// The question.
     pub question: String,
-    /// Where it is left open, and how.
+    /// The section that leaves it open, and how.
     pub source: String,
-    /// The answer; why there is none, if there is no picture.
+    /// The answer; without a picture, the reason why there is none.
     pub answer: String,
     /// The numbers.
     pub picture: Option<Picture>,
 }
 
-/// Claims, and the run that judged them: what is printed as JSON, and kept in a folder.
+/// Claims and the run that judged them, as printed in JSON and stored in a folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// The version of this crate.
@@ -84,25 +84,26 @@ impl Results {
         Self { version: env!("CARGO_PKG_VERSION").to_owned(), run, claims, answers }
     }
 
-    /// Whether no claim fails and every question is answered: what the command's exit code says.
+    /// Whether no claim fails and every question is answered; this determines the command's exit
+    /// code.
     #[must_use]
     pub fn none_fails(&self) -> bool {
         none_fails(&self.claims) && self.answers.iter().all(|answered| answered.picture.is_some())
     }
 }
 
-/// Runs experiments by all threads there are, and judges what they find. The claims are in the
-/// order of the experiments and the same for any number of threads; `done` hears of each as it
+/// Runs experiments on all threads and judges their findings. The claims are in the order of the
+/// experiments, and do not depend on the number of threads. `done` is called for each claim as it
 /// comes.
 ///
-/// An experiment that returns an error or panics is a claim that fails, with the reason as its
+/// An experiment that returns an error or panics becomes a failed claim, with the reason as its
 /// note.
 pub fn run(experiments: &[Experiment], run: Run, done: impl Fn(&Claim) + Sync) -> Vec<Claim> {
     run_some(experiments.iter().collect(), run, done)
 }
 
-/// Answers questions, as [`run`] judges claims. A question whose experiment returns an error or
-/// panics has no picture.
+/// Answers questions, as [`run`] judges claims. If the experiment of a question returns an error or
+/// panics, the answer has no picture.
 pub fn answer(questions: &[Question], run: Run, done: impl Fn(&Answered) + Sync) -> Vec<Answered> {
     answer_some(questions.iter().collect(), run, done)
 }
@@ -134,7 +135,7 @@ pub fn none_fails(claims: &[Claim]) -> bool {
 }
 
 fn run_some(experiments: Vec<&Experiment>, run: Run, done: impl Fn(&Claim) + Sync) -> Vec<Claim> {
-    // One experiment a task: some take a thousand times as long as others.
+    // One experiment per task: some take a thousand times as long as others.
     let judged = experiments.into_par_iter().with_max_len(1).map(|experiment| {
         let claim = judged(experiment, run);
         done(&claim);
@@ -165,12 +166,12 @@ fn judged(experiment: &Experiment, run: Run) -> Claim {
     }
 }
 
-/// What an experiment found, or why it did not: what it says, or what it panicked with.
+/// What an experiment found, or its error or panic message.
 fn caught<T>(look: impl FnOnce() -> Result<T, crate::experiment::Error>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(look)) {
         Ok(found) => found.map_err(|error| error.to_string()),
         Err(panic) => {
-            // What `panic!` throws: a literal, or a formatted text.
+            // The payload of `panic!`: a literal or a formatted text.
             let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let message = literal.or_else(|| panic.downcast_ref::<String>().cloned());
             Err(format!("panicked: {}", message.unwrap_or_else(|| "no message".to_owned())))
@@ -178,7 +179,7 @@ fn caught<T>(look: impl FnOnce() -> Result<T, crate::experiment::Error>) -> Resu
     }
 }
 
-/// Says who the second witness against the paper is, unless that is a measurement, which is shown.
+/// Notes the second witness against the paper, unless it is a measurement, which is shown anyway.
 fn with_witness(finding: Finding, verdict: Verdict) -> Finding {
     if verdict != Verdict::Misprint || finding.measured.is_some() {
         return finding;

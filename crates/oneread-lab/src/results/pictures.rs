@@ -1,4 +1,4 @@
-//! The pictures of a report: claims that belong together, drawn beside what is printed.
+//! The pictures of a report: related claims, drawn beside the printed figures.
 
 use oneread::plan::bloom;
 
@@ -6,7 +6,7 @@ use super::{Claim, Results};
 use crate::Paper;
 use crate::picture::{Axis, Picture, Point, Series, Source};
 
-/// All pictures of results: those of claims by paper, then those of answers.
+/// All pictures of the results: first those of claims by paper, then those of answers.
 #[must_use]
 pub fn all(results: &Results) -> Vec<Picture> {
     let of_claims =
@@ -14,7 +14,7 @@ pub fn all(results: &Results) -> Vec<Picture> {
     of_claims.chain(results.answers.iter().filter_map(|answered| answered.picture.clone())).collect()
 }
 
-/// The pictures of a paper's claims. Those of claims that were not judged are left out.
+/// The pictures of a paper's claims. Pictures of claims that were not judged are skipped.
 #[must_use]
 pub fn of_paper(paper: Paper, claims: &[&Claim]) -> Vec<Picture> {
     let claims = Claims(claims);
@@ -37,8 +37,8 @@ impl Claims<'_> {
         self.0.iter().find(|claim| claim.id == id).copied()
     }
 
-    /// A series for each source of what claims say, at places along an axis; sources without points
-    /// are left out.
+    /// One series per source of the claims' numbers, at places along an axis. Sources without
+    /// points are skipped.
     fn series(&self, name: &str, ids: &[(f64, String)]) -> Vec<Series> {
         [Source::Printed, Source::Calculated, Source::Measured]
             .into_iter()
@@ -54,7 +54,7 @@ impl Claims<'_> {
             .collect()
     }
 
-    /// A row for each claim that was judged, by id and name.
+    /// One row per judged claim, by id and name.
     fn rows(&self, rows: &[(&str, &str)]) -> (Axis, Vec<Series>) {
         let judged: Vec<_> = rows.iter().filter(|(id, _)| self.get(id).is_some()).collect();
         let places: Vec<_> =
@@ -64,7 +64,7 @@ impl Claims<'_> {
     }
 }
 
-/// A claim's number of a source, and its standard error.
+/// A claim's number from a source, and its standard error.
 fn number_of(claim: &Claim, source: Source) -> Option<(f64, f64)> {
     match source {
         Source::Printed => {
@@ -191,7 +191,7 @@ fn dleft(claims: &Claims<'_>) -> Vec<Picture> {
     ]
 }
 
-/// The items of figure 1's filters, and its schemes by their ids and names.
+/// The items of the filters of figure 1, and its schemes by id and name.
 const FIGURE_1_ITEMS: [u32; 3] = [100, 1000, 10_000];
 const FIGURE_1_SCHEMES: [(&str, &str); 5] = [
     ("standard", "standard"),
@@ -212,7 +212,7 @@ fn less_hashing(claims: &Claims<'_>) -> Vec<Picture> {
                 claims.series(name, &ids).into_iter().filter(|series| series.source == Source::Measured);
             series.extend(measured);
         }
-        // The best of the two numbers of hash functions that the paper considers.
+        // The better of the two numbers of hash functions that the paper considers.
         let best = f64::from(bits_per_key) * std::f64::consts::LN_2;
         let p = [best.floor(), best.ceil()]
             .map(|hashes| bloom::asymptotic(bits_per_key.into(), hashes as u32))

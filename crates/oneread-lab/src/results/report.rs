@@ -1,5 +1,5 @@
-//! Results for people: what is not as printed, what the papers could not know, then a table for
-//! each paper.
+//! The report for people: what differs from print, what the papers could not know, then a table per
+//! paper.
 
 use super::{Answered, Claim, Results, pictures};
 use crate::digits::{number, with_error};
@@ -7,7 +7,7 @@ use crate::experiment::Run;
 use crate::picture::Picture;
 use crate::{Paper, Verdict};
 
-/// What was measured and how exactly, or nothing.
+/// The measured value with its error, or nothing.
 #[must_use]
 pub fn measured(claim: &Claim) -> String {
     match (claim.measured, claim.standard_error) {
@@ -17,8 +17,8 @@ pub fn measured(claim: &Claim) -> String {
     }
 }
 
-/// "4 claims: 2 hold, 1 misprint, 1 fails": how many claims had which verdict, the verdicts that
-/// nobody had left out.
+/// "4 claims: 2 hold, 1 misprint, 1 fails": the number of claims per verdict, without unused
+/// verdicts.
 #[must_use]
 pub fn summary<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
     let claims: Vec<_> = claims.into_iter().collect();
@@ -35,7 +35,7 @@ pub fn summary<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
     format!("{} claims: {}", claims.len(), counted.collect::<Vec<_>>().join(", "))
 }
 
-/// Claims by paper, in the order of the papers; papers without claims are left out.
+/// Claims by paper, in the order of the papers. Papers without claims are skipped.
 pub fn by_paper(claims: &[Claim]) -> impl Iterator<Item = (Paper, Vec<&Claim>)> {
     Paper::ALL.into_iter().filter_map(|paper| {
         let claims: Vec<_> = claims.iter().filter(|claim| claim.paper == paper).collect();
@@ -49,7 +49,7 @@ pub fn told(count: usize, one: &str, more: &str) -> String {
     if count == 1 { format!("one {one}") } else { format!("{count} {more}") }
 }
 
-/// What was calculated, else what was measured, with what there is of both.
+/// The calculated value, else the measured one, with both where there are both.
 #[must_use]
 pub fn found(claim: &Claim) -> String {
     match (claim.calculated.map(number), measured(claim)) {
@@ -59,8 +59,8 @@ pub fn found(claim: &Claim) -> String {
     }
 }
 
-/// The report: what is not as printed, what the papers could not know, then pictures and a table
-/// for each paper. Pictures are taken from a folder beside it.
+/// The report: what differs from print, what the papers could not know, then pictures and a table
+/// per paper. Pictures are read from a folder beside it.
 #[must_use]
 pub fn markdown(results: &Results) -> String {
     let Results { version, run: Run { seed, effort }, claims, answers } = results;
@@ -176,7 +176,7 @@ mod tests {
         let cells =
             "Pr(\\|S\\| > 1) is small | 1.01e-12 | 1.00702e-12 | (1.000 ± 0.023)e-12 |  | `summaries/a` |";
         let count = |verdict: &str| report.matches(&format!("| {verdict} | {cells}")).count();
-        // What is not as printed stands on top, too.
+        // Misprints are listed at the top, too.
         assert_eq!((count("holds"), count("misprint")), (1, 2), "{report}");
         assert!(!report.contains("## dleft"));
     }

@@ -8,7 +8,7 @@ use crate::values::{AddError, BloomOptions, BloomValue, Slot, Value};
 
 const NOT_FOUND: &str = "ERR not found";
 
-/// As configured.
+/// The configured defaults.
 fn usual() -> BloomOptions {
     BloomOptions {
         rate: BF_ERROR_RATE.get(),
@@ -69,7 +69,7 @@ fn create(context: &Context, key: &mut Key<'_>, options: &BloomOptions) -> Outco
     Ok(())
 }
 
-/// Replicas make a filter with the settings of its master, not with their own.
+/// Replicas make a filter with the settings of their master, not with their own.
 fn replicate_insertion<'a>(
     context: &Context,
     name: Arg<'_>,
@@ -134,7 +134,7 @@ pub(super) fn insert(context: &Context, arguments: Args<'_>) -> Outcome {
     insert_all(context, arguments.at(1)?, words.items()?, create.then_some(options), true)
 }
 
-/// Adds items, to a new filter if there is none and options for one are given.
+/// Adds items. Makes a new filter if the key is empty and `options` are given.
 fn insert_all<'a>(
     context: &Context,
     name: Arg<'_>,
@@ -160,7 +160,7 @@ fn insert_all<'a>(
             break;
         }
     }
-    // Nothing to tell replicas if nothing changed.
+    // Nothing to replicate if nothing changed.
     if made.is_some() || answers.contains(&Ok(true)) {
         replicate_insertion(context, name, made.as_ref(), items);
         context.notify("bf.add", name);

@@ -1,4 +1,4 @@
-//! `SCANDUMP` and `LOADCHUNK`, which are the same for every kind of value.
+//! `SCANDUMP` and `LOADCHUNK`, the same for every kind of value.
 
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
@@ -8,7 +8,7 @@ fn number(argument: Arg<'_>, words: &'static str) -> Result<u64, Failure> {
     argument.integer().and_then(|number| u64::try_from(number).ok()).ok_or_else(|| words.into())
 }
 
-/// Replies the number of the next chunk and its bytes; 0 and none at the end.
+/// Replies with the number of the next chunk and its bytes; at the end with 0 and no bytes.
 pub(super) fn scan_dump<V: Kept>(context: &Context, arguments: Args<'_>, wrong: &'static str) -> Outcome {
     arguments.expect(3..=3)?;
     let number = number(arguments.at(2)?, wrong)?;
@@ -21,7 +21,7 @@ pub(super) fn scan_dump<V: Kept>(context: &Context, arguments: Args<'_>, wrong: 
     Ok(())
 }
 
-/// Takes a chunk; the last one makes the value.
+/// Takes a chunk; the last one completes the value.
 pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, wrong: &'static str) -> Outcome {
     arguments.expect(4..=4)?;
     let (name, chunk) = (arguments.at(1)?, arguments.at(3)?.bytes());
@@ -38,7 +38,7 @@ pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, wrong:
             Err(refused) => {
                 let complete = loading.is_complete();
                 if complete {
-                    // All bytes have arrived, and are wrong: nothing can come of them.
+                    // The bytes are complete but damaged, so no further chunk can help.
                     key.delete();
                     context.replicate_as_it_came();
                 }

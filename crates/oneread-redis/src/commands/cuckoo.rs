@@ -11,7 +11,7 @@ use crate::values::{AddError, CuckooOptions, CuckooValue, Slot, Value};
 
 const NOT_FOUND: &str = "ERR not found";
 
-/// As configured.
+/// The configured defaults.
 fn usual() -> CuckooOptions {
     CuckooOptions {
         rate: CF_ERROR_RATE.get(),
@@ -82,7 +82,7 @@ fn create(context: &Context, key: &mut Key<'_>, options: &CuckooOptions) -> Outc
     Ok(())
 }
 
-/// Replicas make a filter with the settings of its master, not with their own.
+/// Replicas make a filter with the settings of their master, not with their own.
 fn replicate_creation(context: &Context, name: Arg<'_>, options: &CuckooOptions) {
     let capacity = options.capacity.to_string();
     let words = [
@@ -146,13 +146,13 @@ fn insert_with_options(context: &Context, arguments: Args<'_>, how: How) -> Outc
 /// How items are added.
 #[derive(Clone, Copy)]
 struct How {
-    /// Only those that are not there.
+    /// Only items that are absent.
     new: bool,
-    /// Answered by an array.
+    /// Reply with an array.
     array: bool,
 }
 
-/// Adds items, to a new filter if there is none and options for one are given.
+/// Adds items. Makes a new filter if the key is empty and `options` are given.
 fn insert_all<'a>(
     context: &Context,
     name: Arg<'_>,
@@ -190,15 +190,16 @@ fn insert_all<'a>(
         }
     }
     if changed {
-        // The filter is there by now, whoever made it, so that the command makes none with other
-        // settings.
+        // The filter exists on replicas by now, so the command cannot make one with other settings
+        // there.
         context.replicate_as_it_came();
         context.notify("cf.add", name);
     }
     Ok(())
 }
 
-/// A number where there are three answers, else a boolean, which is a number for RESP2.
+/// Replies with a number where there are three answers, else with a boolean, which is a number in
+/// RESP2.
 fn reply(context: &Context, answer: i64, how: How) {
     if (how.new && how.array) || (answer < 0 && !context.is_resp3()) {
         context.signed(answer);

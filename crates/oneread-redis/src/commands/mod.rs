@@ -1,4 +1,4 @@
-//! What clients call.
+//! The commands.
 
 mod bloom;
 mod chunks;
@@ -17,7 +17,7 @@ use crate::settings;
 /// A function that the server calls for a command.
 type Entry = unsafe extern "C" fn(*mut raw::RedisModuleCtx, *mut *mut raw::RedisModuleString, c_int) -> c_int;
 
-/// Makes a command's function callable by the server.
+/// Wraps a command so that the server can call it.
 macro_rules! entry {
     ($command:expr) => {{
         unsafe extern "C" fn entry(
@@ -32,22 +32,22 @@ macro_rules! entry {
     }};
 }
 
-/// Which arguments are keys: the first, the last (from the end if negative), and every how many-th.
+/// The positions of keys: the first, the last (negative counts from the end), and the step.
 type Keys = (c_int, c_int, c_int);
 
 const FIRST: Keys = (1, 1, 1);
 const ALL: Keys = (1, -1, 1);
 
-/// Reads, and takes no time worth speaking of.
+/// Reads in negligible time.
 const READS: &str = "readonly fast";
-/// Reads, and takes time with the size of the value.
+/// Reads in time proportional to the value's size.
 const READS_ALL: &str = "readonly";
-/// Writes, and may need memory.
+/// Writes and may allocate.
 const WRITES: &str = "write deny-oom";
-/// Writes, and needs no memory.
+/// Writes without allocating.
 const REMOVES: &str = "write fast";
 
-/// Name, flags, keys, the category that access lists know it by, and what it does.
+/// Name, flags, keys, access-list category, function.
 static COMMANDS: [(&str, &str, Keys, &str, Entry); 33] = [
     ("bf.reserve", WRITES, FIRST, "bloom", entry!(bloom::reserve)),
     ("bf.add", WRITES, FIRST, "bloom", entry!(bloom::add)),
@@ -75,13 +75,13 @@ static COMMANDS: [(&str, &str, Keys, &str, Entry); 33] = [
     ("cms.initbyprob", WRITES, FIRST, "cms", entry!(sketch::init_by_probability)),
     ("cms.incrby", WRITES, FIRST, "cms", entry!(sketch::increase)),
     ("cms.query", READS, FIRST, "cms", entry!(sketch::query)),
-    // Its sources are counted by an argument, so that it tells them itself.
+    // An argument gives the number of its sources, so it reports its keys itself.
     ("cms.merge", "write deny-oom getkeys-api", FIRST, "cms", entry!(sketch::merge)),
     ("cms.info", READS, FIRST, "cms", entry!(sketch::info)),
     ("oneread.merge", WRITES, ALL, "oneread", entry!(own::merge)),
     ("oneread.stats", READS_ALL, FIRST, "oneread", entry!(own::stats)),
-    // How the append-only file makes a value whose creation has to name its seed, or which has no
-    // chunks of its own.
+    // The append-only file uses these for a value whose creation must name its seed, or whose type
+    // has no chunk commands in RedisBloom.
     ("oneread.makesketch", WRITES, FIRST, "oneread", entry!(sketch::make)),
     ("oneread.loadsketch", WRITES, FIRST, "oneread", entry!(sketch::load_chunk)),
     ("oneread.dumpsketch", READS_ALL, FIRST, "oneread", entry!(sketch::scan_dump)),
@@ -89,12 +89,12 @@ static COMMANDS: [(&str, &str, Keys, &str, Entry); 33] = [
 
 /// Registers all commands, with the prefix if there is one.
 pub(crate) fn register(context: &Context) -> Result<(), String> {
-    // Servers before 7.4 do not know categories of modules.
-    // SAFETY: the context is that of loading; names live until the calls return.
+    // Servers before 7.4 have no categories for modules. SAFETY: the context is that of loading;
+    // names live until the calls return.
     unsafe {
         if let Some(add) = raw::RedisModule_AddACLCategory {
             for category in ["bloom", "cuckoo", "cms", "oneread"] {
-                // A category that is there already will do.
+                // Ignores the error for an existing category.
                 add(context.pointer(), c_string(category).as_ptr());
             }
         }

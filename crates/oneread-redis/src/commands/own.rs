@@ -1,4 +1,4 @@
-//! `ONEREAD.*`: what RedisBloom's users ask for and do not have.
+//! `ONEREAD.*`: commands that RedisBloom does not have.
 
 use super::options::check_size;
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
@@ -6,7 +6,7 @@ use crate::types::Kept;
 use crate::values::{BloomValue, CuckooValue, Refused, SketchValue, Slot, Value, try_clone};
 
 /// `ONEREAD.MERGE destination source [source ...]`: the destination becomes the union of itself, if
-/// it is there, and the sources.
+/// it exists, and the sources.
 pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(3..)?;
     let first = Key::open(context, arguments.at(2)?, Open::ToRead);
@@ -33,7 +33,7 @@ fn merge_all<V: Kept>(
     join: impl Fn(&mut V, &V) -> Result<(), Refused>,
 ) -> Outcome {
     let name = arguments.at(1)?;
-    // All is worked out before the destination changes, so that an error changes nothing.
+    // Computes the union before the destination changes, so that an error changes nothing.
     let mut joined = Key::open(context, name, Open::ToRead).value::<V>()?.map(try_clone).transpose()?;
     for source in arguments.from(2) {
         if source.bytes() == name.bytes() && joined.is_some() {
@@ -44,8 +44,8 @@ fn merge_all<V: Kept>(
         match &mut joined {
             None => joined = Some(try_clone(value)?),
             Some(joined) => {
-                // The layers of growing filters add up, so that merging to and fro could double
-                // them without end.
+                // The layers of growing filters add up, so that merging back and forth would double
+                // them each time.
                 check_size(context, (joined.byte_len() + value.byte_len()) as u64)?;
                 join(joined, value)?;
             }
@@ -59,14 +59,14 @@ fn merge_all<V: Kept>(
     Ok(())
 }
 
-/// A fact of a value.
+/// One statistic of a value.
 enum Fact {
     Text(&'static str),
     Count(u64),
     Number(f64),
 }
 
-/// `ONEREAD.STATS key`: what was planned beside what is.
+/// `ONEREAD.STATS key`: planned and actual figures.
 pub(super) fn stats(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(2..=2)?;
     let key = Key::open(context, arguments.at(1)?, Open::ToRead);

@@ -8,7 +8,7 @@ use crate::values::{Refused, SketchValue, Slot, try_clone};
 
 const ABSENT: &str = "CMS: key does not exist";
 
-/// The most rows of a sketch: our limit on hash functions.
+/// The most rows of a sketch: the library's limit on hash functions.
 const MOST_ROWS: i64 = 64;
 
 /// `CMS.INITBYDIM key width depth`
@@ -31,7 +31,7 @@ pub(super) fn init_by_probability(context: &Context, arguments: Args<'_>) -> Out
     })
 }
 
-/// `ONEREAD.MAKESKETCH key width depth seed`: what replicas get for both.
+/// `ONEREAD.MAKESKETCH key width depth seed`: how both are replicated.
 pub(super) fn make(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(5..=5)?;
     let seed = integer(arguments.at(4)?, 0..=i64::MAX).ok_or("ERR bad seed")?;
@@ -110,7 +110,7 @@ pub(super) fn query(context: &Context, arguments: Args<'_>) -> Outcome {
 pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     let count = arguments.at(2).ok().and_then(|count| count.integer());
     let sources = count.map_or(0, |count| count.clamp(0, arguments.len().saturating_sub(3) as i64) as usize);
-    // A key position at or behind the end of the arguments ends the server.
+    // A key position at or beyond the end of the arguments crashes the server.
     let positions = std::iter::once(1).chain(3..3 + sources).filter(|&at| at < arguments.len());
     if context.tells_keys(positions) {
         return Ok(());
@@ -140,7 +140,7 @@ pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
             1
         };
         let source = arguments.at(3 + at)?;
-        // The destination is open already, and may be a source.
+        // The destination is open already, and it may also be a source.
         let part = if source.bytes() == name.bytes() {
             try_clone(key.value::<SketchValue>()?.ok_or(ABSENT)?)?
         } else {
@@ -177,7 +177,7 @@ pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
 
 const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
 
-/// `ONEREAD.DUMPSKETCH key iterator`: as `BF.SCANDUMP`, which RedisBloom does not have for
+/// `ONEREAD.DUMPSKETCH key iterator`: like `BF.SCANDUMP`; RedisBloom has no such command for
 /// sketches.
 pub(super) fn scan_dump(context: &Context, arguments: Args<'_>) -> Outcome {
     chunks::scan_dump::<SketchValue>(context, arguments, NOT_NUMERIC)

@@ -1,4 +1,4 @@
-//! What `BF.*` keys hold: a filter that grows, or one that does not.
+//! The value of `BF.*` keys: a Bloom filter that grows, or one of fixed size.
 
 use std::io::Read;
 
@@ -9,20 +9,20 @@ use oneread::plan;
 use super::stream::{read_fields, write_fields};
 use super::{Refused, Value};
 
-/// How a filter is made.
+/// The settings of a new filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BloomOptions {
     pub(crate) rate: f64,
     pub(crate) capacity: u64,
-    /// How many times larger each layer is than the one before; 0 for a filter that does not grow.
+    /// The growth factor from one layer to the next; 0 for a filter of fixed size.
     pub(crate) expansion: u32,
     pub(crate) seed: u64,
 }
 
-/// A filter with what `BF.INFO` tells of it.
+/// A filter and the settings that `BF.INFO` reports.
 #[derive(Clone)]
 pub(crate) struct BloomValue {
-    /// As asked; layers at least double.
+    /// As requested; layers at least double.
     expansion: u32,
     body: Body,
 }
@@ -33,7 +33,7 @@ enum Body {
     Fixed { filter: BloomFilter, items: u64, capacity: u64, rate: f64 },
 }
 
-/// A filter that does not grow has as many keys as it was made for.
+/// A filter of fixed size holds its capacity.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AddError {
     Full,
@@ -45,12 +45,12 @@ const VERSION: u64 = u64::from_le_bytes(*b"onerbf-1");
 
 impl BloomOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
-        // Layers of equal size would be as many as the set is large.
+        // With equal layers, their number would grow in proportion to the set.
         let growth = self.expansion.max(GrowingLayout::LEAST_GROWTH);
         Ok(GrowingLayout::new(self.capacity, self.rate)?.with_growth(growth)?)
     }
 
-    /// The bytes of a new filter, before any of them is allocated.
+    /// The bytes of a new filter, computed before any are allocated.
     pub(crate) fn byte_len(&self) -> Result<u64, Refused> {
         let layout = if self.expansion == 0 {
             plan::bloom::for_rate(self.capacity, self.rate)?
@@ -73,8 +73,8 @@ impl BloomValue {
         Ok(Self { expansion, body })
     }
 
-    /// Adds an item, growing to so many bytes at most; says whether that changed anything, which is
-    /// whether it was certainly not there.
+    /// Adds an item and grows to at most `most_bytes`. Returns whether the filter changed; if it
+    /// did, the item was certainly absent.
     pub(crate) fn add(&mut self, item: &[u8], most_bytes: u64) -> Result<bool, AddError> {
         match &mut self.body {
             Body::Growing(filter) => match filter.insert_within(item, most_bytes) {
@@ -113,7 +113,7 @@ impl BloomValue {
         }
     }
 
-    /// Takes in all items of another filter.
+    /// Adds all items of another filter.
     pub(crate) fn merge(&mut self, other: &Self) -> Result<(), Refused> {
         match (&mut self.body, &other.body) {
             (Body::Growing(own), Body::Growing(layers)) => {
@@ -150,7 +150,7 @@ impl BloomValue {
         }
     }
 
-    /// None for a filter that does not grow.
+    /// `None` for a filter of fixed size.
     pub(crate) fn expansion(&self) -> Option<u32> {
         (self.expansion > 0).then_some(self.expansion)
     }

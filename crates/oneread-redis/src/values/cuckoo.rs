@@ -1,5 +1,6 @@
-//! What `CF.*` keys hold: a line filter, which grows or does not; at rates that are too low for its
-//! remainders, a d-left counting filter. There is no cuckoo in it; the commands are called so.
+//! The value of `CF.*` keys: a line filter, growing or of fixed size. Below the rates that its
+//! remainders allow, it is a d-left counting filter. There is no cuckoo filter here; only the
+//! commands have that name.
 
 use std::io::Read;
 
@@ -14,21 +15,21 @@ use super::bloom::AddError;
 use super::stream::{Sink, read_fields, write_fields};
 use super::{Refused, Value};
 
-/// How a filter is made.
+/// The settings of a new filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CuckooOptions {
     pub(crate) rate: f64,
     pub(crate) capacity: u64,
-    /// How many times larger each layer is than the one before; 0 for a filter that does not grow.
+    /// The growth factor from one layer to the next; 0 for a filter of fixed size.
     pub(crate) expansion: u32,
-    /// Told back by `CF.INFO`; our buckets are what they are.
+    /// Only reported by `CF.INFO`; our buckets have a fixed size.
     pub(crate) bucket_size: u32,
-    /// Told back by `CF.INFO`; nothing is moved about here.
+    /// Only reported by `CF.INFO`; our filters do not relocate items.
     pub(crate) max_iterations: u32,
     pub(crate) seed: u64,
 }
 
-/// A filter with what `CF.INFO` tells of it.
+/// A filter and the settings that `CF.INFO` reports.
 #[derive(Clone)]
 pub(crate) struct CuckooValue {
     expansion: u32,
@@ -47,7 +48,7 @@ enum Body {
     DLeft(DLeftCountingFilter),
 }
 
-/// The same with a filter of any kind.
+/// Runs the same code on a filter of any kind.
 macro_rules! with {
     ($body:expr, $filter:ident => $do:expr) => {
         match $body {
@@ -59,16 +60,16 @@ macro_rules! with {
     };
 }
 
-/// The lowest rate of growing filters that are made of lines. Remainders have 16 bits at most: at
-/// it the lines of a layer for 65,000 times the capacity are a quarter empty, which is 27 bits an
-/// item, where d-left filters take 38. (At 1%, 13 to 16 and 24 to 29.)
+/// The lowest rate of growing filters made of lines. Remainders have at most 16 bits. At this rate,
+/// the lines of a layer for 65,000 times the capacity are a quarter empty, which makes 27 bits per
+/// item; d-left filters take 38. (At 1%: 13 to 16, and 24 to 29.)
 const GROWING_LINE_RATE: f64 = 5e-4;
 
-/// The same for those that do not grow: remainders of 16 bits in full lines have 7.4e-6.
+/// The lowest rate of line filters of fixed size: 16-bit remainders in full lines have 7.4e-6.
 const LINE_RATE: f64 = 7.5e-6;
 
-/// How often all items of a d-left filter that does not grow may be exchanged for others before its
-/// rate is above the planned one.
+/// How often all items of a d-left filter of fixed size can be replaced before its rate exceeds the
+/// planned one.
 const TURNOVERS: f64 = 20.0;
 
 /// "onercf-1" as a number.
@@ -76,12 +77,12 @@ const VERSION: u64 = u64::from_le_bytes(*b"onercf-1");
 
 impl CuckooOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
-        // Layers of equal size would be as many as the set is large.
+        // With equal layers, their number would grow in proportion to the set.
         let growth = self.expansion.max(GrowingLayout::LEAST_GROWTH);
         Ok(GrowingLayout::new(self.capacity, self.rate)?.with_growth(growth)?)
     }
 
-    /// The bytes of a new filter, before any of them is allocated.
+    /// The bytes of a new filter, computed before any are allocated.
     pub(crate) fn byte_len(&self) -> Result<u64, Refused> {
         Ok(match (self.expansion > 0, self.has_lines()) {
             (true, true) => plan::line::layer(self.layout()?, 0)?.0.byte_len(),
@@ -91,7 +92,7 @@ impl CuckooOptions {
         })
     }
 
-    /// Whether a filter of lines is the smaller one.
+    /// Whether a line filter is the smaller choice.
     fn has_lines(&self) -> bool {
         self.rate >= if self.expansion == 0 { LINE_RATE } else { GROWING_LINE_RATE }
     }
@@ -121,7 +122,7 @@ impl CuckooValue {
         Ok(Self { expansion, bucket_size, max_iterations, deleted: 0, rate, body: options.body()? })
     }
 
-    /// Adds an item once more, growing to so many bytes at most.
+    /// Adds an item once more and grows to at most `most_bytes`.
     pub(crate) fn add(&mut self, item: &[u8], most_bytes: u64) -> Result<(), AddError> {
         let refused = |error: BuildError| AddError::Refused(error.into());
         match &mut self.body {
@@ -132,7 +133,7 @@ impl CuckooValue {
         }
     }
 
-    /// Takes back one addition; says whether there may have been one.
+    /// Removes one addition; returns whether there may have been one.
     pub(crate) fn delete(&mut self, item: &[u8]) -> bool {
         let deleted = with!(&mut self.body, filter => filter.remove(item)).is_ok();
         self.deleted += u64::from(deleted);
@@ -168,7 +169,7 @@ impl CuckooValue {
         }
     }
 
-    /// The places for items in all buckets.
+    /// The number of slots in all buckets.
     pub(crate) fn slots(&self) -> u64 {
         match &self.body {
             Body::GrowingLine(filter) => filter.total_slots(),
@@ -230,7 +231,7 @@ impl Value for CuckooValue {
         let narrow = |field: u64| u32::try_from(field).map_err(|_| Refused("an impossible option".into()));
         let (expansion, bucket_size) = (narrow(expansion)?, narrow(bucket_size)?);
         let max_iterations = narrow(max_iterations)?;
-        // The filter says what it is in its first bytes: earlier versions had d-left filters only.
+        // The first bytes tell the kind of filter; earlier versions had d-left filters only.
         let mut first = [0; 12];
         reader.read_exact(&mut first)?;
         let reader = first[..].chain(reader);

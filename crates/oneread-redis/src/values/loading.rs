@@ -1,29 +1,28 @@
-//! Values in chunks: `SCANDUMP` hands them out, `LOADCHUNK` takes them in.
+//! Values in chunks: `SCANDUMP` returns them, `LOADCHUNK` loads them.
 //!
-//! The first chunk says how long the value's bytes are. The others are the bytes, in order, each
-//! with the number of bytes up to its end, plus one. While chunks are missing, the key holds what
-//! has arrived; the last one makes it a value, if the checksums agree.
+//! The first chunk holds the length of the value's bytes. The others are these bytes in order; the
+//! number of each is the offset of its end, plus one. While chunks are missing, the key holds those
+//! that have arrived. The last chunk makes them a value, if the checksums match.
 
 use std::io::Read;
 
 use super::stream::{length_of, read_fields, window, write_fields};
 use super::{Refused, Value};
 
-/// Says that a first chunk is one, and of which version: "oneread1" as a number.
+/// Marks a first chunk and its version: "oneread1" as a number.
 const DUMP: u64 = u64::from_le_bytes(*b"oneread1");
 
-/// Says that the bytes are those of an unfinished value.
+/// Marks the bytes of an incomplete value.
 const UNFINISHED: u64 = u64::from_le_bytes(*b"onerdpt1");
 
-/// A value that is handed out in chunks.
+/// Splits a value into chunks.
 pub(crate) struct Dump;
 
 impl Dump {
-    /// The most bytes of a chunk: as RedisBloom's.
+    /// The largest chunk in bytes, as in RedisBloom.
     pub(crate) const LONGEST: usize = 16 << 20;
 
-    /// The chunk after the one with this number (0 for the first), and its own number; none at the
-    /// end.
+    /// The chunk after `number` (0 for the first), with its own number; `None` at the end.
     pub(crate) fn next<V: Value>(value: &V, number: u64) -> Option<(u64, Vec<u8>)> {
         let Some(start) = number.checked_sub(1) else {
             return Some((1, first_chunk(length_of(value))));
@@ -39,7 +38,7 @@ fn first_chunk(total: u64) -> Vec<u8> {
     chunk
 }
 
-/// The part of a value's bytes that has arrived.
+/// The bytes of a value that have arrived.
 #[derive(Clone)]
 pub(crate) struct Loading {
     total: u64,
@@ -47,7 +46,7 @@ pub(crate) struct Loading {
 }
 
 impl Loading {
-    /// Begins with a first chunk; a value longer than `most` is refused.
+    /// Starts from a first chunk; refuses a value longer than `most`.
     pub(crate) fn begin(chunk: &[u8], most: u64) -> Result<Self, Refused> {
         let [total] = read_fields(DUMP, &mut &*chunk)?;
         if total > most {
@@ -56,8 +55,8 @@ impl Loading {
         Ok(Self { total, bytes: Vec::new() })
     }
 
-    /// Takes a further chunk; gives the value if that was the last. A chunk out of order is
-    /// refused, and changes nothing.
+    /// Takes the next chunk; returns the value if it was the last. A chunk out of order is refused
+    /// and changes nothing.
     pub(crate) fn take<V: Value>(&mut self, number: u64, chunk: &[u8]) -> Result<Option<V>, Refused> {
         let end = self.bytes.len() as u64 + chunk.len() as u64;
         if number != end + 1 || end > self.total || chunk.is_empty() {
@@ -82,7 +81,7 @@ impl Loading {
         self.bytes.len() as u64 == self.total
     }
 
-    /// The chunks that lead to it.
+    /// The chunks that lead to this state.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = (u64, Vec<u8>)> + '_ {
         let parts = self.bytes.chunks(Dump::LONGEST).scan(0, |end, chunk| {
             *end += chunk.len() as u64;

@@ -1,5 +1,5 @@
-//! What keys of a server hold, without the server: filters and sketches with what the commands ask
-//! of them, as bytes and back.
+//! The values of keys, independent of the server: filters and sketches with the operations of the
+//! commands, and their encoding.
 
 mod bloom;
 mod cuckoo;
@@ -25,23 +25,23 @@ impl<E: std::error::Error> From<E> for Refused {
     }
 }
 
-/// Something that a key holds.
+/// The value of a key.
 pub(crate) trait Value: Sized + Clone + 'static {
-    /// Hands over all of it in pieces, the same ones every time.
+    /// Writes the encoding in pieces, the same every time.
     fn encode(&self, sink: &mut dyn FnMut(&[u8]));
 
-    /// Reads back what [`encode`](Self::encode) wrote, and nothing beyond it. Nothing is allocated
-    /// before the bytes for it have arrived, and every byte is covered by a checksum.
+    /// Reads what [`encode`](Self::encode) wrote, and nothing beyond it. Memory is allocated only
+    /// as bytes arrive, and every byte is covered by a checksum.
     fn decode(reader: &mut dyn Read) -> Result<Self, Refused>;
 
-    /// The memory that it takes.
+    /// The memory it takes, in bytes.
     fn byte_len(&self) -> usize;
 }
 
-/// An error if there is no memory for some more bytes.
+/// Fails if `bytes` more bytes cannot be allocated.
 ///
-/// Copies of values are made by `Clone`, which ends the server where memory is out. So we try
-/// beforehand: one thread runs commands, and nothing of note is allocated in between.
+/// `Clone` ends the server when memory runs out, so this tries the allocation beforehand. One
+/// thread runs commands, so nothing large is allocated in between.
 pub(crate) fn check_memory(bytes: usize) -> Result<(), Refused> {
     Ok(Vec::<u8>::new().try_reserve_exact(bytes)?)
 }
@@ -52,7 +52,7 @@ pub(crate) fn try_clone<V: Value>(value: &V) -> Result<V, Refused> {
     Ok(value.clone())
 }
 
-/// What is in a key: a value, or the part of one that has been loaded so far.
+/// The content of a key: a value, or the part of one that has been loaded so far.
 #[derive(Clone)]
 pub(crate) enum Slot<V> {
     Ready(V),

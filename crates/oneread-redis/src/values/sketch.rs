@@ -1,4 +1,4 @@
-//! What `CMS.*` keys hold.
+//! The value of `CMS.*` keys.
 
 use std::io::Read;
 
@@ -17,15 +17,16 @@ pub(crate) struct SketchValue(CountMinSketch);
 const VERSION: u64 = u64::from_le_bytes(*b"onercms1");
 
 impl SketchValue {
-    /// The width and depth of RedisBloom for an error and a probability: ⌈2/error⌉ counters a row,
-    /// of which each estimates too high by the error with probability 1/2 at most (Markov), and so
-    /// many rows that all do with that probability.
+    /// The width and depth that RedisBloom uses for an error and a probability. With ⌈2/error⌉
+    /// counters per row, a row's estimate is too high by more than the error with probability at
+    /// most 1/2 (Markov). There are enough rows that all of them err at once with at most the given
+    /// probability.
     pub(crate) fn dimensions(error: f64, probability: f64) -> (u64, u32) {
         let depth = (probability.ln() / 0.5f64.ln()).ceil();
         ((2.0 / error).ceil() as u64, (depth as u32).max(1))
     }
 
-    /// The bytes of a new sketch, before any of them is allocated.
+    /// The bytes of a new sketch, computed before any are allocated.
     pub(crate) fn byte_len_of(width: u64, depth: u32) -> Result<u64, Refused> {
         Ok(CountMinLayout::new(width, depth)?.counters() * 8)
     }
@@ -34,7 +35,7 @@ impl SketchValue {
         Ok(Self(CountMinSketch::with_seed(CountMinLayout::new(width, depth)?, seed)?))
     }
 
-    /// Counts an item so many more times, and tells its estimate then.
+    /// Adds `count` to an item's count and returns its new estimate.
     pub(crate) fn add(&mut self, item: &[u8], count: u64) -> u64 {
         self.0.add(item, count);
         self.0.estimate(item)
@@ -48,7 +49,7 @@ impl SketchValue {
         self.0.estimate_many(items, answer);
     }
 
-    /// Becomes the weighted sum of others.
+    /// Replaces this sketch by the weighted sum of `parts`.
     pub(crate) fn set_to_sum(&mut self, parts: &[(&Self, i64)]) -> Result<(), oneread::filter::MergeError> {
         self.0.set_to_sum(parts.iter().map(|&(part, weight)| (&part.0, weight)))
     }

@@ -1,4 +1,4 @@
-//! Fields with a checksum, and windows into long encodings.
+//! Fields with a checksum, and windows of long encodings.
 
 use std::io::Read;
 
@@ -33,7 +33,7 @@ pub(super) fn read_fields<const N: usize>(expected: u64, reader: &mut dyn Read) 
     Ok(std::array::from_fn(|i| u64::from_le_bytes(words[i + 1])))
 }
 
-/// The part of a value's bytes that starts somewhere and is not longer than something.
+/// A sink that keeps only a window of the bytes written to it.
 struct Window {
     start: u64,
     longest: usize,
@@ -41,14 +41,14 @@ struct Window {
     bytes: Vec<u8>,
 }
 
-/// A value's bytes from `start` on, at most `longest`; and how many it has in all.
+/// At most `longest` of a value's bytes, from `start` on, and the total length.
 pub(super) fn window<V: Value>(value: &V, start: u64, longest: usize) -> (Vec<u8>, u64) {
     let mut window = Window { start, longest, passed: 0, bytes: Vec::new() };
     value.encode(&mut |piece| window.see(piece));
     (window.bytes, window.passed)
 }
 
-/// All of a value's bytes, in strings of `length`, the last one shorter.
+/// Passes a value's bytes to `take` in strings of `length`; the last may be shorter.
 pub(crate) fn strings<V: Value>(value: &V, length: usize, mut take: impl FnMut(&[u8])) {
     let mut string = Vec::new();
     value.encode(&mut |mut piece| {
@@ -76,14 +76,14 @@ impl Window {
     }
 }
 
-/// The number of bytes that a value is encoded to.
+/// The length of a value's encoding.
 pub(crate) fn length_of<V: Value>(value: &V) -> u64 {
     let mut length = 0;
     value.encode(&mut |piece| length += piece.len() as u64);
     length
 }
 
-/// A sink as a writer.
+/// A [`Write`](std::io::Write) around a sink.
 pub(super) struct Sink<'a>(pub(super) &'a mut dyn FnMut(&[u8]));
 
 impl std::io::Write for Sink<'_> {

@@ -1,4 +1,4 @@
-//! Values in chunks, from one server to another.
+//! Moves values in chunks from one server to another.
 
 use redis::Value;
 
@@ -34,7 +34,7 @@ fn a_value_goes_from_one_server_to_another_in_chunks() {
     for (make, fill, prefix, check) in [
         ("BF.RESERVE v 0.001 5000000", "BF.MADD v 1 2 3", ["BF.SCANDUMP", "BF.LOADCHUNK"], "BF.EXISTS v 2"),
         ("CF.RESERVE v 5000000", "CF.INSERT v ITEMS 1 2 3", ["CF.SCANDUMP", "CF.LOADCHUNK"], "CF.EXISTS v 2"),
-        // At a low rate, and of a fixed size, it is another filter.
+        // At a low rate and of fixed size it is another kind of filter.
         (
             "CF.RESERVE v 5000000 ERROR 0.0001",
             "CF.INSERT v ITEMS 1 2 3",
@@ -64,7 +64,7 @@ fn a_value_goes_from_one_server_to_another_in_chunks() {
             let _: Value = from.ask(line).expect(line);
         }
         let chunks = dump(&mut from, prefix[0], "v");
-        // The first says how much follows.
+        // The first chunk holds the length.
         assert!(chunks.len() >= 2, "{prefix:?}");
         for (at, chunk) in chunks.iter().enumerate() {
             load(&mut to, prefix[1], "v", chunk).expect("a chunk that follows");
@@ -99,13 +99,13 @@ fn chunks_out_of_order_or_damaged_are_refused() {
     refuse(&mut client, &(chunks[1].0 + 1, chunks[1].1.clone()), "bad data");
     refuse(&mut client, &(1, chunks[1].1.clone()), "item exists");
     refuse(&mut client, &(2, Vec::new()), "bad data");
-    // An unfinished value is saved and loaded like any other.
+    // An incomplete value is saved and loaded like any other.
     client.expect("DEBUG RELOAD", "OK".to_owned());
     for at in (0..chunks[1].1.len()).step_by(7) {
         let mut damaged = chunks[1].clone();
         damaged.1[at] ^= 0x10;
         refuse(&mut client, &damaged, "bad data");
-        // All bytes were there and wrong, so that nothing is left of it.
+        // The bytes were complete but damaged, so the key is deleted.
         client.expect("EXISTS w", 0);
         load(&mut client, "BF.LOADCHUNK", "w", &chunks[0]).expect("the first");
     }
@@ -121,7 +121,7 @@ fn chunks_out_of_order_or_damaged_are_refused() {
     refuse(&mut client, &other, "checksum");
 }
 
-/// 600 MB: needs memory and half a minute, hence only when asked for by name.
+/// 600 MB: needs memory and half a minute, so it runs only by name.
 #[test]
 fn a_filter_of_600_megabytes_goes_in_chunks() {
     if std::env::var_os("ONEREAD_LARGE").is_none() {

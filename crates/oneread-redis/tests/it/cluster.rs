@@ -1,5 +1,4 @@
-//! A cluster of three masters and three replicas: nothing that was acknowledged is lost with a
-//! master.
+//! A cluster of three masters and three replicas loses no acknowledged item with a master.
 
 use std::process::Command;
 
@@ -42,7 +41,7 @@ fn no_acknowledged_item_is_lost_with_a_master() {
     let client = client.expect("a cluster");
     let mut cluster = client.get_connection().expect("a connection");
 
-    // A million items, the last of each filter acknowledged by its replica.
+    // A million items; the replica acknowledges the last of each filter.
     for number in 0..FILTERS {
         for start in (0..ITEMS_EACH).step_by(1000) {
             let mut add = redis::cmd("BF.MADD");

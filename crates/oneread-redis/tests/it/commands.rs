@@ -35,7 +35,7 @@ fn bloom_filters_answer_as_documented() {
         client.expect("BF.MEXISTS b x absent z", vec![1, 0, 1]);
         client.expect("BF.CARD b", 3);
 
-        // What is not there.
+        // Missing keys.
         client.expect("BF.EXISTS nothing x", 0);
         client.expect("BF.MEXISTS nothing x y", vec![0, 0]);
         client.expect("BF.CARD nothing", 0);
@@ -78,8 +78,7 @@ fn a_filter_that_does_not_grow_says_when_it_is_full() {
     client.expect_error("BF.ADD b 4", "non scaling filter is full");
     client.expect("BF.ADD b 3", 0);
     client.expect("BF.INFO b EXPANSION", vec![Option::<i64>::None]);
-    // Of several, those before the first that finds no room are in, and the reply ends with the
-    // error.
+    // The items before the first that finds no room are added, and the reply ends with the error.
     client.expect("BF.RESERVE c 0.0001 2 NONSCALING", "OK".to_owned());
     let reply: redis::RedisResult<Vec<Value>> = client.ask("BF.MADD c 1 2 3 4");
     assert!(reply.is_err() || reply.is_ok_and(|reply| reply.len() == 3));
@@ -108,8 +107,8 @@ fn a_growing_filter_keeps_the_asked_rate() {
         found
     };
     assert_eq!(ask("item", 20_000), 20_000);
-    // At most 1%: of 50 000 absent items 500 are expected at most. More than 600, 4.5 standard
-    // deviations above, has probability 4e-6.
+    // The rate is at most 1%, so at most 500 of 50,000 absent items are expected. More than 600,
+    // 4.5 standard deviations above, has probability 4e-6.
     assert!(ask("other", 50_000) < 600);
     let info = client.fields("BF.INFO b");
     assert!(matches!(info["Number of filters"], Value::Int(layers) if layers > 3));
@@ -186,7 +185,7 @@ fn deleting_what_was_added_never_removes_another_and_duplicates_do_not_fill() {
     for start in (10_000..20_000).step_by(1000) {
         assert!(batch("CF.EXISTS", start..start + 1000).iter().all(|&found| found == 1));
     }
-    // The same item over and over takes no more room.
+    // Adding the same item repeatedly takes no more room.
     client.expect("CF.RESERVE few 1000", "OK".to_owned());
     let size = client.fields("CF.INFO few")["Size"].clone();
     let mut pipe = redis::pipe();
@@ -211,7 +210,7 @@ fn sketches_answer_as_documented() {
         client.expect_error("CMS.INITBYPROB t 0.1 1", "CMS: invalid prob value");
         client.expect_error("CMS.INITBYDIM t 99999999999 60", "oneread.max-bytes");
         client.expect("CMS.INITBYPROB p 0.01 0.01", "OK".to_owned());
-        // ⌈2/.01⌉ counters in ⌈log2 100⌉ rows.
+        // ⌈2/0.01⌉ counters in ⌈log2 100⌉ rows.
         let info = client.fields("CMS.INFO p");
         assert_eq!((info["width"].clone(), info["depth"].clone()), (Value::Int(200), Value::Int(7)));
         client.expect("CMS.INCRBY s a 3 b 4 a 2", vec![3, 4, 5]);
@@ -274,7 +273,7 @@ fn unions_and_statistics_are_ours() {
 
     let facts = client.fields("ONEREAD.STATS union");
     assert_eq!(facts["kind"], Value::SimpleString("bloom".into()));
-    // Three, two and one: the union does not know which are the same.
+    // Three, two and one: the union cannot tell which items are equal.
     assert_eq!(facts["items"], Value::Int(6));
     assert!(client.fields("ONEREAD.STATS cuckoo").contains_key("present_false_positive_rate"));
     assert_eq!(client.fields("ONEREAD.STATS s")["total"], Value::Int(7));
@@ -301,8 +300,8 @@ fn the_load_of_a_filter_is_the_share_of_its_slots_in_use() {
         let facts = client.fields(&format!("ONEREAD.STATS {name}"));
         let Value::BulkString(load) = &facts["load"] else { panic!("{:?}", facts["load"]) };
         let load: f64 = std::str::from_utf8(load).expect("a number").parse().expect("a number");
-        // Planned for a thousand items: not empty, and no fuller than full. (It was items per
-        // bucket: up to 40.)
+        // Planned for a thousand items: neither empty nor overfull. (Once this was items per
+        // bucket, up to 40.)
         assert!((0.3..=1.0).contains(&load), "{name}: {load}");
     }
 }
@@ -321,7 +320,7 @@ fn seeds_are_random_unless_they_are_set_and_sketches_can_be_merged() {
         for line in ["BF.ADD b1 x", "BF.ADD b2 x", "CF.ADD c1 x", "CF.ADD c2 x"] {
             client.expect(line, 1);
         }
-        // Of five seeds of 63 bits, two are the same once in 9e17.
+        // Two of five seeds of 63 bits are equal with probability 1/9e17.
         let mut seeds: Vec<i64> =
             ["b1", "b2", "c1", "c2"].iter().map(|name| seed(&mut client, name)).collect();
         seeds.push(0);
@@ -334,7 +333,7 @@ fn seeds_are_random_unless_they_are_set_and_sketches_can_be_merged() {
         }
         client.expect("CMS.MERGE s1 2 s1 s2", "OK".to_owned());
         client.expect("CMS.QUERY s1 item", vec![6]);
-        // After a restart new sketches still go with the old ones.
+        // After a restart, new sketches can still be merged with old ones.
         client.expect("SAVE", "OK".to_owned());
         server.kill();
         server.spawn();
@@ -393,7 +392,7 @@ fn the_server_knows_the_keys_the_categories_and_the_memory() {
         client.expect("CONFIG SET oneread.bf-error-rate 0.5", "OK".to_owned());
         client.expect_error("CONFIG SET oneread.bf-error-rate 1", "between 0 and 1");
         client.expect_error("CONFIG SET oneread.max-bytes 1", "must be between");
-        // Readers may not write. Redis 7.0 does not give commands of modules to any category.
+        // Readers may not write. Redis 7.0 assigns the commands of modules to no category.
         let allowed = if engine == Engine::Redis { "+bf.exists" } else { "+@read" };
         client.expect(&format!("ACL SETUSER reader on >word ~* {allowed}"), "OK".to_owned());
         client.expect("AUTH reader word", "OK".to_owned());
@@ -440,7 +439,7 @@ fn arguments_that_cannot_be_used_stop_the_loading_and_say_why() {
     }
 }
 
-/// As Redis 8 has them; a small module stands for it.
+/// Redis 8 has these commands; a small module stands for it here.
 #[test]
 fn a_server_that_has_the_commands_already_is_told_of_the_prefix() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -458,7 +457,7 @@ fn a_server_that_has_the_commands_already_is_told_of_the_prefix() {
 
 #[test]
 fn a_filter_that_would_grow_beyond_the_limit_says_so_and_keeps_what_it_has() {
-    // The second layer of each would have three billion items.
+    // The second layer of each would hold 3 billion items.
     let server = Server::start_with_module(Engine::Redis, &[], &["max-bytes", "1000000"]);
     let mut client = server.connect();
     for (make, add, exists) in [

@@ -1,4 +1,4 @@
-//! Whatever a client sends, the server stays up.
+//! The server stays up whatever a client sends.
 
 use redis::Value;
 
@@ -40,7 +40,7 @@ const COMMANDS: [&str; 33] = [
     "ONEREAD.DUMPSKETCH",
 ];
 
-/// Numbers that nobody means, words, nothing, and bytes that are no text.
+/// Extreme numbers, words, nothing, and bytes that are not text.
 const WORDS: [&[u8]; 22] = [
     b"",
     b"0",
@@ -73,7 +73,7 @@ fn no_arguments_bring_the_server_down() {
     for line in ["BF.ADD b x", "CF.ADD c x", "CMS.INITBYDIM s 10 3", "SET text x"] {
         let _: Value = client.ask(line).expect(line);
     }
-    // A simple generator with a fixed seed; what it draws need not be random, only varied.
+    // A simple generator with a fixed seed: the values need only vary.
     let mut state = 2026u64;
     let mut draw = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -82,10 +82,10 @@ fn no_arguments_bring_the_server_down() {
     let mut sent = 0;
     for command in COMMANDS {
         for round in 0..300 {
-            // First each number of arguments, then whatever comes.
+            // First each number of arguments, then random ones.
             let count = if round < 10 { round } else { draw(9) };
             let arguments: Vec<&[u8]> = (0..count).map(|_| WORDS[draw(WORDS.len())]).collect();
-            // The answer may be anything, as long as there is one.
+            // Any answer will do, as long as there is one.
             if let Err(error) = client.call::<Value>(command, &arguments) {
                 assert!(!error.is_io_error(), "{command} {arguments:?}: {error}\n{}", server.log());
                 assert!(!error.to_string().contains("please report"), "{command} {arguments:?}: {error}");
@@ -120,12 +120,12 @@ fn damaged_values_are_refused_and_the_server_stays_up() {
     ] {
         let _: Value = client.ask(line).expect(line);
     }
-    // Without its own checksum in the way, all of our checks are asked.
+    // Without the server's own checksum, the damage reaches our checks.
     client.expect("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1", "OK".to_owned());
     for key in ["b", "c", "s"] {
         let dump: Vec<u8> = client.call("DUMP", &[key]).expect("bytes");
         let (mut refused, mut tried) = (0, 0);
-        // Ten bytes at the end are the server's own.
+        // The last ten bytes are the server's own.
         for at in 0..dump.len() - 10 {
             let mut damaged = dump.clone();
             damaged[at] ^= 1 << (at % 8);
@@ -137,8 +137,7 @@ fn damaged_values_are_refused_and_the_server_stays_up() {
                     assert!(!error.is_io_error(), "{key}, byte {at}: {error}\n{}", server.log());
                     refused += 1;
                 }
-                // The server compresses strings, so that another form of the same bytes may come
-                // out.
+                // The server compresses strings, so that other bytes may decode to the same value.
                 Ok(_) => {
                     let digests: Vec<String> =
                         client.ask(&format!("DEBUG DIGEST-VALUE {key} damaged")).expect("digests");
@@ -162,12 +161,10 @@ fn damaged_values_are_refused_and_the_server_stays_up() {
 fn commands_that_find_no_memory_answer_an_error() {
     for engine in engines() {
         let mut server = Server::start(engine, &["--appendonly", "no"]);
-        // The server itself needs a part of it; what is left is less than the commands below ask
-        // for.
+        // The server itself needs a part of it; the rest is too small for the commands below.
         server.restart_limited(1_100_000);
         let mut client = server.connect();
-        // 850 million items at 1% are a gigabyte: the limit on a value allows it, the memory does
-        // not.
+        // 850 million items at 1% take 1 GB, which the limit allows but the memory does not.
         client.expect("CONFIG SET oneread.max-bytes 20000000000", "OK".to_owned());
         for line in [
             "BF.RESERVE b 0.01 1850000000 NONSCALING",
@@ -179,7 +176,7 @@ fn commands_that_find_no_memory_answer_an_error() {
         ] {
             client.expect_error(line, "memory");
         }
-        // Values of 600 MB, of which there cannot be two.
+        // Values of 600 MB, of which two do not fit.
         for (make, copies) in [
             ("BF.RESERVE b 0.01 500000000 NONSCALING", ["COPY b other", "ONEREAD.MERGE other b"]),
             ("CMS.INITBYDIM s 15000000 5", ["COPY s other", "CMS.MERGE s 1 s"]),
@@ -212,7 +209,7 @@ fn merging_to_and_fro_ends_at_the_limit() {
         let items: Vec<String> = (0..3000).map(|item| format!("{name}{item}")).collect();
         let _: Value = client.ask(&format!("BF.MADD {name} {}", items.join(" "))).expect("room");
     }
-    // Each time the layers of both add up: 20 times would be more than a million layers.
+    // Each merge adds the layers of both: after 20 there would be more than a million.
     let answers: Vec<_> = (0..20)
         .map(|round| {
             client.ask::<Value>(if round % 2 == 0 { "ONEREAD.MERGE a b" } else { "ONEREAD.MERGE b a" })

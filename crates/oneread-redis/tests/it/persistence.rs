@@ -1,4 +1,4 @@
-//! What survives: a reload, a rewritten append-only file and a kill, and the way to a replica.
+//! What survives a reload, a rewritten append-only file and a kill, and what reaches a replica.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use redis::Value;
 
 use super::server::{Client, Server, engines};
 
-/// Values of every kind, some grown, some emptied in part.
+/// Values of every kind, some grown, some partly emptied.
 fn fill(client: &mut Client) {
     for line in [
         "BF.RESERVE grown 0.01 100 EXPANSION 3",
@@ -43,7 +43,7 @@ fn fill(client: &mut Client) {
 const KEYS: [&str; 9] =
     ["grown", "fixed", "by itself", "counted", "rigid", "sketch", "sum", "cuckoo by itself", "union"];
 
-/// What the server says of the bytes of every value.
+/// The server's digests of all values.
 fn digests(client: &mut Client) -> Vec<String> {
     let mut arguments = vec!["DIGEST-VALUE"];
     arguments.extend(KEYS);
@@ -75,7 +75,7 @@ fn values_survive_a_reload_from_a_snapshot() {
 #[test]
 fn values_survive_a_kill_with_an_append_only_file() {
     for engine in engines() {
-        // Without the preamble a rewrite asks each value for its commands.
+        // Without the preamble, a rewrite requests the commands of each value.
         let options = ["--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"];
         let mut server = Server::start(engine, &options);
         let mut client = server.connect();
@@ -109,7 +109,7 @@ fn replicas_hold_the_same_bytes_whatever_their_own_settings() {
             &["--replicaof", &master_address],
             &[
                 ["seed", "9", "bf-error-rate", "0.3", "bf-initial-size", "7", "cf-initial-size", "55"],
-                // Limits are for clients: what the master took is taken.
+                // Limits apply to clients only: a replica accepts everything from its master.
                 [
                     "max-bytes",
                     "1024",
@@ -130,7 +130,7 @@ fn replicas_hold_the_same_bytes_whatever_their_own_settings() {
         fill(&mut from);
         assert!(from.ask::<i64>("WAIT 1 10000").expect("a number") >= 1);
         assert_eq!(digests(&mut to), digests(&mut from));
-        // A replica that comes later gets a snapshot.
+        // A late replica gets a snapshot.
         let late = Server::start(engine, &["--replicaof", &master_address]);
         let mut late = late.connect();
         wait_for("the late replica", || {
@@ -154,7 +154,7 @@ fn memory_that_is_freed_goes_back() {
         for round in 0..20 {
             client.expect(&format!("BF.RESERVE b{round} 0.001 1000000"), "OK".to_owned());
         }
-        // 20 filters of a million keys at 14.4 bits or more each.
+        // 20 filters of a million keys, at 14.4 bits per key or more.
         assert!(used(&mut client) - before > 20 * 1_800_000);
         for round in 0..20 {
             client.expect(&format!("DEL b{round}"), 1);
@@ -163,7 +163,7 @@ fn memory_that_is_freed_goes_back() {
     }
 }
 
-/// Waits until something holds, at most two minutes.
+/// Waits until `holds` returns true, for two minutes at most.
 pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(120);
     while !holds() {

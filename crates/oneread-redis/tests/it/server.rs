@@ -16,7 +16,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// Debian's Redis, or the Valkey of the Python package, which `cargo xtask test` names.
+    /// Debian's Redis, or the Valkey of the Python package; `cargo xtask test` sets its path.
     fn program(self) -> PathBuf {
         match self {
             Self::Redis => "redis-server".into(),
@@ -27,14 +27,14 @@ impl Engine {
     }
 }
 
-/// The engines to test with: Valkey too where it is there, as in `cargo xtask test`.
+/// The engines to test with; Valkey only where it is installed, as by `cargo xtask test`.
 pub(crate) fn engines() -> Vec<Engine> {
     let mut engines = vec![Engine::Redis];
     engines.extend(std::env::var_os("ONEREAD_VALKEY_SERVER").map(|_| Engine::Valkey));
     engines
 }
 
-/// The module, which cargo has put beside the test.
+/// The module, which cargo builds beside the test.
 pub(crate) fn module() -> PathBuf {
     let test = std::env::current_exe().expect("the test is a file");
     let module = test.with_file_name("liboneread_redis.so");
@@ -42,24 +42,24 @@ pub(crate) fn module() -> PathBuf {
     module
 }
 
-/// A server with the module, in a folder of its own; killed when dropped.
+/// A server with the module, in its own folder; killed when dropped.
 pub(crate) struct Server {
     engine: Engine,
     arguments: Vec<String>,
     folder: TempDir,
     port: u16,
     child: Option<Child>,
-    /// The most address space that the program may have.
+    /// The limit on the program's address space.
     most_kibibytes: Option<u64>,
 }
 
 impl Server {
-    /// Starts a server, with arguments beyond the usual ones.
+    /// Starts a server with additional arguments.
     pub(crate) fn start(engine: Engine, arguments: &[&str]) -> Self {
         Self::start_with_module(engine, arguments, &[])
     }
 
-    /// The same, with arguments of the module.
+    /// Like [`start`](Self::start), with arguments for the module.
     pub(crate) fn start_with_module(engine: Engine, arguments: &[&str], of_module: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut all: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
@@ -72,7 +72,7 @@ impl Server {
         server
     }
 
-    /// Ends the server and starts it anew in the same folder, with so much address space at most.
+    /// Restarts the server in the same folder with at most `most_kibibytes` of address space.
     pub(crate) fn restart_limited(&mut self, most_kibibytes: u64) {
         self.kill();
         self.most_kibibytes = Some(most_kibibytes);
@@ -110,7 +110,7 @@ impl Server {
         command
     }
 
-    /// Starts the program in the folder, with what is there.
+    /// Starts the program on the files in the folder.
     pub(crate) fn spawn(&mut self) {
         let spawned = self.command().spawn();
         self.child = Some(spawned.unwrap_or_else(|error| {
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Tries to start the program; the log if it ends by itself within some seconds.
+    /// Starts the program and returns its log if it exits by itself within some seconds.
     pub(crate) fn refuses(engine: Engine, arguments: &[&str], of_module: &[&str]) -> String {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut all: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
@@ -158,7 +158,7 @@ impl Server {
         panic!("the server goes on:\n{}", server.log());
     }
 
-    /// Ends it at once, with SIGKILL.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             _ = child.kill();
@@ -189,7 +189,7 @@ impl Drop for Server {
 }
 
 fn free_port() -> u16 {
-    // A cluster's bus uses the port plus 10 000.
+    // A cluster's bus uses the port plus 10,000.
     loop {
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = port.expect("a free port").port();
@@ -199,7 +199,7 @@ fn free_port() -> u16 {
     }
 }
 
-/// A connection that asks with one line.
+/// A connection that sends commands as one line.
 pub(crate) struct Client(Connection);
 
 impl Client {
@@ -215,14 +215,14 @@ impl Client {
         call.query(&mut self.0)
     }
 
-    /// A command and its arguments, by words.
+    /// Sends a line, split into words, as a command.
     pub(crate) fn ask<T: FromRedisValue>(&mut self, line: &str) -> RedisResult<T> {
         let mut words = line.split_whitespace();
         let command = words.next().expect("a command");
         self.call(command, &words.collect::<Vec<_>>())
     }
 
-    /// What a command must answer.
+    /// Checks the reply of a command.
     #[track_caller]
     pub(crate) fn expect<T: FromRedisValue + PartialEq + std::fmt::Debug>(
         &mut self,
@@ -232,11 +232,11 @@ impl Client {
         assert_eq!(self.ask::<T>(line).unwrap_or_else(|error| panic!("{line}: {error}")), expected, "{line}");
     }
 
-    /// The words of the error that a command must answer.
+    /// Checks the words of a command's error.
     #[track_caller]
     pub(crate) fn expect_error(&mut self, line: &str, words: &str) {
         let error = self.ask::<redis::Value>(line).expect_err(line);
-        // The client takes the first word for a code, and sets it off with quotes and a colon.
+        // The client parses the first word as a code, and sets it off with quotes and a colon.
         let plain = |text: &str| text.replace(['"', ':'], "");
         let found = error.to_string();
         assert!(plain(&found).contains(&plain(words)), "{line}: {found:?} does not say {words:?}");

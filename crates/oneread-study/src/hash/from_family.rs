@@ -4,11 +4,11 @@ use oneread::hash::{Digest, Digester};
 
 use super::family::TotalHashFunction;
 
-/// Digests only as random as a family's theorem says: two functions drawn from it, one for each
-/// half.
+/// Digests whose randomness is that of a family's theorem. Two functions drawn from it make one
+/// half each.
 ///
-/// With it an experiment can put a weak family under any structure and see what breaks. Each half
-/// has the range of its function, so draw functions of as many bits as the structure can use.
+/// With it, an experiment can use a weak family in any structure and observe the effects. Each half
+/// has the range of its function, so draw functions with as many bits as the structure uses.
 ///
 /// # Example
 /// ```

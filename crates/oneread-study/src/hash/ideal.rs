@@ -1,14 +1,14 @@
-//! Digests as good as truly random ones, for experiments.
+//! Digests as random as truly random ones, for experiments.
 
 use oneread::bytes::{Identified, Identity};
 use oneread::hash::{Digest, Digester};
 
-/// Digests that no experiment can tell from truly random ones.
+/// Digests that no experiment can distinguish from truly random ones.
 ///
-/// A probability is a statement about random functions. To check it apart from the quality of any
-/// hash, an experiment uses these: the digest of key number `i` is output `i` of the counter-based
-/// generator Philox4x32-10, keyed by the seed. It can be asked for in any order, from any thread.
-/// Philox is a permutation of 128-bit blocks, so no two keys share a digest.
+/// A probability is a statement about random functions. Experiments use these digests to check it
+/// independently of the quality of any hash. The digest of key number `i` is output `i` of the
+/// counter-based generator Philox4x32-10, keyed by the seed, so digests are available in any order
+/// and from any thread. Philox is a permutation of 128-bit blocks, so no two keys share a digest.
 ///
 /// # Source
 /// Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011.
@@ -30,7 +30,7 @@ pub struct Ideal {
     seed: u64,
 }
 
-/// In the table of digesters in `docs/format.md`.
+/// As in the table of digesters in `docs/format.md`.
 const NUMBER: u16 = 3;
 
 impl Ideal {
@@ -61,7 +61,7 @@ impl Digester<u128> for Ideal {
     }
 }
 
-/// Saved structures name this digester by its number, and the seed by eight of the sixteen bytes.
+/// A saved structure stores this digester's number, and the seed in eight of the sixteen bytes.
 impl Identified for Ideal {
     fn identity(&self) -> Identity {
         Identity { digester: NUMBER, seed: u128::from(self.seed).to_le_bytes() }

@@ -1,10 +1,10 @@
 //! Functions with theorems, and digesters for experiments.
 //!
-//! - [`family`] has the hash families of the theory: what two, three or k keys do is proved.
-//! - [`Ideal`] makes digests that no test can tell from random ones: it checks a plan apart from
-//!   the quality of any hash function.
-//! - [`FromFamily`] makes digests as random as a family's theorem says: it puts a weak family under
-//!   any structure of `oneread`.
+//! - [`family`] holds hash families with proved guarantees for two, three or k keys.
+//! - [`Ideal`] makes digests that no test can distinguish from random ones. It checks a plan
+//!   independently of the quality of any hash function.
+//! - [`FromFamily`] makes digests as random as a family's theorem guarantees. It lets any structure
+//!   of `oneread` use a weak family.
 
 pub mod family;
 mod from_family;

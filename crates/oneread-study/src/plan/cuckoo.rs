@@ -1,4 +1,4 @@
-//! Cuckoo hashing: how full a table can be, and how long an insertion may try.
+//! Cuckoo hashing: the maximum load, and the insertion timeout.
 //!
 //! # Source
 //! Lecture notes "Hashing" (chapter 6), section 6.2, for two functions. The thresholds:
@@ -12,37 +12,36 @@ use libm::{ceil, exp, log as ln, log1p as ln_1p};
 use oneread::plan::OutOfRange;
 use oneread::workspace::check;
 
-/// The most choices of an item for [`threshold`].
+/// The largest number of choices per item for [`threshold`].
 pub const MOST_CHOICES: u32 = 64;
 
-/// The most items of a bucket for [`threshold`].
+/// The largest number of items per bucket for [`threshold`].
 pub const MOST_BUCKET: u32 = 64;
 
-/// The load, in items for each place, up to which a large table can hold its items, each in one of
-/// `choices` (d) random buckets of `bucket` (b) places: below it with a probability that tends to
-/// 1, above it with one that tends to 0.
+/// The threshold load, in items per place, of a large table in which each item has `choices` (d)
+/// random buckets of `bucket` (b) places. Below it, all items fit with a probability that tends to
+/// 1; above it, with one that tends to 0.
 ///
-/// It is computed, not looked up. Buckets that hold at most b of the items that chose them never
-/// make trouble; take them away together with these items, and again, until every bucket has more
-/// than b: what is left is the (b + 1)-core. The items fit if the core has at most b items for each
-/// bucket. Its buckets were chosen by a Poisson number of items, of some mean ξ, given that there
-/// are more than b: the mean is then ξ·Q(b)/Q(b + 1) with Q(j) = Pr(Po(ξ) ≥ j), and each item is
-/// counted d times in it. So the threshold is where
+/// A bucket chosen by at most b items never causes trouble. Remove these buckets with their items,
+/// and repeat until every bucket has more than b: the rest is the (b + 1)-core. All items fit if
+/// the core has at most b items per bucket. The number of items that chose one of its buckets is a
+/// Poisson variable of some mean ξ, conditioned to exceed b. Its mean is ξ·Q(b)/Q(b + 1) with Q(j)
+/// = Pr(Po(ξ) ≥ j), and it counts each item d times. So the threshold is where
 ///
 /// ```text
-///   ξ·Q(b)/Q(b + 1) = d·b,   at   ξ / (d·Q(b)^(d − 1)) items a bucket.
+///   ξ·Q(b)/Q(b + 1) = d·b,   at   ξ / (d·Q(b)^(d − 1)) items per bucket.
 /// ```
 ///
 /// With two choices and b = 1 the solution is ξ = 0 in the limit, and the load 1/2: the lecture's m
 /// ≥ (2 + ε)·n.
 ///
 /// # What is exact
-/// The threshold, to rounding. It is a limit for many buckets, and says that a place exists for
-/// every item, not that an insertion finds it in few steps.
+/// The threshold is exact up to rounding. It is a limit for many buckets. It guarantees a place for
+/// every item, but not that an insertion finds it in few steps.
 ///
 /// # Errors
-/// If there are fewer than two choices or more than [`MOST_CHOICES`], no place in a bucket or more
-/// than [`MOST_BUCKET`].
+/// If there are fewer than two choices or more than [`MOST_CHOICES`], or if a bucket has no place
+/// or more than [`MOST_BUCKET`].
 ///
 /// # Example
 /// ```
@@ -59,8 +58,8 @@ pub fn threshold(choices: u32, bucket: u32) -> Result<f64, OutOfRange> {
         return Ok(0.5);
     }
     let target = f64::from(choices) * f64::from(bucket);
-    // The mean degree rises with ξ, from b + 1 at 0, and is at least ξ: bisection down to
-    // neighbouring floats.
+    // The mean degree rises with ξ, from b + 1 at 0, and is at least ξ. Bisection down to adjacent
+    // floats.
     let (mut low, mut high) = (0.0, target);
     loop {
         let middle = low + (high - low) / 2.0;
@@ -73,7 +72,7 @@ pub fn threshold(choices: u32, bucket: u32) -> Result<f64, OutOfRange> {
     Ok(high / target * exp(-ln_chosen))
 }
 
-/// ξ·Q(b)/Q(b + 1): the mean of a Poisson variable given that it is above b.
+/// ξ·Q(b)/Q(b + 1): the mean of a Poisson variable conditioned to exceed b.
 fn mean_degree(mean: f64, bucket: u32) -> f64 {
     mean * (1.0 + 1.0 / tail_over_point(mean, bucket))
 }
@@ -84,8 +83,8 @@ fn tail_over_point(mean: f64, bucket: u32) -> f64 {
     for count in (bucket + 1..).map(f64::from) {
         term *= mean / count;
         sum += term;
-        // Beyond twice the mean each term is less than half of the one before. A sum too large for
-        // a float is as good as any: its inverse is 0.
+        // Beyond twice the mean, each term is less than half of the one before. An infinite sum is
+        // fine: its inverse is 0.
         if count > 2.0 * mean && term <= f64::EPSILON / 4.0 * sum || sum.is_infinite() {
             break;
         }
@@ -101,19 +100,18 @@ fn ln_poisson_tail(mean: f64, bucket: u32) -> f64 {
         ln_point += ln(mean / f64::from(count));
     }
     if f64::from(bucket) <= mean {
-        // The median is within 1 of the mean, so that little more than a half is below.
+        // The median is within 1 of the mean, so the sum below is little more than 1/2.
         return ln_1p(-below);
     }
     ln_point + ln_1p(tail_over_point(mean, bucket))
 }
 
-/// The lecture's insertion timeout, ⌈6·log2 n⌉ moves, after which the table is rehashed; and the
-/// independence that its theorem asks of the two hash functions. At least 1, where the lecture's is
-/// 0 for a single item.
+/// The lecture's insertion timeout of ⌈6·log2 n⌉ moves, after which the table is rehashed. It is
+/// also the independence that the lecture's theorem requires of the two hash functions. At least 1,
+/// where the lecture has 0 for a single item.
 ///
-/// With m ≥ (2 + ε)·n cells the expected time of an insertion is then constant. The lecture does
-/// not say which logarithm is meant; the binary one is the largest of the usual ones, and also the
-/// safest.
+/// With m ≥ (2 + ε)·n cells, the expected time of an insertion is then constant. The lecture does
+/// not name the base of the logarithm; base 2 is the largest of the usual ones, and so the safest.
 ///
 /// ```
 /// use oneread_study::plan::cuckoo::insertion_timeout;
@@ -130,7 +128,7 @@ pub fn insertion_timeout(items: u64) -> u32 {
 /// The fewest cells for which the lecture's theorem holds: ⌈(2 + ε)·n⌉, at least 1.
 ///
 /// # Errors
-/// If `epsilon` is not positive, or above 2^20, where there is nothing left to save.
+/// If `epsilon` is not positive, or above 2^20, where a table is nearly empty.
 ///
 /// ```
 /// assert_eq!(oneread_study::plan::cuckoo::least_cells(1000, 0.1)?, 2100);
@@ -138,6 +136,6 @@ pub fn insertion_timeout(items: u64) -> u32 {
 /// ```
 pub fn least_cells(items: u64, epsilon: f64) -> Result<u64, OutOfRange> {
     check("epsilon", epsilon, f64::MIN_POSITIVE, f64::from(1u32 << 20))?;
-    // A float above the range becomes the largest number.
+    // A float above the range becomes the largest integer.
     Ok((ceil((2.0 + epsilon) * items as f64) as u64).max(1))
 }

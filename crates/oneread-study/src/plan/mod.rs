@@ -1,11 +1,12 @@
-//! What to expect of the tables that [`table`](crate::table) has for study.
+//! Predictions for the study tables in [`table`](crate::table).
 //!
 //! | module | table | computes |
 //! | --- | --- | --- |
-//! | [`probing`] | linear probing | the cells a search looks at |
-//! | [`cuckoo`] | cuckoo hashing | how full it can be |
+//! | [`probing`] | linear probing | the cells a search reads |
+//! | [`cuckoo`] | cuckoo hashing | the maximum load |
 //!
-//! Plans of the products are in [`oneread::plan`], those of multilevel tables that move items too.
+//! Plans of the library's structures are in [`oneread::plan`], including those of multilevel tables
+//! that move items.
 
 pub mod cuckoo;
 pub mod probing;

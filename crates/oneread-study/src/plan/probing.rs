@@ -1,4 +1,4 @@
-//! Linear probing: how many cells a search looks at, and the bounds of the lecture's proof.
+//! Linear probing: the number of cells a search reads, and the bounds of the lecture's proof.
 //!
 //! Letters in the formulas: m cells, n items, load α = n/m.
 //!
@@ -11,24 +11,25 @@ use oneread::layout::MOST_PLACES;
 use oneread::plan::OutOfRange;
 use oneread::workspace::{check, ln_binomial_upper_tail};
 
-/// What a sum may leave out, relative to itself: below the rounding of a float.
+/// The relative part of a sum that may be dropped: below the rounding of a float.
 const NEGLIGIBLE: f64 = 1e-17;
 
-/// The expected number of cells that a search for a random one of `items` stored items looks at, in
-/// a table of `cells`: (1 + `Q_0(m, n − 1)`)/2.
+/// The expected number of cells read by a search for a random one of `items` stored items in a
+/// table of `cells` cells: (1 + `Q_0(m, n − 1)`)/2.
 ///
 /// `Q_r(m, n)` = Σ over k ≥ 0 of C(r + k, k) · n/m · (n − 1)/m ⋯ (n − k + 1)/m. Exact for a random
-/// hash function. The sum has some 9·√m terms in a full table: a third of a second with 2^46 cells.
+/// hash function. The sum has some 9·√m terms in a full table, which takes a third of a second with
+/// 2^46 cells.
 ///
 /// # Errors
-/// If there are no cells or more than 2^46, no items or more than cells.
+/// If there are no cells or more than 2^46, or no items or more than cells.
 ///
 /// # Example
 /// ```
 /// use oneread_study::plan::probing;
 ///
 /// assert_eq!(probing::hit_probes(8, 1)?, 1.0);
-/// // Two items in two cells: the second one looks at the first one's cell half the time.
+/// // Two items in two cells: the second one reads the first one's cell half the time.
 /// assert_eq!(probing::hit_probes(2, 2)?, 1.25);
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
@@ -39,8 +40,8 @@ pub fn hit_probes(cells: u64, items: u64) -> Result<f64, OutOfRange> {
     Ok((1.0 + sum) / 2.0)
 }
 
-/// The expected number of cells that a search for an absent key looks at, the empty one at its end
-/// included: (1 + `Q_1(m, n)`)/2, as for [`hit_probes`]. An insertion looks at as many.
+/// The expected number of cells read by a search for an absent key, including the empty one at its
+/// end: (1 + `Q_1(m, n)`)/2, as for [`hit_probes`]. An insertion reads as many.
 ///
 /// # Errors
 /// If there are no cells or more than 2^46, or no empty cell.
@@ -70,7 +71,7 @@ fn falling_sum(cells: f64, items: f64, factor: impl Fn(f64) -> f64) -> f64 {
         sum += term;
         product *= (items - k) / cells;
         let next = product * factor(k + 1.0);
-        // Terms fall ever faster once they fall, so that the rest is less than a geometric series.
+        // Terms fall faster and faster once they fall, so the rest is less than a geometric series.
         if next <= NEGLIGIBLE * (term - next) / term * sum {
             return sum;
         }
@@ -78,7 +79,8 @@ fn falling_sum(cells: f64, items: f64, factor: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// The limit of [`hit_probes`] for many cells at a load: (1 + 1/(1 − α))/2. It is always above.
+/// The limit of [`hit_probes`] for many cells at a load, which is an upper bound: (1 + 1/(1 −
+/// α))/2.
 ///
 /// # Errors
 /// If the load is not in [0, 1).
@@ -91,7 +93,8 @@ pub fn hit_probes_limit(load: f64) -> Result<f64, OutOfRange> {
     Ok((1.0 + 1.0 / empty(load)?) / 2.0)
 }
 
-/// The limit of [`miss_probes`] for many cells at a load: (1 + 1/(1 − α)²)/2. It is always above.
+/// The limit of [`miss_probes`] for many cells at a load, which is an upper bound: (1 + 1/(1 −
+/// α)²)/2.
 ///
 /// # Errors
 /// If the load is not in [0, 1).
@@ -105,19 +108,19 @@ pub fn miss_probes_limit(load: f64) -> Result<f64, OutOfRange> {
     Ok((1.0 + 1.0 / (empty * empty)) / 2.0)
 }
 
-/// 1 − α, of a table that is not full.
+/// 1 − α, checked to be positive.
 fn empty(load: f64) -> Result<f64, OutOfRange> {
     check("load", load, 0.0, 1.0 - f64::EPSILON / 2.0)?;
     Ok(1.0 - load)
 }
 
-/// The q of the lecture's lemma: (e/4)^(1/3), about .879.
+/// The q of the lecture's lemma: (e/4)^(1/3), about 0.879.
 pub const CRITICAL_BASE: f64 = 0.879_180_735_930_398;
 
 /// The lecture's bound on the probability that a block of 2^`height` cells is critical, at a load
 /// of at most 1/3: q^(2^height).
 ///
-/// A block is critical if more than two thirds as many items are hashed to it as it has cells.
+/// A block is critical if the number of items hashed to it exceeds two thirds of its cells.
 #[must_use]
 pub fn critical_block_bound(height: u32) -> f64 {
     exp(ln_critical_block_bound(height))
@@ -126,7 +129,7 @@ pub fn critical_block_bound(height: u32) -> f64 {
 /// The logarithm of [`critical_block_bound`].
 #[must_use]
 pub fn ln_critical_block_bound(height: u32) -> f64 {
-    // 2^1023 is the largest power of two among floats: above it the bound is 0 anyway.
+    // 2^1023 is the largest power of two among floats; above it the bound is 0 anyway.
     let size = f64::from_bits((u64::from(height.min(1023)) + 1023) << 52);
     (1.0 - ln(4.0)) / 3.0 * size
 }
@@ -134,17 +137,19 @@ pub fn ln_critical_block_bound(height: u32) -> f64 {
 /// The largest height of a block in [`critical_block_probability`].
 pub const MOST_HEIGHT: u32 = 20;
 
-/// The probability itself: the upper tail of a binomial variable, exact for a random hash function.
+/// The probability that a block is critical: the upper tail of a binomial variable, exact for a
+/// random hash function.
 ///
 /// # Errors
-/// If there are more than 2^46 cells, or more items than a third of them, or if the height is above
-/// [`MOST_HEIGHT`] or that of the whole table.
+/// If there are more than 2^46 cells, if more than a third of them are in use, or if the height is
+/// above [`MOST_HEIGHT`] or that of the whole table.
 ///
 /// # Example
 /// ```
 /// use oneread_study::plan::probing;
 ///
-/// // Six or more of 512 items are hashed to eight of 1536 cells once in 19 times; the bound is .357.
+/// // Six or more of 512 items are hashed to eight of 1536 cells with probability 1/19; the bound
+/// // is 0.357.
 /// let exact = probing::critical_block_probability(1536, 512, 3)?;
 /// assert_eq!(format!("{exact:.4} {:.3}", probing::critical_block_bound(3)), "0.0536 0.357");
 /// # Ok::<(), oneread::plan::OutOfRange>(())
@@ -162,22 +167,22 @@ pub fn ln_critical_block_probability(cells: u64, items: u64, height: u32) -> Res
     check("items", items as f64, 0.0, (cells / 3) as f64)?;
     check("height of a block", f64::from(height), 0.0, f64::from(cells.ilog2().min(MOST_HEIGHT)))?;
     let size = 1u32 << height;
-    // More than two thirds: the next whole number.
+    // The smallest integer above two thirds.
     let threshold = 2 * size / 3 + 1;
     Ok(ln_binomial_upper_tail(items as f64, f64::from(size) / cells as f64, threshold))
 }
 
-/// The constant that the lecture's proof ends with, a bound on the expected length of the run that
-/// a search begins in, at a load of at most 1/3: 3 + 96·Σ i·q^i = 3 + 96·q/(1 − q)².
+/// The final constant of the lecture's proof. It bounds the expected length of the run in which a
+/// search begins, at a load of at most 1/3: 3 + 96·Σ i·q^i = 3 + 96·q/(1 − q)².
 ///
-/// About 5785. The point is that it is a constant: a search at this load looks at 1.625 cells.
+/// About 5785. Only its existence matters: a search at this load reads 1.625 cells.
 #[must_use]
 pub fn run_bound() -> f64 {
     let rest = 1.0 - CRITICAL_BASE;
     3.0 + 96.0 * CRITICAL_BASE / (rest * rest)
 }
 
-/// The bound that the proof has before it takes all powers of q in place of every 2^l-th: 3 + 96·Σ
+/// The proof's bound before it replaces every 2^l-th power of q by all powers: 3 + 96·Σ
 /// 2^l·q^(2^l).
 ///
 /// About 987.

@@ -1,4 +1,4 @@
-//! Which item is the next to be deleted.
+//! Chooses the next item to delete.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -6,22 +6,22 @@ use core::cmp::Reverse;
 
 use oneread::hash::{Digest, Domain, reduce};
 
-/// The words of a step's digest that decide about deletions. The table uses others.
+/// The words of a step's digest that decide about deletions. The table uses other words.
 const VICTIM: Domain = Domain::new(0x11fe);
 
 /// How long items live, in a table whose number of items is constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Lifetimes {
-    /// Any item is the next, whatever its age. The papers' choice.
+    /// Every item is equally likely, whatever its age. The papers' choice.
     #[default]
     Memoryless,
-    /// The oldest item is the next: first in, first out.
+    /// The oldest item: first in, first out.
     Fifo,
-    /// All live equally long, but the first ones are of random age when the steps begin.
+    /// All items live equally long. The initial ones have random ages.
     Fixed,
-    /// Lifetimes have a Pareto distribution of this shape: most are short, few very long. A shape
-    /// of 1.5 has a mean but no variance; it should be above 1. All items are new when the steps
+    /// Lifetimes have a Pareto distribution of this shape: most are short, a few very long. The
+    /// shape should be above 1; 1.5 has a mean but no variance. All items are new when the steps
     /// begin.
     HeavyTailed {
         /// The exponent of the tail: Pr(lifetime > t) = t^−shape for t ≥ 1.
@@ -29,7 +29,8 @@ pub enum Lifetimes {
     },
 }
 
-/// The next to be deleted, by their numbers: an item's successor takes over its number.
+/// Chooses items to delete by number. The item inserted next takes over the number of the deleted
+/// one.
 #[derive(Clone, Debug)]
 pub struct Victims {
     items: u64,
@@ -41,15 +42,15 @@ enum State {
     Memoryless,
     /// The next number, in the order of insertion.
     InOrder(u64),
-    /// An order of numbers, and the next one's place in it.
+    /// A permutation of the numbers, and the position of the next one.
     Shuffled(Vec<u32>, usize),
-    /// When each item is deleted, the earliest first, and the shape. Times are positive floats as
-    /// their bits, whose order is the same.
+    /// The deletion time of each item, earliest first, and the shape. Times are positive floats
+    /// stored as bits, which have the same order.
     ByDeath(BinaryHeap<Reverse<(u64, u32)>>, f64),
 }
 
 impl Victims {
-    /// Items 0 to `items` − 1, all alive. `random` gives a fresh digest for each item.
+    /// Items 0 to `items` − 1, all alive. `random` returns a fresh digest for each item.
     pub fn new(lifetimes: Lifetimes, items: u64, random: impl Fn(u64) -> Digest) -> Self {
         let state = match lifetimes {
             Lifetimes::Memoryless => State::Memoryless,
@@ -69,8 +70,8 @@ impl Victims {
         Self { items, state }
     }
 
-    /// The number of the item to be deleted now; its successor's digest, or another random one,
-    /// decides.
+    /// The number of the item to delete now. `random` decides: the digest of its successor, or
+    /// another one.
     #[inline]
     pub fn next(&mut self, random: Digest) -> usize {
         match &mut self.state {
@@ -96,9 +97,9 @@ impl Victims {
     }
 }
 
-/// A Pareto variable: at least 1, above t with probability t^−shape.
+/// A Pareto variable: at least 1, and above t with probability t^−shape.
 fn pareto(random: Digest, shape: f64) -> f64 {
-    // Uniform in (0, 1]: 53 bits, and never 0.
+    // Uniform in (0, 1]: 53 bits, never 0.
     let uniform = ((random.word(VICTIM, 1) >> 11) + 1) as f64 / (1u64 << 53) as f64;
     libm::pow(uniform, -1.0 / shape)
 }

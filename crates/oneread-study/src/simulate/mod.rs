@@ -1,8 +1,7 @@
-//! What a multilevel table does under churn: the table's own placement, with ideal digests and
-//! nothing else.
+//! Simulates a multilevel table under churn, with the table's own placement and ideal digests.
 //!
-//! A [`Simulation`] fills a table, then takes steps: one item is deleted, another one inserted. A
-//! [`Trial`] is what one run shows, a [`Report`] what many show together, with standard errors.
+//! A [`Simulation`] fills a table and then takes steps, each a deletion and an insertion. A
+//! [`Trial`] is the result of one run. A [`Report`] summarizes many, with standard errors.
 
 mod lifetimes;
 mod report;
@@ -17,19 +16,19 @@ use core::fmt;
 use oneread::bits::OutOfMemory;
 use oneread::layout::{LayoutError, MultilevelLayout};
 
-/// Steps for each item before averages over time begin: the table has forgotten how it was filled.
+/// Steps per item before averages over time begin, so that the initial fill no longer matters.
 pub const WARM_UP_STEPS_AN_ITEM: u64 = 16;
 
-/// A layout, how many items it has, how many steps are taken, and how long items live.
+/// A layout with a number of items, a number of steps, and the items' lifetimes.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
-/// and Inserts", 2008, section III-A. Differs from the paper in: the stash never overflows, so that
-/// a trial never ends early.
+/// and Inserts", 2008, section III-A. Differs from the paper in: the stash never overflows, so a
+/// trial never ends early.
 ///
 /// # Costs
-/// A step takes a tenth of a microsecond or so in a table of 8192 items, which fits the cache; with
-/// restricted hashing half a microsecond to one.
+/// A step takes about 0.1 µs in a table of 8192 items, which is cache-resident, and 0.5 to 1 µs
+/// with restricted hashing.
 ///
 /// # Example
 /// ```
@@ -47,14 +46,15 @@ pub const WARM_UP_STEPS_AN_ITEM: u64 = 16;
 ///     }
 ///     Ok::<_, Box<dyn std::error::Error>>(report.mean_stash().unwrap().mean)
 /// };
-/// // Half the cells of each level are used without moves, so that a sixteenth of the items find no room: 16.
+/// // Without moves, half of the cells of each level are used, so 1/16 of the items find no room:
+/// // 16.
 /// let (plain, moving) = (mean_stash(plain)?, mean_stash(moving)?);
 /// assert!((15.0..18.0).contains(&plain) && moving < 3.0, "{plain} {moving}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// With a stash as large as it ever needs to be.
+    /// With a stash that always suffices.
     layout: MultilevelLayout,
     items: u64,
     steps: u64,
@@ -62,11 +62,11 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The most items of a simulated table: their places are kept as 32-bit numbers.
+    /// The most items of a simulated table: their places are stored as 32-bit numbers.
     pub const MOST_ITEMS: u64 = 1 << 30;
 
-    /// A table of a layout with so many items, no steps, and memoryless lifetimes. The layout's
-    /// stash does not matter.
+    /// A table of `items` items with the given layout, no steps, and memoryless lifetimes. The
+    /// layout's stash is ignored.
     ///
     /// # Errors
     /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS), or more slots than
@@ -84,19 +84,19 @@ impl Simulation {
         Ok(Self { layout: layout.with_stash(stash)?, items, steps: 0, lifetimes: Lifetimes::default() })
     }
 
-    /// The same with so many steps, each a deletion and an insertion.
+    /// Sets the number of steps, each a deletion and an insertion.
     #[must_use]
     pub fn with_steps(self, steps: u64) -> Self {
         Self { steps, ..self }
     }
 
-    /// The same with other lifetimes.
+    /// Sets the items' lifetimes.
     #[must_use]
     pub fn with_lifetimes(self, lifetimes: Lifetimes) -> Self {
         Self { lifetimes, ..self }
     }
 
-    /// The layout; its stash is larger than the one it came with.
+    /// The layout; its stash is larger than the original one.
     #[must_use]
     pub fn layout(&self) -> &MultilevelLayout {
         &self.layout
@@ -120,8 +120,8 @@ impl Simulation {
         WARM_UP_STEPS_AN_ITEM * self.items
     }
 
-    /// Runs trials 0, 1, … on all cores; the report is the same on any number of them. `progress`
-    /// is told, from any thread, of each trial that is done.
+    /// Runs trials 0, 1, … on all cores. The report does not depend on the number of cores.
+    /// `progress` is called after each trial, from any thread.
     ///
     /// # Errors
     /// If there is no memory, or if the stash overflows.
@@ -131,8 +131,7 @@ impl Simulation {
 
         let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         let next = AtomicU64::new(0);
-        // Each thread takes the next trial as it becomes free, and keeps what it got with its
-        // number.
+        // Each thread takes the next trial when it is free, and stores its result with its number.
         let work = || -> Result<Vec<(u64, Trial)>, SimulationError> {
             let mut simulator = Simulator::new(self)?;
             let mut done = Vec::new();
@@ -156,7 +155,7 @@ impl Simulation {
             }
             Ok::<(), SimulationError>(())
         })?;
-        // Sums of floats depend on their order.
+        // Sums of floats depend on their order, so this restores it.
         all.sort_unstable_by_key(|&(trial, _)| trial);
         let mut report = Report::new(self);
         all.iter().for_each(|(_, trial)| report.add(trial));
@@ -164,13 +163,13 @@ impl Simulation {
     }
 }
 
-/// A trial cannot go on.
+/// Why a trial cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SimulationError {
     /// There is no memory for the table.
     OutOfMemory(OutOfMemory),
-    /// More items than any stash can have found no room.
+    /// More items found no room than any stash can hold.
     StashFull,
 }
 

@@ -1,4 +1,4 @@
-//! What many trials show together.
+//! Summarizes many trials.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Welford's update, which does not cancel.
+    /// Welford's update, which avoids cancellation.
     fn add(&mut self, value: f64) {
         self.trials += 1.0;
         let distance = value - self.mean;
@@ -38,7 +38,7 @@ impl Sums {
     }
 }
 
-/// Means over trials with their standard errors, and what was largest in any trial.
+/// Means over trials with their standard errors, and maxima over all trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     trials: u64,
@@ -55,7 +55,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of no trials yet.
+    /// A report without trials.
     #[must_use]
     pub fn new(simulation: &Simulation) -> Self {
         let levels = simulation.layout().level_count();
@@ -108,7 +108,7 @@ impl Report {
     }
 
     /// The items in the stash, averaged over the steps after the warm-up of
-    /// [`WARM_UP_STEPS_AN_ITEM`](super::WARM_UP_STEPS_AN_ITEM) an item; none if there were no more
+    /// [`WARM_UP_STEPS_AN_ITEM`](super::WARM_UP_STEPS_AN_ITEM) steps per item; `None` without such
     /// steps.
     #[must_use]
     pub fn mean_stash(&self) -> Option<Estimate> {
@@ -121,13 +121,13 @@ impl Report {
         self.end_stash.estimate()
     }
 
-    /// The most items in the stash in any trial.
+    /// The largest stash in any trial.
     #[must_use]
     pub fn max_stash(&self) -> u64 {
         self.largest_stash
     }
 
-    /// The most items in the stash of a trial, on average.
+    /// The largest stash of a trial, averaged.
     #[must_use]
     pub fn mean_of_max_stash(&self) -> Estimate {
         self.max_stash.estimate()
@@ -151,13 +151,13 @@ impl Report {
         &self.end_stashes
     }
 
-    /// The moves of an insertion; none without steps.
+    /// The moves per insertion; `None` without steps.
     #[must_use]
     pub fn moves_an_insertion(&self) -> Option<Estimate> {
         (self.steps > 0).then(|| self.insertion_moves.estimate())
     }
 
-    /// The moves of a deletion; none without steps.
+    /// The moves per deletion; `None` without steps.
     #[must_use]
     pub fn moves_a_deletion(&self) -> Option<Estimate> {
         (self.steps > 0).then(|| self.deletion_moves.estimate())

@@ -1,4 +1,4 @@
-//! One trial after the other.
+//! Runs single trials.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,27 +10,27 @@ use oneread::hash::{Digest, Digester};
 use oneread::table::placement::{Items, Placement};
 use oneread::workspace::zeroed;
 
-/// What one trial showed.
+/// The result of one trial.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Trial {
     /// The items in the stash at the end.
     pub end_stash: u64,
-    /// The most there ever were, after any insertion.
+    /// The largest stash after any insertion.
     pub max_stash: u64,
-    /// Their number after each step since the warm-up, summed up, and how many steps these were.
+    /// The sum of the stash sizes after each step since the warm-up, and the number of these steps.
     pub stash_over_time: (u64, u64),
     /// The items of each level at the end.
     pub level_occupancy: Vec<u64>,
-    /// The most of each level there ever were, after any insertion.
+    /// The most items of each level after any insertion.
     pub level_maximum: Vec<u64>,
-    /// The moves that insertions made in the steps.
+    /// The moves made by insertions in the steps.
     pub insertion_moves: u64,
-    /// The moves that deletions made.
+    /// The moves made by deletions.
     pub deletion_moves: u64,
 }
 
-/// Runs trials of a simulation, in memory that it keeps.
+/// Runs trials of a simulation and reuses its memory.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     simulation: Simulation,
@@ -69,10 +69,10 @@ impl Items for Population {
 }
 
 impl Simulator {
-    /// Takes the memory that trials need.
+    /// Allocates the memory for the trials.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is not enough memory.
     pub fn new(simulation: &Simulation) -> Result<Self, SimulationError> {
         let placement = Placement::new(&simulation.layout)?;
         let places = placement.places() as u64;
@@ -84,13 +84,13 @@ impl Simulator {
         Ok(Self { simulation: simulation.clone(), placement, items })
     }
 
-    /// One trial: the same for the same seed and number, unrelated for others.
+    /// Runs one trial. It is the same for the same seed and number, and independent for others.
     ///
     /// # Errors
     /// If the stash overflows.
     pub fn trial(&mut self, seed: u64, trial: u64) -> Result<Trial, SimulationError> {
         let Simulation { items: count, steps, lifetimes, .. } = self.simulation;
-        // The counters of trials do not meet.
+        // The counters of different trials are disjoint.
         let digest_of =
             |item: u64| Ideal::with_seed(seed).digest(&(u128::from(trial) << 64 | u128::from(item)));
         self.placement.clear();

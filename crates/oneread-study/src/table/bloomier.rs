@@ -1,7 +1,7 @@
-//! A static function: what a summary could be if keys neither came nor went.
+//! A static function: the lower limit for a summary of a fixed key set.
 //!
 //! # Invariants
-//! 1. The exclusive or of the three cells of a key it was made of is the key's check and value.
+//! 1. The xor of the three cells of a stored key is the key's check and value.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,35 +11,35 @@ use oneread::hash::{Digest, Domain, reduce};
 use oneread::layout::LayoutError;
 use oneread::workspace::{counter_words, reserved, zeroed};
 
-/// Stands in the place of a summary, and draws its words.
+/// It replaces a summary, and draws the summary's words.
 const DOMAIN: Domain = Domain::SUMMARY;
 
-/// The least share of cells to keys at which three cells a key are nearly always enough is 1.222
-/// (Majewski, Wormald, Havas, Czech, 1996).
+/// Above 1.222 cells per key, three cells per key nearly always suffice (Majewski, Wormald, Havas,
+/// Czech, 1996).
 const CELLS_A_KEY: f64 = 1.23;
 
-/// Room for a few keys to be few.
+/// Extra cells, which small sets need.
 const MORE_CELLS: u64 = 32;
 
-/// Functions that are tried, of which for many keys nearly every one serves.
+/// Attempts with fresh functions. For many keys, nearly every attempt succeeds.
 const ATTEMPTS: u32 = 64;
 
 const BANDS: u32 = 3;
 
-/// A function of a set of keys that never changes: the value of each key, and *absent* for nearly
-/// all others, in 1.23·(v + c) bits a key for values of v bits and checks of c.
+/// A static function of a set of keys: it returns the value of each key, and *absent* for nearly
+/// all others. It takes 1.23·(v + c) bits per key for values of v bits and checks of c bits.
 ///
-/// The exclusive or of three cells is the value and a check of c bits, and one of 2^c absent keys
-/// passes the check. As a summary it would be small and never wrong of a key that is there; but one
-/// key more or less is a new function.
+/// The xor of three cells is the value and a check of c bits; one of 2^c absent keys passes the
+/// check. As a summary it would be small and never wrong about a stored key, but every change to
+/// the set needs a new function.
 ///
 /// # Source
 /// Chazelle, Kilian, Rubinfeld, Tal, "The Bloomier Filter: An Efficient Data Structure for Static
-/// Support Lookup Tables", 2004; by the peeling of Majewski and others, 1996, and without their
-/// second table, since values do not change either.
+/// Support Lookup Tables", 2004. Built by the peeling of Majewski and others, 1996, and without the
+/// second table of the paper, since values do not change.
 ///
 /// # Costs
-/// Three cells a lookup. Making it takes about 60 bytes a key.
+/// Three cells per lookup. Building takes about 60 bytes per key.
 ///
 /// # Example
 /// ```
@@ -51,7 +51,7 @@ const BANDS: u32 = 3;
 /// let items: Vec<_> = (0..1000).map(|key| (digest(key), key % 5)).collect();
 /// let function = BloomierFunction::new(&items, 3, 8)?;
 /// assert!((0..1000).all(|key| function.get(digest(key)) == Some(key % 5)));
-/// // 1.23·1000 cells and 32 more, each of 11 bits: fewer than 14 bits a key.
+/// // 1.23·1000 cells and 32 more, each of 11 bits: fewer than 14 bits per key.
 /// assert!(8 * function.byte_len() < 14_000);
 /// // The same key with two values has none.
 /// assert!(BloomierFunction::new(&[(digest(1), 1), (digest(1), 2)], 3, 8).is_err());
@@ -66,15 +66,15 @@ pub struct BloomierFunction {
     attempt: u32,
 }
 
-/// There is no such function.
+/// Why there is no such function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum NoFunction {
-    /// Values or checks are wider than a cell can have them.
+    /// Values and checks have too many bits for a cell.
     Layout(LayoutError),
     /// There is no memory for it.
     OutOfMemory(OutOfMemory),
-    /// None of the functions tried tells all keys apart: one is there twice.
+    /// No attempt succeeded: a key occurs twice.
     Twice,
 }
 
@@ -100,11 +100,11 @@ impl BloomierFunction {
     /// The most bits of a value and its check together.
     pub const MOST_CELL_BITS: u32 = 16;
 
-    /// The function of these keys, by their digests, with the lowest bits of their values.
+    /// The function of these keys, given by their digests, with the lowest bits of their values.
     ///
     /// # Errors
-    /// If a cell has no bits or more than [`MOST_CELL_BITS`](Self::MOST_CELL_BITS), if a key is
-    /// there twice, or if there is no memory for it.
+    /// If a cell has no bits or more than [`MOST_CELL_BITS`](Self::MOST_CELL_BITS), if a key occurs
+    /// twice, or if there is not enough memory.
     pub fn new(items: &[(Digest, u64)], value_bits: u32, check_bits: u32) -> Result<Self, NoFunction> {
         let cell_bits = value_bits.saturating_add(check_bits);
         if cell_bits == 0 {
@@ -134,12 +134,12 @@ impl BloomierFunction {
         Err(NoFunction::Twice)
     }
 
-    /// The keys in an order in which each has a cell that none before it has; none if there is no
-    /// such order.
+    /// The keys in an order in which each has a cell that no key before it has; `None` if there is
+    /// no such order.
     fn peel(&self, items: &[(Digest, u64)]) -> Result<Option<Vec<(usize, u64)>>, NoFunction> {
         let cells = self.cells_a_band * u64::from(BANDS);
-        // By cell: how many keys it has that are left, and the exclusive or of their numbers, which
-        // of one key is its number.
+        // By cell: the number of its remaining keys, and the xor of their numbers, which is the
+        // number of a single remaining key.
         let mut left = reserved(cells)?;
         left.resize(cells as usize, (0u32, 0usize));
         for (number, &(digest, _)) in items.iter().enumerate() {
@@ -170,7 +170,7 @@ impl BloomierFunction {
         Ok((order.len() == items.len()).then_some(order))
     }
 
-    /// Gives each key its check and value by the cell that is its own, the last of the order first.
+    /// Sets each key's check and value through its own cell, in reverse order.
     fn assign(&mut self, items: &[(Digest, u64)], order: &[(usize, u64)]) {
         let (value_mask, cell_bits) = ((1 << self.value_bits) - 1, self.value_bits + self.check_bits);
         for &(number, own) in order.iter().rev() {
@@ -181,7 +181,7 @@ impl BloomierFunction {
         }
     }
 
-    /// The value of a key; of one that it was not made of, none or any.
+    /// The value of a key. For any other key, `None` or an arbitrary value.
     #[inline]
     #[must_use]
     pub fn get(&self, digest: Digest) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! Chaining: a list of items for each bucket.
+//! Chaining: a list of items per bucket.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,18 +11,18 @@ use oneread::table::Full;
 /// The fewest buckets.
 const LEAST_BUCKETS: usize = 8;
 
-/// A chain of items for each bucket, as many buckets as items or up to four times as many.
+/// One chain of items per bucket, with one to four buckets per item.
 ///
 /// It doubles when there are more items than buckets, and halves when there are fewer than a
-/// quarter: each resizing has a fresh function and pays for itself with the operations since the
-/// last.
+/// quarter. Each resizing draws a fresh function, and its cost is spread over the operations since
+/// the last.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Complexity of hashing with chaining": with a
 /// c-universal family, an unsuccessful search visits at most c·n/m items on average.
 ///
 /// # Costs
-/// Probes are items visited, but for resizings. Insertions never fail.
+/// Probes are visited items, except those of resizings. Insertions never fail.
 pub struct ChainedTable<K, V, G: Draw<K>> {
     draw: G,
     function: Scaled<G::Function>,
@@ -38,7 +38,7 @@ impl<K: Eq, V, G: Draw<K>> ChainedTable<K, V, G> {
         Self { draw, function, chains: chains(LEAST_BUCKETS), items: 0, probes: Probes::default() }
     }
 
-    /// The buckets that there are now.
+    /// The current number of buckets.
     pub fn buckets(&self) -> usize {
         self.chains.len()
     }
@@ -48,7 +48,7 @@ impl<K: Eq, V, G: Draw<K>> ChainedTable<K, V, G> {
         self.chains.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The chain of a key, and its place there.
+    /// The chain of a key, and its position there.
     fn find(&self, key: &K) -> (usize, Option<usize>) {
         let bucket = self.function.bucket(key);
         let at = self.chains[bucket].iter().position(|(k, _)| k == key);
@@ -92,7 +92,7 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for ChainedTable<K, V, G> {
 
     fn remove(&mut self, key: &K) -> Option<V> {
         let (bucket, at) = self.find(key);
-        // The order is kept: a search visits only items that came before the one it finds.
+        // Keeps the order: a search visits only items inserted before the one it finds.
         let (_, value) = self.chains[bucket].remove(at?);
         self.items -= 1;
         if 4 * self.items < self.chains.len() && self.chains.len() > LEAST_BUCKETS {

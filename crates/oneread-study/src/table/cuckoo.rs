@@ -1,9 +1,8 @@
-//! Cuckoo hashing: an item that finds its buckets full throws another one out.
+//! Cuckoo hashing: an item that finds its buckets full evicts another one.
 //!
 //! # Invariants
-//! 1. An item is in one of its buckets or in the stash. A full table is left as it was: the walk of
-//!    an insertion is undone if it leads nowhere, and a rehash moves items only when all have found
-//!    a place.
+//! 1. An item is in one of its buckets or in the stash. A failed insertion leaves the table
+//!    unchanged: its walk is undone, and a rehash moves items only when all have found a place.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -48,8 +47,8 @@ impl CuckooLayout {
     /// The most buckets.
     pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MOST_SLOTS as u64;
 
-    /// The lecture's table: two functions, a slot a bucket, no stash, and a timeout of ⌈6·log2 m⌉
-    /// moves, which works as well as ⌈6·log2 n⌉ (section 6.2, first note).
+    /// The lecture's table: two functions, one slot per bucket, no stash, and a timeout of ⌈6·log2
+    /// m⌉ moves, which works as well as ⌈6·log2 n⌉ (section 6.2, first note).
     ///
     /// # Errors
     /// If there are no buckets or more than [`MOST_BUCKETS`](Self::MOST_BUCKETS).
@@ -58,16 +57,16 @@ impl CuckooLayout {
         Ok(Self { buckets, slots: 1, functions: 2, stash: 0, timeout: insertion_timeout(buckets) })
     }
 
-    /// The same with so many functions.
+    /// Sets the number of functions.
     ///
     /// # Errors
-    /// If they are fewer than two or more than [`MOST_FUNCTIONS`](Self::MOST_FUNCTIONS).
+    /// If there are fewer than two or more than [`MOST_FUNCTIONS`](Self::MOST_FUNCTIONS).
     pub fn with_functions(self, functions: u32) -> Result<Self, LayoutError> {
         check("functions beyond the first", u64::from(functions).saturating_sub(1), 3)?;
         Ok(Self { functions, ..self })
     }
 
-    /// The same with so many slots a bucket.
+    /// Sets the number of slots per bucket.
     ///
     /// # Errors
     /// If there are none or more than [`MOST_SLOTS`](Self::MOST_SLOTS).
@@ -76,14 +75,14 @@ impl CuckooLayout {
         Ok(Self { slots, ..self })
     }
 
-    /// The same with a stash of so many items, which takes what finds no place before all is
+    /// Sets the size of the stash, which takes items that find no place, before everything is
     /// rehashed.
     #[must_use]
     pub const fn with_stash(self, stash: u32) -> Self {
         Self { stash, ..self }
     }
 
-    /// The same with another number of moves after which an insertion gives up, at least 1.
+    /// Sets the number of moves after which an insertion gives up, at least 1.
     #[must_use]
     pub fn with_timeout(self, timeout: u32) -> Self {
         Self { timeout: timeout.max(1), ..self }
@@ -101,28 +100,28 @@ impl CuckooLayout {
         self.timeout
     }
 
-    /// The slots of all buckets, and the stash.
+    /// The slots of all buckets and of the stash.
     #[must_use]
     pub const fn capacity(&self) -> u64 {
         self.buckets * self.slots as u64 + self.stash as u64
     }
 }
 
-/// How often fresh functions are tried before an insertion fails. Within the lecture's bounds one
-/// attempt fails rarely; in a table that is too full all do.
+/// Attempts with fresh functions before an insertion fails. Within the lecture's bounds an attempt
+/// seldom fails; in an overfull table all of them fail.
 const MOST_REHASHES: u32 = 32;
 
 const MOST_FUNCTIONS: usize = CuckooLayout::MOST_FUNCTIONS as usize;
 
-/// The buckets of a key; equal ones are possible, and harmless.
+/// The buckets of a key; they may be equal.
 type Choices = [usize; MOST_FUNCTIONS];
 
-/// Two or more buckets a key, and whatever is in the way moves on.
+/// Each key has two or more buckets, and an insertion may evict an item to another of its buckets.
 ///
-/// An insertion puts its item into a bucket with room; if there is none, it throws an item out,
-/// which goes to another one of its buckets, perhaps throwing out the next, and so on. After the
-/// timeout the walk is undone and everything is rehashed with fresh functions. If f(x) = g(x), the
-/// item only ever has one bucket: two such items of one bucket of one slot lead to a rehash.
+/// An insertion puts its item into a bucket with room. If there is none, it evicts an item, which
+/// moves to another of its buckets and may evict the next, and so on. After the timeout the walk is
+/// undone, and everything is rehashed with fresh functions. If f(x) = g(x), the item has only one
+/// bucket; two such items with the same bucket of one slot force a rehash.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.2: m ≥ (2 + ε)·n buckets in one table, two
@@ -130,21 +129,21 @@ type Choices = [usize; MOST_FUNCTIONS];
 /// generalisations.
 ///
 /// # Costs
-/// Probes are buckets looked at: a lookup looks at d at most.
+/// Probes are buckets read: at most d for a lookup.
 ///
 /// # Limits
-/// An insertion that rehashes takes time in proportion to the table.
+/// An insertion that rehashes takes time proportional to the table's size.
 pub struct CuckooTable<K, V, G: Draw<K>> {
     layout: CuckooLayout,
     draw: G,
     functions: Vec<Scaled<G::Function>>,
-    /// Bucket by bucket.
+    /// The slots, bucket by bucket.
     cells: Vec<Option<(K, V)>>,
     stash: Vec<(K, V)>,
     items: usize,
     rehashes: u64,
     moves: u64,
-    /// Whose turn it is to be thrown out.
+    /// Selects the next item to evict.
     turn: u64,
     probes: Probes,
 }
@@ -153,7 +152,7 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
     /// An empty table.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If there is not enough memory.
     pub fn new(layout: CuckooLayout, mut draw: G) -> Result<Self, OutOfMemory> {
         let cells = filled_with(layout.buckets * u64::from(layout.slots), || None)?;
         let functions = fresh(layout, &mut draw);
@@ -175,7 +174,7 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
     /// n⌉.
     ///
     /// # Errors
-    /// If there are no items or too many, if ε is not positive, or if there is no memory.
+    /// If there are no items or too many, if ε is not positive, or if there is not enough memory.
     pub fn for_items(items: u64, epsilon: f64, draw: G) -> Result<Self, BuildError> {
         check("items", items, CuckooLayout::MOST_BUCKETS)?;
         let fraction = |_| LayoutError::Fraction { what: "epsilon", found: epsilon };
@@ -189,12 +188,12 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
         self.layout
     }
 
-    /// How often everything was rehashed, attempts that failed included.
+    /// The number of rehashes, including failed attempts.
     pub fn rehashes(&self) -> u64 {
         self.rehashes
     }
 
-    /// How many items were thrown out, in all insertions but those that were undone.
+    /// The number of evicted items, in all insertions that were not undone.
     pub fn moves(&self) -> u64 {
         self.moves
     }
@@ -204,7 +203,7 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
         self.stash.len()
     }
 
-    /// Where a key is: a cell, or a place in the stash.
+    /// The position of a key: a cell, or a place in the stash.
     fn find(&self, key: &K) -> Option<Result<usize, usize>> {
         let slots = self.layout.slots as usize;
         for function in &self.functions {
@@ -218,8 +217,8 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
         self.stash.iter().position(|(k, _)| k == key).map(Err)
     }
 
-    /// Finds functions under which all items and one more have places, and puts them there; else
-    /// gives the one back.
+    /// Finds functions that give all items and `item` places, and moves them there; otherwise
+    /// returns `item`.
     fn rehash(&mut self, item: (K, V)) -> Result<(), (K, V)> {
         let slots = self.layout.slots as usize;
         for _ in 0..MOST_REHASHES {
@@ -272,18 +271,18 @@ fn choices<K, F: TotalHashFunction<K>>(functions: &[Scaled<F>], key: &K) -> Choi
     choices
 }
 
-/// What an insertion's walk needs to know.
+/// The state that an insertion's walk needs.
 struct Walk<'a> {
     slots: usize,
     timeout: u32,
-    /// Buckets of an item.
+    /// The number of buckets of an item.
     count: usize,
     turn: &'a mut u64,
 }
 
 impl Walk<'_> {
-    /// Puts an item into one of its buckets, moving others. Gives how many, or, with all undone,
-    /// the item back.
+    /// Puts an item into one of its buckets and moves others. Returns the number of moves; on
+    /// failure it undoes them and returns the item.
     fn place<T>(
         &mut self,
         cells: &mut [Option<T>],
@@ -292,7 +291,7 @@ impl Walk<'_> {
     ) -> Result<u32, T> {
         let mut homeless = item;
         let mut came_from = None;
-        // Cells whose items were thrown out, in order.
+        // The cells whose items were evicted, in order.
         let mut path: Vec<usize> = Vec::new();
         loop {
             let buckets = choices(&homeless);
@@ -306,13 +305,13 @@ impl Walk<'_> {
                 return Ok(path.len() as u32);
             }
             if path.len() == self.timeout as usize {
-                // Backwards, each item to the cell that it was thrown out of.
+                // Backwards: each item returns to the cell that it was evicted from.
                 for cell in path.into_iter().rev() {
                     homeless = cells[cell].replace(homeless).expect("a cell of the walk is in use");
                 }
                 return Err(homeless);
             }
-            // Not the bucket it was just thrown out of, unless it has no other.
+            // Not the bucket that it was just evicted from, unless it has no other.
             let others = buckets.iter().filter(|&&bucket| Some(bucket) != came_from).count();
             let random = |turn: u64, limit: usize| {
                 reduce(Digest::from_hash64(turn).word(Domain::TABLE, 1), limit as u64)

@@ -10,8 +10,8 @@ use super::{Draw, StudyTable, check, filled_with};
 use oneread::layout::{DLeftLayout, MOST_PLACES};
 use oneread::table::{BuildError, Full};
 
-/// A bucket in each of d sub-tables; an item goes to the one with the fewest, to the left of
-/// equals.
+/// One bucket in each of d sub-tables. An item goes to the bucket with the fewest items; ties go to
+/// the left.
 ///
 /// # Source
 /// Vöcking, "How Asymmetry Helps Load Balancing", 1999; Bonomi, Mitzenmacher, Panigrahy, Singh,
@@ -19,8 +19,7 @@ use oneread::table::{BuildError, Full};
 /// whose loads [`plan::dleft`](oneread::plan::dleft) computes.
 ///
 /// # Costs
-/// Probes are buckets looked at: d for an insertion and for an absent key, at most d for one that
-/// is there.
+/// Probes are buckets read: d for an insertion or an absent key, at most d for a present key.
 ///
 /// # Example
 /// ```
@@ -41,21 +40,21 @@ use oneread::table::{BuildError, Full};
 /// ```
 pub struct DLeftTable<K, V, G: Draw<K>> {
     functions: Vec<Scaled<G::Function>>,
-    /// Buckets of a sub-table.
+    /// Buckets per sub-table.
     buckets: usize,
     slots: usize,
-    /// Sub-table by sub-table, bucket by bucket; a bucket's items come first.
+    /// The slots, by sub-table and bucket; a bucket's items come first.
     cells: Vec<Option<(K, V)>>,
     items: usize,
     probes: Probes,
 }
 
 impl<K: Eq, V, G: Draw<K>> DLeftTable<K, V, G> {
-    /// An empty table of `subtables` (d) sub-tables with so many buckets of so many slots.
+    /// An empty table of `subtables` (d) sub-tables with `buckets_each` buckets of `slots` slots.
     ///
     /// # Errors
-    /// If there are none of any of these, more than [`DLeftLayout::MOST_SUBTABLES`] sub-tables, or
-    /// more than 2^46 slots in all, or no memory for them.
+    /// If any of these is 0, if there are more than [`DLeftLayout::MOST_SUBTABLES`] sub-tables or
+    /// more than 2^46 slots in all, or if there is not enough memory.
     pub fn new(subtables: u32, buckets_each: u64, slots: u32, mut draw: G) -> Result<Self, BuildError> {
         let most_subtables = DLeftLayout::MOST_SUBTABLES as u64;
         for (what, found, expected) in [
@@ -71,7 +70,7 @@ impl<K: Eq, V, G: Draw<K>> DLeftTable<K, V, G> {
         Ok(Self { functions, buckets, slots, cells, items: 0, probes: Probes::default() })
     }
 
-    /// How many buckets have 0, 1, 2, … items.
+    /// The number of buckets with 0, 1, 2, … items.
     pub fn loads(&self) -> Vec<u64> {
         let mut loads = vec![0; self.slots + 1];
         for bucket in self.cells.chunks(self.slots) {
@@ -107,8 +106,8 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for DLeftTable<K, V, G> {
         if let Some(cell) = self.find(&key) {
             return Ok(self.cells[cell].as_mut().map(|(_, present)| mem::replace(present, value)));
         }
-        // The minimum is the first of equals, which is the leftmost. The look has read these
-        // buckets.
+        // `min_by_key` returns the first minimum, which is the leftmost. The search above has
+        // counted these reads.
         let least = self.starts(&key).map(|start| (self.load(start), start)).min_by_key(|&(load, _)| load);
         match least {
             Some((load, start)) if load < self.slots => {

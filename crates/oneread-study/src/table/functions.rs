@@ -1,4 +1,4 @@
-//! Functions for tables: drawn afresh, and reduced to the number of buckets.
+//! Draws hash functions for tables and scales them to the number of buckets.
 
 use core::cell::Cell;
 
@@ -7,15 +7,15 @@ use oneread::hash::{Digester, Domain};
 
 /// A source of hash functions.
 ///
-/// Closures are: `|buckets| …` draws a function for a table of so many buckets. A function may have
-/// any range; its values are scaled to the buckets, ⌊h·m/r⌋, so that those of a family of 64 bits
-/// are as good as those made for m. Those made for m, such as
-/// [`Polynomial`](crate::hash::family::Polynomial) modulo m, are used as they are.
+/// Closures implement it: `|buckets| …` draws a function for a table of `buckets` buckets. A
+/// function may have any range. Its values are scaled to the buckets, ⌊h·m/r⌋, so a 64-bit family
+/// serves as well as one made for m. Functions made for m, such as
+/// [`Polynomial`](crate::hash::family::Polynomial) modulo m, are used unchanged.
 pub trait Draw<K: ?Sized> {
-    /// What is drawn.
+    /// The type of the drawn functions.
     type Function: TotalHashFunction<K>;
 
-    /// A fresh function, for a table of so many buckets.
+    /// Draws a fresh function for a table of `buckets` buckets.
     fn draw(&mut self, buckets: u64) -> Self::Function;
 }
 
@@ -27,8 +27,8 @@ impl<K: ?Sized, F: TotalHashFunction<K>, G: FnMut(u64) -> F> Draw<K> for G {
     }
 }
 
-/// A digester as a function of 64 bits: for keys that no family takes, and for comparisons on equal
-/// terms.
+/// A digester as a function of 64 bits: for keys that no family accepts, and for comparisons on
+/// equal terms.
 ///
 /// ```
 /// use oneread_study::hash::Ideal;
@@ -44,7 +44,7 @@ impl<K: ?Sized, F: TotalHashFunction<K>, G: FnMut(u64) -> F> Draw<K> for G {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digested<D>(
-    /// The digester, of its own seed for each function.
+    /// The digester; each function has its own seed.
     pub D,
 );
 
@@ -65,7 +65,7 @@ impl<Q: ?Sized, D: Digester<Q>> TotalHashFunction<Q> for Digested<D> {
     }
 }
 
-/// A function with its values scaled to a number of buckets.
+/// A function scaled to a number of buckets.
 #[derive(Clone, Debug)]
 pub(super) struct Scaled<F> {
     function: F,
@@ -75,11 +75,11 @@ pub(super) struct Scaled<F> {
 
 #[derive(Clone, Copy, Debug)]
 enum Scale {
-    /// The function was made for these buckets.
+    /// The function's range is this number.
     Exact,
     /// Its range is a power of two.
     Shift(u32),
-    /// Its range is something else.
+    /// Its range is any other number.
     Divide(u128),
 }
 
@@ -113,7 +113,7 @@ impl<F> Scaled<F> {
     }
 }
 
-/// Counts what is looked at, through shared references too.
+/// Counts probes, also through shared references.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probes(Cell<u64>);
 

@@ -1,8 +1,8 @@
-//! Linear probing: if a cell is taken, the next one.
+//! Linear probing: an item goes to the next free cell.
 //!
 //! # Invariants
-//! 1. Between the cell that an item hashes to and the cell it is in, cyclically, there is no empty
-//!    cell.
+//! 1. Between the cell that an item hashes to and the cell that holds it, cyclically, no cell is
+//!    empty.
 //! 2. Searches end after as many steps as there are cells, even if none is empty.
 
 use alloc::vec::Vec;
@@ -14,13 +14,13 @@ use super::{Draw, StudyTable, check, filled_with};
 use oneread::layout::MOST_PLACES;
 use oneread::table::{BuildError, Full};
 
-/// What a deletion does to the cells behind it.
+/// How a deletion treats the cells behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// Items that would be cut off from their cell move back, so that no trace is left.
+    /// Moves items back, so that each stays reachable and no trace remains.
     BackwardShift,
-    /// A mark says that the search goes on, and all is rebuilt when half of the cells without items
-    /// are marked.
+    /// Leaves a mark over which searches continue. The table is rebuilt when half of the cells
+    /// without items are marked.
     Tombstones,
 }
 
@@ -30,15 +30,15 @@ enum Cell<K, V> {
     Item(K, V),
 }
 
-/// One cell an item, and the next ones if it is taken.
+/// One cell per item: an item whose cell is taken goes to the next free one.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.3, with tombstones. Backward-shift deletion:
 /// Knuth, "The Art of Computer Programming", volume 3, section 6.4, algorithm R.
 ///
 /// # Costs
-/// Probes are cells looked at: [`plan::probing`](crate::plan::probing) has their expectation for
-/// random functions.
+/// Probes are cells read: [`plan::probing`](crate::plan::probing) has their expectation for random
+/// functions.
 ///
 /// # Example
 /// ```
@@ -63,10 +63,10 @@ pub struct LinearProbingTable<K, V, G: Draw<K>> {
 }
 
 impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
-    /// An empty table of so many cells.
+    /// An empty table of `cells` cells.
     ///
     /// # Errors
-    /// If there are none or more than 2^46, or no memory for them.
+    /// If there are none or more than 2^46, or not enough memory.
     pub fn new(cells: u64, deletion: Deletion, mut draw: G) -> Result<Self, BuildError> {
         check("cells", cells, MOST_PLACES)?;
         let empty = filled_with(cells, || Cell::Empty)?;
@@ -82,7 +82,7 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
         })
     }
 
-    /// How often all was rebuilt to get rid of tombstones.
+    /// The number of rebuilds to remove tombstones.
     pub fn rebuilds(&self) -> u64 {
         self.rebuilds
     }
@@ -91,7 +91,7 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
         if cell + 1 == self.cells.len() { 0 } else { cell + 1 }
     }
 
-    /// The cell of a key, or else the first one that can take it, if there is one.
+    /// The cell of a key, or else the first cell that can take it, if any.
     fn find(&self, key: &K) -> Result<usize, Option<usize>> {
         let mut cell = self.function.bucket(key);
         let mut free = None;
@@ -108,8 +108,8 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
         Err(free)
     }
 
-    /// Moves items back into an empty cell, and into the cells that they leave, until no item is
-    /// cut off.
+    /// Moves items back into an empty cell, and into the cells that they leave, until every item is
+    /// reachable.
     fn close(&mut self, mut gap: usize) {
         let count = self.cells.len();
         let mut cell = self.after(gap);
@@ -118,7 +118,7 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
                 return; // all the way round a table of one cell
             }
             self.probes.count(1);
-            // How far an item is from where it hashes to, and from the gap, going forward.
+            // The forward distance of an item from the cell it hashes to, and from the gap.
             let distance = |from: usize| (cell + count - from) % count;
             if distance(self.function.bucket(key)) >= distance(gap) {
                 self.cells.swap(gap, cell);
@@ -135,8 +135,8 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
         self.deleted = 0;
         for old in mem::replace(&mut self.cells, empty) {
             if let Cell::Item(key, value) = old {
-                // Keys are not compared: they differ, and those whose `Eq` lies are kept all the
-                // same.
+                // Keys are not compared: they are distinct, and even keys with a wrong `Eq` are
+                // kept.
                 let mut cell = self.function.bucket(&key);
                 self.probes.count(1);
                 while matches!(self.cells[cell], Cell::Item(..)) {

@@ -1,21 +1,21 @@
-//! Other tables, to compare with: how many cells they look at, how full they get, what they ask of
+//! Tables for comparison: how many cells they read, how full they get, and what they require of
 //! their hash functions.
 //!
-//! | table | promise | asks for |
+//! | table | guarantee | needs |
 //! | --- | --- | --- |
-//! | [`CuckooTable`] | a lookup looks at its d buckets; an insertion moves others until all fit | two ⌈6 log n⌉-independent functions, or tabulation |
-//! | [`LinearProbingTable`] | a search goes on from a cell to the next | a 5-independent function, or tabulation |
-//! | [`ChainedTable`] | a search goes through one chain; grows and shrinks | a universal function |
-//! | [`DLeftTable`] | a key goes to the least loaded of d buckets, to the left of equals | nearly random functions |
-//! | [`SongTable`] | a lookup reads one bucket, which counters in fast memory name | nearly random functions |
+//! | [`CuckooTable`] | a lookup reads at most d buckets; an insertion evicts items until all fit | two ⌈6 log n⌉-independent functions, or tabulation |
+//! | [`LinearProbingTable`] | a search continues from a cell to the next | a 5-independent function, or tabulation |
+//! | [`ChainedTable`] | a search visits one chain; grows and shrinks | a universal function |
+//! | [`DLeftTable`] | a key goes to the least loaded of d buckets; ties go to the left | nearly random functions |
+//! | [`SongTable`] | a lookup reads one bucket, selected by counters in fast memory | nearly random functions |
 //!
-//! [`BloomierFunction`] is a static function from keys to small values: what a summary could be if
-//! keys neither came nor went.
+//! [`BloomierFunction`] is a static function from keys to small values: the lower limit for a
+//! summary of a fixed key set.
 //!
-//! The tables have one small surface, [`StudyTable`], and count their probes. Any function of
-//! [`hash::family`](crate::hash::family) drives them, drawn afresh whenever a table asks for it
-//! ([`Draw`]): so a weak family can be put under each and seen to fail, or not to. For production,
-//! use [`MultilevelTable`](oneread::table::MultilevelTable) or the standard library's map.
+//! The tables share one small interface, [`StudyTable`], and count their probes. Any function of
+//! [`hash::family`](crate::hash::family) can drive them; [`Draw`] supplies a fresh one whenever a
+//! table needs it. This shows where a weak family fails. For production, use
+//! [`MultilevelTable`](oneread::table::MultilevelTable) or the standard library's map.
 //!
 //! ```
 //! use oneread_study::hash::family::Tabulation;
@@ -60,18 +60,18 @@ use oneread::layout::LayoutError;
 use oneread::table::Full;
 use oneread::workspace::reserved;
 
-/// What all tables of this module do.
+/// The operations of all tables in this module.
 pub trait StudyTable<K, V> {
-    /// Inserts an item. If the key is there already, its value is replaced and given back.
+    /// Inserts an item. If the key is present, replaces and returns its value.
     ///
     /// # Errors
-    /// [`Full`] with the item if there is no room for it; nothing was changed.
+    /// [`Full`] with the item if there is no room for it; the table is unchanged.
     fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>>;
 
     /// The value of a key.
     fn get(&self, key: &K) -> Option<&V>;
 
-    /// Removes a key; gives its value.
+    /// Removes a key and returns its value.
     fn remove(&mut self, key: &K) -> Option<V>;
 
     /// The number of items.
@@ -82,15 +82,14 @@ pub trait StudyTable<K, V> {
         self.len() == 0
     }
 
-    /// How many cells, buckets or links of a chain were looked at by all operations so far; each
-    /// table says which.
+    /// The number of cells, buckets or links read by all operations so far; each table says which.
     fn probes(&self) -> u64;
 
-    /// The bytes it has on the heap, without what keys, values and functions have there.
+    /// Bytes on the heap, without those of keys, values and functions.
     fn byte_len(&self) -> usize;
 }
 
-/// At least one of something, and at most so many.
+/// Checks that `found` is between 1 and `expected`.
 fn check(what: &'static str, found: u64, expected: u64) -> Result<(), LayoutError> {
     match found {
         0 => Err(LayoutError::Zero { what }),
@@ -99,7 +98,7 @@ fn check(what: &'static str, found: u64, expected: u64) -> Result<(), LayoutErro
     }
 }
 
-/// A vector of so many empty cells, or an error where there is no memory for them.
+/// A vector of `count` empty cells, or an error if there is not enough memory.
 fn filled_with<T>(count: u64, empty: impl FnMut() -> T) -> Result<Vec<T>, OutOfMemory> {
     let mut cells = reserved(count)?;
     cells.resize_with(count as usize, empty);

@@ -1,9 +1,9 @@
-//! Song's table: a counter for each bucket says where an item is.
+//! Song's table: counters tell which bucket holds an item.
 //!
 //! # Invariants
-//! 1. `listed[b]` has every item that has bucket b among its own, once; its length is the bucket's
-//!    counter.
-//! 2. An item is stored in the bucket of its own with the least counter, the first of equals.
+//! 1. `listed[b]` has every item with bucket b among its own exactly once; its length is the
+//!    bucket's counter.
+//! 2. An item is stored in the one of its buckets with the lowest counter; ties go to the first.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,22 +14,22 @@ use super::{Draw, StudyTable, check, filled_with};
 use oneread::layout::{LayoutError, MOST_HASHES, MOST_PLACES};
 use oneread::table::{BuildError, Full};
 
-/// One read a lookup: counters in fast memory name the one of k buckets that an item is in.
+/// One read per lookup: counters in fast memory tell which of k buckets holds an item.
 ///
-/// Each item counts in all of its k buckets and is stored in the one that counts the fewest, the
-/// first of equals. Counters change when items come and go, and then others have to move. To find
-/// those on a deletion takes a list, for each bucket, of all items that count in it, where they are
-/// or not: the memory that the summaries of multilevel tables do without.
+/// Each item counts in all of its k buckets, and is stored in the one with the lowest counter; ties
+/// go to the first. When items come and go, counters change and other items must move. To find
+/// those on a deletion, each bucket needs a list of all items that count in it, stored there or
+/// not. The summaries of multilevel tables save this memory.
 ///
 /// # Source
 /// Song, Dharmapurikar, Turner, Lockwood, "Fast Hash Table Lookup Using Extended Bloom Filter",
-/// 2005, the pruned table, as told by Kirsch, Mitzenmacher, "Simple Summaries for Hashing With
+/// 2005, the pruned table, as described by Kirsch, Mitzenmacher, "Simple Summaries for Hashing With
 /// Choices", 2008, section IV. Differs from it in: counters do not overflow.
 ///
 /// # Costs
-/// Probes are buckets read: one a lookup, none if a counter is 0. An insertion or a removal reads
-/// besides every item that counts in one of its k buckets, to know whether it has to move.
-/// [`moves`](Self::moves) counts those that did.
+/// Probes are buckets read: one per lookup, none if a counter is 0. An insertion or removal also
+/// reads every item that counts in one of its k buckets, to decide whether it must move.
+/// [`moves`](Self::moves) counts those that moved.
 ///
 /// # Example
 /// ```
@@ -41,7 +41,7 @@ use oneread::table::{BuildError, Full};
 ///     seed += 1;
 ///     Digested(Ideal::with_seed(seed))
 /// };
-/// // The paper's: 12.8 buckets an item and ten functions.
+/// // The paper's: 12.8 buckets per item and ten functions.
 /// let mut table = SongTable::new(1280, 10, draw)?;
 /// (0..100u64).for_each(|key| assert_eq!(table.insert(key, key), Ok(None)));
 /// assert_eq!((table.get(&7), table.get(&100)), (Some(&7), None));
@@ -52,7 +52,7 @@ pub struct SongTable<K, V, G: Draw<K>> {
     functions: Vec<Scaled<G::Function>>,
     /// Items by number.
     items: Vec<Option<(K, V)>>,
-    /// Numbers without an item.
+    /// Unused numbers.
     free: Vec<u32>,
     stored: Vec<Vec<u32>>,
     listed: Vec<Vec<u32>>,
@@ -61,11 +61,11 @@ pub struct SongTable<K, V, G: Draw<K>> {
 }
 
 impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
-    /// An empty table of so many buckets, with k functions.
+    /// An empty table of `buckets` buckets, with k functions.
     ///
     /// # Errors
-    /// If there are no buckets or more than 2^46, no functions or more than [`MOST_HASHES`], or no
-    /// memory for it.
+    /// If there are no buckets or more than 2^46, no functions or more than [`MOST_HASHES`], or not
+    /// enough memory.
     pub fn new(buckets: u64, functions: u32, mut draw: G) -> Result<Self, BuildError> {
         check("buckets", buckets, MOST_PLACES)?;
         if !(1..=MOST_HASHES).contains(&functions) {
@@ -84,12 +84,12 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
         })
     }
 
-    /// Items that were moved because others came or went.
+    /// The number of items moved because others came or went.
     pub fn moves(&self) -> u64 {
         self.moves
     }
 
-    /// The most items of a bucket: more than one is the paper's crisis.
+    /// The largest number of items in a bucket; more than one is the paper's crisis.
     pub fn fullest_bucket(&self) -> usize {
         self.stored.iter().map(Vec::len).max().unwrap_or(0)
     }
@@ -99,7 +99,7 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
         self.listed.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The different buckets of a key.
+    /// The distinct buckets of a key.
     fn buckets(&self, key: &K) -> Vec<usize> {
         let mut buckets: Vec<usize> = Vec::with_capacity(self.functions.len());
         for function in &self.functions {
@@ -111,7 +111,7 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
         buckets
     }
 
-    /// The bucket that counts the fewest, the first of equals.
+    /// The bucket with the lowest counter; ties go to the first.
     fn least(&self, buckets: &[usize]) -> usize {
         buckets
             .iter()
@@ -134,8 +134,8 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
         self.items[number as usize].as_ref().map(|(key, _)| key)
     }
 
-    /// Changes the counters of an item's buckets by a function, and moves those whose place is
-    /// elsewhere afterwards: all are listed in one of these buckets.
+    /// Changes the counters of an item's buckets with `change`, then moves the items whose place
+    /// has changed; all of them are listed in one of these buckets.
     fn recount(&mut self, buckets: &[usize], change: impl Fn(&mut Vec<u32>)) {
         let mut touched: Vec<u32> =
             buckets.iter().flat_map(|&bucket| self.listed[bucket].iter().copied()).collect();
@@ -166,7 +166,7 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for SongTable<K, V, G> {
         }
         let number = match self.free.pop() {
             Some(number) => number,
-            // Numbers of 32 bits, of which the last is never given.
+            // Numbers have 32 bits; the last is never used.
             None if self.items.len() == u32::MAX as usize => return Err(Full { key, value }),
             None => {
                 self.items.push(None);

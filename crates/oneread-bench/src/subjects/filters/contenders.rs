@@ -1,4 +1,4 @@
-//! The filters of the `filters` subject.
+//! The contenders of the `filters` subject.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -89,12 +89,12 @@ pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K
     ])
 }
 
-/// Both at a rate of 1%.
+/// Both filters at a rate of 1%.
 pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     const RATE: f64 = 0.01;
     let mut builder = fastbloom_rs::FilterBuilder::new(n as u64, RATE);
     builder.enable_repeat_insert(true);
-    // It has no way to be emptied but by its trait, which also takes bytes only.
+    // It can only be cleared through its trait, which takes keys as bytes.
     let peer = Made {
         name: "fastbloom-rs counting".to_owned(),
         structure: builder.build_counting_bloom_filter(),
@@ -144,9 +144,10 @@ pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     Ok(vec![Box::new(peer), Box::new(ours), Box::new(batch)])
 }
 
-/// Both with the same rows and columns; ours counts in 64 bits.
+/// Both sketches with the same rows and columns; ours has 64-bit counters.
 pub(crate) fn count_min<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
-    // The peer has 2/ε columns and log2(1/δ) rows. A column for five keys, and 6 rows.
+    // cmsketch has 2/ε columns and log2(1/δ) rows. These values give 1 column per 5 keys and 6
+    // rows.
     let epsilon = 10.0 / n as f64;
     const CONFIDENCE: f64 = 0.97;
     let (width, depth) = ((2.0 / epsilon).ceil() as u64, 6);
@@ -180,7 +181,7 @@ pub(crate) fn count_min<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     Ok(vec![Box::new(peer), Box::new(ours)])
 }
 
-/// Insertions by two threads, at 16 bits a key; lookups by one.
+/// Inserts from two threads at 16 bits per key; looks up from one.
 pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     let bloom = plan::bloom::for_bits(16 * n as u64, n as u64)?;
     let peer = fastbloom::AtomicBloomFilter::with_num_bits(16 * n).hasher(foldhash()).hashes(bloom.hashes());
@@ -227,7 +228,7 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     ])
 }
 
-/// What the filters of hashes get.
+/// Input of the filters that take hashes.
 fn hashes<K: Hash>(keys: &[K]) -> Vec<u64> {
     let hasher = foldhash();
     keys.iter().map(|key| hasher.hash_one(key)).collect()
@@ -238,15 +239,15 @@ fn count_hashes<K: Hash>(keys: &[K], contains: impl Fn(u64) -> bool) -> usize {
     tally(keys.iter().map(|key| contains(hasher.hash_one(key))))
 }
 
-/// Filters of other designs near a rate of .4%, for orientation; fastbloom at 12 bits is the
-/// measure.
+/// Filters of other designs near a rate of 0.4%, for orientation. Ratios are to fastbloom at 12
+/// bits.
 pub(crate) fn others<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     let peer = bloom(n, 12)?.remove(0);
     let quotient = move || {
         qfilter::Filter::new_with_hasher(n as u64, 0.004, foldhash())
             .expect("a capacity and rate it can have")
     };
-    // It makes its hasher by `Default`, which foldhash's has not.
+    // It makes its hasher by `Default`, which foldhash does not implement.
     let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n);
     let growing = GrowingLayout::new(1000, 0.004)?;
     Ok(vec![

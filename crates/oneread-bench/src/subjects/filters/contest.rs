@@ -1,5 +1,5 @@
-//! Everyone's filters behind one trait, and the contests among them; loops are inside the trait, so
-//! that a virtual call costs nothing.
+//! All filters behind one trait, and their contests. Loops are inside the trait's methods, so that
+//! a virtual call costs nothing.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -10,14 +10,14 @@ use oneread::hash::Key;
 
 use crate::measure::{Bench, Contestant, timed};
 
-/// Operations in a round: enough to time, few enough to hold many rounds.
+/// Operations per round: long enough to time, short enough for many rounds.
 pub(crate) const OPERATIONS: usize = 1_000_000;
 
-/// More insertions than these in a round take seconds, of each contender: then there are fewer
-/// rounds of them, and filters are not filled anew for each round of removals.
+/// Above this number a round of insertions takes seconds per contender. There are then fewer
+/// rounds, and filters are not refilled before each round of removals.
 const MANY: usize = 2_000_000;
 
-/// Rounds of filling with so many keys, of so many that others have.
+/// The number of rounds that fill a filter with `inserted` keys, where other workloads have `all`.
 fn filling_rounds(inserted: usize, all: usize) -> usize {
     if inserted <= MANY {
         all
@@ -31,14 +31,14 @@ fn filling_rounds(inserted: usize, all: usize) -> usize {
 /// The seed of all hash functions.
 pub(crate) const SEED: u64 = 1;
 
-/// The peers' hash function.
+/// The hash function of the other crates.
 pub(crate) fn foldhash() -> FixedState {
     FixedState::with_seed(SEED)
 }
 
-/// A key that we and all peers can take.
+/// A key that all contenders accept.
 pub(crate) trait BenchKey: Key + Hash + Copy + Send + Sync + 'static {
-    /// For peers that hash bytes themselves.
+    /// For crates that hash bytes themselves.
     type Bytes: AsRef<[u8]>;
     fn bytes(&self) -> Self::Bytes;
 }
@@ -57,25 +57,25 @@ impl BenchKey for [u8; 16] {
     }
 }
 
-/// A filter, or what is measured like one.
+/// A filter, or another structure measured like one.
 pub(crate) trait Contender<K> {
     fn name(&self) -> String;
     fn clear(&mut self);
     fn insert(&mut self, keys: &[K]);
-    /// How many of the keys may be there.
+    /// How many of the keys are reported present.
     fn count(&self, keys: &[K]) -> usize;
     fn bytes(&self) -> usize;
     fn removes(&self) -> bool {
         false
     }
     fn remove(&mut self, _keys: &[K]) {}
-    /// Whether a rate of false positives makes sense.
+    /// Whether it has a false-positive rate.
     fn is_filter(&self) -> bool {
         true
     }
 }
 
-/// A contender put together from closures.
+/// A contender made of closures.
 pub(crate) struct Made<F, C, I, L, R, B> {
     pub(crate) name: String,
     pub(crate) structure: F,
@@ -157,14 +157,14 @@ pub(crate) fn removable<'a, K: 'a, F: 'a>(
     Box::new(Made { name: name.to_owned(), structure, clear, insert, count, remove, bytes, is_filter: true })
 }
 
-/// How many answers are yes.
+/// Counts the positive answers.
 pub(crate) fn tally(answers: impl Iterator<Item = bool>) -> usize {
     answers.map(usize::from).sum()
 }
 
 pub(crate) type Contenders<K> = Vec<Box<dyn Contender<K>>>;
 
-/// Shares keys out among threads, of which this one is one.
+/// Splits the keys among `threads` threads, including this one.
 pub(crate) fn in_threads<K: Sync>(threads: usize, keys: &[K], work: impl Fn(&[K]) + Sync) {
     let mut shares = keys.chunks(keys.len().div_ceil(threads).max(1));
     let own = shares.next().unwrap_or_default();
@@ -177,14 +177,14 @@ pub(crate) fn in_threads<K: Sync>(threads: usize, keys: &[K], work: impl Fn(&[K]
     });
 }
 
-/// A number of keys in a contest's name.
+/// Formats a number of keys for a contest's name.
 pub(crate) fn in_words(n: usize) -> String {
     if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) }
 }
 
-/// Measures insertions, hits, misses and removals of filters of the first `n` keys; the others are
-/// absent. The first contender is the named peer. A round inserts the first `inserted` keys into an
-/// emptied filter; it removes no more than some of them.
+/// Measures insertions, hits, misses and removals in filters of the first `n` keys; the other keys
+/// are absent. Ratios are to the first contender. A round of insertions puts the first `inserted`
+/// keys into an empty filter; a round of removals removes at most those.
 pub(crate) fn contest<K: BenchKey>(
     bench: &mut Bench,
     label: &str,
@@ -198,9 +198,8 @@ pub(crate) fn contest<K: BenchKey>(
     let mut contenders = contenders()?;
     let (present, absent) = keys.split_at(n);
     let operations = present.len().min(OPERATIONS);
-    // Small sets are gone through many times a round: the first time brings them from where the
-    // other contenders' rounds have left them, and the question is what a filter does that is in
-    // its cache.
+    // Small sets are visited many times per round. Other contenders evict a small filter between
+    // its rounds; the first pass brings it back, and the others measure a cache-resident filter.
     let passes = (2 * OPERATIONS / operations).max(1);
     let peer = contenders[0].name();
     let all = bench.effort().rounds();
@@ -248,7 +247,7 @@ pub(crate) fn contest<K: BenchKey>(
         let removing = contenders.iter_mut().map(|contender| {
             Contestant::new(contender.name(), move || {
                 let pass = |_| {
-                    // Of many, all are there since the lookups.
+                    // Large filters are still full from the lookups.
                     if inserted <= MANY {
                         contender.clear();
                         contender.insert(&present[..inserted]);
@@ -271,8 +270,7 @@ pub(crate) fn contest<K: BenchKey>(
     Ok(())
 }
 
-/// Bits a key, the measured rate ε, the log2(1/ε) bits that any filter needs, and what is spent
-/// above them.
+/// Bits per key, the measured rate ε, the lower bound of log2(1/ε) bits, and the excess over it.
 fn facts_of<K: BenchKey>(
     contender: &dyn Contender<K>,
     items: usize,

@@ -1,9 +1,8 @@
-//! Filters beside their peers: time, bits a key, false positives, and the distance to log2(1/ε)
-//! bits.
+//! Filters of several crates: time, bits per key, false positives, and distance to log2(1/ε) bits.
 //!
-//! All peers hash with foldhash, their fastest choice, and get the same number of bits. A contender
-//! is filled with n keys once; then a round inserts some of them into an emptied filter of the same
-//! size, or looks up keys that are there, or that are not.
+//! The other crates hash with foldhash, their fastest choice, and get the same number of bits. Each
+//! contender is filled with n keys once. A round then inserts keys into an empty filter of the same
+//! size, or looks up present or absent keys.
 
 pub(super) mod contenders;
 pub(super) mod contest;
@@ -17,7 +16,7 @@ use contest::{BenchKey, OPERATIONS, contest, in_words};
 
 pub(crate) struct Filters;
 
-/// Keys that are not there, at least: a rate of .0003 is measured to 2%.
+/// The minimum number of absent keys: it measures a rate of 0.0003 to within 2%.
 pub(super) const ABSENT: usize = 8_000_000;
 
 impl Subject for Filters {

@@ -1,5 +1,5 @@
-//! Who is measured: everyone's maps, from keys to words. Loops are behind the trait, so that a
-//! virtual call costs nothing.
+//! The contenders: maps from keys to words. Loops are inside the trait's methods, so that a virtual
+//! call costs nothing.
 
 use std::hash::Hash;
 
@@ -14,7 +14,7 @@ const SEED: u64 = 1;
 
 /// A key of the maps.
 pub(super) trait Key: Copy + Eq + Hash + 'static {
-    /// As everyone counts them: 64 bits from here on are not told apart in the value.
+    /// The value stored for the key. All contenders compare only its 64 bits.
     fn value(self) -> u64;
 }
 
@@ -24,33 +24,34 @@ impl Key for u64 {
     }
 }
 
-/// A string of sixteen bytes.
+/// A string of 16 bytes.
 impl Key for [u8; 16] {
     fn value(self) -> u64 {
         !u64::from_le_bytes(self[..8].try_into().expect("eight of sixteen bytes"))
     }
 }
 
-/// A map of a fixed number of keys.
+/// A map with a fixed capacity.
 pub(super) trait Contender<K> {
-    /// Inserts keys; gives how many were refused.
+    /// Inserts keys; returns how many were refused.
     fn insert(&mut self, keys: &[K]) -> usize;
 
-    /// How many of the keys are there, looked up one by one.
+    /// How many of the keys are present, looked up one at a time.
     fn count(&self, keys: &[K]) -> usize;
 
-    /// The same in batches, where that is offered.
+    /// Like [`count`](Self::count), in batches; `None` where the map has no batched lookup.
     fn count_many(&self, _keys: &[K]) -> Option<usize> {
         None
     }
 
-    /// Removes a key that is there.
+    /// Removes a present key.
     fn remove(&mut self, key: &K);
 
-    /// On the heap.
+    /// Bytes on the heap.
     fn bytes(&self) -> usize;
 
-    /// The cache lines of tags and of items that a lookup touches, where that is counted.
+    /// The cache lines of tags and of items that a lookup touches; `None` where the map does not
+    /// count them.
     fn lines(&self, _key: &K) -> Option<(usize, usize)> {
         None
     }
@@ -94,7 +95,7 @@ impl<K: Key, D: Digester<K>> Contender<K> for BoundedMap<K, u64, D> {
     }
 }
 
-/// The maps that have the standard library's methods.
+/// Implements the trait for maps with the standard library's methods.
 macro_rules! like_std {
     ($map:ty, |$self:ident| $bytes:expr) => {
         impl<K: Key> Contender<K> for $map {
@@ -119,8 +120,8 @@ macro_rules! like_std {
     };
 }
 
-/// The bytes of a hashbrown that does not tell: seven eighths of its buckets can be used, and a
-/// bucket has a byte more, as have sixteen at the end.
+/// The bytes of a hashbrown table, computed from its capacity: 7/8 of its buckets are usable, each
+/// bucket has one control byte, and 16 more follow at the end.
 fn bytes_of_capacity<K>(capacity: usize) -> usize {
     const GROUP: usize = 16;
     (capacity * 8).div_ceil(7).next_power_of_two() * (size_of::<(K, u64)>() + 1) + GROUP
@@ -128,7 +129,7 @@ fn bytes_of_capacity<K>(capacity: usize) -> usize {
 
 like_std!(hashbrown::HashMap<K, u64, FixedState>, |map| map.allocation_size());
 like_std!(std::collections::HashMap<K, u64>, |map| bytes_of_capacity::<K>(map.capacity()));
-// While it moves into a larger map it has two; its capacity is that of the larger.
+// While it moves into a larger table it holds both; its capacity is that of the larger.
 like_std!(griddle::HashMap<K, u64, FixedState>, |map| bytes_of_capacity::<K>(map.capacity()));
 
 impl<K: Key> Contender<K> for MultilevelTable<K, u64>
@@ -173,7 +174,7 @@ impl<K: Key, T: StudyTable<K, u64>> Contender<K> for Study<T> {
     }
 }
 
-/// How to make an empty map with room for so many keys.
+/// Makes an empty map with room for a given number of keys.
 pub(super) struct Maker<K> {
     pub(super) name: &'static str,
     make: fn(usize) -> Result<Box<dyn Contender<K>>>,
@@ -188,7 +189,7 @@ impl<K> Maker<K> {
 pub(super) const PEER: &str = "hashbrown, foldhash";
 pub(super) const OURS: &str = "bounded map";
 
-/// Those that the figures are about. The first is the peer that ratios are to.
+/// The maps that the published figures compare. Ratios are to the first.
 pub(super) fn main<K: Key>() -> Vec<Maker<K>>
 where
     Portable: Digester<K>,
@@ -230,7 +231,7 @@ where
     ]
 }
 
-/// Tables of this project that are not maps of nine tenths.
+/// Tables of this project other than the bounded maps at a load of 0.9.
 pub(super) fn others<K: Key + oneread::hash::Key>() -> Vec<Maker<K>> {
     vec![
         Maker {
@@ -259,7 +260,7 @@ pub(super) fn others<K: Key + oneread::hash::Key>() -> Vec<Maker<K>> {
     ]
 }
 
-/// Functions on the same terms as ours.
+/// The same hash functions that our tables use.
 fn functions() -> impl FnMut(u64) -> Digested<Portable> {
     let mut seed = SEED;
     move |_| {

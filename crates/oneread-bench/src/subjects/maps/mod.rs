@@ -1,16 +1,16 @@
-//! The bounded map beside hashbrown, griddle and the standard library: time, bytes an entry, lines
-//! touched, and what long churn does.
+//! The bounded map beside hashbrown, griddle and the standard library: time, bytes per entry, lines
+//! touched, and the effects of long churn.
 //!
-//! Everyone has room reserved for n keys and holds n. A round fills a new map, or looks up keys
-//! that are there, or that are not, in a map that was filled once. All of it is computing and
-//! waiting for memory, so that the clock of the thread is the one to go by: what others do on the
-//! machine meanwhile is not in it, but for what they do to the caches.
+//! Every map reserves room for n keys and holds n. A round fills a new map, or looks up present or
+//! absent keys in a map that was filled once. The work is computation and memory access, so it is
+//! timed by the thread's processor time. Other programs on the machine affect that only through the
+//! caches.
 //!
-//! *Churn* replaces keys in maps that are as full as a hashbrown gets: its rows tell the slowest
-//! insertion. Runs repeat the same operations, and of each insertion the least time counts: what a
-//! machine adds here and there is not the map's. To read the clock of the thread takes as long as
-//! twenty insertions. So a first run times all by the clock on the wall, which is read at once and
-//! never shows less, and the others time by the thread's clock those that were slow.
+//! *Churn* replaces keys in maps that are as full as a hashbrown gets; its rows report the slowest
+//! insertion. Runs repeat the same operations, and each insertion counts with its least time, so
+//! that interrupts drop out. Reading the thread's clock takes as long as 20 insertions. The first
+//! run therefore times all insertions by the wall clock, which is cheap to read and never shows
+//! less. The other runs time only the slow insertions by the thread's clock.
 
 mod contenders;
 
@@ -29,18 +29,18 @@ use contenders::{Contender, Key, Maker, PEER};
 
 pub(crate) struct Maps;
 
-/// Lookups in a round: enough to time, few enough to hold many rounds.
+/// Lookups per round: long enough to time, short enough for many rounds.
 const OPERATIONS: usize = 1_000_000;
 
-/// Runs of churn by the clock of the thread, after one by that on the wall. A tick of the machine
-/// meets one insertion in some thousands, and the same one in all of them never.
+/// Runs of churn timed by the thread's clock, after one by the wall clock. A timer interrupt hits
+/// one insertion in some thousands, and never the same one in all runs.
 const RUNS: usize = 3;
 
-/// The share of insertions that these runs time again: many more than can be the slowest, and few
-/// enough not to slow the run.
+/// The share of insertions that these runs time again: far more than the slowest few, and too few
+/// to slow the run.
 const SLOW_SHARE: f64 = 1e-3;
 
-/// Rounds of inserting into a small map, which takes a millisecond, for one of anything else.
+/// Rounds that fill a small map, per round of any other workload. Filling one takes a millisecond.
 const FILLS: usize = 5;
 
 impl Subject for Maps {
@@ -110,7 +110,7 @@ where
         assert_eq!((map.count(present), map.count(absent)), (n, 0), "{} is wrong", maker.name);
         filled.push((maker.name, map));
     }
-    // Of all ages, and in another order than that in which they came.
+    // Keys of all ages, in another order than that of their insertion.
     let mut sample: Vec<K> = present.iter().step_by(n / operations).copied().collect();
     shuffle(&mut sample);
     for (act, keys) in [("hit", sample.as_slice()), ("miss", &absent[..operations])] {
@@ -134,9 +134,9 @@ where
 }
 
 fn looked_up<K>(keys: &[K], count: impl Fn(&[K]) -> usize) -> Sample {
-    // Small sets are gone through several times a round, and once before: that brings them from
-    // where the other maps' rounds have left them, and the question is what a map does that is in
-    // its cache.
+    // Small sets are visited several times per round, and once before. Other maps evict a small map
+    // between its rounds; the first pass brings it back, and the others measure a cache-resident
+    // map.
     let passes = OPERATIONS / keys.len();
     if passes > 1 {
         black_box(count(black_box(keys)));
@@ -147,7 +147,7 @@ fn looked_up<K>(keys: &[K], count: impl Fn(&[K]) -> usize) -> Sample {
     })
 }
 
-/// Bytes an entry, and the lines that lookups touch: counted, not timed.
+/// Bytes per entry and lines that lookups touch: counted, not timed.
 fn facts<K>(map: &dyn Contender<K>, keys: &[K], n: usize) -> BTreeMap<&'static str, f64> {
     let mut facts = BTreeMap::from([("bytes per entry", map.bytes() as f64 / n as f64)]);
     let lines: Vec<_> = keys.iter().filter_map(|key| map.lines(key)).collect();
@@ -163,14 +163,14 @@ fn facts<K>(map: &dyn Contender<K>, keys: &[K], n: usize) -> BTreeMap<&'static s
     facts
 }
 
-/// What long churn does to maps that are nearly full.
+/// Measures long churn in maps that are nearly full.
 fn churn(bench: &mut Bench, size: &str, n: usize) -> Result<()> {
     let label = format!("{size} u64: churn");
     if !bench.wants(&label) {
         return Ok(());
     }
-    // Nineteen twentieths of what a hashbrown of this size takes; the others are as full as their
-    // makers say.
+    // 95% of the capacity of a hashbrown of this size; the other maps are as full as their makers
+    // allow.
     let room = hashbrown::HashMap::<u64, u64, FixedState>::with_capacity_and_hasher(n, FixedState::default())
         .capacity();
     let n = room / 20 * 19;
@@ -207,11 +207,11 @@ fn churn(bench: &mut Bench, size: &str, n: usize) -> Result<()> {
     Ok(())
 }
 
-/// What churn did.
+/// The results of churn.
 struct Churned {
-    /// Of each insertion, the least time of all runs that timed it.
+    /// For each insertion, the least time over all runs that timed it.
     nanoseconds: Vec<u32>,
-    /// What is slower is timed again.
+    /// Insertions slower than this are timed again.
     slow: Option<u32>,
     failed: usize,
     growth: f64,
@@ -270,7 +270,7 @@ impl Churned {
     }
 }
 
-/// Removes a random key and inserts a new one, by a function that can watch the insertion.
+/// Removes a random key and inserts a new one; `watch` can time the insertion.
 fn replace(
     map: &mut dyn Contender<u64>,
     keys: &mut [u64],

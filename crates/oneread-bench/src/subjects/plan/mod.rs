@@ -1,7 +1,7 @@
-//! The planner: how long the paper's tables and summaries take to plan, and how much memory.
+//! The planner: time and memory to plan the paper's tables and summaries.
 //!
-//! Nobody else plans them, so that there is no peer; the recursion that the paper prints is the
-//! contender for the sizes at which it ends soon. A row's bar is what the project asks of itself.
+//! No other crate plans them. At sizes where it ends soon, the contender is the recursion as the
+//! paper prints it. A row's bar is this project's own limit.
 
 mod textbook;
 
@@ -23,7 +23,7 @@ use crate::memory::peak_mib;
 /// The most memory that any plan may take.
 const BAR_MIB: f64 = 1024.0;
 
-/// How many times longer than its table a summary may take.
+/// A summary's plan may take this many times as long as its table's.
 const SUMMARY_BAR: u32 = 3;
 
 const TABLE: &str = "table";
@@ -48,17 +48,17 @@ impl Subject for Plan {
     }
 }
 
-/// A table to be planned, with the summaries that the paper gives it.
+/// A table to plan, with the summaries that the paper gives it.
 struct Case {
     name: &'static str,
     items: u64,
     table: MultilevelLayout,
     summaries: Vec<(&'static str, SummaryLayout)>,
-    /// The longest that the table's plan may take.
+    /// The longest time that planning the table may take.
     bar: Option<Duration>,
-    /// Whether the recursion as printed ends soon enough to be timed.
+    /// Whether the printed recursion ends soon enough to be timed.
     textbook: bool,
-    /// How many plans are made in a round.
+    /// Plans per round.
     plans: u64,
 }
 
@@ -121,7 +121,7 @@ fn summary_layouts(
     fingerprint_bits: u32,
     filters: &[(u64, u32)],
 ) -> Result<Vec<(&'static str, SummaryLayout)>> {
-    /// The paper's single filter has twelve cells an item.
+    /// Cells per item in the paper's single filter.
     const CELLS_PER_ITEM: u64 = 12;
     const HASHES: u32 = 15;
     Ok(vec![
@@ -131,7 +131,7 @@ fn summary_layouts(
     ])
 }
 
-/// The plan of the table alone, beside the textbook's.
+/// Plans the table alone, beside the textbook recursion.
 fn tables(bench: &mut Bench, case: &Case) -> Result<()> {
     const TEXTBOOK: &str = "the recursion as printed";
     let workload = format!("{}, table", case.name);
@@ -158,7 +158,7 @@ fn tables(bench: &mut Bench, case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// The plans of summaries, each with that of its table, beside that of the table alone.
+/// Plans each summary together with its table, beside the table alone.
 fn summaries(bench: &mut Bench, case: &Case) -> Result<()> {
     let workload = format!("{}, summaries", case.name);
     if case.summaries.is_empty() || !bench.wants(&workload) {
@@ -191,7 +191,7 @@ fn summaries(bench: &mut Bench, case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// A contestant that computes a crisis probability, with what it needs for that.
+/// A contestant that computes a crisis probability and all that this needs.
 fn planner<'a>(name: &str, case: &Case, plan: impl Fn() -> f64 + 'a) -> Contestant<'a> {
     let mut crisis = 0.0;
     let peak = peak_mib(|| crisis = plan());

@@ -1,16 +1,16 @@
-//! The recursion of appendix III-A as it is printed: item by item, over all items, from the first
-//! level to the last.
+//! The recursion of appendix III-A as printed: item by item, over all items, from the first level
+//! to the last.
 //!
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008. Two things are not in
-//! the text: what is below 1e-80 is left out, without which no plan of 100,000 items would end; and
-//! the crisis is the sum over one or more items without room. It is written to be fast all the
-//! same: no divisions in the loop, which the compiler turns into vector instructions.
+//! the text. Probabilities below 1e-80 are dropped; without that, no plan of 100,000 items would
+//! end. And the crisis probability is the sum over one or more items without room. The code is
+//! still fast: its loop has no divisions, and the compiler vectorizes it.
 
-/// What is less likely is left out at both ends of a distribution.
+/// Smaller probabilities are dropped at both ends of a distribution.
 const NEGLIGIBLE: f64 = 1e-80;
 
-/// The probability that any of `items` items finds no room in levels of so many buckets, with a
-/// slot each.
+/// The probability that any of `items` items finds no room in levels of `levels[i]` buckets with
+/// one slot each.
 pub(super) fn crisis_probability(levels: &[u64], items: u64) -> f64 {
     let mut given = vec![0.0; items as usize + 1];
     given[items as usize] = 1.0;
@@ -20,23 +20,23 @@ pub(super) fn crisis_probability(levels: &[u64], items: u64) -> f64 {
     given[1..].iter().sum()
 }
 
-/// The probabilities of the numbers that a level passes on, of those that it is given: the items
-/// that found their bucket taken.
+/// The distribution of the number of items that a level passes on because their bucket was taken;
+/// `given` is the distribution of the number that arrive.
 fn passed_on(given: &[f64], buckets: usize) -> Vec<f64> {
     let most = given.iter().rposition(|probability| *probability >= NEGLIGIBLE).unwrap_or(0);
-    // The odds that an item finds its bucket taken, or free, by how many are.
+    // The probability that an item finds its bucket taken, or free, by the number of taken buckets.
     let most_taken = most.min(buckets);
     let taken: Vec<_> = (0..=most_taken).map(|count| count as f64 / buckets as f64).collect();
     let free: Vec<_> = taken.iter().map(|taken| 1.0 - taken).collect();
 
-    // After so many items, `now[low..=high]` are the probabilities of the numbers of taken buckets.
+    // After `come` items, `now[low..=high]` is the distribution of the number of taken buckets.
     let (mut now, mut next) = (vec![0.0; most_taken + 1], vec![0.0; most_taken + 1]);
     let (mut low, mut high) = (0, 0);
     now[0] = 1.0;
     let mut sums = vec![0.0; most + 1];
     for come in 0..=most {
         if given[come] >= NEGLIGIBLE {
-            // Of more items, more are passed on where fewer buckets are taken.
+            // Of `come` items, those that took no bucket are passed on.
             for (sum, probability) in sums[come - high..=come - low].iter_mut().rev().zip(&now[low..=high]) {
                 *sum += given[come] * probability;
             }
@@ -70,8 +70,9 @@ mod tests {
     fn small_tables_are_as_counted_by_hand() {
         // Two items, one level of four buckets: the same bucket with probability 1/4.
         assert!((crisis_probability(&[4], 2) - 0.25).abs() < 1e-15);
-        // Three items in two buckets and then one: all three in one bucket, 1/4, pass two on, and
-        // one finds no room. Otherwise one is passed on and finds room.
+        // Three items, two buckets and then one. With probability 1/4 all three pick the same
+        // bucket: two are passed on, and one finds no room. Otherwise one is passed on and finds
+        // room.
         assert!((crisis_probability(&[2, 1], 3) - 0.25).abs() < 1e-15);
         assert_eq!(crisis_probability(&[2, 1], 1), 0.0);
     }

@@ -1,5 +1,5 @@
-//! Lookups of which nothing is cached: what each has the disk read, and how busy many at once keep
-//! it.
+//! Lookups with cold caches: bytes read from disk per lookup, and throughput of many lookups at
+//! once.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -18,15 +18,15 @@ use super::{Facts, Loaded, RATIO_BAR};
 use crate::measure::{Bench, Contestant, Sample, timed};
 use crate::workload::random_words;
 
-/// One key in so many is looked up before a measurement, and two by it: few, so that few lookups
-/// share a page.
+/// A measurement looks up two keys per `KEYS_A_WARMING`, and one more per `KEYS_A_WARMING` before
+/// it: so few that lookups seldom share a page.
 const KEYS_A_WARMING: usize = 1000;
 
-/// Lookups one by one, each store once, with the pages that each had read.
+/// Looks keys up one at a time, once in each store, and counts the pages read.
 pub(super) fn one_by_one(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded]) -> Result<()> {
     let warming = pairs.len() / KEYS_A_WARMING;
     let (hits, misses) = (pairs.hits(2 * warming, 11), pairs.misses(2 * warming, 12));
-    // Other keys than those that are measured.
+    // Other keys than the measured ones.
     let (warming_hits, warming_misses) = (pairs.hits(warming, 13), pairs.misses(warming, 14));
     for (workload, peer, warming, lookups) in [
         ("hit, cold, once each", "heed (LMDB)", warming_hits, hits),
@@ -47,7 +47,8 @@ pub(super) fn one_by_one(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded]) ->
     Ok(())
 }
 
-/// Opens a store of which nothing is cached, uses it a little, and then counts and times lookups.
+/// Opens a store with nothing cached, warms it with a few lookups, then counts and times the
+/// others.
 fn once(store: &Loaded, way: Way, warming: &Lookups, lookups: &Lookups) -> Result<(Sample, Facts)> {
     disk::forget(store.folder.path())?;
     let nothing = disk::bytes_read();
@@ -75,9 +76,9 @@ pub(super) fn many(bench: &mut Bench, pairs: &Pairs, folder: &Path) -> Result<()
         return Ok(());
     }
     const RAW: &str = "the raw disk: 4 KiB reads";
-    /// What the disk is to give at least.
+    /// The smallest share of the disk's rate that is accepted.
     const BAR: f64 = 0.7;
-    // A tenth of the pages, or as many lookups as can be timed.
+    // One lookup per ten pages, but at least enough to time.
     let lookups = pairs.hits((pairs.len() / 250).max(5_000), 15);
     let store = Sealed::open(Ours::file(folder))?;
     let file = File::open(Ours::file(folder))?;
@@ -107,9 +108,9 @@ pub(super) fn many(bench: &mut Bench, pairs: &Pairs, folder: &Path) -> Result<()
     Ok(())
 }
 
-/// Reads so many pages of a file at random, 32 at a time, as a lookup reads one.
+/// Reads `count` random pages of a file, 32 at a time, with the same call as a lookup.
 fn random_reads(file: &File, count: usize) -> u64 {
-    /// As many as our store has under way.
+    /// The number of reads that our store keeps in flight.
     const IN_FLIGHT: usize = 32;
     let pages = file.metadata().expect("the file is there").len() / PAGE;
     let places = random_words(count, 16);

@@ -1,5 +1,5 @@
-//! Every store behind one trait; loops are inside, so that a virtual call costs nothing and a store
-//! can keep a transaction open.
+//! All stores behind one trait. Loops are inside its methods, so that a virtual call costs nothing
+//! and a store can keep a transaction open.
 
 use std::path::Path;
 
@@ -15,43 +15,43 @@ pub(super) const VALUE_BYTES: usize = 100;
 
 pub(super) type Key = [u8; KEY_BYTES];
 
-/// Something that keeps pairs on the disk.
+/// A store that keeps pairs on disk.
 pub(super) trait Contender {
     fn name(&self) -> &'static str;
 
-    /// The ways its files can be read.
+    /// The ways in which its files can be read.
     fn ways(&self) -> &'static [Way];
 
-    /// Loads all pairs into an empty folder, in the order in which they are. The time ends when
-    /// they are durable.
+    /// Loads all pairs into an empty folder in the given order. The time ends when they are
+    /// durable.
     fn load(&self, pairs: &Pairs, folder: &Path) -> Result<Sample>;
 
-    /// What a store does on its own some time after a load, for better reads; not timed.
+    /// Finishes the background work that a store does after a load; not timed.
     fn settle(&self, _folder: &Path) -> Result<()> {
         Ok(())
     }
 
-    /// Opens what was loaded.
+    /// Opens the loaded store.
     fn open(&self, folder: &Path, way: Way) -> Result<Box<dyn Opened>>;
 }
 
 /// A store that is open for reading.
 pub(super) trait Opened {
-    /// Looks keys up one by one, and touches the value of each.
+    /// Looks keys up one at a time and touches each value.
     fn look_up(&self, keys: &[Key]) -> Result<Seen>;
 
-    /// What it keeps in memory of its own, beside caches, where it tells.
+    /// Bytes that it keeps in memory apart from caches; `None` where it does not report them.
     fn ram_bytes(&self) -> Option<u64> {
         None
     }
 }
 
-/// How bytes come from a file.
+/// How a file is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It is mapped into memory.
+    /// Mapped into memory.
     Mapped,
-    /// By calls that read at a position.
+    /// By positioned reads.
     Positioned,
 }
 
@@ -64,7 +64,8 @@ impl Way {
     }
 }
 
-/// What lookups saw: right only if every value was the right one, up to a collision of sums.
+/// A digest of the values that lookups returned. Up to a collision of sums, it matches only if
+/// every value is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     found: u64,
@@ -72,7 +73,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Takes note of a value; its last byte is the farthest from its key.
+    /// Records a value; its last byte is the farthest from its key.
     #[inline]
     pub(super) fn note(&mut self, value: &[u8]) {
         self.found += 1;
@@ -80,7 +81,7 @@ impl Seen {
     }
 }
 
-/// Pairs without order, and keys that are in none of them. Random keys of 128 bits differ.
+/// Pairs in random order, and keys that are in none of them. Random 128-bit keys are distinct.
 pub(super) struct Pairs {
     pub(super) keys: Vec<Key>,
     values: Vec<u8>,
@@ -98,7 +99,7 @@ impl Pairs {
         self.keys.len()
     }
 
-    /// Bytes of all keys and values.
+    /// Total bytes of keys and values.
     pub(super) fn raw_bytes(&self) -> u64 {
         (self.len() * (KEY_BYTES + VALUE_BYTES)) as u64
     }
@@ -107,20 +108,19 @@ impl Pairs {
         &self.values[index * VALUE_BYTES..][..VALUE_BYTES]
     }
 
-    /// All pairs, as they came.
+    /// All pairs, in their original order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &[u8])> {
         (0..self.len()).map(|index| (&self.keys[index], self.value(index)))
     }
 
-    /// All pairs in the order of their keys: what a store with an order likes, at the price of a
-    /// sort in memory.
+    /// All pairs in key order, which ordered stores prefer; this sorts them in memory.
     pub(super) fn sorted(&self) -> impl Iterator<Item = (&Key, &[u8])> {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         order.sort_unstable_by_key(|&index| self.keys[index as usize]);
         order.into_iter().map(|index| (&self.keys[index as usize], self.value(index as usize)))
     }
 
-    /// So many keys of theirs, at random, and what is to be seen.
+    /// `count` random present keys, and the expected result.
     pub(super) fn hits(&self, count: usize, seed: u64) -> Lookups {
         let mut lookups = Lookups { keys: Vec::with_capacity(count), expected: Seen::default() };
         for word in random_words(count, seed) {
@@ -131,7 +131,7 @@ impl Pairs {
         lookups
     }
 
-    /// So many keys of which there are none, at random.
+    /// `count` random absent keys.
     pub(super) fn misses(&self, count: usize, seed: u64) -> Lookups {
         let at = |word: u64| self.absent[(word % self.absent.len() as u64) as usize];
         let keys = random_words(count, seed).into_iter().map(at).collect();
@@ -139,20 +139,20 @@ impl Pairs {
     }
 }
 
-/// Keys, and what they are to show.
+/// Keys, and the expected result.
 pub(super) struct Lookups {
     pub(super) keys: Vec<Key>,
     expected: Seen,
 }
 
 impl Lookups {
-    /// Looks all up; whoever is fast but wrong ends the run.
+    /// Looks all keys up; a wrong answer ends the run.
     pub(super) fn run(&self, name: &str, store: &dyn Opened) {
         let seen = store.look_up(&self.keys).unwrap_or_else(|error| panic!("{name} cannot read: {error:#}"));
         assert_eq!(seen, self.expected, "{name} has other values");
     }
 
-    /// The same of values that somebody has already.
+    /// Checks values that were already looked up.
     pub(super) fn check(&self, name: &str, values: impl Iterator<Item = Option<Vec<u8>>>) {
         let mut seen = Seen::default();
         values.flatten().for_each(|value| seen.note(&value));

@@ -1,5 +1,4 @@
-//! What the system knows of files: their bytes on the disk, their pages in the cache, what this
-//! process read.
+//! What the system reports about files: bytes on disk, cached pages, bytes read by this process.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +11,7 @@ use rustix::fs::Advice;
 
 pub(super) const PAGE: u64 = 4096;
 
-/// All files under a folder.
+/// All files in a folder and below.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
@@ -26,16 +25,16 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What all files under a folder take on the disk: holes take nothing, whatever their length.
+/// Disk space of all files in a folder. Holes take none.
 pub(super) fn disk_bytes(folder: &Path) -> Result<u64> {
-    /// The unit that file systems count in, whatever their own blocks are.
+    /// The unit of `st_blocks`, whatever the file system's own block size.
     const UNIT: u64 = 512;
     files(folder)?.iter().map(|file| Ok(fs::metadata(file)?.blocks() * UNIT)).sum()
 }
 
-/// Fails if a folder's disk has less than so many bytes free.
+/// Fails if the folder's disk has less than `bytes` free.
 pub(super) fn ensure_free(folder: &Path, bytes: u64) -> Result<()> {
-    let disk = rustix::fs::statvfs(folder).context("cannot ask how much of the disk is free")?;
+    let disk = rustix::fs::statvfs(folder).context("cannot determine the free disk space")?;
     let free = disk.f_bavail * disk.f_frsize;
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     ensure!(
@@ -48,7 +47,7 @@ pub(super) fn ensure_free(folder: &Path, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Reads all files under a folder, so that the system's cache has them.
+/// Reads all files in a folder, so that the system caches them.
 pub(super) fn remember(folder: &Path) -> Result<()> {
     for file in files(folder)? {
         io::copy(&mut File::open(&file)?, &mut io::sink())?;
@@ -56,29 +55,30 @@ pub(super) fn remember(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Drops all files under a folder from the system's cache, and looks whether they are gone. None of
-/// them may be mapped.
+/// Drops all files in a folder from the system's cache, and checks that they are gone. None of them
+/// may be mapped.
 ///
-/// (They may still be in the cache of a disk, or of the host of a virtual one: nobody without
-/// rights can drop that.)
+/// (They may still be in the cache of a disk, or of the host of a virtual one; dropping those needs
+/// rights.)
 pub(super) fn forget(folder: &Path) -> Result<()> {
-    /// Pages on their way between two lists of the system are not dropped, but soon after they are.
+    /// Pages that the system is moving between its lists cannot be dropped, but can be soon after.
     const TRIES: usize = 20;
-    /// At most one page in so many may stay.
+    /// At most one page in `FEW` may stay cached.
     const FEW: u64 = 1000;
     for path in files(folder)? {
         let file = File::open(&path)?;
-        // Only pages that are on the disk can be dropped.
+        // Only clean pages can be dropped.
         file.sync_all()?;
         let allowed = file.metadata()?.len() / PAGE / FEW;
         for attempt in 1.. {
-            rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).context("the system takes no advice")?;
+            rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)
+                .context("cannot advise the system to drop the file from its cache")?;
             let stayed = resident_pages(&file)?;
             if stayed <= allowed {
                 break;
             }
             if attempt == TRIES {
-                bail!("{stayed} pages of {} stay in the cache", path.display());
+                bail!("{stayed} pages of {} stay in the system's cache", path.display());
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
@@ -91,27 +91,31 @@ fn resident_pages(file: &File) -> Result<u64> {
     if file.metadata()?.len() == 0 {
         return Ok(0);
     }
-    // SAFETY: nothing is read through this map, whoever changes the file.
+    // SAFETY: nothing reads through this map, so that changes to the file do no harm.
     let map = unsafe { Mmap::map(file)? };
     let mut pages = vec![0u8; map.len().div_ceil(PAGE as usize)];
-    // SAFETY: the range is that of the map, and there is a byte for each of its pages.
+    // SAFETY: the range is that of the map, and `pages` has a byte for each of its pages.
     let answer = unsafe { libc::mincore(map.as_ptr().cast_mut().cast(), map.len(), pages.as_mut_ptr()) };
-    ensure!(answer == 0, "the system does not tell what is cached: {}", std::io::Error::last_os_error());
+    ensure!(
+        answer == 0,
+        "the system does not report which pages are cached: {}",
+        std::io::Error::last_os_error()
+    );
     // The other bits are reserved.
     Ok(pages.iter().map(|page| u64::from(page & 1)).sum())
 }
 
-/// The bytes that this process had the system read from a disk so far, by calls and by touching
-/// maps; none where it does not tell.
+/// The bytes that this process has made the system read from disk, by calls and through maps;
+/// `None` where the system does not report it.
 pub(super) fn bytes_read() -> Option<u64> {
     let counts = fs::read_to_string("/proc/self/io").ok()?;
     counts.lines().find_map(|line| line.strip_prefix("read_bytes:"))?.trim().parse().ok()
 }
 
-/// The bytes that the device of a folder has written so far, for everybody; none where the system
-/// does not tell.
+/// The bytes written to the device of a folder, by all programs; `None` where the system does not
+/// report it.
 pub(super) fn device_bytes_written(folder: &Path) -> Option<u64> {
-    /// What the system counts in, whatever the device's own sectors are.
+    /// The unit of this counter, whatever the device's own sectors are.
     const SECTOR: u64 = 512;
     /// In `Documentation/block/stat.rst`: the seventh field is "write sectors".
     const WRITTEN: usize = 6;
@@ -139,7 +143,7 @@ mod tests {
         let before = bytes_read();
         fs::read(&path).unwrap();
         assert_eq!(resident_pages(&file).unwrap(), 100);
-        // Others of this process may have read too.
+        // Other threads of this process may have read too.
         if let (Some(before), Some(after)) = (before, bytes_read()) {
             assert!(after - before >= 100 * PAGE, "{before} to {after}");
         }

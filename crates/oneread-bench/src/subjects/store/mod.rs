@@ -1,34 +1,32 @@
-//! The sealed store beside other stores that a program can embed.
+//! The sealed store beside other embedded stores.
 //!
-//! Five million pairs of 16-byte keys and 100-byte values, random and in no order, go into every
-//! store, in the same run. Then a round looks up keys that are there, or that are not.
+//! In the same run, 5 million pairs of 16-byte keys and 100-byte values, in random order, go into
+//! every store. A round then looks up present or absent keys.
 //!
 //! | workload | what is timed |
 //! | --- | --- |
-//! | import | from the first pair until all are durable; those that are fast five times, in turn; the ratio is to the fastest peer |
-//! | warm | processor time a lookup, on one thread, with all files cached; each value is touched |
-//! | cold | time a lookup with no file cached, one after the other, once for each store |
+//! | import | from the first pair until all are durable; fast imports are repeated five times in turn; ratios are to the fastest other crate |
+//! | warm | processor time per lookup, on one thread, with all files cached; each value is touched |
+//! | cold | time per lookup with no file cached; single lookups, one pass per store |
 //! | cold, 32 in flight | many lookups at once, beside the raw disk; nothing cached in any round |
 //!
 //! # Facts
-//! - *reads a hit*, *reads a miss*: page reads of our store, counted where it asks its medium for
-//!   them. No cache is in between.
-//! - *pages read*: 4 KiB pages that the system read from the disk for a cold lookup, by
-//!   `read_bytes` of `/proc/self/io`. Before, all files of the store were closed, synced and
-//!   dropped from the cache (`posix_fadvise`), and `mincore` found them gone. Then a few other
-//!   lookups brought inner nodes in. A lookup whose page an earlier one has read costs none, so
-//!   **.94 means one read**: of the pages, about one in twenty had been read before. A record or
-//!   block that crosses from one page to the next costs two.
-//! - *read before*: the part of the store that opening it and those few lookups had read. Where
-//!   this is much, the system read ahead, and what is cold was not.
-//! - *disk over raw*: blocks that all files of the store take, over the bytes of keys and values.
-//! - *RAM bytes a key*: what a store must keep in memory beside caches, where it tells. B-trees
-//!   keep nothing, but need their inner nodes cached.
-//! - *ratio, at least*: what we ask of ourselves. The table tells what came out; only what does not
-//!   depend on the machine ends a run.
+//! - *reads a hit*, *reads a miss*: page reads of our store, counted where it calls its medium,
+//!   with no cache in between.
+//! - *pages read*: 4 KiB pages that the system read from disk per cold lookup, by `read_bytes` of
+//!   `/proc/self/io`. Before, all files of the store are closed, synced and dropped from the cache
+//!   (`posix_fadvise`), and `mincore` confirms this. A few other lookups then load the inner nodes.
+//!   A lookup whose page is already cached costs none, so **0.94 means one read**: about 1 in 20
+//!   pages had been read before. A record or block that crosses a page boundary costs two.
+//! - *read before*: the part of the store that opening it and those few lookups had read. If it is
+//!   large, the system read ahead, and the cold lookups were not cold.
+//! - *disk over raw*: blocks of all files of the store, divided by the bytes of keys and values.
+//! - *RAM bytes a key*: what a store must keep in memory apart from caches, where it reports that.
+//!   B-trees keep nothing, but need their inner nodes cached.
+//! - *ratio, at least*: our own goal. The table reports the result; only goals that do not depend
+//!   on the machine can end a run.
 //!
-//! `rocksdb` is not among the peers: its crate needs clang's library to build, which is a package
-//! of the system.
+//! `rocksdb` is missing: its crate needs libclang to build, which is a system package.
 
 mod cold;
 mod contenders;
@@ -53,21 +51,20 @@ pub(crate) use live::LiveStore;
 
 pub(crate) struct Store;
 
-/// The name of the fact that a ratio is to be compared with.
+/// The fact that holds the goal for a ratio.
 const RATIO_BAR: &str = "ratio, at least";
 
-/// Loads that take less than this are repeated, so that a moment in which the disk was busy does
-/// not decide.
+/// Loads faster than this are repeated, so that a moment of a busy disk does not decide.
 const FAST: Duration = Duration::from_secs(6);
 const IMPORTS: usize = 5;
 
-/// What we ask of ourselves, of which none depends on the machine.
+/// Our own limits that do not depend on the machine.
 const READS_A_HIT: f64 = 1.01;
 const READS_A_MISS: f64 = 0.011;
 const RAM_BYTES_A_KEY: f64 = 1.6;
 const DISK_OVER_RAW: f64 = 1.15;
-/// And what does: the rate of a hit over heed's, and of a miss over fjall's (three tenths of its
-/// time).
+/// And those that do: the rate of hits relative to heed, and of misses relative to fjall (0.3 of
+/// its time).
 const HIT_BAR: f64 = 1.0;
 const MISS_BAR: f64 = 1.0 / 0.3;
 
@@ -104,13 +101,13 @@ impl Subject for Store {
     }
 }
 
-/// Where the stores lie; all is removed at the end.
+/// The folder of the stores; removed at the end.
 fn folder(raw_bytes: u64) -> Result<TempDir> {
-    /// What all stores take together, and the largest of them while it is built, is about ten times
-    /// the pairs; some is kept free.
+    /// All stores together, with the temporary files of the largest, take about ten times the
+    /// pairs; this leaves some room.
     const OVER_RAW: u64 = 14;
-    // The program lies in the target folder, which no repository has and where there is room; a
-    // system's folder for temporary files may be in memory, where nothing is ever cold.
+    // The program lies in the target folder, which git ignores and which has room. The system's
+    // temporary folder may be in memory, where nothing is ever cold.
     let parent = match env::var_os("TMPDIR") {
         Some(folder) => PathBuf::from(folder),
         None => env::current_exe()?.parent().context("the program is in a folder")?.to_owned(),
@@ -124,7 +121,7 @@ fn folder(raw_bytes: u64) -> Result<TempDir> {
 struct Loaded {
     contender: Box<dyn Contender>,
     folder: TempDir,
-    /// How long it took, each time.
+    /// The time of each load.
     samples: Vec<Sample>,
     disk_bytes: u64,
 }
@@ -143,17 +140,17 @@ impl Loaded {
         self.samples.iter().map(Sample::elapsed).min()
     }
 
-    /// Its name in a table, with the way where there are several.
+    /// Its name in a table, with the way of reading where there are several.
     fn name(&self, way: Way) -> String {
         let name = self.contender.name();
         if self.contender.ways().len() > 1 { format!("{name}, {}", way.name()) } else { name.to_owned() }
     }
 }
 
-/// Facts that stand beside a rate.
+/// Facts printed beside a rate.
 type Facts = BTreeMap<&'static str, f64>;
 
-/// Our own facts, all of which have a bar.
+/// Our own facts, each of which has a limit.
 fn facts_of_ours(pairs: &Pairs, ours: &Loaded) -> Result<Facts> {
     let (hit, miss) = ours::reads(pairs, ours.folder.path())?;
     let ram = ours.contender.open(ours.folder.path(), Way::Positioned)?.ram_bytes().unwrap_or(u64::MAX);
@@ -169,7 +166,7 @@ fn facts_of_ours(pairs: &Pairs, ours: &Loaded) -> Result<Facts> {
     Ok(facts.map(|(what, value, _)| (what, value)).into())
 }
 
-/// All loads, beside the fastest of the peers'.
+/// All loads; ratios are to the fastest of the other crates.
 fn import(bench: &mut Bench, loaded: &[Loaded], facts: &Facts) {
     let fastest = loaded[1..].iter().min_by_key(|store| store.fastest()).expect("there are peers");
     let contestants = loaded.iter().enumerate().map(|(number, store)| {
@@ -186,7 +183,7 @@ fn import(bench: &mut Bench, loaded: &[Loaded], facts: &Facts) {
 
 /// Lookups with all files cached.
 fn warm(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded], facts: &Facts) -> Result<()> {
-    // Their pages are more than the processor caches.
+    // Enough that their pages exceed the processor caches.
     let lookups = if bench.effort().quick { 50_000 } else { 200_000 };
     for (workload, peer, bar, lookups) in [
         ("hit, warm", "heed (LMDB)", HIT_BAR, pairs.hits(lookups, 3)),
@@ -207,8 +204,8 @@ fn warm(bench: &mut Bench, pairs: &Pairs, loaded: &[Loaded], facts: &Facts) -> R
                 }
                 if number == 0 {
                     of_row.extend(facts);
-                    // A hit by calls pays for a call and a copy of a page, so the bar is for the
-                    // map. A miss reads nothing.
+                    // A hit by positioned reads pays for a call and a copied page, so the goal
+                    // applies to the map. A miss reads nothing.
                     if way == Way::Mapped || workload.starts_with("miss") {
                         of_row.insert(RATIO_BAR, bar);
                     }

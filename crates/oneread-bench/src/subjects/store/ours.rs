@@ -1,4 +1,4 @@
-//! Our sealed store, at its defaults: 1% of the misses read a page, 256 MiB to build in.
+//! Our sealed store at its defaults: 1% of misses read a page; 256 MiB of memory to build.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Contender for Ours {
 
     fn load(&self, pairs: &Pairs, folder: &Path) -> Result<Sample> {
         timed_load(pairs, || {
-            // Temporary files on the same disk as the peers', wherever the system would have them.
+            // Temporary files go to the same disk as those of the other stores.
             let mut builder = Builder::new(Options::new().seed(1).temporary_folder(folder))?;
             for (key, value) in pairs.iter() {
                 builder.insert(key, value)?;
@@ -43,7 +43,7 @@ impl Contender for Ours {
         let file = Self::file(folder);
         Ok(match way {
             Way::Positioned => Box::new(Sealed::open(file)?),
-            // SAFETY: the file lies in a folder of this run, which writes to it no more.
+            // SAFETY: the file lies in a folder of this run, which no longer writes to it.
             Way::Mapped => Box::new(unsafe { Sealed::open_mapped(file) }?),
         })
     }
@@ -63,10 +63,10 @@ impl<R: ReadAt> Opened for Sealed<R> {
     }
 }
 
-/// Page reads a hit and a miss, counted where the store asks for them, so with no cache in between.
-/// Keys and seed are fixed, so these are the same in every run.
+/// Page reads per hit and per miss, counted where the store calls its medium, so with no cache in
+/// between. Keys and seed are fixed, so these are the same in every run.
 pub(super) fn reads(pairs: &Pairs, folder: &Path) -> Result<(f64, f64)> {
-    /// Where one hit in hundreds reads a second page, the mean of so many is right to four
+    /// About one hit in hundreds reads a second page; the mean of this many is right to four
     /// decimals.
     const HITS: usize = 1_000_000;
     let hits = pairs.hits(pairs.len().min(HITS), 7).keys;
@@ -82,7 +82,7 @@ pub(super) fn reads(pairs: &Pairs, folder: &Path) -> Result<(f64, f64)> {
     Ok((hit, miss))
 }
 
-/// A reader that counts what is asked of it.
+/// A reader that counts its calls.
 struct Counting<R> {
     reader: R,
     reads: AtomicU64,

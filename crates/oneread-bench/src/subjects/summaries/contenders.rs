@@ -1,5 +1,5 @@
-//! Everyone who can say at which level a key is, behind one trait; loops are inside, so that a
-//! virtual call costs nothing.
+//! Structures that report the level of a key, behind one trait. Loops are inside its methods, so
+//! that a virtual call costs nothing.
 
 use std::hint::black_box;
 
@@ -19,7 +19,7 @@ use oneread_study::table::BloomierFunction;
 
 pub(super) const SEED: u64 = 1;
 
-/// The summaries of the library, each of which has contests of its own.
+/// The library's summaries; each has contests of its own.
 pub(super) const SUMMARIES: [&str; 7] = [
     "multiple filters",
     "single filter",
@@ -33,50 +33,49 @@ pub(super) const SUMMARIES: [&str; 7] = [
 /// A key and its level.
 pub(super) type Item = (u64, usize);
 
-/// Something that knows the levels of keys.
+/// A structure that knows the levels of keys.
 pub(super) trait Contender {
     fn name(&self) -> String;
-    /// Looks keys up, one by one; gives how many it has, or seems to.
+    /// Looks keys up one at a time; returns how many are, or seem to be, present.
     fn count(&self, keys: &[u64]) -> usize;
-    /// The same all at once, where that is another way.
+    /// Like [`count`](Self::count), in batches; `None` where there is no batched lookup.
     fn count_many(&self, _: &[u64]) -> Option<usize> {
         None
     }
-    /// How many of the items it names another level of first.
+    /// For how many of the items the first reported level is wrong.
     fn wrong(&self, items: &[Item]) -> usize;
     fn insert(&mut self, items: &[Item]);
-    /// Whether keys can be removed one by one.
+    /// Whether keys can be removed one at a time.
     fn can_remove(&self) -> bool;
     fn remove(&mut self, items: &[Item]);
-    /// Forgets all, and begins anew with these.
+    /// Builds everything anew from `items`.
     fn rebuild(&mut self, items: &[Item]);
-    /// What it takes, where that is known.
+    /// Its size, where that is known.
     fn bytes(&self) -> Option<u64>;
 }
 
-/// The paper's table for ten thousand items, in proportion: six buckets an item, in five levels.
+/// The paper's table for ten thousand items, in proportion: 6 buckets per item in five levels.
 pub(super) fn paper_table(items: u64) -> Result<MultilevelLayout> {
     let layout = MultilevelLayout::new([4 * items, items, items / 2, items / 4, items / 4])?;
-    // Room for the rare event that an item finds none.
+    // The stash covers the rare event that an item finds no bucket.
     Ok(layout.with_stash(64)?)
 }
 
-/// Its multiple filters.
+/// The paper's multiple filters for this table.
 pub(super) fn paper_filters(items: u64) -> Result<MultipleFiltersLayout> {
     let part = |bits: u64| bits * items / 10_000;
     let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)];
     Ok(MultipleFiltersLayout::new(filters.map(|(bits, hashes)| (part(bits).max(1), hashes)))?)
 }
 
-/// All summaries of a table of n items, at the paper's sizes; the first is the peer that ratios are
-/// to.
+/// All summaries of a table of n items, at the paper's sizes. Ratios are to the first.
 pub(super) fn all(table: MultilevelTable<u64, u64>, items: &[Item]) -> Result<Vec<Box<dyn Contender>>> {
     let n = items.len() as u64;
     let (layout, digester) = (table.layout().clone(), *table.digester());
     let levels = layout.level_count();
     let filters = paper_filters(n)?;
     let cells = SingleFilterLayout::new(12 * n, 15)?;
-    // Strings as long as the paper's for ten thousand: one pair in 2.8e-13 is equal.
+    // Strings as long as the paper's for 10,000 items: a pair is equal with probability 2.8e-13.
     let strings = InterpolationLayout::new(55)?;
     let counters = CountingCellsLayout::new(cells, [4, 4, 3, 2, 2])?;
     let multiple = MultiFilterSummary::with_digester(filters.clone(), digester)?;
@@ -90,12 +89,12 @@ pub(super) fn all(table: MultilevelTable<u64, u64>, items: &[Item]) -> Result<Ve
             CountingMultiFilterSummary::with_digester(CountingFiltersLayout::usual(filters), digester)?,
         ),
     ];
-    // An insertion shifts half of the array.
+    // An insertion shifts half of the array on average.
     if n <= 10_000 {
         let array = InterpolationSummary::with_digester(strings, levels, digester)?;
         contenders.push(ours(SUMMARIES[5], array));
     }
-    // Of ten million keys, 225 MB.
+    // With 10 million keys it would take 225 MB.
     if n <= 100_000 {
         let counting = CountingSingleFilterSummary::with_digester(counters, digester)?;
         contenders.push(ours(SUMMARIES[6], counting));
@@ -132,7 +131,7 @@ impl<S: Summary<Digester = Portable>> Contender for Ours<S> {
     }
 
     fn count_many(&self, keys: &[u64]) -> Option<usize> {
-        // As many as are made digests of at once.
+        // Digests per batch.
         const CHUNK: usize = 1024;
         let mut named = 0;
         let mut digests = Vec::with_capacity(CHUNK);
@@ -177,8 +176,8 @@ impl<S: Summary<Digester = Portable>> Contender for Ours<S> {
     }
 }
 
-/// A static function from keys to levels: 3 bits of level and 8 that tell absent keys. Every change
-/// is a new function.
+/// A static function from keys to levels: 3 bits for the level and 8 to recognize absent keys.
+/// Every change builds a new function.
 struct Bloomier {
     digester: Portable,
     function: Option<BloomierFunction>,
@@ -221,7 +220,7 @@ impl Contender for Bloomier {
     }
 }
 
-/// A map that has the keys themselves: exact, and large.
+/// A map of the keys themselves: exact, but large.
 struct Hashbrown(hashbrown::HashMap<u64, u8, FixedState>);
 
 impl Contender for Hashbrown {
@@ -259,7 +258,7 @@ impl Contender for Hashbrown {
     }
 }
 
-/// No summary: the table itself, level by level.
+/// No summary: searches the table itself, level by level.
 struct Naive(MultilevelTable<u64, u64>);
 
 impl Contender for Naive {

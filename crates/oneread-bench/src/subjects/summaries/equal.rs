@@ -1,9 +1,9 @@
-//! All summaries of one table at equal odds: what they take, as planned, and what they read, as
+//! All summaries of one table at equal error rates: their size, as planned, and their reads, as
 //! measured.
 //!
-//! Each is made as small as it can be with at most .001 extra reads a hit and .00616 levels named
-//! for an absent key: the paper's rate, and the average sense of *one read*, in which a wrong level
-//! may cost a read now and then.
+//! Each is as small as possible with at most 0.001 extra reads per hit and 0.00616 reported levels
+//! per absent key. That is the paper's rate, and the average sense of *one read*, in which a wrong
+//! level may cost an extra read.
 
 use std::hint::black_box;
 
@@ -28,7 +28,7 @@ const NAMED: f64 = 0.00616;
 const EXTRA_READS: f64 = 1e-3;
 
 pub(super) fn contests(bench: &mut Bench) -> Result<()> {
-    // Eight slots a bucket, two thirds of them in use: what a table of pages is like.
+    // A table of pages: 8 slots per bucket, two thirds of them used.
     let n = ITEMS;
     let pages =
         MultilevelLayout::new([n * 3 / 20, n / 32, n / 128, n / 512])?.with_slots(8)?.with_stash(64)?;
@@ -55,7 +55,7 @@ fn contest(bench: &mut Bench, workload: &str, layout: MultilevelLayout) -> Resul
     let reached: Vec<u64> = (0..levels).map(|level| loads[level..].iter().sum()).collect();
     let multiple = multiple_filters(&reached)?;
     let single = single_filter(&reached)?;
-    // n/2^b absent keys have the string of some key, and as many present ones that of another.
+    // For n/2^b of the absent keys, and as many of the present ones, some key has the same string.
     let strings = InterpolationLayout::new((ITEMS as f64 / NAMED).log2().ceil() as u32)?;
     let page = PageLayout::new(page_bits(&table))?;
     let contestants = vec![
@@ -92,7 +92,7 @@ fn contest(bench: &mut Bench, workload: &str, layout: MultilevelLayout) -> Resul
     Ok(())
 }
 
-/// A filter for absent keys; then one for each level, for which a share of the extra reads is left.
+/// One filter for absent keys, then one per level for its share of the extra reads.
 fn multiple_filters(reached: &[u64]) -> Result<MultipleFiltersLayout> {
     let filter = |(level, &items): (usize, &u64)| {
         let rate = if level == 0 { NAMED } else { EXTRA_READS };
@@ -102,13 +102,13 @@ fn multiple_filters(reached: &[u64]) -> Result<MultipleFiltersLayout> {
     Ok(MultipleFiltersLayout::new(reached.iter().enumerate().map(filter).collect::<Result<Vec<_>>>()?)?)
 }
 
-/// The fewest cells, over all numbers of hash functions, that meet both: a cell is above 0 with the
-/// keys of all levels, and above 1 with those from level 1 on.
+/// The fewest cells, over all numbers of hash functions, that meet both limits. The keys of all
+/// levels make a cell exceed 0; those from level 1 on make it exceed 1.
 fn single_filter(reached: &[u64]) -> Result<SingleFilterLayout> {
     let deeper = reached.get(1).copied().unwrap_or(0).max(1);
     let cells = |hashes: u32| {
         let k = f64::from(hashes);
-        // (1 − exp(−n·k/m))^k is the rate: solved for m.
+        // The rate is (1 − exp(−n·k/m))^k; this solves for m.
         let of_rate = |items: u64, rate: f64| -(items as f64) * k / (-rate.powf(1.0 / k)).ln_1p();
         of_rate(ITEMS, NAMED).max(of_rate(deeper, EXTRA_READS))
     };
@@ -116,9 +116,9 @@ fn single_filter(reached: &[u64]) -> Result<SingleFilterLayout> {
     Ok(SingleFilterLayout::new(cells(best).ceil() as u64, best)?)
 }
 
-/// The fewest bits that meet both. An absent key has the string of each of its buckets' items with
-/// 1/(2^b − 1); a key at level j has passed j buckets that were full, and has the string of each of
-/// their items as often.
+/// The fewest bits that meet both limits. The string of an absent key equals that of each item in
+/// its buckets with probability 1/(2^b − 1). A key at level j has passed j full buckets, and its
+/// string equals those of their items equally often.
 fn page_bits(table: &MultilevelTable<u64, u64>) -> u32 {
     let (layout, loads) = (table.layout(), table.level_loads());
     let in_buckets: f64 = layout.levels().iter().zip(loads).map(|(&m, &load)| load as f64 / m as f64).sum();
@@ -127,8 +127,8 @@ fn page_bits(table: &MultilevelTable<u64, u64>) -> u32 {
     ((in_buckets / NAMED).max(in_passed / EXTRA_READS) + 1.0).log2().ceil() as u32
 }
 
-/// Lookups of keys that are there, through the summary and the table; with what it takes, and what
-/// lookups read.
+/// Lookups of present keys through the summary and the table, with its size and the reads per
+/// lookup.
 fn joined<'a, S: Summary<Digester = Portable> + 'static>(
     name: &str,
     table: &MultilevelTable<u64, u64>,
@@ -139,7 +139,7 @@ fn joined<'a, S: Summary<Digester = Portable> + 'static>(
     let mut map = Summarized::new(table.clone(), summary)?;
     map.reset_counts();
     assert!(present.iter().all(|key| map.get(key) == Some(key)), "{name} has lost a key");
-    assert!(absent.iter().all(|key| map.get(key).is_none()), "{name} has found a key that is not there");
+    assert!(absent.iter().all(|key| map.get(key).is_none()), "{name} has found an absent key");
     let stats = map.stats();
     let bits = |bytes: u64| 8.0 * bytes as f64 / ITEMS as f64;
     let facts = [

@@ -1,8 +1,8 @@
-//! Summaries beside what they save, and beside those that could take their place.
+//! Summaries beside the reads that they save, and beside structures that could replace them.
 //!
-//! A table of the paper's shape is filled with n keys once, and every contender is told the level
-//! of each. Then a round looks up keys that are there, or that are not, one by one or many at once;
-//! or removes some, puts them back, or builds all anew.
+//! A table of the paper's shape is filled with n keys once, and every contender learns the level of
+//! each key. A round then looks up present or absent keys, singly or in batches; or it removes some
+//! and puts them back, or rebuilds everything.
 
 mod contenders;
 mod equal;
@@ -22,15 +22,15 @@ use contenders::{Contender, Item, SEED, paper_table};
 
 pub(crate) struct Summaries;
 
-/// Operations in a round: enough to time, few enough to hold many rounds.
+/// Operations per round: long enough to time, short enough for many rounds.
 const OPERATIONS: usize = 1_000_000;
 
-/// Building anew for more keys than these is repeated in no more than so many rounds: with ten
-/// million, all contenders together take more than half a minute a round.
+/// Above this number of keys there are fewer rounds of rebuilding: with 10 million, all contenders
+/// together take more than half a minute per round.
 const MANY: usize = 1_000_000;
 const FEW_ROUNDS: usize = 3;
 
-/// What a lookup of ten thousand keys in multiple filters may take: 20 million a second.
+/// The longest time per lookup for 10,000 keys in multiple filters: 20 million per second.
 const BAR: Duration = Duration::from_nanos(50);
 
 impl Subject for Summaries {
@@ -71,14 +71,14 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
     }
     let level = |key: &u64| table.locate(key).location.map_or(0, |location| location.level);
     let levels = table.layout().level_count();
-    // A key in the stash has no level that a summary could name.
+    // A key in the stash has no level that a summary could report.
     let items: Vec<Item> =
         present.iter().map(|key| (*key, level(key))).filter(|&(_, level)| level < levels).collect();
     let operations = items.len().min(OPERATIONS);
     let sample: Vec<Item> = items.iter().step_by(items.len() / operations).copied().collect();
     let hits: Vec<u64> = sample.iter().map(|item| item.0).collect();
     let misses = &absent[..operations];
-    // Small sets are gone through several times a round.
+    // Small sets are visited several times per round.
     let passes = (OPERATIONS / operations).max(1);
     let mut contenders = contenders::all(table, &items)?;
     let peer = contenders[0].name();
@@ -152,7 +152,7 @@ fn lookups<'a>(
     }
 }
 
-/// A round that removes keys and puts them back, and times the one or the other.
+/// A round that removes keys and puts them back, and times one of the two.
 fn changing_round<'a>(
     contender: &'a mut Box<dyn Contender>,
     items: &'a [Item],
@@ -171,7 +171,7 @@ fn changing_round<'a>(
     }
 }
 
-/// Bits a key, and how often it is wrong.
+/// Bits per key, and the rates of its errors.
 fn facts_of(contender: &dyn Contender, items: &[Item], absent: &[u64]) -> BTreeMap<&'static str, f64> {
     let mut facts = BTreeMap::new();
     if let Some(bytes) = contender.bytes() {

@@ -1,4 +1,4 @@
-//! What a read costs that a summary saves: a cache line of a large array, a page of a file.
+//! The cost of one read that a summary saves: a cache line of a large array, or a page of a file.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use rand_core::Rng;
 use crate::measure::{Bench, Contestant, Sample, timed};
 use crate::workload::{generator, random_bytes};
 
-/// Far more than any cache.
+/// Far larger than any cache.
 const ARRAY_BYTES: usize = 1 << 30;
 const LINE_WORDS: usize = 8;
 const STEPS: u64 = 1_000_000;
@@ -40,7 +40,7 @@ pub(super) fn contest(bench: &mut Bench) -> Result<()> {
     let mut file = tempfile::tempfile_in(".").context("cannot make a file to read")?;
     let piece = random_bytes(1 << 20, 3);
     (0..FILE_BYTES / piece.len()).try_for_each(|_| file.write_all(&piece))?;
-    // Only pages that are on the disk can be dropped.
+    // Only clean pages can be dropped.
     file.sync_all()?;
     read_pages(&file, FILE_BYTES as u64 / PAGE as u64)?;
     let file = &file;
@@ -58,14 +58,14 @@ pub(super) fn contest(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// At the first word of each line, the number of the first word of another: one circle through all,
-/// in random order.
+/// The first word of each line is the number of the next line, on one random cycle through all
+/// lines.
 fn chain() -> Vec<u64> {
     let mut words = vec![0; ARRAY_BYTES / 8];
     let lines = words.len() / LINE_WORDS;
     let mut rng = generator(2);
     let mut order: Vec<u32> = (0..lines as u32).collect();
-    // Sattolo's shuffle makes one circle.
+    // Sattolo's shuffle makes a single cycle.
     for last in (1..lines).rev() {
         order.swap(last, (rng.next_u64() % last as u64) as usize);
     }
@@ -75,7 +75,7 @@ fn chain() -> Vec<u64> {
     words
 }
 
-/// Reads so many pages, in random order.
+/// Reads `reads` pages in random order.
 fn read_pages(file: &File, reads: u64) -> Result<Sample> {
     let mut rng = generator(4);
     let pages: Vec<u64> = (0..reads).map(|_| rng.next_u64() % (FILE_BYTES / PAGE) as u64).collect();
@@ -95,15 +95,13 @@ fn read_pages(file: &File, reads: u64) -> Result<Sample> {
     Ok(sample)
 }
 
-/// Asks the system to drop the file from its cache. (It may still be in that of a disk or of a
-/// host.)
+/// Drops the file from the system's cache. (It may still be in that of a disk or of a host.)
 fn forget(file: &File) -> Result<()> {
     // SAFETY: the descriptor is open while the file is borrowed, and this advice changes nothing in
     // memory.
     let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     ensure!(error == 0, "the file cannot be dropped from the cache: error {error}");
-    // Reading on its own in advance would read pages that nobody asked for.
-    // SAFETY: as above.
+    // Read-ahead would read pages that nothing needs. SAFETY: as above.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Who is measured; loops are behind the trait, so that a virtual call costs nothing.
+//! The contenders. Loops are inside the trait's methods, so that a virtual call costs nothing.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ const SEED: u64 = 1;
 pub(crate) trait Contender {
     fn name(&self) -> &str;
     fn insert(&mut self, keys: &[u64]);
-    /// How many of the keys are there.
+    /// How many of the keys are present.
     fn count(&self, keys: &[u64]) -> usize;
     fn remove(&mut self, keys: &[u64]);
-    /// On the heap.
+    /// Bytes on the heap.
     fn bytes(&self) -> usize;
-    /// Does something with these keys, and tells what an operation read: on average, at most, and
-    /// at most by its promise. It must keep that.
+    /// Does `act` with these keys. Returns the reads per operation: on average, at most, and the
+    /// promised maximum, which it must keep.
     fn reads(&mut self, act: Act, keys: &[u64]) -> BTreeMap<&'static str, f64>;
 }
 
@@ -92,7 +92,7 @@ fn named(name: &'static str, map: impl Map + 'static) -> Box<dyn Contender> {
     Box::new(Named { name, map })
 }
 
-/// The first is the peer that ratios are to.
+/// Ratios are to the first.
 pub(crate) fn all(n: usize) -> Result<Vec<Box<dyn Contender>>> {
     let mut contenders = vec![
         named(
@@ -106,10 +106,9 @@ pub(crate) fn all(n: usize) -> Result<Vec<Box<dyn Contender>>> {
     Ok(contenders)
 }
 
-/// The table under every policy, each with as many levels as keep its stash small.
+/// The table under every policy, each with enough levels to keep its stash small.
 fn multilevel(items: u64) -> Result<Vec<Box<dyn Contender>>> {
-    // Room for the rare event that the planned stash does not suffice; a stash that is not used
-    // costs nothing.
+    // Covers the rare event that the planned stash is too small; an unused stash costs nothing.
     const STASH: u32 = 64;
     let table = |name, layout: MultilevelLayout, moves| -> Result<Box<dyn Contender>> {
         let layout = layout.with_moves(moves)?.with_stash(STASH)?;
@@ -117,8 +116,8 @@ fn multilevel(items: u64) -> Result<Vec<Box<dyn Contender>>> {
     };
     // The paper's table: 40k, 10k, 5k, 2.5k, 2.5k buckets for 10k items.
     let paper = MultilevelLayout::new([4 * items, items, items / 2, items / 4, items / 4])?;
-    // The stash of the paper's half-full tables grows with the items: at ten million, to about one
-    // with Second Chance in six levels, to three with hints in seven.
+    // The stash of the paper's half-full tables grows with the items. At 10 million it holds about
+    // one item with Second Chance in six levels, and three with hints in seven.
     let half_full = |levels| MultilevelLayout::geometric(items, 0.5, levels);
     let buckets_of_eight =
         MultilevelLayout::new([items * 3 / 20, items / 32, items / 128, items / 512])?.with_slots(8)?;
@@ -134,14 +133,15 @@ fn multilevel(items: u64) -> Result<Vec<Box<dyn Contender>>> {
     ])
 }
 
-/// The tables to compare with.
+/// The lecture's tables, for comparison.
 fn study(items: u64) -> Result<Vec<Box<dyn Contender>>> {
-    // The lecture's cuckoo table; then two buckets of four at 90%, where the threshold is 98%.
+    // The lecture's cuckoo table; then two buckets of four slots at 90%, where the threshold is
+    // 98%.
     let lecture = CuckooLayout::new(items * 21 / 10)?;
     let buckets_of_four = CuckooLayout::new(items * 10 / 36)?.with_slots(4)?.with_timeout(500);
     let probing = LinearProbingTable::new(2 * items, Deletion::BackwardShift, functions())?;
     let mut tables = vec![
-        // An insertion may move many.
+        // An insertion may move many items.
         promising("cuckoo, 2.1 buckets an item", Some(2), None, CuckooTable::new(lecture, functions())?),
         promising(
             "cuckoo, buckets of 4, 90%",
@@ -158,7 +158,7 @@ fn study(items: u64) -> Result<Vec<Box<dyn Contender>>> {
             DLeftTable::new(3, items / 18, 8, functions())?,
         ),
     ];
-    // At ten million its lists would take six gigabytes.
+    // At 10 million items its lists would take 6 GB.
     if items <= 1_000_000 {
         let table = SongTable::new(items * 64 / 5, 10, functions())?;
         tables.push(promising("Song, 12.8 buckets an item", None, None, table));
@@ -166,7 +166,7 @@ fn study(items: u64) -> Result<Vec<Box<dyn Contender>>> {
     Ok(tables)
 }
 
-/// Functions on the same terms as ours.
+/// The same hash functions that our tables use.
 fn functions() -> impl FnMut(u64) -> Digested<Portable> {
     let mut seed = SEED;
     move |_| {

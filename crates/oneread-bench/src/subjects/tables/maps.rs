@@ -1,11 +1,11 @@
-//! Everyone's tables as maps from `u64` to `u64`, a key at a time.
+//! All tables as maps from `u64` to `u64`, one key at a time.
 
 use anyhow::anyhow;
 use foldhash::fast::FixedState;
 use oneread::table::MultilevelTable;
 use oneread_study::table::StudyTable;
 
-/// What is done with a key.
+/// An operation on a key.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Act {
     Look,
@@ -19,15 +19,16 @@ pub(super) trait Map {
     fn has(&self, key: u64) -> bool;
     fn remove(&mut self, key: u64);
 
-    /// On the heap.
+    /// Bytes on the heap.
     fn bytes(&self) -> usize;
 
-    /// Does something, and tells how many buckets, cells or links that read, where that is counted.
+    /// Does `act` and returns the number of buckets, cells or links read; `None` where the map does
+    /// not count them.
     fn reads(&mut self, _: Act, _: u64) -> Option<u64> {
         None
     }
 
-    /// The most that it may read, where something is promised.
+    /// The most that it may read; `None` where nothing is promised.
     fn most_reads(&self, _: Act) -> Option<u64> {
         None
     }
@@ -64,8 +65,8 @@ impl Map for std::collections::HashMap<u64, u64> {
         self.remove(&key);
     }
 
-    /// It does not tell, but is a hashbrown of another hash: seven eighths of its buckets can be
-    /// used, and a bucket has a byte more, as have sixteen at the end.
+    /// It does not report its size, but it is a hashbrown with another hash: 7/8 of its buckets are
+    /// usable, each bucket has one control byte, and 16 more follow at the end.
     fn bytes(&self) -> usize {
         const GROUP: usize = 16;
         self.capacity() * 8 / 7 * (size_of::<(u64, u64)>() + 1) + GROUP
@@ -107,7 +108,7 @@ impl Map for MultilevelTable<u64, u64> {
     }
 }
 
-/// A table of the lecture, with what it promises to read: a lookup and a removal, an insertion.
+/// A table of the lecture, with its promised reads for lookups and removals, and for insertions.
 pub(super) struct Study<T> {
     pub(super) table: T,
     pub(super) most_reads: Option<u64>,

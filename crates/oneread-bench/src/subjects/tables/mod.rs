@@ -1,10 +1,10 @@
-//! Tables beside hashbrown and the standard library: time, bytes an entry, buckets read an
+//! Tables beside hashbrown and the standard library: time, bytes per entry, buckets read per
 //! operation.
 //!
-//! A contender is filled with n keys once. Then a round looks up keys that are there, or that are
-//! not; or removes a tenth and puts them back, timing the one or the other, so that both are
-//! measured in a table that is as full as it was planned to be, or nearly. No operation may read
-//! more buckets than its table promises: that is asserted, in a pass that is not timed.
+//! A contender is filled with n keys once. A round then looks up present or absent keys; or it
+//! removes a tenth and puts them back, timing one of the two, so that the table stays about as full
+//! as planned. An untimed pass asserts that no operation reads more buckets than its table
+//! promises.
 
 mod contenders;
 mod maps;
@@ -20,7 +20,7 @@ use maps::Act;
 
 pub(crate) struct Tables;
 
-/// Operations in a round: enough to time, few enough to hold many rounds.
+/// Operations per round: long enough to time, short enough for many rounds.
 const OPERATIONS: usize = 1_000_000;
 
 impl Subject for Tables {
@@ -50,11 +50,11 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
     let keys = random_words(2 * n, 1);
     let (present, absent) = keys.split_at(n);
     let operations = n.min(OPERATIONS);
-    // Of all ages: the first keys are where a table puts keys while it is empty.
+    // Keys of all ages: the first keys lie where a table puts keys while it is empty.
     let every = |step: usize| -> Vec<u64> { present.iter().step_by(step).copied().collect() };
     let (sample, changed) = (every(n / operations), every(10.max(n / OPERATIONS)));
     let absent_sample = &absent[..operations];
-    // Small sets are gone through several times a round.
+    // Small sets are visited several times per round.
     let passes = OPERATIONS / operations;
     let changes = (OPERATIONS / changed.len()).min(10);
     let mut contenders = contenders::all(n)?;
@@ -62,9 +62,9 @@ fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {
     for contender in &mut contenders {
         contender.insert(present);
         assert_eq!(contender.count(present), n, "{} has lost a key", contender.name());
-        assert_eq!(contender.count(absent), 0, "{} has found a key that is not there", contender.name());
+        assert_eq!(contender.count(absent), 0, "{} has found an absent key", contender.name());
     }
-    // Bytes an entry, and what operations read: counted once, apart from the rounds that are timed.
+    // Bytes per entry and reads per operation: counted once, apart from the timed rounds.
     let bytes: Vec<_> = contenders.iter().map(|contender| contender.bytes() as f64 / n as f64).collect();
     let mut facts_of = |act, keys: &[u64]| -> Vec<BTreeMap<&'static str, f64>> {
         let facts = contenders.iter_mut().zip(&bytes).map(|(contender, &bytes)| {

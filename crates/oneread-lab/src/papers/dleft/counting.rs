@@ -1,7 +1,7 @@
-//! Section III-C: counting filters, after many deletions and insertions.
+//! Section III-C: counting filters after many deletions and insertions.
 //!
-//! Real filters, of the paper's size and age. The rate of one is the sum over its remainders, which
-//! varies with the number of buckets that were ever crowded.
+//! Measures real filters of the paper's size and age. A filter's rate is the sum over its
+//! remainders; it varies with the number of buckets that were ever crowded.
 
 use oneread::filter::DLeftCountingFilter;
 use oneread::layout::{DLeftCountingLayout, LayoutError, Remainders, Repeats, Ties};
@@ -22,14 +22,14 @@ const LOAD: f64 = 6.0;
 const ITEMS: u64 = 49_152;
 const CHURN: u64 = 1 << 20;
 
-/// Up to eight cells, with counters of one bit; what these cannot count gets cells of its own, as
-/// in the paper's experiment.
+/// Up to eight cells with 1-bit counters. Counts that exceed these get cells of their own, as in
+/// the paper's experiment.
 fn layout(remainders: Remainders) -> Result<DLeftCountingLayout, LayoutError> {
     let layout = DLeftCountingLayout::new(SUBTABLES, BUCKETS)?.with_repeats(Repeats::Copy)?;
     layout.with_remainders(remainders)?.with_capacity(CELLS)
 }
 
-/// What filters are like after 2^20 deletions of a random item, each followed by an insertion.
+/// Measures filters after 2^20 deletions of a random item, each followed by an insertion.
 fn churned<T: Send>(
     context: &Context,
     layout: DLeftCountingLayout,
@@ -60,16 +60,16 @@ pub(super) fn fixed_remainders() -> Experiment {
             let layout = layout(Remainders::Fixed)?;
             let planned = dleft::fixed_remainders(SUBTABLES, LOAD, layout.remainder_bits(CELLS))?;
             let rates = churned(context, layout, DLeftCountingFilter::false_positive_rate)?;
-            // A filter's own rate counts a key that matches twice twice, and two items that share a
-            // cell once: both are half the rate's square. Besides, what the planner says about the
-            // spread of loads, which it leaves out.
+            // A filter's own rate counts a key that matches twice as two, and two items that share
+            // a cell as one. Each effect is half the square of the rate. The planner's own error
+            // comes in addition, because it leaves out the spread of loads.
             let finding = Finding::calculated(planned).off_by(planned * planned);
             Ok(finding.and_measured(Measured::mean(&rates)))
         },
     )
 }
 
-/// A rule for the lengths of remainders in buckets that held seven and eight at most.
+/// The lengths of remainders in buckets that held at most seven or eight items.
 #[derive(Clone, Copy)]
 struct Rule {
     seven: u32,
@@ -77,7 +77,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// The rate of a filter, had its remainders these lengths. `lengths[f]` of them have f bits.
+    /// The rate of a filter whose remainders had these lengths; `lengths[f]` of them have f bits.
     fn applied(self, layout: DLeftCountingLayout, lengths: &[u64]) -> f64 {
         let mut moved = vec![0; lengths.len()];
         for (bits, &count) in (0..).zip(lengths) {
@@ -101,20 +101,20 @@ pub(super) fn dynamic_remainders() -> Experiment {
         "False positives of the ddlCBF with one remainder size a bucket, by the most items it ever had (III-C)",
         Printed::counted("0.0004729"),
         |context| {
-            // 120 bits, a counter bit for each remainder, and a bit that semi-sorting saves where
-            // the state allows it: at which loads, is not printed. Most buckets had seven or eight
-            // items.
+            // A bucket has 120 bits, one counter bit per remainder, and the bit that semi-sorting
+            // saves where the state allows it. At which loads it does is not printed; most buckets
+            // had seven or eight items.
             let (up_to_seven, not_at_seven) = (Rule { seven: 17, eight: 14 }, Rule { seven: 16, eight: 15 });
             let layout = layout(Remainders::OneSize)?;
             let turnovers = CHURN as f64 / ITEMS as f64;
             let limit = dleft::churned(SUBTABLES, Ties::Left, LOAD, turnovers, CELLS)?;
             let own_bits = |most| layout.remainder_bits(most);
-            // The limit does not know of items that must join others with their minimal remainder
-            // of 15 bits, whatever the loads. By our own lengths, 17 and 15 bits, they raise the
-            // rate by so much, if each gets a cell: three of four do, while those that agree in 17
-            // bits share one. They crowd buckets of seven: each remainder that is cut by two bits
-            // errs four times as often, and so adds three times what it had; cut to 14 bits, it
-            // adds seven times that.
+            // The limit ignores items that share their minimal remainder of 15 bits with others at
+            // any load. By our lengths of 17 and 15 bits, each such item raises the rate by this
+            // much if it gets its own cell. Three of four do; those that agree in 17 bits share
+            // one. They crowd buckets of seven. A remainder cut by two bits errs four times as
+            // often, which adds three times its former rate; one cut to 14 bits adds seven times
+            // that.
             const OWN_CELL: f64 = 3.0 / 4.0;
             let joined =
                 dleft_counting::false_positive(layout, LOAD, turnovers)? - limit.false_positive(own_bits);
@@ -134,7 +134,7 @@ pub(super) fn dynamic_remainders() -> Experiment {
                 number(mean(|rates| rates.1).value),
                 number(mean(|rates| rates.2).value),
             );
-            // The plans are exact to a thousandth each, 7/3 of which is on the way here.
+            // Each plan is exact to 0.001, and the calculation multiplies this error by 7/3.
             let finding = Finding::calculated(calculated).off_by(3e-3 * calculated);
             Ok(finding.and_measured(mean(|rates| rates.0)).note(note))
         },

@@ -1,8 +1,8 @@
-//! The paper's figures on real filters, with every bit in its place.
+//! The paper's figures, measured on real filters.
 //!
-//! What a filter of ideal digests errs is known from its buckets, without chance in the queries: so
-//! a few filters tell a rate to a percent, and their spread tells how well. A key that matches
-//! twice counts once here, and twice in the paper's formula (1), which is what is calculated.
+//! With ideal digests, the buckets of a filter determine its rate, so queries add no chance. A few
+//! filters therefore measure a rate to 1%, and their spread gives the error. A key that matches
+//! twice counts once here, but twice in the paper's formula (1), which is what is calculated.
 
 use oneread::filter::DLeftFilter;
 use oneread::hash::Digester;
@@ -19,18 +19,18 @@ use crate::finding::Measured;
 use crate::papers::random::Random;
 use crate::{Experiment, Finding, Printed};
 
-/// A filter of so many items.
+/// A filter of `items` items.
 fn filled(layout: DLeftLayout, items: u64, seed: u64) -> Result<DLeftFilter<Ideal>, Error> {
     let digester = Ideal::with_seed(seed);
     let mut filter = DLeftFilter::with_digester(layout, digester)?;
     for item in 0..items {
-        // As balls into bins: also what may be there already.
+        // Inserts like balls into bins: items that seem present are inserted too.
         filter.insert_again(digester.digest(&item))?;
     }
     Ok(filter)
 }
 
-/// A quantity of filters.
+/// Measures a quantity of filters.
 fn measure(
     context: &Context,
     filters: u64,
@@ -62,7 +62,7 @@ pub(super) fn rate(
         if group == 1 {
             return Ok(finding.note(note));
         }
-        // The paper's lengths would grow now and then, which the fingerprints of a filter cannot.
+        // The paper's lengths would sometimes grow, but the fingerprints of a filter cannot.
         let higher = never_growing(layout, load)?;
         let note =
             format!("{note}; {} as fingerprints cannot grow, which division would ask for", number(higher));
@@ -70,10 +70,10 @@ pub(super) fn rate(
     })
 }
 
-/// The queries of a trial of the paper's.
+/// Queries per trial in the paper.
 const QUERIES: u64 = 100_000;
 
-/// 1000 trials with 100,000 queries each found 45 in each.
+/// The paper's 1000 trials of 100,000 queries found 45 false positives per trial.
 pub(super) fn simulated_rate() -> Experiment {
     new(
         "simulation/rate",
@@ -101,11 +101,11 @@ pub(super) fn simulated_rate() -> Experiment {
     )
 }
 
-/// What is believed of a paper: events of this probability or more.
+/// An event of at least this probability is believed.
 const BELIEVABLE: f64 = 1e-3;
 
-/// The fewest and the most false positives in a trial. What is measured is how likely filters make
-/// the extreme: given the rate of a filter, what its queries find is nearly Poisson.
+/// The fewest and the most false positives in a trial. This measures how likely filters produce the
+/// extreme: given a filter's rate, the number of its false positives is nearly Poisson.
 pub(super) fn simulated_extreme(name: &'static str, printed: u32) -> Experiment {
     const TRIALS: f64 = 1000.0;
     let is_least = name == "fewest";
@@ -117,7 +117,7 @@ pub(super) fn simulated_extreme(name: &'static str, printed: u32) -> Experiment 
         Printed::statement(&printed.to_string(), BELIEVABLE..=1.0),
         move |context| {
             let layout = layout(BucketBits::Bits64, Semisort::Paper, 1)?;
-            // The trials expected to reach the extreme, and to go beyond it.
+            // The expected number of trials that reach the extreme, and that exceed it.
             let expected = |rate: f64| {
                 let mean = rate * QUERIES as f64;
                 let (reaching, beyond) = match is_least {
@@ -126,7 +126,7 @@ pub(super) fn simulated_extreme(name: &'static str, printed: u32) -> Experiment 
                 };
                 (TRIALS * reaching, TRIALS * beyond)
             };
-            // Some reach it and none goes beyond.
+            // The probability that some trials reach it and none exceeds it.
             let likely = |(reaching, beyond): (f64, f64)| (-beyond).exp() - (-reaching).exp();
             let rate = dleft::plan(layout, LOAD_64)?.false_positive_exact;
             let planned = likely(expected(rate));
@@ -141,16 +141,16 @@ pub(super) fn simulated_extreme(name: &'static str, printed: u32) -> Experiment 
             let mean =
                 |part: fn(&(f64, f64)) -> f64| filters.iter().map(part).sum::<f64>() / filters.len() as f64;
             let (reaching, beyond) = (mean(|of| of.0), mean(|of| of.1));
-            // To first order around the means, so that the spread tells the error.
+            // To first order around the means, so that the spread gives the error.
             let around = |of: &(f64, f64)| {
                 likely((reaching, beyond)) + (-reaching).exp() * (of.0 - reaching)
                     - (-beyond).exp() * (of.1 - beyond)
             };
             let measured = Measured::mean(&filters.iter().map(around).collect::<Vec<_>>());
             let note = format!("{reaching:.3} trials are expected to reach it, {beyond:.3} to go beyond");
-            // Filters whose rates are off by a standard deviation of .87/√N each, which makes for
-            // more extremes: half the square of that times the power of the rate that a tail goes
-            // with, which is its distance from the mean.
+            // Each filter's rate is off by a standard deviation of 0.87/√N, which makes extremes
+            // more likely. The factor is half the square of this, times the power of the rate that
+            // a tail follows, which is its distance from the mean.
             let power = f64::from(printed) - rate * QUERIES as f64;
             let spread = 0.5 * (0.87 * power).powi(2) / layout.total_buckets() as f64;
             let finding = Finding::calculated(planned).off_by(spread * planned);
@@ -159,7 +159,7 @@ pub(super) fn simulated_extreme(name: &'static str, printed: u32) -> Experiment 
     )
 }
 
-/// The probability that a Poisson variable is at most so large.
+/// The probability that a Poisson variable is at most `value`.
 fn poisson_up_to(mean: f64, value: u32) -> f64 {
     let mut probability = (-mean).exp();
     let mut up_to = 0.0;
@@ -170,13 +170,13 @@ fn poisson_up_to(mean: f64, value: u32) -> f64 {
     up_to
 }
 
-/// Section II-E, which prints no figures: loads of a quarter, a half and three quarters of the full
-/// one, and a tenth above it. A filter that is being filled is compared with the Bloom filter of
-/// the same size, with the hash functions that are best when it is full. The section says that
-/// nothing is gained from semi-sorting at low loads, and so it is at half of the full one, where
-/// most buckets have two items or three.
+/// Section II-E prints no figures. This measures loads of 1/4, 1/2 and 3/4 of the full load, and
+/// 10% above it. A filter is compared with the Bloom filter of the same size, whose hash functions
+/// are optimal at full load. The section says that semi-sorting gains nothing at low loads; this
+/// holds at half load, where most buckets have two or three items.
 pub(super) fn other_load(percent: u32) -> Experiment {
-    /// Of each sub-table, so that each filter has some thirty buckets of three at the lowest load.
+    /// Buckets per sub-table, so that each filter has some 30 buckets of three items at the lowest
+    /// load.
     const MANY_BUCKETS: u64 = 1 << 16;
     let load = LOAD_64 * f64::from(percent) / 100.0;
     let bits = f64::from(BucketBits::Bits64.bits());
@@ -216,7 +216,7 @@ pub(super) fn other_load(percent: u32) -> Experiment {
     )
 }
 
-/// All items inserted, then each taken out and inserted again, ten times over.
+/// Inserts all items, then removes and reinserts each, ten times.
 pub(super) fn offline(
     name: &'static str,
     claim: &str,
@@ -239,8 +239,7 @@ pub(super) fn offline(
                 let balance = filter.insert_balanced((0..items).map(|item| digester.digest(&item)))?;
                 Ok(balance.rate)
             })?;
-            // Filters balance with ties to the left. What random ties would gain, balls and bins
-            // tell.
+            // Filters break ties to the left. Balls and bins measure the gain of random ties.
             let at_random = context.trials(filters, |seed| {
                 let random = Random::with_seed(seed);
                 let (mut table, mut places) = Table::filled(layout.with_ties(Ties::Random), items, random);

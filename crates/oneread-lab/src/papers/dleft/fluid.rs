@@ -1,13 +1,13 @@
-//! The limit of d-left tables by another method than `oneread::plan::dleft`: the tails of the
-//! loads, not the fractions; equal sub-tables and ties to the left only; the classical Runge–Kutta
-//! method with equal steps.
+//! The limit of d-left tables, by another method than `oneread::plan::dleft`: it computes the tails
+//! of the loads instead of the fractions, for equal sub-tables and ties to the left, with the
+//! classical Runge–Kutta method and equal steps.
 
 /// The fraction of each sub-table's buckets with each load, from 0 to the highest.
 pub(super) fn loads(subtables: usize, load: f64, highest: usize) -> Vec<Vec<f64>> {
     const STEPS: u32 = 4000;
     let step = load / f64::from(STEPS);
-    // u_{i,j} at i·(highest + 1) + j − 1: the fraction of sub-table i with load j or more, for j
-    // from 1.
+    // u_{i,j} at i·(highest + 1) + j − 1: the fraction of sub-table i with load at least j, for j ≥
+    // 1.
     let width = highest + 1;
     let mut tails = vec![0.0; subtables * width];
     for _ in 0..STEPS {
@@ -23,13 +23,13 @@ pub(super) fn loads(subtables: usize, load: f64, highest: usize) -> Vec<Vec<f64>
     tails.chunks_exact(width).map(fractions).collect()
 }
 
-/// The fraction of one sub-table with load j or more: 1 for j = 0.
+/// The fraction of one sub-table with load at least j; 1 for j = 0.
 fn tail(tails: &[f64], j: usize) -> f64 {
     if j == 0 { 1.0 } else { tails[j - 1] }
 }
 
-/// An item raises a bucket of sub-table i to load j if that has load j − 1, the choices to the left
-/// of it have j or more, and those to the right j − 1 or more.
+/// An item raises a bucket of sub-table i to load j if the bucket has load j − 1, the choices to
+/// its left have at least j, and those to its right at least j − 1.
 fn rates(tails: &[f64], width: usize) -> Vec<f64> {
     let subtables: Vec<&[f64]> = tails.chunks_exact(width).collect();
     let mut rates = Vec::with_capacity(tails.len());

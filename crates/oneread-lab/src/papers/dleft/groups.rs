@@ -1,22 +1,23 @@
 //! Groups of buckets whose fingerprints never grow.
 //!
-//! The paper divides the bits of a group by its load and adds the bit or two that a bucket's state
-//! tells at its load. When a bucket comes to a load at which its state tells more, this length may
-//! rise, while the bits that it asks for are gone. What a filter can do is the least of the lengths
-//! on the way; so that it does not depend on the order of insertions, the least on all ways.
+//! The paper divides the bits of a group by its load, and adds the one or two bits that a bucket's
+//! state encodes at its load. When a bucket reaches a load at which its state encodes more bits,
+//! this length may rise, although the bits for it are gone. A filter can only use the minimum
+//! length along the way. To be independent of the insertion order, this takes the minimum over all
+//! orders.
 
 use oneread::layout::DLeftLayout;
 use oneread::plan::dleft;
 
 use crate::experiment::Error;
 
-/// The paper's formula (1) with such lengths, in the limit of many groups.
+/// The paper's formula (1) with these lengths, in the limit of many groups.
 pub(super) fn never_growing(layout: DLeftLayout, load: f64) -> Result<f64, Error> {
     let group = layout.group() as usize;
     let fractions = dleft::loads(layout.buckets(), layout.ties(), load, layout.capacity())?;
     let base = layout.capacity() as usize + 1;
-    // By the loads of a group, read as digits: the length in the first bucket. The others have
-    // theirs by symmetry.
+    // Indexed by the loads of a group, read as digits: the length in the first bucket. The other
+    // buckets follow by symmetry.
     let mut lengths: Vec<u32> = Vec::new();
     let mut rate = 0.0;
     for number in 0..base.pow(group as u32) {
@@ -24,7 +25,7 @@ pub(super) fn never_growing(layout: DLeftLayout, load: f64) -> Result<f64, Error
         let total: usize = loads.iter().sum();
         let mut least = layout.fingerprint_bits(loads[0] as u32, total as u32);
         for (bucket, &own) in loads.iter().enumerate() {
-            // Before the last item came, if the first bucket was not empty then.
+            // The length before the last item came, if the first bucket was not empty then.
             if own > usize::from(bucket == 0) {
                 least = least.min(lengths[number - base.pow(bucket as u32)]);
             }

@@ -1,8 +1,7 @@
 //! Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment.
 //!
-//! What is calculated is the limit for many buckets. It is confirmed by another method for the
-//! tables of loads, and by real filters of 3 × 4096 buckets for the rates; so large a table is off
-//! by .01%.
+//! The calculation is the limit for many buckets. Another method confirms it for the tables of
+//! loads, and real filters of 3 × 4096 buckets for the rates. A table of this size is off by 0.01%.
 
 mod counting;
 mod filters;
@@ -26,23 +25,23 @@ use crate::digits::number;
 use crate::experiment::{Context, Error};
 use crate::{Experiment, Finding, Paper, Printed};
 
-/// Loads 0, 1, … at four items a bucket.
+/// Loads 0, 1, … at 4 items per bucket.
 const TABLE_I: [&str; 8] =
     ["2.3e-05", "6.0e-04", "1.1e-02", "1.5e-01", "6.6e-01", "1.8e-01", "2.3e-05", "5.6e-31"];
-/// Loads 0, 1, … at 6.4 items a bucket.
+/// Loads 0, 1, … at 6.4 items per bucket.
 const TABLE_II: [&str; 10] = [
     "1.7e-08", "5.6e-07", "1.2e-05", "2.1e-04", "3.5e-03", "5.6e-02", "4.8e-01", "4.5e-01", "6.2e-03",
     "4.8e-15",
 ];
 
 const SUBTABLES: u32 = 3;
-/// The buckets of a sub-table in filters and simulations: 49152 balls make a load of 4.
+/// Buckets per sub-table in filters and simulations: 49152 balls make a load of 4.
 const BUCKETS: u64 = 4096;
 const LOAD_64: f64 = 4.0;
 const LOAD_128: f64 = 6.4;
 
-/// How far the paper's rates of 128-bit buckets are judged: their fourth digit is not right, the
-/// first three are.
+/// The precision to which the paper's rates of 128-bit buckets are judged: their fourth digit is
+/// wrong, the first three are right.
 const THREE_DIGITS: f64 = 1e-3;
 
 pub(super) use open::questions;
@@ -225,17 +224,17 @@ fn simulated_bins() -> Experiment {
         |context| {
             let buckets = [2731, 2731, 2730];
             let layout = DLeftLayout::uneven(&buckets, BucketBits::Bits64)?;
-            // Above six items the bits of a bucket are shared all the same.
+            // Above six items a bucket's bits are still shared.
             const HIGHEST: u32 = 12;
             let load = BALLS as f64 / layout.total_buckets() as f64;
             let loads = dleft::loads(&buckets, Ties::Left, load, HIGHEST)?;
-            // More balls than the buckets of a filter have room for.
+            // More balls than a filter's buckets have room for.
             let measured = context.trials(context.effort(40, 400), |seed| {
                 Table::filled(layout, BALLS, Random::with_seed(seed)).0.false_positive()
             });
             let finding = Finding::calculated(dleft::false_positive(layout, &loads)).and_measured(measured);
             let bins = BALLS as f64 / LOAD_64;
-            // The limit for few buckets is off by some 1/N.
+            // The limit is off by about 1/N for few buckets.
             Ok(finding.off_by(1e-6).note(format!("3 × 4096 = {bins} bins have the printed rate")))
         },
     )
@@ -278,7 +277,7 @@ fn crossover() -> Experiment {
                 let plan = dleft::plan(layout, f64::from(BucketBits::Bits64.bits()) / bits)?;
                 Ok(plan.false_positive < plan.bloom_false_positive)
             };
-            // Worse at 12 bits, better at 20.
+            // It is worse at 12 bits and better at 20.
             let (mut worse, mut better) = (12.0, 20.0);
             while better - worse > 1e-6 {
                 let middle = f64::midpoint(worse, better);

@@ -1,10 +1,10 @@
-//! The last section's question: the factor d·load of the false positives, and how much of it can be
-//! removed simply.
+//! The question of the last section: how much of the factor d·load in the false-positive rate can
+//! be removed simply.
 //!
-//! A filter of rate ε takes at least log2(1/ε) bits a key. What a filter takes over that is its
-//! waste: a d-left filter wastes log2(d·load) for looking at so many fingerprints, and its
-//! counters. Sorting the fingerprints of a bucket, which quotienting does, gives log2(load!) bits a
-//! bucket back; semi-sorting is a part of that.
+//! A filter of rate ε takes at least log2(1/ε) bits per key; the excess is its waste. A d-left
+//! filter wastes log2(d·load) because it compares that many fingerprints, and its counters. Sorting
+//! the fingerprints of a bucket, as quotienting does, regains log2(load!) bits per bucket;
+//! semi-sorting regains a part of that.
 
 use oneread::filter::{BloomFilter, DLeftFilter, PlacedFilter};
 use oneread::hash::Digester;
@@ -19,7 +19,7 @@ use crate::picture::{Axis, Picture, Point, Series, Source};
 use crate::question::Answer;
 use crate::{Paper, Question};
 
-/// Filters of about so many keys.
+/// The approximate number of keys in a filter.
 const KEYS: u64 = 49_152;
 
 pub(in super::super) fn questions() -> Vec<Question> {
@@ -32,11 +32,11 @@ pub(in super::super) fn questions() -> Vec<Question> {
     )]
 }
 
-/// A point: log2(1/ε) across, and the waste.
+/// A point: log2(1/ε) across, the waste upwards.
 fn point(rate: Measured, bits_per_key: f64) -> Point {
     let worth = -rate.value.log2();
     let error = rate.standard_error / rate.value / std::f64::consts::LN_2;
-    // Filters that all have the same rate differ by the rounding of floats.
+    // Filters of equal rates differ by the rounding of floats.
     let error = if error < 1e-9 { 0.0 } else { error };
     Point { x: worth, y: bits_per_key - worth, error }
 }
@@ -115,15 +115,14 @@ fn answer(context: &Context) -> Result<Answer, Error> {
     Ok(Answer { text, picture })
 }
 
-/// The waste of buckets that are not sorted at all.
+/// The waste of unsorted buckets.
 fn plain(bucket_bits: BucketBits, load: f64) -> Result<f64, Error> {
     let plan = dleft::plan(layout(bucket_bits, Semisort::None, 1)?, load)?;
     Ok(plan.bits_per_item + plan.false_positive_exact.log2())
 }
 
-/// The waste of buckets whose fingerprints are kept as a set, without a bit too much: a fingerprint
-/// of f bits costs f − log2(load!)/load, and the load its entropy; and 2^−f is d·load times lower
-/// than the rate.
+/// The waste of buckets that store their fingerprints optimally as a set. A fingerprint of f bits
+/// costs f − log2(load!)/load, and the load costs its entropy; 2^−f is the rate divided by d·load.
 fn sorted(load: f64) -> Result<f64, Error> {
     let fractions =
         dleft::loads(&[1; SUBTABLES as usize], Ties::Left, load, TABLE_II.len() as u32 + 2)?.overall();
@@ -160,8 +159,8 @@ mod tests {
 
     #[test]
     fn the_waste_of_sorted_buckets_is_less_than_the_factor() {
-        // log2(12) = 3.585; log2(4!)/4 = 1.146 of it comes back at load 4, and the load costs its
-        // entropy of 1.26 bits over four keys.
+        // log2(12) = 3.585. At load 4 sorting regains log2(4!)/4 = 1.146 bits, and the load costs
+        // its entropy of 1.26 bits over four keys.
         let waste = sorted(4.0).unwrap();
         assert!((2.6..2.9).contains(&waste), "{waste}");
     }

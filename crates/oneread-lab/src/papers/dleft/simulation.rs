@@ -1,6 +1,6 @@
-//! A d-left table as balls and bins: the loads of its buckets, and the false positives that follow
-//! from them. It is for what filters do not do: more items than there is room for, and balancing
-//! with random ties.
+//! A d-left table as balls and bins: the loads of its buckets, and the false-positive rate that
+//! follows. It covers what filters do not do: more items than there is room for, and balancing with
+//! random ties.
 
 use oneread::layout::{DLeftLayout, Ties};
 
@@ -23,15 +23,15 @@ impl Table {
         Self { layout, loads }
     }
 
-    /// A table of so many items, and where these are.
+    /// A table of `items` items, and their places.
     pub(super) fn filled(layout: DLeftLayout, items: u64, random: Random) -> (Self, Vec<Place>) {
         let mut table = Self::new(layout);
         let places = (0..items).map(|item| table.insert(random.item(item), 0)).collect();
         (table, places)
     }
 
-    /// Puts an item into the least loaded of its buckets, for the first time or again: each time
-    /// ties are broken anew.
+    /// Puts an item into the least loaded of its buckets, for the first time or again. Ties are
+    /// broken anew each time.
     pub(super) fn insert(&mut self, item: Choices, time: usize) -> Place {
         let bucket = |subtable: usize| (subtable, item.below(subtable, self.layout.buckets()[subtable]));
         let load = |(subtable, bucket): Place| self.loads[subtable][bucket];
@@ -43,8 +43,9 @@ impl Table {
                 (best, equally_good) = (place, 1);
             } else if load(place) == load(best) && self.layout.ties() == Ties::Random {
                 equally_good += 1;
-                // Choices after those of the buckets: each of the equally good is the last one
-                // taken equally often.
+                // These choices follow those of the buckets. They replace the place with
+                // probability 1/`equally_good`, which makes all equally good buckets equally
+                // likely.
                 if item.below((1 + time) * self.loads.len() + subtable, equally_good) == 0 {
                     best = place;
                 }
@@ -60,7 +61,7 @@ impl Table {
     }
 
     /// Formula (1) on these buckets, in groups of the layout's size: the sum over a key's buckets
-    /// of load times the chance to match one fingerprint.
+    /// of the load times the probability to match one fingerprint.
     pub(super) fn false_positive(&self) -> f64 {
         let of_group = |group: &[u32]| -> f64 {
             let total = group.iter().sum();
@@ -73,7 +74,7 @@ impl Table {
     }
 }
 
-/// The chance to match any of so many fingerprints, if no key matches two.
+/// The probability to match any of `load` fingerprints, if no key matches two.
 fn matches(load: u32, bits: u32) -> f64 {
     f64::from(load) * 0.5f64.powi(bits as i32)
 }

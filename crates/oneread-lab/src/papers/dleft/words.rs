@@ -1,4 +1,4 @@
-//! What the paper says in words, read as numbers: the claim tells how.
+//! The paper's statements in words, read as numbers; each claim says how.
 
 use oneread::filter::DLeftFilter;
 use oneread::hash::Digester;
@@ -65,7 +65,8 @@ pub(super) fn of_semisorting() -> Vec<Experiment> {
             Printed::number("10 %"),
             |_| {
                 let plan = dleft::plan(layout(BucketBits::Bits128, Semisort::Paper, 1)?, LOAD_128)?;
-                // The best Bloom filter of any number of hash functions.
+                // The best Bloom filter with any number of hash functions, not necessarily an
+                // integer.
                 let bloom = -plan.false_positive.ln() / std::f64::consts::LN_2.powi(2);
                 let note = format!("{} bits a key against 20", number(bloom));
                 Ok(Finding::calculated(100.0 * (1.0 - plan.bits_per_item / bloom)).note(note))
@@ -81,8 +82,9 @@ pub(super) fn of_semisorting() -> Vec<Experiment> {
     ]
 }
 
-/// The counter's eight bits are said to be enough for the 0-counts of all loads up to 11, which the
-/// lengths f(a) = ⌊120/a⌋ + 1 for a in [1, 11] need, and for four-way counts at loads 6 and 7.
+/// The paper says that the eight bits of the counter suffice for the 0-counts of all loads up to
+/// 11, which the lengths f(a) = ⌊120/a⌋ + 1 for a in [1, 11] need, and for four-way counts at loads
+/// 6 and 7.
 fn states_of_128_bits() -> Experiment {
     const HIGHEST: u32 = 11;
     new(
@@ -91,16 +93,16 @@ fn states_of_128_bits() -> Experiment {
          loads 6 and 7 (II-B): the states there are, at most 256",
         Printed::at_most("256"),
         |_| {
-            // Ways to write a load as a sum of four counts, or of two.
+            // The number of ways to write a load as a sum of four counts, or of two.
             let four = |load: u32| (load + 1) * (load + 2) * (load + 3) / 6;
             let of_load = |load: u32| if matches!(load, 6 | 7) { four(load) } else { load + 1 };
             let states: u32 = (0..=HIGHEST).map(of_load).sum();
-            // The same, each state by itself.
+            // The same by enumeration.
             let mut counted = 0u32;
             for load in 0..=HIGHEST {
                 for zeros in 0..=load {
                     let within = |count: u32| if matches!(load, 6 | 7) { count + 1 } else { 1 };
-                    // Those that begin with 0 and with 1 divide again.
+                    // Fingerprints that begin with 0 and with 1 are divided again.
                     counted += within(zeros) * within(load - zeros);
                 }
             }
@@ -110,7 +112,7 @@ fn states_of_128_bits() -> Experiment {
     )
 }
 
-/// The mean rate of real filters, and how many items found no room.
+/// The mean rate of real filters, and the number of items without room.
 fn rates(context: &Context, layout: DLeftLayout) -> Result<(Measured, u64), Error> {
     let items = LOAD_64 as u64 * layout.total_buckets();
     let filters: Result<Vec<(f64, u64)>, Error> = context
@@ -128,7 +130,7 @@ fn rates(context: &Context, layout: DLeftLayout) -> Result<(Measured, u64), Erro
     Ok((Measured::mean(&rates), filters.iter().map(|(_, refused)| refused).sum()))
 }
 
-/// As many buckets in all, in two or four sub-tables.
+/// The same total number of buckets in two or four sub-tables.
 fn subtables(count: u32, words: &str, agreeing: std::ops::RangeInclusive<f64>, reading: &str) -> Experiment {
     new(
         format!("subtables/{count}"),
@@ -153,7 +155,7 @@ fn subtables(count: u32, words: &str, agreeing: std::ops::RangeInclusive<f64>, r
             } else {
                 format!("{refused} items found no room in 12 filters")
             };
-            // The limit for many buckets is off by some thousandths in filters of this size.
+            // In filters of this size, the limit for many buckets is off by some thousandths.
             Ok(Finding::calculated(ratio)
                 .off_by(0.005 * ratio)
                 .and_measured(Measured { value, standard_error: value * relative })
@@ -162,7 +164,7 @@ fn subtables(count: u32, words: &str, agreeing: std::ops::RangeInclusive<f64>, r
     )
 }
 
-/// Section II-C's examples: the bits of four buckets shared by all their fingerprints.
+/// The examples of section II-C: all fingerprints of four buckets share their bits.
 pub(super) fn of_groups() -> Vec<Experiment> {
     vec![
         new(
@@ -190,7 +192,7 @@ pub(super) fn counting_space() -> Experiment {
     const RATE: f64 = 0.01;
     const ITEMS: u64 = 1_000_000;
     /// As in the experiment that the paper recreates: four sub-tables, six items in eight cells,
-    /// counters of two bits.
+    /// 2-bit counters.
     const CHOICES: f64 = 4.0;
     const LOAD: f64 = 6.0;
     const CELLS: f64 = 8.0;

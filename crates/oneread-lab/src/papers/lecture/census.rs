@@ -1,15 +1,15 @@
-//! Every function of a small family on every key.
+//! Evaluates every function of a small family on every key.
 
 use std::borrow::Borrow;
 
 use oneread_study::hash::family::{HashFunction, KeyError};
 
-/// For each key and bucket, the set of functions that bring them together.
+/// For each key and bucket, the set of functions that map the key to the bucket.
 pub(super) struct Census {
     keys: usize,
     buckets: usize,
     functions: u64,
-    /// The set for key x and bucket b is at x·buckets + b, one bit a function.
+    /// The set for key x and bucket b is at x·buckets + b, with one bit per function.
     sets: Vec<Vec<u64>>,
 }
 
@@ -59,7 +59,7 @@ impl Census {
         most as f64 * (self.buckets as f64).powi(k as i32) / self.functions as f64
     }
 
-    /// The most functions of a set that bring k keys, from the first on, to k buckets.
+    /// The most functions of a set that map k keys, from `first` on, to some k buckets.
     fn most_joint(&self, first: usize, k: u32, among: &[u64]) -> u64 {
         let mut most = 0;
         for key in first..self.keys {
@@ -85,7 +85,7 @@ fn common_ones(a: &[u64], b: &[u64]) -> u64 {
     a.iter().zip(b).map(|(a, b)| u64::from((a & b).count_ones())).sum()
 }
 
-/// All vectors with `length` components below `size`, the first component changing fastest.
+/// All vectors with `length` components below `size`; the first component changes fastest.
 pub(super) fn vectors(size: u64, length: u32) -> Vec<Vec<u64>> {
     (0..size.pow(length)).map(|index| (0..length).map(|i| index / size.pow(i) % size).collect()).collect()
 }

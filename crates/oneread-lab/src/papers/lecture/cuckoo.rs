@@ -47,7 +47,7 @@ fn load() -> Experiment {
 /// The words that seed functions.
 const SEEDS: Domain = Domain::new(4);
 
-/// A source of functions with seeds of their own.
+/// A source of functions, each with its own seed.
 fn drawn<F>(seed: u64, buckets: u64, timeout: u32, draw: fn(u64, u64, u32) -> F) -> impl FnMut(u64) -> F {
     let random = Ideal::with_seed(seed);
     let mut number = 0u64;
@@ -57,7 +57,7 @@ fn drawn<F>(seed: u64, buckets: u64, timeout: u32, draw: fn(u64, u64, u32) -> F)
     }
 }
 
-/// The lecture's table of 2^`height` items, with as many rehashes as it took.
+/// The lecture's table of 2^`height` items, with as many rehashes as needed.
 fn filled<F: TotalHashFunction<u64>>(
     height: u32,
     seed: u64,
@@ -91,13 +91,12 @@ fn insertions<F: TotalHashFunction<u64> + 'static>(
             let moves = |height: u32, trials| {
                 context.trials(trials, |seed| {
                     let table = filled(height, seed, draw);
-                    // A rehash places all items again.
+                    // A rehash inserts all items again.
                     let rehashed = table.rehashes() as f64;
                     table.moves() as f64 / table.len() as f64 + rehashed
                 })
             };
-            // Smaller tables are rehashed more often for each insertion, which makes them vary
-            // more.
+            // Smaller tables rehash more often per insertion, which makes them vary more.
             let trials = context.effort(1 << 20, 1 << 24) >> height;
             let (small, large) = (moves(height - 4, 16 * trials), moves(height, trials));
             let value = large.value / small.value;
@@ -112,7 +111,8 @@ fn insertions<F: TotalHashFunction<u64> + 'static>(
     )
 }
 
-/// A table of 16 times as many items: time that grows with log n would be 14/10 times as much.
+/// The table has 16 times as many items. A time proportional to log n would grow by a factor of
+/// 14/10.
 const GROWS: f64 = 1.4;
 
 fn timeouts() -> Experiment {
@@ -131,7 +131,7 @@ fn timeouts() -> Experiment {
     )
 }
 
-/// Below the threshold all fit; above it, they do not: with fewer than two buckets an item.
+/// Below the threshold all items fit. Above it, with fewer than two buckets per item, they do not.
 fn above_the_threshold() -> Experiment {
     const BUCKETS: u64 = 1 << 12;
     new(

@@ -1,9 +1,9 @@
-//! Section 6.1: the families' theorems, by trying every function of small fields and words on every
+//! Section 6.1: tests the families' theorems with every function of small fields and words on every
 //! key.
 //!
-//! What is measured is the smallest constant c of the definition, so no chance is involved. Where
-//! it has a closed form, that is the calculation; elsewhere the constant that `oneread` promises
-//! is, which c may be below.
+//! The measured value is the smallest constant c of the definition, with no chance involved. The
+//! calculation is its closed form, where there is one. Elsewhere it is the constant that `oneread`
+//! promises, and c may be smaller.
 
 use oneread_study::hash::family::{
     AffineScalarProduct, AnyPrime, FamilyError, HashFunction, Linear, LinearNonzero, MultiplyAddShift,
@@ -16,7 +16,7 @@ use crate::experiment::Error;
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// The fields that are small enough to try everything.
+/// Fields small enough to enumerate.
 const PRIMES: [u64; 6] = [2, 3, 5, 7, 11, 13];
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -45,13 +45,13 @@ fn field(prime: u64) -> AnyPrime {
     AnyPrime::new(prime).expect("a prime")
 }
 
-/// The largest of some constants, each found by trying everything.
+/// The largest of several constants, each found by enumeration.
 fn largest(constants: impl IntoIterator<Item = Result<f64, Error>>) -> Result<Measured, Error> {
     let constants: Vec<f64> = constants.into_iter().collect::<Result<_, _>>()?;
     Ok(Measured::exhaustive(constants.into_iter().fold(0.0, f64::max)))
 }
 
-/// A constant that is promised, and one that was found: it may be lower than promised.
+/// A promised constant and the one found, which may be lower.
 fn promised(c: f64, found: Measured) -> Finding {
     Finding::calculated(c).at_most_lower_by(c).and_measured(found)
 }
@@ -81,7 +81,8 @@ fn linear_is_universal() -> Experiment {
                 largest(fields_and_buckets().map(|(p, m)| {
                     Ok(Census::of(&(0..p).collect::<Vec<_>>(), all_linear(p, m))?.universal())
                 }))?;
-            // (r, s) runs over [p]² once, so two keys collide for the pairs in a common class.
+            // (r, s) takes each value of [p]² once, so two keys collide for the pairs in a common
+            // class.
             let exact = fields_and_buckets().map(|(p, m)| {
                 let colliding: u64 = class_sizes(p, m).map(|size| size * size).sum();
                 (colliding * m) as f64 / (p * p) as f64
@@ -144,8 +145,8 @@ fn all_polynomials(p: u64, k: u32) -> impl Iterator<Item = Polynomial<AnyPrime>>
         .map(move |coefficients| Polynomial::new(field(p), coefficients).expect("coefficients in the field"))
 }
 
-/// The degree of a function from a field to itself: how often it has to be differenced to become 0,
-/// less one.
+/// The degree of a function from a field to itself: the number of differences that make it 0, minus
+/// one.
 fn degree(function: &Polynomial<AnyPrime>, p: u64) -> Result<u32, Error> {
     let mut values: Vec<u64> = (0..p).map(|key| function.hash(&key)).collect::<Result<_, _>>()?;
     let mut differences = 0;
@@ -167,7 +168,7 @@ fn degree_of_polynomials() -> Experiment {
         |_| {
             let degrees = all_polynomials(PRIME, K).map(|function| degree(&function, PRIME).map(f64::from));
             let note = "k coefficients make degree k − 1, and the lemma is right for that";
-            // A polynomial of k coefficients has no higher power than this.
+            // A polynomial of k coefficients has degree at most k − 1.
             Ok(Finding::calculated(f64::from(K - 1)).and_measured(largest(degrees)?).note(note))
         },
     )
@@ -225,7 +226,7 @@ fn multiply_shift_is_universal() -> Experiment {
     )
 }
 
-/// Keys with differences 128, 64, and odd ones: all kinds that matter to multiply-shift.
+/// Keys whose differences are 128, 64 and odd: all kinds that matter to multiply-shift.
 const SOME_KEYS: [u8; 13] = [0, 1, 2, 3, 5, 8, 13, 64, 127, 128, 129, 192, 255];
 
 /// The smallest constant of M′ on words of 8 bits, and the promised one.
@@ -279,7 +280,7 @@ fn multiply_add_shift_in_wider_words() -> Experiment {
     )
 }
 
-/// All tables of two 2-bit characters, with so many result bits.
+/// All tables of two 2-bit characters, with `result_bits` result bits.
 fn all_tabulations(result_bits: u32) -> Result<Census, Error> {
     const CHARACTER_BITS: u32 = 2;
     const FREE_ENTRIES: u32 = 8;
@@ -316,7 +317,7 @@ fn tabulation_is_not_four_independent() -> Experiment {
         |_| {
             let [one_bit, two_bits] =
                 [all_tabulations(1)?.independent(4), all_tabulations(2)?.independent(4)];
-            // Of the keys (0,0), (0,1), (1,0), (1,1) the fourth hash is the x-or of the others: c =
+            // Of the keys (0,0), (0,1), (1,0), (1,1), the fourth hash is the xor of the others: c =
             // m^4/m^3.
             let finding = Finding::calculated(2.0).and_measured(Measured::exhaustive(two_bits / one_bit));
             Ok(finding.note(format!("two buckets need {one_bit}, four need {two_bits}")))
@@ -405,7 +406,7 @@ fn degree_of_rolling() -> Experiment {
                 }
                 most = most.max(roots);
             }
-            // d coefficients: no higher power than d − 1.
+            // With d coefficients the degree is at most d − 1.
             let finding = Finding::calculated(f64::from(ROLLING_LENGTH - 1));
             Ok(finding.and_measured(Measured::exhaustive(f64::from(most))).note("degree d − 1"))
         },
@@ -426,8 +427,8 @@ fn rolling_then_linear_is_independent() -> Experiment {
                 Ok(Census::of::<[u64], _, _>(&vectors(p, d), functions)?.independent(2))
             }))?;
             let exact = cases.map(|(p, d, m): (u64, u32, u64)| {
-                // At d − 1 of the points two vectors meet before L is applied; L's largest class
-                // has ⌈p/m⌉ of p residues.
+                // Two vectors collide at d − 1 of the points before L is applied; the largest class
+                // of L has ⌈p/m⌉ of p residues.
                 let (class, roots) = (p.div_ceil(m), u64::from(d - 1));
                 ((p - roots) * class * class + roots * p * class) as f64 * (m * m) as f64 / p.pow(3) as f64
             });

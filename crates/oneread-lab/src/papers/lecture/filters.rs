@@ -14,7 +14,7 @@ use crate::{Experiment, Finding, Printed};
 const ITEMS: u64 = 1_000_000;
 const MEGABIT: f64 = 1e6;
 
-/// The first of the keys that nobody inserts.
+/// The first of the keys that are never inserted.
 const ABSENT: u64 = 1 << 60;
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -99,7 +99,7 @@ fn best_fill() -> Experiment {
         "False positives are fewest if half of the bits are set (6.4, optimizing parameters): p = 1/2",
         Printed::number("0.5"),
         |_| {
-            // Real numbers of hashes, as in the text: ln p · ln(1 − p) is largest.
+            // The number of hashes is real, as in the text: ln p · ln(1 − p) is largest.
             const STEPS: u32 = 1_000_000;
             let fills = (1..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
             let worth = |p: f64| p.ln() * (-p).ln_1p();
@@ -123,7 +123,7 @@ fn constant_of_memory() -> Experiment {
     )
 }
 
-/// As many counters as are best for the items, n / ln 2.
+/// The optimal number of counters per item, n / ln 2.
 fn counters(counters: u64) -> Result<(CountingLayout, u64), crate::experiment::Error> {
     const COUNTER_BITS: u32 = 4;
     Ok((CountingLayout::new(counters, 1, COUNTER_BITS)?, (counters as f64 * LN_2).round() as u64))
@@ -157,7 +157,7 @@ fn any_stuck_counter() -> Experiment {
     )
 }
 
-/// A filter as large as the planner says, filled.
+/// The fill of a filter of the planned size.
 fn fill_of_a_filter() -> Experiment {
     const RATE: f64 = 1.0 / 1024.0;
     const FEWER_ITEMS: u64 = 10_000;
@@ -174,13 +174,13 @@ fn fill_of_a_filter() -> Experiment {
                 filter.ones() as f64 / layout.bits() as f64
             });
             let expected = bloom::expected_fill(layout, FEWER_ITEMS);
-            // Of a filter whose locations are independent; the default's are nearly.
+            // For independent locations; those of the default scheme are nearly so.
             Ok(Finding::calculated(expected).off_by(1e-3).and_measured(measured))
         },
     )
 }
 
-/// What a filter of n·log(1/ε)·1.44 bits errs.
+/// The rate of a filter with n·log(1/ε)·1.44 bits.
 fn error_of_best_filter() -> Experiment {
     const RATE: f64 = 1.0 / 256.0;
     const FEWER_ITEMS: u64 = 10_000;
@@ -205,7 +205,7 @@ fn error_of_best_filter() -> Experiment {
     )
 }
 
-/// Counters so narrow that some are stuck in every filter.
+/// Counters so narrow that some saturate in every filter.
 fn stuck_counters(bits: u32) -> Experiment {
     const COUNTERS: u64 = 100_000;
     let items = (COUNTERS as f64 * LN_2).round() as u64;

@@ -1,35 +1,35 @@
-//! A 4-independent family under which linear probing is slow, for one absent key.
+//! A 4-independent family under which linear probing is slow for one absent key.
 //!
 //! # The family
-//! Keys 0 to n − 1 are stored, key n is looked for. Cells are the leaves of a binary tree. From the
-//! root on, the keys of each node are split among its two halves: how many go to either is drawn
-//! from a distribution, which of them is any subset alike, and the key that is looked for takes
-//! either half like a coin. Where no distribution is chosen, each key tosses its own coin.
+//! Keys 0 to n − 1 are stored; key n is searched for. Cells are the leaves of a binary tree. From
+//! the root on, each node splits its keys between its two halves. The number of keys that go left
+//! has a chosen distribution, every subset of that size is equally likely, and the searched key
+//! takes either half with probability 1/2. Where no distribution is chosen, each key goes left with
+//! probability 1/2 independently.
 //!
-//! In the node of the looked-for key, few splits are very uneven, and the rest even: the block
-//! around its cell then overflows with probability about 1 in its size, and costs about its size in
+//! In the node of the searched key, a few splits are very uneven and the others are even. The block
+//! around its cell then overflows with probability about 1/size, and an overflow costs about `size`
 //! probes. So each level adds a constant, as long as it has a node that may be uneven.
 //!
 //! # Why it is 4-independent
-//! Let X of the Y keys of a node go to the half of the looked-for key (or to the left). Every
-//! distribution used is symmetric about Y/2 and has variance Y/4, so that its first three moments
-//! are those of coins. Given all splits above:
-//! - Up to three keys of a node go either way like coins, whatever else happens: the looked-for key
-//!   with three others, and any four keys that are not all stored ones of one node, are as good as
-//!   random.
-//! - Four stored keys of one node see its fourth moment. How likely they are to stay together, or
-//!   to part in some way, is a sum over all nodes of the level, in which the fourth moments'
-//!   deviations from those of coins are added up. They add up to 0: nodes without the looked-for
-//!   key are split more evenly than by coins, just as often as is needed. All halves are alike, so
-//!   that it does not matter which node it is.
+//! Let X of the Y keys of a node go to the half of the searched key (or to the left). Every
+//! distribution used is symmetric about Y/2 and has variance Y/4, so its first three moments are
+//! those of independent coins. Given all splits above:
+//! - Up to three keys of a node are split as by independent coins. So the searched key with three
+//!   others, and any four keys that are not all stored keys of one node, behave as random.
+//! - Four stored keys of one node depend on its fourth moment. The probability that they stay
+//!   together, or part in some way, is a sum over all nodes of the level of the fourth moments'
+//!   deviations from those of coins. The deviations add up to 0: nodes without the searched key are
+//!   split more evenly than by coins, exactly as often as needed. All halves are alike, so it does
+//!   not matter which node it is.
 //!
-//! That works while a node's Y³ is less than about n·Y, what all other nodes can make up for: for Y
+//! This works while a node's Y³ is less than about n·Y, which all other nodes can compensate: for Y
 //! up to about √n, half of the levels.
 //!
 //! # Source
-//! The lecture only says that there is such a family. That one can have large deviations around one
-//! key, at the cost of smaller ones elsewhere, is the idea of Pătraşcu, Thorup, "On the
-//! k-Independence Required by Linear Probing and Minwise Independence", 2010; this family is ours.
+//! The lecture only says that such a family exists. Large deviations around one key, compensated by
+//! smaller ones elsewhere, are an idea of Pătraşcu, Thorup, "On the k-Independence Required by
+//! Linear Probing and Minwise Independence", 2010; this family is ours.
 
 use oneread_study::hash::family::{HashFunction, KeyError, TotalHashFunction};
 use rand_pcg::Pcg64Mcg;
@@ -43,17 +43,16 @@ pub(super) struct FourIndependent {
 }
 
 impl FourIndependent {
-    /// A function for `items` stored keys and the next one, which is looked for, to 2^`height`
-    /// cells.
+    /// A function for `items` stored keys and the next, searched key, to 2^`height` cells.
     #[cfg(test)]
     fn draw(items: u64, height: u32, seed: u64) -> Self {
-        Self::drawn(items, height, None, seed).expect("nothing is asked for that cannot be").0
+        Self::drawn(items, height, None, seed).expect("no uneven split is required").0
     }
 
-    /// A function whose first very uneven split in favour of the looked-for key's half is at this
-    /// level, and the probability of that, given the splits that it depends on; none if there is no
-    /// such split. The mean of something, each time multiplied by this probability, is its
-    /// expectation over the whole family, where functions of other kinds count 0.
+    /// A function whose first very uneven split in favour of the searched key's half is at `level`,
+    /// with the probability of that split given those before it; `None` if there is no such split.
+    /// The mean of a quantity times this probability is its expectation over the whole family,
+    /// where other functions count 0.
     pub(super) fn draw_uneven(items: u64, height: u32, level: u32, seed: u64) -> Option<(Self, f64)> {
         Self::drawn(items, height, Some(level), seed)
     }
@@ -61,7 +60,7 @@ impl FourIndependent {
     fn drawn(items: u64, height: u32, uneven_at: Option<u32>, seed: u64) -> Option<(Self, f64)> {
         let mut random = Random(Pcg64Mcg::seed_from_u64(seed));
         let mut nodes = vec![(0..items).collect::<Vec<u64>>()];
-        // The node of the looked-for key.
+        // The node of the searched key.
         let mut own = 0;
         let mut probability = 1.0;
         for level in 0..height {
@@ -114,9 +113,10 @@ impl FourIndependent {
 /// How the nodes of a level are split, if not by coins.
 struct OwnSplit {
     uneven: TwoDistances,
-    /// How often the node of the looked-for key is split unevenly: as often as can be made up for.
+    /// The probability that the searched key's node is split unevenly: as large as the others can
+    /// compensate.
     often: f64,
-    /// How often each other node is split evenly, to make up for it.
+    /// The probability that each other node is split evenly in compensation.
     made_up: f64,
 }
 
@@ -147,15 +147,15 @@ impl HashFunction<u64> for FourIndependent {
     }
 }
 
-/// Keys that are not among those drawn for share their cells: nobody asks for them.
+/// Other keys than the drawn ones share their cells; they are never used.
 impl TotalHashFunction<u64> for FourIndependent {
     fn hash_any(&self, key: &u64) -> u64 {
         self.cells[*key as usize % self.cells.len()]
     }
 }
 
-/// A symmetric distribution of X − Y/2 on two distances: the farther one with this probability.
-/// Distances are counted in halves, so that they are whole numbers as odd or even as Y.
+/// A symmetric distribution of X − Y/2 on two distances, the farther one with a given probability.
+/// Distances are in halves, so that they are integers with the parity of Y.
 #[derive(Clone, Copy, Debug)]
 struct TwoDistances {
     keys: usize,
@@ -165,7 +165,7 @@ struct TwoDistances {
 }
 
 impl TwoDistances {
-    /// With the variance of Y coins, Y in quarters.
+    /// With the variance of Y coins, which is Y in quarters.
     fn new(keys: usize, near: usize, far: usize) -> Self {
         let square = |distance: usize| (distance * distance) as f64;
         let is_far =
@@ -173,7 +173,7 @@ impl TwoDistances {
         Self { keys, near, far, is_far }
     }
 
-    /// Its fourth moment less that of coins, in sixteenths: that of coins is 3Y² − 2Y.
+    /// Its fourth moment minus that of coins, in sixteenths; that of coins is 3Y² − 2Y.
     fn beyond_coins(self) -> f64 {
         let fourth = |distance: usize| (distance as f64).powi(4);
         let keys = self.keys as f64;
@@ -181,7 +181,7 @@ impl TwoDistances {
             - (3.0 * keys * keys - 2.0 * keys)
     }
 
-    /// The keys of the left half, if it is this far from even in favour of one half.
+    /// The keys of the left half, at a given distance from even and with the given larger half.
     const fn one_half(self, distance: usize, right_has_more: bool) -> usize {
         if right_has_more { (self.keys - distance) / 2 } else { (self.keys + distance) / 2 }
     }
@@ -193,26 +193,25 @@ impl TwoDistances {
     }
 }
 
-/// As even as can be, and now and then so uneven that four fifths of the keys go one way.
+/// As even as possible, and occasionally so uneven that 4/5 of the keys go one way.
 fn uneven(keys: usize) -> TwoDistances {
-    // 2·(4/5 − 1/2) of the keys, as odd or even as these.
+    // 2·(4/5 − 1/2) of the keys, with their parity.
     let far = (keys * 3).div_ceil(5);
     TwoDistances::new(keys, keys % 2, (far + (far + keys) % 2).min(keys))
 }
 
-/// The two distances around √Y, so that the fourth moment is as small as can be.
+/// The two distances around √Y, which minimize the fourth moment.
 fn even(keys: usize) -> TwoDistances {
     let root = keys.isqrt();
     let near = root - (root + keys) % 2;
-    // No further than all keys: of three keys or fewer there is no other distribution than that of
-    // coins.
+    // At most all keys: three keys or fewer have no other distribution than that of coins.
     TwoDistances::new(keys, near, (near + 2).min(keys))
 }
 
 struct Random(Pcg64Mcg);
 
 impl Random {
-    /// Below 1.
+    /// Uniform in [0, 1).
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * 2f64.powi(-53)
     }
@@ -221,7 +220,7 @@ impl Random {
         (self.unit() * bound as f64) as usize
     }
 
-    /// Splits keys: a random subset of so many to the left, or each by a coin.
+    /// Splits keys: a random subset of size `to_left` goes left, or each key by a coin.
     fn split(&mut self, mut keys: Vec<u64>, to_left: Option<usize>) -> [Vec<u64>; 2] {
         let Some(count) = to_left else {
             let (mut coins, mut tossed) = (0, 0);
@@ -256,16 +255,16 @@ mod tests {
                 let TwoDistances { near, far, is_far, .. } = split;
                 assert!((near + keys) % 2 == 0 && (far + keys) % 2 == 0 && far <= keys, "{split:?}");
                 assert!((0.0..=1.0).contains(&is_far), "{split:?}");
-                // Symmetric, so that only the variance is left: Y, where distances are twice those
-                // from Y/2.
+                // The distribution is symmetric, so only the variance is checked: Y, as distances
+                // are twice those from Y/2.
                 let square = |distance: usize| (distance * distance) as f64;
                 let variance = is_far * square(far) + (1.0 - is_far) * square(near);
                 assert!((variance - keys as f64).abs() < 1e-9, "{split:?}");
             }
             assert!(even(keys).beyond_coins() <= 1e-9, "{keys}");
         }
-        // Of two keys both go one way as often as not; of 100 far more seldom than they should:
-        // 10^4 for 3·10^4 − 200.
+        // Two keys stay together with probability 1/2. 100 keys have too small a fourth moment:
+        // 10^4 instead of 3·10^4 − 200.
         assert_eq!(even(2).beyond_coins(), 0.0);
         assert_eq!(even(100).beyond_coins(), 1e4 - 29_800.0);
         // 60² with probability 1/36 is 100; 60^4/36 is 360,000.
@@ -274,8 +273,8 @@ mod tests {
 
     #[test]
     fn all_keys_and_quadruples_of_them_are_spread_evenly() {
-        // 48 stored keys and one that is looked for, into 32 cells. Sums over all quadruples of how
-        // often they share a cell.
+        // 48 stored keys and a searched one in 32 cells. Sums over all quadruples of how often they
+        // share a cell.
         const TRIALS: u64 = 20_000;
         let (mut together, mut with_own) = (Vec::new(), Vec::new());
         for seed in 0..TRIALS {
@@ -286,8 +285,8 @@ mod tests {
             let own = counts[function.hash_any(&48) as usize];
             with_own.push(own * (own - 1.0) * (own - 2.0));
         }
-        // 48·47·46·45/32³ ordered quadruples, and 48·47·46/32³ triples with the looked-for key.
-        // Four standard errors, once in 16,000 seeds; and this one is fixed.
+        // 48·47·46·45/32³ ordered quadruples, and 48·47·46/32³ triples with the searched key. Four
+        // standard errors are exceeded for 1 in 16,000 seeds; this one is fixed.
         for (seen, expected) in [(together, 4_669_920.0 / 32_768.0), (with_own, 103_776.0 / 32_768.0)] {
             let mean = crate::finding::Measured::mean(&seen);
             assert!((mean.value - expected).abs() < 4.0 * mean.standard_error, "{mean:?} {expected}");

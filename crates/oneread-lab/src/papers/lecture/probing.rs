@@ -88,8 +88,8 @@ fn expected_probes() -> Experiment {
     )
 }
 
-/// The mean number of cells that a search for an absent key looks at, in a table of an interval of
-/// keys. The absent ones go on from there.
+/// The mean number of cells that a search for an absent key reads, in a table of an interval of
+/// keys. The absent keys follow this interval.
 fn misses<F: TotalHashFunction<u64>>(cells: u64, items: u64, function: F) -> f64 {
     let mut function = Some(function);
     let draw = |_| function.take().expect("linear probing draws one function");
@@ -108,7 +108,7 @@ fn polynomial(k: usize, seed: u64, cells: u64) -> Reduced<family::Modulo<Polynom
     Reduced::new(function.modulo(cells).expect("the field is larger"))
 }
 
-/// Cells of the tables below, if nothing else is said.
+/// The default number of cells of the tables below.
 const CELLS: u64 = 1 << 14;
 
 /// Loads: m = (1 + ε)n with ε = 1/4 and half of that.
@@ -117,8 +117,8 @@ const EPSILON: f64 = 0.25;
 /// The name of the experiment with random functions.
 const RANDOM: &str = "random";
 
-/// O(1/ε^x) probes are at most 2^x times as many for half the ε, as long as the constants are those
-/// of the larger one.
+/// If the probes are O(1/ε^x), half the ε costs at most 2^x times as many, as long as the constants
+/// of the larger ε hold.
 fn by_load<F: TotalHashFunction<u64> + 'static>(
     name: &'static str,
     function: &str,
@@ -144,7 +144,7 @@ fn by_load<F: TotalHashFunction<u64> + 'static>(
                 fewer.value, more.value, random.0, random.1
             );
             let finding = Finding::measured(ratio(more, fewer));
-            // Only for a random function is there a calculation.
+            // Only random functions have a calculation.
             let finding = if name == RANDOM {
                 Finding { calculated: Some(random.1 / random.0), ..finding }
             } else {
@@ -155,20 +155,19 @@ fn by_load<F: TotalHashFunction<u64> + 'static>(
     )
 }
 
-/// The ratio of two means, and what their errors make of it; if they are of the same trials, these
-/// are less.
+/// The ratio of two means and its error. The error is smaller if both come from the same trials.
 fn ratio(of: Measured, to: Measured) -> Measured {
     let relative = (of.standard_error / of.value).hypot(to.standard_error / to.value);
     let value = of.value / to.value;
     Measured { value, standard_error: value * relative }
 }
 
-/// Tables by which growth is measured: 2^6 and 2^12 cells.
+/// Growth is measured from 2^6 to 2^12 cells.
 const SMALL: u32 = 6;
 const LARGE: u32 = 12;
 
-/// The probes of a search for one absent key that functions of [`FourIndependent`] cost whose first
-/// very uneven split is at a level, on average over all functions: 0 for those of other kinds.
+/// The expected probes of a search for one absent key, counting only functions of
+/// [`FourIndependent`] whose first very uneven split is at `level`; others count 0.
 fn probes_of_uneven(height: u32, level: u32, seed: u64) -> Result<f64, Error> {
     let items = items_of(1 << height);
     let Some((function, probability)) = FourIndependent::draw_uneven(items, height, level, seed) else {
@@ -185,9 +184,9 @@ fn probes_of_uneven(height: u32, level: u32, seed: u64) -> Result<f64, Error> {
     Ok(probability * (table.probes() - before) as f64)
 }
 
-/// There is such a family, but it is not `P_4`. All functions with a very uneven split, level by
-/// level, are a part of the expected probes, and so a lower bound on them; each level is measured
-/// apart, as its functions are as rare as they are slow.
+/// Such a family exists, but it is not `P_4`. The functions with a very uneven split, summed over
+/// levels, contribute a part of the expected probes, and so a lower bound. Each level is measured
+/// separately, because its functions are as rare as they are slow.
 fn four_independent() -> Experiment {
     new(
         "6.3/probes-four-independent",
@@ -195,8 +194,8 @@ fn four_independent() -> Experiment {
          slow on purpose, a lower bound, and by how many they grow for each doubling of n, from 2^6 to 2^12 cells; at least .05",
         Printed::statement("for at least one", LEAST_GROWTH..=f64::INFINITY),
         |context| {
-            // The slow functions of a level cost some tenths of a probe on average, and vary by as
-            // much: a hundred of them are enough.
+            // The slow functions of a level cost some tenths of a probe on average, and vary by
+            // about that, so a hundred of them suffice.
             let trials = context.effort(120, 10_000);
             let slow = |height: u32| -> Result<Measured, Error> {
                 let mut sum = Measured::exhaustive(0.0);
@@ -235,7 +234,7 @@ fn four_independent() -> Experiment {
     )
 }
 
-/// The smallest growth that is called one.
+/// The smallest ratio that counts as growth.
 const LEAST_GROWTH: f64 = 0.05;
 
 /// Two thirds of the cells are in use.
@@ -243,9 +242,9 @@ const fn items_of(cells: u64) -> u64 {
     cells / 3 * 2
 }
 
-/// All multipliers of 16 bits, so that no chance is involved.
+/// All 16-bit multipliers, so no chance is involved.
 fn multiply_shift() -> Experiment {
-    /// Tables of these powers of two; each next one is three doublings larger.
+    /// Tables of these powers of two; each is three doublings larger than the one before.
     const POWERS: [u32; 3] = [5, 8, 11];
     new(
         "6.3/probes-multiply-shift",

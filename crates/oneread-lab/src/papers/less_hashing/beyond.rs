@@ -1,4 +1,4 @@
-//! What stands around the theorems: pairwise independence and Count-Min sketches (section 1), sizes
+//! Results around the theorems: pairwise independence and Count-Min sketches (section 1), sizes
 //! that are not prime (4.1), and the rate of one filter (section 5).
 
 use oneread::filter::{BloomFilter, CountMinSketch};
@@ -20,9 +20,9 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-/// With functions that are only pairwise independent, a bit of a band of m/k is set with
-/// probability at most nk/m, by the union bound, so that a filter errs with probability at most
-/// (nk/m)^k. The best k makes that e^(−m/(en)), where random functions have e^(−(ln 2)²·m/n).
+/// With pairwise independent functions only, the union bound limits the probability of a set bit in
+/// a band of m/k bits to nk/m. A filter then errs with probability at most (nk/m)^k. The best k
+/// makes that e^(−m/(en)), while random functions reach e^(−(ln 2)²·m/n).
 fn pairwise_independence() -> Experiment {
     new(
         "1/pairwise-independence",
@@ -30,9 +30,9 @@ fn pairwise_independence() -> Experiment {
          the usual analysis with the union bound",
         Printed::statement("a constant factor", 1.0 + f64::EPSILON..=f64::INFINITY),
         |_| {
-            /// A rate so low that the whole number of hash functions does not matter.
+            /// A rate so low that rounding the number of hash functions does not matter.
             const LN_RATE: f64 = -1e6;
-            // The fewest bits a key, over k: (k/b)^k = rate.
+            // The fewest bits per key over k: (k/b)^k = rate.
             let bits = |hashes: f64| hashes / (LN_RATE / hashes).exp();
             let (mut low, mut high) = (1.0, -2.0 * LN_RATE);
             while high - low > 1e-3 {
@@ -47,8 +47,8 @@ fn pairwise_independence() -> Experiment {
     )
 }
 
-/// The mean of all estimates of keys that were never counted, with rows of two words and with
-/// independent rows: sketches of one row each.
+/// The mean estimate over all keys that were never counted, with rows from two words and with
+/// independent rows. The sketches have one row each.
 fn count_min() -> Experiment {
     const WIDTH: u64 = 512;
     const DEPTH: u32 = 5;
@@ -99,7 +99,8 @@ fn ratio(of: Measured, to: Measured) -> Measured {
     Measured { value, standard_error: value * relative }
 }
 
-/// Theorem 2 is for every m′. How fast the excess over the limit falls, for sizes of one kind.
+/// Theorem 2 holds for every m′. This measures how fast the excess over the limit falls, for sizes
+/// of one kind.
 fn sizes(kind: &'static str, bands: [u64; 3]) -> Experiment {
     const BITS_PER_KEY: u64 = 8;
     new(
@@ -121,7 +122,7 @@ fn sizes(kind: &'static str, bands: [u64; 3]) -> Experiment {
             let exact = [exact(bands[0])?, exact(bands[1])?, exact(bands[2])?];
             let exact = [0, 1, 2].map(|at| excess(bands[at], exact[at]));
             let left = exact.windows(2).map(|pair| pair[1] / pair[0]).fold(0.0, f64::max);
-            // The middle one on real filters.
+            // Real filters for the middle size.
             let (band, queries) = (bands[1], 2000);
             let layout =
                 BloomLayout::new(band * u64::from(hashes), hashes)?.with_scheme(SchemeName::Partitioned)?;
@@ -139,7 +140,7 @@ fn sizes(kind: &'static str, bands: [u64; 3]) -> Experiment {
     )
 }
 
-/// The share of so many absent keys that a filter claims to have.
+/// The share of `queries` absent keys that a filter reports present.
 fn rate_of(layout: BloomLayout, items: u64, from: u64, queries: u64, seed: u64) -> f64 {
     let mut filter = BloomFilter::with_digester(layout, Ideal::with_seed(seed)).expect("a small filter");
     (0..items).for_each(|key| _ = filter.insert(&key));
@@ -147,8 +148,8 @@ fn rate_of(layout: BloomLayout, items: u64, from: u64, queries: u64, seed: u64) 
 }
 
 /// The rate R of one filter is a random variable. Two halves of its queries have only R in common,
-/// so that their covariance over filters is the variance of R: relative to the mean, and of filters
-/// of 64 and 1024 items.
+/// so their covariance over filters is the variance of R. The result is relative to the mean, and
+/// compares filters of 64 and 1024 items.
 fn concentration(scheme: SchemeName, name: &str, title: &'static str) -> Experiment {
     const BITS_PER_KEY: u64 = 8;
     const QUERIES: u64 = 8000;

@@ -1,14 +1,14 @@
 //! Less Hashing, Same Performance.
 //!
-//! Figure 1 has no numbers in the text; section 6 says in words what it shows. The words are read
-//! as follows, for p = (1 − e^(−k/c))^k and filters of n items:
+//! The text has no numbers for figure 1; section 6 describes it in words. They are read as follows,
+//! for p = (1 − e^(−k/c))^k and filters of n items:
 //!
-//! - "close to p" is within a quarter of p;
-//! - "small values of n" for c are those with Pr(E) > p, where E, in section 2, is that an item
-//!   shares both hash values with the key: then such items alone make for as many false positives
-//!   as a standard filter has;
-//! - "no longer particularly useful" is more than twice p;
-//! - "while the other schemes are": they err at most two thirds as often as the partition scheme.
+//! - "close to p": within a quarter of p;
+//! - "small values of n" for c: those with Pr(E) > p. E, in section 2, is that an item shares both
+//!   hash values with the key; such items alone then cause as many false positives as a standard
+//!   filter has;
+//! - "no longer particularly useful": more than twice p;
+//! - "while the other schemes are": at most two thirds of the partition scheme's rate.
 
 mod beyond;
 
@@ -25,10 +25,10 @@ use crate::{Experiment, Finding, Paper, Printed};
 /// c in the paper.
 const BITS_PER_KEY: [u64; 4] = [4, 8, 12, 16];
 
-/// n in the paper, whose figure's axis is not in the text.
+/// n in the paper; the text does not show the figure's axis.
 const ITEMS: [u64; 3] = [100, 1000, 10_000];
 
-/// In the paper's order, with its names.
+/// In the order and with the names of the paper.
 const SCHEMES: [(SchemeName, &str, &str); 5] = [
     (SchemeName::Independent, "standard", "standard scheme"),
     (SchemeName::Partitioned, "partition", "partition scheme"),
@@ -37,7 +37,7 @@ const SCHEMES: [(SchemeName, &str, &str); 5] = [
     (SchemeName::ExtendedCube, "cube", "extended double hashing scheme with i³"),
 ];
 
-/// The first of the keys that nobody inserts.
+/// The first of the keys that are never inserted.
 const ABSENT: u64 = 1 << 60;
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -67,7 +67,7 @@ fn new(
     Experiment::new(Paper::LessHashing, name, claim, printed, look)
 }
 
-/// The k that makes p least, of all.
+/// The k that minimizes p.
 fn hashes(bits_per_key: u64) -> u32 {
     let p = |hashes: &u32| bloom::asymptotic(bits_per_key as f64, *hashes);
     (1..=MOST_HASHES).min_by(|a, b| p(a).total_cmp(&p(b))).expect("one or more")
@@ -77,7 +77,7 @@ fn limit(bits_per_key: u64) -> f64 {
     bloom::asymptotic(bits_per_key as f64, hashes(bits_per_key))
 }
 
-/// Section 6's two candidates have the best k of all between them.
+/// The best k is always one of section 6's two candidates.
 fn best_hashes(bits_per_key: u64) -> Experiment {
     const MANY: u64 = 1_000_000;
     let optimum = bits_per_key as f64 * std::f64::consts::LN_2;
@@ -93,7 +93,8 @@ fn best_hashes(bits_per_key: u64) -> Experiment {
     )
 }
 
-/// Theorems 2 and 3: the limit for many items is p. Judged by how fast the excess over p falls.
+/// Theorems 2 and 3: the limit for many items is p. The verdict depends on how fast the excess over
+/// p falls.
 fn convergence(scheme: SchemeName, name: &str, title: &'static str) -> Experiment {
     const BITS_PER_KEY: u64 = 8;
     const ITEMS: [u64; 3] = [25, 100, 400];
@@ -170,7 +171,7 @@ impl Filter {
         )
     }
 
-    /// What section 6 says about the point, how that is read, and the agreeing probabilities.
+    /// What section 6 says about the point, how this is read, and the agreeing probabilities.
     fn reading(self) -> (&'static str, &'static str, std::ops::RangeInclusive<f64>) {
         /// "Close to p".
         const CLOSE: f64 = 0.25;
@@ -197,7 +198,7 @@ impl Filter {
         }
     }
 
-    /// The probability under ideal hash functions.
+    /// The probability with ideal hash functions.
     fn exact(self) -> f64 {
         let layout = self.layout();
         let (bits, hashes) = (layout.bits(), layout.hashes());
@@ -211,7 +212,7 @@ impl Filter {
         .expect("the paper's filters are within the range of the exact calculation")
     }
 
-    /// Whether [`exact`](Self::exact) takes a second rather than hours: extended schemes have no
+    /// Whether [`exact`](Self::exact) takes a second rather than hours: extended schemes lack the
     /// symmetry.
     fn is_exact_feasible(self) -> bool {
         const MOST_BITS: u64 = 4000;
@@ -219,7 +220,7 @@ impl Filter {
         !extended || self.layout().bits() <= MOST_BITS
     }
 
-    /// The paper's experiment: trials of ⌈10/p⌉ queries each, on the filters of the library.
+    /// The paper's experiment: trials of ⌈10/p⌉ queries each, on the library's filters.
     fn find(self, context: &Context) -> Result<Finding, Error> {
         let (layout, p) = (self.layout(), limit(self.bits_per_key));
         let queries = (10.0 / p).ceil() as u64;
@@ -235,7 +236,7 @@ impl Filter {
         let finding = if self.is_exact_feasible() {
             Finding::calculated(self.exact())
         } else {
-            /// How far the extrapolated part may be off: see `oneread::plan::probes`.
+            /// The error bound of the extrapolated part: see `oneread::plan::probes`.
             const EXTRAPOLATED: f64 = 0.06;
             let off_by = EXTRAPOLATED * probes::excess(layout, self.items as f64);
             Finding::calculated(planned).at_most_higher_by(off_by).at_most_lower_by(off_by)

@@ -1,5 +1,5 @@
-//! Table I, the largest stash in 10,000 trials: what the average says about it, and what a few
-//! trials do.
+//! Table I, the largest stash in 10,000 trials: as predicted by the average, and as observed in a
+//! few trials.
 
 use std::f64::consts::PI;
 
@@ -13,11 +13,11 @@ use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// So many expected ones are seen to be none once in a thousand times; one is seen once in a
-/// thousand times if so few are expected.
+/// With this expected number, none is seen with probability 0.001; with this one, any is seen with
+/// probability 0.001.
 const CERTAIN: f64 = 7.0;
 const POSSIBLE: f64 = 0.001;
-/// The median: as likely none as some.
+/// The median: none and some are equally likely.
 const LIKELY: f64 = std::f64::consts::LN_2;
 
 pub(super) fn largest(id: &str, name: &str, moves: Moves, row: Row) -> Experiment {
@@ -44,21 +44,20 @@ pub(super) fn largest(id: &str, name: &str, moves: Moves, row: Row) -> Experimen
     )
 }
 
-/// Quick measurements simulate the smallest tables only, full ones all.
+/// Quick measurements simulate only the smallest tables, full ones all.
 const SIMULATED_ITEMS: u64 = 8192;
 
-/// So many trials have to come to a size for it to be taken as seen.
+/// A size counts as seen if at least this many trials reach it.
 const SEEN: usize = 12;
 
-/// The largest stash of 10,000 trials, from the largest of each of a few that are simulated: how
-/// many of these come to a size that many come to tells how many of 10,000 do, and of a nearly
-/// Poisson stash the fraction that goes on from k to k + 1 is μ/k. None if hardly any trial has a
-/// stash.
+/// Estimates the largest stash of 10,000 trials from a few simulated ones. The number of these that
+/// reach a common size gives the number for 10,000; of a nearly Poisson stash, the fraction μ/k
+/// goes on from k to k + 1. `None` if hardly any trial has a stash.
 ///
-/// The size is the one that ln 2 trials are expected to come to, the median, interpolated; a size
-/// is a whole number, half less on average. One paper's largest varies around it by about the
-/// inverse of ln(k/μ) and by the rounding, and the trials that were seen are known to the root of
-/// their number.
+/// The result is the median, the size that an expected ln 2 trials reach, interpolated. A size is
+/// an integer, which is half less on average. One paper's largest stash varies around this by about
+/// 1/ln(k/μ) and by the rounding; the number of simulated trials that reached it is known to its
+/// square root.
 fn beyond_simulated(
     context: &Context,
     Row { items, levels, .. }: Row,
@@ -73,7 +72,7 @@ fn beyond_simulated(
     let coming_to = |size: u64| largest.iter().filter(|&&largest| largest >= size).count();
     let Some(seen) = (1..200).rev().find(|&size| coming_to(size) >= SEEN) else { return Ok(None) };
     let count = coming_to(seen) as f64;
-    // Of trials that come to it more than once, only one is counted.
+    // A trial that reaches the size more than once counts once.
     let crossings = -(-count / (trials as f64 + 1.0)).ln_1p();
     let mut ln_expected = (TRIALS * crossings / LIKELY).ln();
     let mut size = seen as f64;
@@ -84,19 +83,19 @@ fn beyond_simulated(
     }
     let slope = step(size);
     let value = size + (ln_expected / slope).max(0.0) - 0.5;
-    // The standard deviation of what is rounded off.
+    // The standard deviation of the rounding error.
     let rounding = 12f64.sqrt().recip();
     let standard_error = (1.0 / count.sqrt() / slope).hypot(1.0 / slope).hypot(rounding);
     Ok(Some(Measured { value, standard_error }))
 }
 
-/// A stash of Poisson size with mean μ, whose items stay τ steps, comes to have k items μ/τ·Pr(k −
-/// 1) times a step. The largest of 10,000 trials is k if that is often for k, and hardly ever for k
-/// + 1.
+/// A stash of Poisson size with mean μ, whose items stay τ steps, reaches k items at a rate of
+/// μ/τ·Pr(k − 1) per step. The largest of 10,000 trials is k if that is frequent for k and rare for
+/// k + 1.
 ///
-/// The average is known to some digits and standard errors. An item stays n steps, or with hints
-/// less: up to ℓ cells hint at it, and a cell is left by a deletion or by a move, of which a
-/// deletion makes at most one on average here.
+/// The average is known to some digits and standard errors. An item stays n steps, or fewer with
+/// hints: up to ℓ cells have a hint to it, and a cell is vacated by a deletion or a move. A
+/// deletion makes at most one move on average here.
 fn by_crossings(row: Row, average: &str, has_hints: bool) -> Finding {
     let Row { items, levels, .. } = row;
     let most_often = if has_hints { f64::from(2 * levels + 1) } else { 1.0 };
@@ -105,7 +104,7 @@ fn by_crossings(row: Row, average: &str, has_hints: bool) -> Finding {
     let rounds = TRIALS * STEPS as f64 / items as f64;
     let largest = |mean: f64, rounds: f64, often: f64| {
         let comes = |k: u32| rounds * mean * ln_probability(mean, k - 1).exp();
-        // Beyond the mean each size is rarer than the one before.
+        // Beyond the mean, each size is rarer than the one before.
         (1..200).filter(|&k| comes(k) >= often).max().map_or(0.0, f64::from)
     };
     let least = largest(low, rounds, CERTAIN);
@@ -117,18 +116,18 @@ fn by_crossings(row: Row, average: &str, has_hints: bool) -> Finding {
         .note(format!("calculated from the average: {least} to {most} but for two seeds in a thousand"))
 }
 
-/// Without moves, stashes vary more than Poisson variables: the chance to find no room is a product
-/// over levels of a few cells. The largest stashes of a few trials are taken to have a Gumbel
-/// distribution, as maxima have.
+/// Without moves, stashes vary more than Poisson variables: the probability to find no room is a
+/// product over levels of a few cells. The largest stashes of a few trials are taken to have a
+/// Gumbel distribution, as maxima do.
 fn by_trials(context: &Context, Row { items, levels, .. }: Row, moves: Moves) -> Result<Finding, Error> {
     let simulation = Simulation::new(halving(items, levels, moves)?, items)?.with_steps(STEPS);
     let trials = context.effort(24, 2000);
     let of_a_trial = simulate(context, &simulation, trials)?.mean_of_max_stash();
     let spread = of_a_trial.standard_error * (trials as f64).sqrt();
     let scale = spread * 6f64.sqrt() / PI;
-    // The largest of N Gumbel variables is one that is ln N scales higher. Its mean is known up to
-    // the error of a trial's mean and of the scale (a relative √(1.1/N), for Gumbel variables); one
-    // paper's largest varies by a trial's spread.
+    // The largest of N Gumbel variables is a Gumbel variable shifted by ln N scales. Its mean is
+    // known up to the error of a trial's mean and of the scale (a relative √(1.1/N) for Gumbel
+    // variables). One paper's largest stash varies by a trial's spread.
     let largest = of_a_trial.mean + scale * TRIALS.ln();
     let error_of_scale = scale * TRIALS.ln() * (1.1 / trials as f64).sqrt();
     let error = of_a_trial.standard_error.hypot(error_of_scale).hypot(spread);

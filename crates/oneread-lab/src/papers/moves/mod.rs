@@ -12,11 +12,11 @@ use oneread::layout::{LayoutError, Moves, MultilevelLayout};
 use crate::experiment::{Context, Error};
 use crate::{Experiment, Finding, Paper, Printed};
 
-/// Each configuration of Table I was run so often.
+/// Trials per configuration of Table I.
 const TRIALS: f64 = 10_000.0;
 
-/// A trial of Table I has so many steps, each a deletion and an insertion. The text has lost the
-/// exponent; this is the power of two whose stashes fit best.
+/// Steps per trial of Table I, each a deletion and an insertion. The exponent is missing in our
+/// text; this is the power of two whose stashes fit best.
 const STEPS: u64 = 1 << 18;
 
 pub(super) use open::questions;
@@ -37,7 +37,7 @@ fn new(
     Experiment::new(Paper::Moves, name, claim, printed, look)
 }
 
-/// The paper's tables: a cell an item in the first level, half as many in each next one.
+/// The paper's tables: one cell per item in the first level, half as many in each following level.
 fn halving(items: u64, levels: u32, moves: Moves) -> Result<MultilevelLayout, LayoutError> {
     MultilevelLayout::new((0..levels).map(|level| items >> level).collect::<Vec<_>>())?.with_moves(moves)
 }

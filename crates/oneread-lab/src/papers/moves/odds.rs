@@ -1,9 +1,9 @@
-//! The chance that the next item finds no room, from the state of a table.
+//! The probability that the next item finds no room, from the state of a table.
 //!
-//! Stashes of one item in a thousand tables are too rare to be counted in seconds. What leads to
-//! them is not: an item's cells are independent, so that the chance that none has room is a product
-//! over the levels, of fractions of thousands of cells each. An item stays in the stash until it is
-//! deleted, n steps on average; so the mean stash is n times the mean of that chance.
+//! A stash of one item in a thousand tables is too rare to count in seconds, but its causes are
+//! not. An item's cells are independent, so the probability that none is free is a product over the
+//! levels, of fractions of thousands of cells each. An item stays in the stash until it is deleted,
+//! n steps on average. So the mean stash is n times the mean of this probability.
 
 use oneread::hash::{Digest, Digester, Domain, reduce};
 use oneread::layout::Moves;
@@ -14,10 +14,10 @@ use oneread_study::simulate::WARM_UP_STEPS_AN_ITEM;
 use super::halving;
 use crate::experiment::Error;
 
-/// The words that choose what is deleted. The table uses others.
+/// The words that choose deletions. The table uses other words.
 const VICTIM: Domain = Domain::new(3);
 
-/// Room for many times the few items that are ever in the stash.
+/// Room for many times the few items that ever reach the stash.
 const STASH: u32 = 64;
 
 /// Digests by place.
@@ -34,8 +34,7 @@ impl Items for Digests {
 }
 
 /// The mean stash of a table under Second Chance, which never takes an item out of the stash: n
-/// times the chance that one comes to it, looked at once for each item's worth of steps, `rounds`
-/// times.
+/// times the probability that an item reaches it, sampled `rounds` times, once per n steps.
 pub(super) fn mean_stash(items: u64, levels: u32, rounds: u64, seed: u64) -> Result<f64, Error> {
     let layout = halving(items, levels, Moves::SecondChance)?.with_stash(STASH)?;
     let mut placement = Placement::new(&layout)?;
@@ -48,7 +47,7 @@ pub(super) fn mean_stash(items: u64, levels: u32, rounds: u64, seed: u64) -> Res
     let mut drawn = items;
     for round in 0..WARM_UP_STEPS_AN_ITEM + rounds {
         for _ in 0..items {
-            // Any place in use is as likely as any other.
+            // Every occupied place is equally likely.
             let victim = loop {
                 drawn += 1;
                 let place = reduce(random.digest(&drawn).word(VICTIM, 0), placement.places() as u64) as usize;
@@ -73,14 +72,14 @@ fn insert(placement: &mut Placement, digests: &mut Digests, digest: Digest) -> R
     Ok(())
 }
 
-/// The chance that an item finds each of its cells in use, by an item whose cell of the next level
-/// is in use too.
+/// The probability that an item finds each of its cells taken, by an item whose cell of the next
+/// level is taken too.
 fn no_room(placement: &Placement, digests: &Digests, levels: &[u64]) -> f64 {
     let mut stuck = vec![0u64; levels.len()];
     let cells: u64 = levels.iter().sum();
     for place in (0..cells as usize).filter(|&place| placement.in_use(place)) {
         let level = placement.level_of(place);
-        // From the last level there is nowhere to move to.
+        // An item of the last level cannot move.
         let next_is_free = || placement.candidates_in(digests.0[place], level + 1).next().is_none();
         let can_move = level + 1 < levels.len() && next_is_free();
         stuck[level] += u64::from(!can_move);

@@ -9,11 +9,10 @@ use crate::finding::Measured;
 use crate::picture::{Axis, Picture, Series};
 use crate::{Experiment, Finding, Printed};
 
-/// Sizes that fewer trials are expected to have are taken together: the usual condition of the χ²
-/// test.
+/// Sizes with fewer expected trials are merged: the usual condition of the χ² test.
 const LEAST_EXPECTED: f64 = 5.0;
 
-/// One seed in ten thousand is a false alarm.
+/// One seed in 10,000 raises a false alarm.
 const FALSE_ALARM: f64 = 1e-4;
 
 pub(super) fn figure() -> Experiment {
@@ -45,8 +44,8 @@ pub(super) fn figure() -> Experiment {
     )
 }
 
-/// The figure: how many trials ended with a stash of each size, beside the Poisson distribution of
-/// the same mean.
+/// The figure: how many trials ended with each stash size, beside the Poisson distribution of the
+/// same mean.
 fn distribution(counts: &[u64], mean: f64, items: u64) -> Picture {
     let trials = counts.iter().sum::<u64>() as f64;
     let share = |(size, &count): (usize, &u64)| {
@@ -76,7 +75,7 @@ pub(super) fn ln_probability(mean: f64, k: u32) -> f64 {
 }
 
 /// χ² of counts of 0, 1, 2, … beside a Poisson distribution of the same mean, and its degrees of
-/// freedom: one less than the classes, and one less again for the mean.
+/// freedom: the classes minus one, and minus one more for the mean.
 fn chi_square(counts: &[u64], mean: f64) -> (f64, u32) {
     let trials = counts.iter().sum::<u64>() as f64;
     let mut classes: Vec<(f64, f64)> = Vec::new();
@@ -87,7 +86,7 @@ fn chi_square(counts: &[u64], mean: f64) -> (f64, u32) {
         expected += more;
         left -= more;
         if left < LEAST_EXPECTED {
-            // The last class has all that is larger.
+            // The last class includes all larger sizes.
             seen += counts.iter().skip(k + 1).sum::<u64>() as f64;
             classes.push((seen, expected + left));
             break;
@@ -101,9 +100,9 @@ fn chi_square(counts: &[u64], mean: f64) -> (f64, u32) {
     (distance, (classes.len() as u32).saturating_sub(2).max(1))
 }
 
-/// Pr(χ² ≥ x) with so many degrees of freedom: e^(−x/2)·Σ (x/2)^i/i! over i < degrees/2 if these
-/// are even. If they are odd, the sum runs over half-integers, and begins with the two tails of a
-/// normal variable.
+/// Pr(χ² ≥ x) with `degrees` degrees of freedom. If they are even, it is e^(−x/2)·Σ (x/2)^i/i! over
+/// i < degrees/2. If they are odd, the sum runs over half-integers and begins with the two tails of
+/// a normal variable.
 fn upper_tail(x: f64, degrees: u32) -> f64 {
     let half = x / 2.0;
     let (mut tail, mut term, first) = if degrees.is_multiple_of(2) {
@@ -118,8 +117,8 @@ fn upper_tail(x: f64, degrees: u32) -> f64 {
     tail
 }
 
-/// The probability that a normal variable is further than z from its mean: by Simpson's rule, from
-/// z to where nothing is left.
+/// The probability that a normal variable is farther than z from its mean: by Simpson's rule, from
+/// z to where the density is negligible.
 fn two_normal_tails(z: f64) -> f64 {
     const STEPS: u32 = 2000;
     let width = 12.0 / f64::from(STEPS);
@@ -145,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_distribution_is_told_from_another() {
-        // 1000·e^−1/k!: 368, 368, 184, 61, 15, and 4 that are more.
+        // 1000·e^−1/k!: 368, 368, 184, 61, 15, and 4 larger ones.
         let (fits, degrees) = chi_square(&[368, 368, 184, 61, 15, 3, 1], 1.0);
         assert!(degrees == 3 && upper_tail(fits, degrees) > 0.9, "{fits} {degrees}");
         // The same mean, geometric: 500, 250, 125, …

@@ -10,13 +10,13 @@ use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// A scheme of the table: its items, levels, average and largest stash as printed, none where the
-/// text we have is damaged.
+/// A scheme of the table: its items, levels, printed average and largest stash; `None` where our
+/// text is damaged.
 struct Scheme {
     id: &'static str,
     name: &'static str,
     moves: Moves,
-    /// How many times sooner than by its deletion an item leaves the stash, as was seen.
+    /// An item leaves the stash this many times sooner than by its deletion, as measured.
     sooner: f64,
     rows: [Row; 3],
 }
@@ -102,30 +102,30 @@ const SCHEMES: [Scheme; 6] = [
     },
 ];
 
-/// The quick trials of a row: enough for a standard error that is itself off by an eighth.
+/// The quick trials of a row: enough for a standard error that is itself accurate to 1/8.
 const QUICK: u64 = 32;
 
-/// The standard error that is wanted, as a share of the printed average: four times three halves of
-/// it are below the tenth by which a measurement can tell. That the error is seen half too large
-/// takes four times its own error, so that one row in ten thousand seeds is undecided by chance.
+/// The wanted standard error, as a share of the printed average. Even if it is measured half too
+/// large, four times the error stays below the 0.1 at which a measurement can decide. An error that
+/// is measured half too large is off by four times its own error, so one row in 10,000 seeds is
+/// undecided by chance.
 const PRECISION: f64 = 0.018;
 
-/// The steps for each item, of all quick trials together, that are affordable.
+/// The most steps per item, over all quick trials, that a quick run can afford.
 const MOST_ROUNDS: f64 = 12_000.0;
 
-/// Looked at where nothing is printed, or where the stash is so small that the precision is not
-/// affordable.
+/// Used where nothing is printed, or where the stash is too small for the precision.
 const FEW_ROUNDS: f64 = 512.0;
 
-/// The steps for each item that a quick measurement takes: items stay n/s steps and the stash is
-/// nearly Poisson with mean μ, so that its mean over r·n steps has the variance 2μ/(s·r).
+/// The steps per item of a quick measurement. Items stay n/s steps and the stash is nearly Poisson
+/// with mean μ, so its mean over r·n steps has variance 2μ/(s·r).
 fn rounds(average: Option<&str>, sooner: f64) -> u64 {
     let wanted = average.map_or(f64::INFINITY, |average| 2.0 / (sooner * mean(average) * PRECISION.powi(2)));
     if wanted > MOST_ROUNDS { FEW_ROUNDS as u64 } else { wanted.ceil() as u64 }
 }
 
-/// The chances of Second Chance are seen at once in every table: these trials, with so many steps
-/// an item, tell its averages to a tenth.
+/// Second Chance's probabilities can be read off every table: this many trials, with this many
+/// steps per item, measure its averages to 10%.
 const TRIALS_OF_CHANCES: u64 = 16;
 const ROUNDS_OF_CHANCES: u64 = 16;
 
@@ -138,8 +138,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-/// The mean stash: at the end in the paper, over time after a warm-up here, which is the same and
-/// takes fewer trials.
+/// The mean stash: at the end in the paper, over time after a warm-up here. Both are equal, but
+/// this takes fewer trials.
 fn average(id: &str, name: &str, moves: Moves, sooner: f64, row: Row) -> Experiment {
     let Row { items, levels, .. } = row;
     // The mean of 10,000 stashes that are nearly Poisson.
@@ -164,8 +164,8 @@ fn average(id: &str, name: &str, moves: Moves, sooner: f64, row: Row) -> Experim
             _ => {
                 let simulation = Simulation::new(halving(items, levels, moves)?, items)?;
                 let rounds = rounds(row.average, sooner);
-                // Where a quick measurement is coarse, a full one has a figure to judge, and takes
-                // its time.
+                // Where a quick measurement is coarse, a full one can judge a figure, and takes its
+                // time.
                 let is_coarse = row.average.is_some() && rounds as f64 == FEW_ROUNDS;
                 let a_trial = rounds.div_ceil(QUICK) * context.effort(1, if is_coarse { 20 } else { 1 });
                 let steps = simulation.warm_up() + a_trial * items;
@@ -182,12 +182,12 @@ fn average(id: &str, name: &str, moves: Moves, sooner: f64, row: Row) -> Experim
     )
 }
 
-/// The number that a figure begins with.
+/// The number at the start of a figure.
 pub(super) fn mean(average: &str) -> f64 {
     average.parse().expect("a printed average is a number")
 }
 
-/// Trials by all threads, reported in their order.
+/// Trials on all threads, reported in order.
 pub(super) fn simulate(context: &Context, simulation: &Simulation, trials: u64) -> Result<Report, Error> {
     let mut report = Report::new(simulation);
     for trial in context.each(trials, |seed| Simulator::new(simulation)?.trial(seed, 0)) {
@@ -196,13 +196,13 @@ pub(super) fn simulate(context: &Context, simulation: &Simulation, trials: u64) 
     Ok(report)
 }
 
-/// Without moves there is a calculation of the steady state. How far the paper's tables are from it
-/// depends on the number of steps, which is lost: so a measurement is no witness for or against the
-/// paper, and is told in the note.
+/// Without moves, the steady state can be calculated. How far the paper's tables are from it
+/// depends on the number of steps, which the text has lost. So a measurement cannot speak for or
+/// against the paper; the note reports it.
 fn without_moves(context: &Context, Row { items, levels, .. }: Row) -> Result<Finding, Error> {
     let layout = halving(items, levels, Moves::None)?;
     let state = moves::steady_state(layout.levels(), items)?;
-    // The second correction is as much smaller than the first as that is than the limit.
+    // The second correction relates to the first as the first does to the limit.
     let first = state.expected_stash - state.limit_of_stash;
     let second = first * first / state.limit_of_stash;
     let simulation = Simulation::new(layout, items)?.with_steps(STEPS);

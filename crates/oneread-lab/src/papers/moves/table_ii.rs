@@ -10,11 +10,11 @@ use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// Six levels, each cell's items go on to two cells.
+/// Six levels; the items of each cell go on to two cells.
 const LEVELS: u32 = 6;
 const FANOUT: u32 = 2;
 
-/// How far the rows of the random policy are judged.
+/// The precision to which the rows of the random policy are judged.
 const HALF_A_PERCENT: f64 = 0.005;
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -23,8 +23,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-/// The stash of a table that is filled. Churn does not change it: which items are kept depends on
-/// those that are there, not on when they came.
+/// The stash of a filled table. Churn does not change it: which items stay depends only on the set
+/// of items, not on their order.
 fn stash(context: &Context, items: u64, keep: Keep, trials: u64) -> Result<Measured, Error> {
     let restriction = Restriction { fanout: FANOUT, maps: Maps::Shifts, keep };
     let simulation = Simulation::new(halving(items, LEVELS, Moves::Restricted(restriction))?, items)?;
@@ -45,14 +45,14 @@ fn random((items, printed): (u64, &'static str)) -> Experiment {
             let planned = moves::restricted(items, LEVELS, FANOUT, Policy::Random)?.expected_stash;
             let trials = context.effort(160, 8000) * 8192 / items;
             let measured = stash(context, items, Keep::Random, trials)?;
-            // That cells are independent is an approximation of the paper's.
+            // The paper's calculation treats cells as independent, which is an approximation.
             Ok(Finding::calculated(planned).off_by(HALF_A_PERCENT * planned).and_measured(measured))
         },
     )
 }
 
-/// The rule for ties is not printed, so a measurement of one rule is no witness against the paper:
-/// it is told in the note.
+/// The paper does not print its rule for ties, so measuring one rule cannot speak against it; the
+/// note reports it.
 fn greedy((items, printed): (u64, &'static str)) -> Experiment {
     new(
         format!("table-ii/greedy-n{items}"),

@@ -1,15 +1,15 @@
-//! Sections IX and X: failures and crises too rare to be seen, measured by conditioning.
+//! Sections IX and X: failures and crises too rare to observe, measured by conditioning.
 //!
-//! Real tables and real summaries are filled with random items. Then nothing more has to be left to
-//! chance: given what the filters hold, the probability that an item is taken for a deeper one is a
-//! product of shares, and given how many items are below the second level, that of a crisis is a
-//! recursion over some tens of items. Means of these conditional probabilities are the
-//! probabilities themselves (Rao, Blackwell), and vary so little that some hundred tables tell
-//! 10^−12 to a few percent.
+//! Real tables and summaries are filled with random items. The rest needs no chance. Given what the
+//! filters hold, the probability that an item is taken for a deeper one is a product of shares.
+//! Given how many items are below the second level, the probability of a crisis is a recursion over
+//! some tens of items. The means of these conditional probabilities are the probabilities
+//! themselves (Rao, Blackwell), and they vary so little that some hundred tables measure 10^−12 to
+//! a few percent.
 //!
-//! An item's probes are independent of the bits that deeper items set, so that the conditional
-//! probability is exact. What is added up over items is the expected number of failures; that there
-//! are two is so unlikely that this is the probability of any.
+//! An item's probes are independent of the bits that deeper items set, so the conditional
+//! probability is exact. The sum over items is the expected number of failures. Two failures are so
+//! unlikely that this is the probability of any.
 
 use oneread::layout::{MultipleFiltersLayout, SingleFilterLayout, SummaryLayout};
 use oneread::plan::summary::SummaryPlan;
@@ -20,7 +20,7 @@ use super::filled::{Cells, Filled, Tilt};
 use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 
-/// The probability of a failure or a crisis of a table with a summary, measured with so many
+/// The probability of a failure or a crisis of a table with a summary, measured with this many
 /// tables.
 pub(super) fn failure_or_crisis(
     context: &Context,
@@ -56,8 +56,8 @@ pub(super) fn of_multiple(filled: &Filled, layout: &MultipleFiltersLayout) -> Re
     Ok(filled.levels.iter().zip(next).map(of_level).sum())
 }
 
-/// Those of a single filter, given its cells. The real summary has to say the same of every item as
-/// the cells that we look at.
+/// The expected failures of a single filter, given its cells. This also checks that the real
+/// summary answers as these cells do.
 pub(super) fn of_single(filled: &Filled, layout: SingleFilterLayout) -> Result<f64, Error> {
     let mut summary = SingleFilterSummary::with_digester(layout, filled.levels.len(), Ideal::with_seed(0))?;
     insert_all(filled, &mut summary)?;
@@ -81,22 +81,22 @@ pub(super) fn insert_all<S: Summary>(filled: &Filled, summary: &mut S) -> Result
     Ok(())
 }
 
-/// Crises are counted from the items that come to this level on: the third.
+/// Crises are counted from the items that reach this level: the third.
 const FIRST_COUNTED: usize = 2;
 
-/// The probability of a crisis, by the number of items that come to the first of some levels.
+/// The probability of a crisis, by the number of items that reach the first of several levels.
 struct Crises(Vec<f64>);
 
 impl Crises {
-    /// More items than ever come to the third level of the paper's tables.
+    /// More items than ever reach the third level of the paper's tables.
     const MOST: usize = 1500;
 
-    /// From the last level up: an item that comes to no level at all is a crisis.
+    /// Works from the last level up: an item that fits in no level is a crisis.
     fn new(levels: &[u64]) -> Self {
         let mut crisis: Vec<f64> = (0..=Self::MOST).map(|items| f64::from(u8::from(items > 0))).collect();
         for &buckets in levels.iter().rev() {
-            // By number of items that found their bucket taken, of those that came so far (equation
-            // 3 of the paper, which counts the buckets that are taken instead).
+            // Indexed by the number of items that found their bucket taken, of those so far
+            // (equation 3 of the paper counts the taken buckets instead).
             let mut passed_on = vec![1.0];
             let mut given = Vec::with_capacity(Self::MOST + 1);
             for came in 0..=Self::MOST {
@@ -107,7 +107,7 @@ impl Crises {
                     next[passed] += weight * (1.0 - taken);
                     next[passed + 1] += weight * taken;
                 }
-                // What is too small for a float is of no use.
+                // Weights below the range of floats do not matter.
                 while next.len() > 1 && next.last().is_some_and(|&weight| weight < f64::MIN_POSITIVE) {
                     next.pop();
                 }
@@ -131,7 +131,7 @@ mod tests {
     fn crises_of_few_items_are_those_of_birthdays() {
         let crises = Crises::new(&[10, 20]);
         assert_eq!((crises.0[0], crises.0[1]), (0.0, 0.0));
-        // One item passed on is alone.
+        // Of two items, at most one is passed on, and it has room.
         assert_eq!(crises.0[2], 0.0);
         // All three meet, and the two that are passed on meet again.
         assert!((crises.0[3] - 0.1 * 0.1 / 20.0).abs() < 1e-15, "{}", crises.0[3]);

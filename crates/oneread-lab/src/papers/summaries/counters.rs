@@ -1,4 +1,4 @@
-//! Section XI-B: counters in place of bits.
+//! Section XI-B: counters instead of bits.
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{Counting, CountingFiltersLayout, CountingLayout, LayoutError, MultipleFiltersLayout};
@@ -15,8 +15,7 @@ use crate::experiment::Error;
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// The filters from this one on count an item once, however many of its hash functions fall on a
-/// counter.
+/// Filters from this one on count an item once, however many of its hash functions hit a counter.
 const ONCE_PER_ITEM: usize = 3;
 
 const CONSERVATIVE: [u64; 5] = [4, 4, 4, 4, 2];
@@ -65,7 +64,7 @@ fn growth() -> Experiment {
     )
 }
 
-/// The largest counter of a filter that was seen in a million tables.
+/// The largest counter of a filter over a million tables.
 fn most(filter: usize, largest: u32) -> Experiment {
     const TABLES: f64 = 1e6;
     new(
@@ -92,8 +91,7 @@ const fn way_to_count(filter: usize) -> Counting {
     if filter < ONCE_PER_ITEM { Counting::EachProbe } else { Counting::OncePerItem }
 }
 
-/// The widest counters there are: the paper's had 16 bits for the count, and no counter here gets
-/// near 255.
+/// The widest possible counters. The paper's had 16 bits, and no counter here comes near 255.
 const WIDEST: u32 = 8;
 
 /// A filter of the summary, with counters.
@@ -103,12 +101,12 @@ fn counting(filter: usize) -> Result<CountingLayout, LayoutError> {
     Ok(layout.with_counting(way_to_count(filter)))
 }
 
-/// Filters with a value that the largest counter reaches in about every second table. The last
+/// Filters with a value that the largest counter reaches in about half of the tables. The last
 /// filter is empty in all but one of 30,000 tables.
 const SEEN: [(usize, u64); 4] = [(0, 7), (1, 7), (2, 5), (3, 1)];
 
-/// What is measured is the share of tables, so that a standard error of 3% takes 2000 of them at a
-/// share of a third. Four of them and as many for chance are within the quarter that is judged.
+/// Measures the share of tables. At a share of one third, 2000 of them give a standard error of 3%.
+/// Four of these, and as much for chance, are within the quarter that is judged.
 fn consistent((filter, value): (usize, u64)) -> Experiment {
     new(
         format!("counters/consistent-b{filter}"),
@@ -119,8 +117,8 @@ fn consistent((filter, value): (usize, u64)) -> Experiment {
         Printed::statement("consistent", 0.75..=4.0 / 3.0),
         move |context| {
             let (table, layout) = (table_10k()?, counting(filter)?);
-            // Given the items in the filter, counters this high are rare and so their number is
-            // nearly Poisson.
+            // Given the items in the filter, counters this high are rare, so their number is nearly
+            // Poisson.
             let none_of = |items| (-plan::counting::expected_reaching(layout, items, value as u32)).exp();
             let expected =
                 MultilevelPlan::new(&table, ITEMS_10K)?.expectation_at(filter, |items| 1.0 - none_of(items));
@@ -139,7 +137,7 @@ fn consistent((filter, value): (usize, u64)) -> Experiment {
     )
 }
 
-/// The summary with one of its filters as it is. The others have no part in it, and are small.
+/// The summary with one real filter. The others are small and unused.
 fn alone(filter: usize) -> Result<CountingFiltersLayout, LayoutError> {
     let mut filters = [(1, 1); FILTERS_10K.len()];
     filters[filter] = FILTERS_10K[filter];

@@ -9,15 +9,15 @@ use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// Section XI-A's example: n = 9090 items stay, αn are deleted.
+/// The example of section XI-A: n = 9090 items stay, αn are deleted.
 const ALIVE: u64 = 9090;
 const DELETED: u64 = 909;
 
-/// The trials of the paper's measurements, and about by how much a number of moves varies in one.
+/// The trials of the paper's measurements, and roughly the spread of the number of moves in one.
 const TRIALS: f64 = 100_000.0;
 const SPREAD: f64 = 10.0;
 
-/// A model of the paper: which items are deleted, and what it measured.
+/// A model of the paper: which items are deleted, and the measured figures.
 #[derive(Clone, Copy)]
 struct Model {
     name: &'static str,
@@ -47,8 +47,8 @@ const FIRST_LEVEL: Model = Model {
     most: 166,
 };
 
-/// Tables whose moves are counted: a mean of ten times their spread is known to 1% in a hundred,
-/// and to .3% in these.
+/// Tables whose moves are counted. A mean of ten times their spread is known to 1% from a hundred
+/// tables, and to 0.3% from these.
 const TABLES: (u64, u64) = (1000, 20_000);
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -114,16 +114,16 @@ fn moves(model: Model) -> Experiment {
     )
 }
 
-/// The moves are many and each is unlikely, so their number is nearly Poisson. With the printed
-/// mean, what is printed as the largest number should be exceeded in thousands of the paper's
-/// trials: the two figures contradict each other.
+/// There are many possible moves and each is unlikely, so their number is nearly Poisson. With the
+/// printed mean, thousands of the paper's trials should exceed the printed maximum: the two figures
+/// contradict each other.
 fn most_moves() -> Experiment {
-    /// How far the Poisson distribution's tail may be off, as a fraction of it.
+    /// The relative error bound of the Poisson distribution's tail.
     const APPROXIMATE: f64 = 0.5;
     new(
         "lazy-deletion/most-moves",
         "The maximum number of moves in 100,000 rebuilds is 113 (XI-A): the fraction of rebuilds with more",
-        // Seven expected ones are seen to be none once in a thousand times.
+        // With seven expected, none is seen with probability 0.001.
         Printed::statement("113", 0.0..=7.0 / TRIALS),
         |context| {
             let moves = after_deletions(context, TABLES, UNIFORM, Table::rebuild)?;
@@ -137,8 +137,8 @@ fn most_moves() -> Experiment {
     )
 }
 
-/// How likely an extreme is that the paper saw: that some of its trials reach it and none goes
-/// beyond.
+/// The probability of an extreme that the paper observed: some of its trials reach it, and none
+/// exceeds it.
 fn extreme(reaching: f64, beyond: f64) -> Finding {
     let (reaching, beyond) = (TRIALS * reaching, TRIALS * beyond);
     Finding::calculated((-beyond).exp() - (-reaching).exp()).note(format!(
@@ -176,7 +176,7 @@ fn most_moves_of_first_level() -> Experiment {
     )
 }
 
-/// The probability that a Poisson variable is above a value.
+/// The probability that a Poisson variable exceeds `value`.
 fn poisson_above(mean: f64, value: u32) -> f64 {
     let mut probability = (-mean).exp();
     let mut up_to = 0.0;

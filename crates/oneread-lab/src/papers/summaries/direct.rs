@@ -1,4 +1,4 @@
-//! Section X: the calculator beside failures that are counted.
+//! Section X: the calculator beside counted failures.
 
 use oneread::layout::{MultilevelLayout, SingleFilterLayout};
 use oneread::plan::summary::SummaryPlan;
@@ -13,15 +13,15 @@ use crate::experiment::{Context, Error};
 use crate::finding::Measured;
 use crate::{Experiment, Finding, Printed};
 
-/// The simulations of the paper.
+/// The number of simulations in the paper.
 const TRIALS: f64 = 1e6;
 
-/// The filter of Table III, and the variant that fails more often: cells and hash functions.
+/// The filter of Table III and the variant that fails more often: cells and hash functions.
 const OF_TABLE_III: (u64, u32) = (120_000, 15);
 pub(super) const VARIANT: (u64, u32) = (100_000, 10);
 
-/// Variants that fail still more often, with as many cells a hash function: about .015, .13 and 1.2
-/// items a table.
+/// Variants that fail even more often, with as many cells per hash function: about 0.015, 0.13 and
+/// 1.2 failing items per table.
 const SMALLER: [(u64, u32); 3] = [(60_000, 6), (50_000, 5), (40_000, 4)];
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -39,7 +39,7 @@ fn plan((cells, hashes): (u64, u32)) -> Result<SummaryPlan, Error> {
     Ok(SummaryPlan::new(&table_10k()?, ITEMS_10K, &SingleFilterLayout::new(cells, hashes)?.into())?)
 }
 
-/// How likely an outcome of the paper's simulations is.
+/// The probability of an outcome of the paper's simulations.
 fn outcome(name: &str, what: &str, filter: (u64, u32), failures: u32) -> Experiment {
     let (cells, hashes) = filter;
     new(
@@ -58,9 +58,9 @@ fn outcome(name: &str, what: &str, filter: (u64, u32), failures: u32) -> Experim
 
 /// Whether any item of a random table fails, in a real single filter.
 ///
-/// Items of the first level make no item fail, so that they are not inserted, only looked up: the
-/// filter then names no level for nearly all of them, at once, which makes the trials five times as
-/// many.
+/// Items of the first level cannot make another fail, so they are only looked up, not inserted. The
+/// filter then names no level for nearly all of them at once, which makes five times as many trials
+/// possible.
 fn fails(layout: &MultilevelLayout, filter: SingleFilterLayout, seed: u64) -> Result<bool, Error> {
     let filled = Filled::plain(layout, ITEMS_10K, seed)?;
     let mut summary = SingleFilterSummary::with_digester(filter, layout.level_count(), Ideal::with_seed(0))?;
@@ -86,7 +86,7 @@ fn failing(context: &Context, (cells, hashes): (u64, u32), tables: u64) -> Resul
     Ok(Measured::mean(&trials?))
 }
 
-/// The variant's failures, counted as in the paper; a million tables are for a full measurement.
+/// The variant's failures, counted as in the paper; a full measurement makes a million tables.
 fn counted() -> Experiment {
     new(
         "section-x/counted",
@@ -104,19 +104,19 @@ fn counted() -> Experiment {
     )
 }
 
-/// The share of failing tables over the calculated bound.
+/// The share of failing tables, divided by the calculated bound.
 fn over_bound(context: &Context, filter: (u64, u32), tables: u64) -> Result<(Measured, f64), Error> {
     let bound = plan(filter)?.failure();
     let Measured { value, standard_error } = failing(context, filter, tables)?;
     Ok((Measured { value: value / bound, standard_error: standard_error / bound }, bound))
 }
 
-/// Tables of each variant below, quick and full: some twenty fail even of the first.
+/// Tables of each variant below, quick and full; even of the first, some twenty fail.
 const TABLES: (u64, u64) = (1500, 30_000);
 
-/// The bound is the expected number of failing items. By Bonferroni's inequality the probability of
-/// any is less by at most the expected pairs of these: half of the bound's square, and a little
-/// more, as a full filter makes all items fail more often.
+/// The bound is the expected number of failing items. By Bonferroni's inequality, the probability
+/// of any failure is less by at most the expected number of failing pairs. This is half of the
+/// bound's square, and a little more, because a full filter makes all items fail more often.
 fn upper_bound(filter: (u64, u32)) -> Experiment {
     let (cells, hashes) = filter;
     new(

@@ -1,5 +1,4 @@
-//! Tables that are filled by the library's own placement, with ideal digests: what is at which
-//! level.
+//! Tables filled by the library's placement with ideal digests: the items of each level.
 
 use oneread::hash::{Digest, Digester, Domain, reduce};
 use oneread::layout::MultilevelLayout;
@@ -8,10 +7,10 @@ use oneread_study::hash::Ideal;
 
 use crate::experiment::Error;
 
-/// The words that decide what happens to an item of a tilted table. The table uses others.
+/// The words that decide what happens to an item of a tilted table. The table uses other words.
 const COIN: Domain = Domain::new(5);
 
-/// Nothing moves in the paper's tables, so nobody asks for what is in a place.
+/// Nothing moves in the paper's tables, so the contents of a place are never read.
 struct Nothing;
 
 impl Items for Nothing {
@@ -25,18 +24,18 @@ impl Items for Nothing {
 /// The digests of each level of a table.
 pub(super) struct Filled {
     pub(super) levels: Vec<Vec<Digest>>,
-    /// How much likelier the table is in a tilted draw than in a plain one, as a logarithm.
+    /// The log of the table's probability in a tilted draw over that in a plain one.
     ln_tilted_over_plain: f64,
 }
 
-/// How tables are drawn that have more items at the third level than usual.
+/// Draws tables with more items at the third level than usual.
 ///
-/// Failures of 10^−12 are not those of usual tables: half of them come from one in a thousand, with
-/// many more items in the third level and deeper than the expected 64. So in every second table,
-/// the odds that an item that comes to the second level finds its bucket taken are `e^tilt` times
-/// the true ones. A table's weight makes up for it: what it counts for is its probability over that
-/// of being drawn. As half of the tables are plain ones, no weight is above 2, and the mean is the
-/// true one whatever the tilt; a bad one only has a larger standard error.
+/// Failures of 10^−12 do not come from usual tables: half of them come from one table in a
+/// thousand, with many more items in the third level and deeper than the expected 64. In every
+/// second table, the odds that an item at the second level finds its bucket taken are therefore
+/// `e^tilt` times the true odds. A table is weighted by its true probability over that of being
+/// drawn. Half of the tables are plain, so no weight exceeds 2. The mean is correct for any tilt; a
+/// bad one only increases the standard error.
 #[derive(Clone, Copy)]
 pub(super) struct Tilt(pub(super) f64);
 
@@ -46,7 +45,7 @@ impl Tilt {
 }
 
 impl Filled {
-    /// The table of the items 0, 1, … of a random function.
+    /// The table of the items 0, 1, … with a random function.
     ///
     /// # Errors
     /// If there is no memory for it, or if an item finds no room.
@@ -54,7 +53,7 @@ impl Filled {
         Self::drawn(layout, items, Tilt::NONE, false, seed)
     }
 
-    /// A plain table or a tilted one, with equal chances.
+    /// A plain table or a tilted one, with equal probability.
     ///
     /// # Errors
     /// As [`plain`](Self::plain).
@@ -86,8 +85,8 @@ impl Filled {
                 let (taken, buckets) = (placement.level_loads()[1] as f64, layout.levels()[1] as f64);
                 let all = odds * taken + buckets - taken;
                 if is_tilted {
-                    // An item's buckets are independent of each other, so that any digest will do
-                    // that comes to the second level and finds there what the coin says.
+                    // An item's buckets are independent, so any digest serves that reaches the
+                    // second level and finds there what the coin says.
                     let below = odds * taken / all;
                     let meets_another = (digest.word(COIN, 0) as f64) < below * 2f64.powi(64);
                     digest = draw();
@@ -105,12 +104,12 @@ impl Filled {
         Ok(Self { levels, ln_tilted_over_plain })
     }
 
-    /// What a mixed table counts for in a mean.
+    /// The weight of a mixed table in a mean.
     pub(super) fn weight(&self) -> f64 {
         2.0 / (1.0 + self.ln_tilted_over_plain.exp())
     }
 
-    /// The items that come to a level.
+    /// The items that reach a level.
     pub(super) fn reaching(&self, level: usize) -> usize {
         self.levels[level..].iter().map(Vec::len).sum()
     }
@@ -120,11 +119,11 @@ fn is_taken(placement: &Placement, digest: Digest, level: usize) -> bool {
     placement.candidates_in(digest, level).next().is_some()
 }
 
-/// The cells of a single filter of a band for each hash function, where the summary has them: it
-/// does not show its own.
+/// The cells of a single filter with one band per hash function, at the positions that the summary
+/// uses; the summary does not expose its own.
 pub(super) struct Cells {
     a_band: u64,
-    /// By band and cell, the largest level + 1 of the items there.
+    /// By band and cell, the largest level + 1 of its items.
     largest: Vec<Vec<u8>>,
 }
 
@@ -154,8 +153,8 @@ impl Cells {
         cells.min().unwrap_or(0)
     }
 
-    /// The probability that an item of a level finds only cells of deeper ones: their shares of the
-    /// bands, multiplied.
+    /// The probability that an item of a level finds only cells of deeper items: the product of
+    /// their shares of the bands.
     pub(super) fn fails(&self, level: usize) -> f64 {
         let share = |cells: &Vec<u8>| {
             cells.iter().filter(|&&largest| usize::from(largest) > level + 1).count() as f64
@@ -183,7 +182,7 @@ mod tests {
         for quantity in [(|_| 1.0) as fn(&Filled) -> f64, |filled| filled.reaching(2) as f64] {
             let (plain, tilted) = (mean(Tilt::NONE, quantity), mean(Tilt(0.5), quantity));
             let error = plain.standard_error.hypot(tilted.standard_error);
-            // Once in 16,000 seeds, and this one is fixed.
+            // Exceeded for 1 in 16,000 seeds; this one is fixed.
             assert!((plain.value - tilted.value).abs() <= 4.0 * error, "{plain:?} {tilted:?}");
         }
         let heaviest = (0..4000).map(|seed| Filled::mixed(&layout, 60, Tilt(0.5), seed).unwrap().weight());

@@ -1,4 +1,4 @@
-//! A table from which items are deleted lazily: the real one, with its summary.
+//! A real table with its summary, and items deleted lazily.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub(super) enum Deleted {
 /// A table after deletions.
 pub(super) struct Table {
     map: LazilyDeleting<u64, (), SingleFilterSummary<Ideal>, Ideal>,
-    /// Says which bucket an item has in a level.
+    /// Gives an item's bucket in a level.
     placement: Placement,
     digester: Ideal,
     /// The level and bucket of each deleted item.
@@ -30,7 +30,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Fills a table with the items 0, 1, … and deletes some of them at random.
+    /// Fills a table with the items 0, 1, … and deletes random ones.
     ///
     /// # Errors
     /// If there is no memory for it, or if an item finds no room.
@@ -41,7 +41,7 @@ impl Table {
         deleted: Deleted,
         seed: u64,
     ) -> Result<Self, Error> {
-        // The summary has no part in the moves; a small one is made anew sooner.
+        // The summary does not affect the moves; a small one is rebuilt faster.
         const CELLS: u64 = 1000;
         let digester = Ideal::with_seed(seed);
         let table = MultilevelTable::with_digester(layout.clone(), digester)?;
@@ -51,7 +51,7 @@ impl Table {
         for item in 0..items {
             map.insert(item, ()).map_err(|full| format!("a crisis: no room for item {}", full.key))?;
         }
-        // Choices of items that were not inserted, until so many different ones are deleted.
+        // Draws until enough different items are deleted.
         let random = Random::with_seed(seed);
         let mut vacated = HashSet::new();
         for step in items.. {
@@ -69,7 +69,7 @@ impl Table {
         Ok(Self { map, placement, digester, vacated })
     }
 
-    /// The items that stay and have a bucket above their own with a deleted one (M′ in the paper).
+    /// The remaining items with the bucket of a deleted one above their own (M′ in the paper).
     pub(super) fn could_move(&self) -> u64 {
         let can_move = |item: &u64| {
             let digest = self.digester.digest(item);
@@ -79,7 +79,7 @@ impl Table {
         self.map.iter().filter(|(item, ())| can_move(item)).count() as u64
     }
 
-    /// Makes room, and counts the items that move (M in the paper).
+    /// Rebuilds and counts the items that move (M in the paper).
     pub(super) fn rebuild(&mut self) -> u64 {
         self.map.rebuild()
     }

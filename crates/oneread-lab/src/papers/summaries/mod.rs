@@ -37,7 +37,7 @@ fn new(
     Experiment::new(Paper::Summaries, name, claim, printed, look)
 }
 
-/// What is less likely is not believed to have happened in the paper's simulations.
+/// Less likely events are not believed to have happened in the paper's simulations.
 const BELIEVABLE: f64 = 1e-3;
 
 /// The items of the smaller example.

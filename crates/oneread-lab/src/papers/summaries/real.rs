@@ -1,4 +1,4 @@
-//! Tables and summaries as a user has them, joined to a map: what they take, and what they answer.
+//! Real tables and summaries, joined to a map: their size and their answers.
 
 use oneread::hash::Digester;
 use oneread::plan::summary::SummaryPlan;
@@ -19,7 +19,7 @@ fn filled(plan: &SummaryPlan, seed: u64) -> Result<Map, Error> {
     Ok(map)
 }
 
-/// The bytes of a summary that has all items, and of the bit table.
+/// The bytes of a summary of all items, and of the bit table.
 pub(super) fn bytes(context: &Context, plan: &SummaryPlan) -> Result<Measured, Error> {
     let bytes_of = |seed| {
         let stats = filled(plan, seed)?.stats();
@@ -29,7 +29,7 @@ pub(super) fn bytes(context: &Context, plan: &SummaryPlan) -> Result<Measured, E
     Ok(Measured::exhaustive(bytes?[0]))
 }
 
-/// The share of keys that are not there for which a level is named, in several tables.
+/// The share of absent keys for which a level is named, over several tables.
 pub(super) fn false_positives(
     context: &Context,
     plan: &SummaryPlan,
@@ -46,7 +46,8 @@ pub(super) fn false_positives(
     Ok(Measured::mean(&shares?))
 }
 
-/// The items of several tables whose level the summary did not name first. A crisis is an error.
+/// The number of items, over several tables, whose level the summary did not name first. A crisis
+/// is an error.
 pub(super) fn wrong_levels(context: &Context, plan: &SummaryPlan, tables: u64) -> Result<Measured, Error> {
     let wrong = |seed| {
         let map = filled(plan, seed)?;

@@ -24,11 +24,11 @@ struct Setting {
     name: &'static str,
     items: u64,
     table: fn() -> Result<MultilevelLayout, LayoutError>,
-    /// The tables that rare failures of a single filter are measured with, quick and full. One
-    /// table's probability of failure has a standard deviation of a third of the mean, with 100k
-    /// items a tenth, so that quick standard errors are below 2%.
+    /// Tables for measuring the rare failures of a single filter, quick and full. One table's
+    /// failure probability has a standard deviation of a third of the mean (a tenth for 100k
+    /// items), so quick standard errors are below 2%.
     conditioned: (u64, u64),
-    /// The real tables that false positives and wrong levels are counted in, quick and full.
+    /// Real tables for counting false positives and wrong levels, quick and full.
     tables: (u64, u64),
 }
 
@@ -42,17 +42,16 @@ const SMALL: Setting = Setting {
 const LARGE: Setting =
     Setting { name: "100k", items: 100_000, table: table_100k, conditioned: (40, 2000), tables: (2, 50) };
 
-/// Keys that are not there, looked up in a table for each item.
+/// Absent keys looked up in a table, per item.
 const ABSENT: u64 = 4;
 
 /// Bits and hash functions of section IX's multiple filters for 10k items.
 pub(super) const FILTERS_10K: [(u64, u32); 5] =
     [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)];
-/// Those for 100k items, as they were probably meant: ten times those for 10k, but for the
-/// smallest.
+/// Those for 100k items as probably meant: ten times those for 10k, except the smallest.
 const FILTERS_100K: [(u64, u32); 6] =
     [(1_060_000, 7), (875_000, 49), (55_000, 49), (1_000, 49), (1_000, 49), (1_000, 49)];
-/// As printed; but there are six levels and only five sizes, so the last is taken twice.
+/// As printed. There are six levels but only five sizes, so the last is used twice.
 const FILTERS_100K_PRINTED: [(u64, u32); 6] =
     [(1_060_000, 7), (875_000, 49), (550_000, 49), (1_000, 49), (1_000, 49), (1_000, 49)];
 
@@ -147,7 +146,7 @@ impl Row {
         })
     }
 
-    /// Counted too, where they can be seen.
+    /// Also counted, where they are frequent enough.
     fn false_positive(self, printed: &str) -> Experiment {
         let claim = self.claim("the false positive probability");
         new(self.id("false-positive"), claim, Printed::number(printed), move |context| {
@@ -191,7 +190,7 @@ impl Row {
         new(self.id("failure"), claim, Printed::number(printed), move |context| self.find_failure(context))
     }
 
-    /// The paper's bound on failures, and the crises.
+    /// The paper's bound on failures, and on crises.
     fn find_failure(self, context: &Context) -> Result<Finding, Error> {
         let plan = self.plan()?;
         let finding = Finding::calculated(failure_or_crisis(&plan));
@@ -215,9 +214,9 @@ impl Row {
         let (quick, full) = self.setting.conditioned;
         let (tilt, times) = match plan.layout() {
             // Half of the failures come from tables with 90 items below the second level instead of
-            // 64; 3% of error take more of them.
+            // 64, so an error of 3% takes more tables.
             SummaryLayout::Multiple(_) if self.setting.items == ITEMS_10K => (Tilt(0.35), 8),
-            // The probability of 49 bits varies three times as much as that of 15 cells.
+            // The probability of 49 set bits varies three times as much as that of 15 cells.
             SummaryLayout::Multiple(_) => (Tilt::NONE, 3),
             _ => (Tilt::NONE, 1),
         };
@@ -227,7 +226,8 @@ impl Row {
         Ok((measured, format!("measured by conditioning on {tables} tables, to {percent:.1}%")))
     }
 
-    /// What the formula of partitioned filters bounds: the failures of filters that are not.
+    /// The failures of unpartitioned filters, which the paper bounds by the formula for partitioned
+    /// ones.
     fn rare_failure(self, printed: &'static str) -> Experiment {
         let name = self.setting.name;
         new(
@@ -252,7 +252,7 @@ pub(super) fn failure_or_crisis(plan: &SummaryPlan) -> f64 {
     plan.failure() + plan.crisis_probability()
 }
 
-/// The table of Song et al.: buckets, hash functions and bits of a counter.
+/// The table of Song et al.: buckets, hash functions, and bits per counter.
 const SONG: (u64, u32, u64) = (131_072, 10, 3);
 
 fn song_bytes() -> Experiment {
@@ -333,7 +333,7 @@ fn bytes_of_printed_filters() -> Experiment {
             let bytes = |filters: &[(u64, u32)]| -> Result<u64, Error> {
                 Ok(MultipleFiltersLayout::new(filters)?.byte_len() + table.occupancy_bytes())
             };
-            // A bit for each of six buckets an item, and the filters' bits.
+            // One bit for each of six buckets per item, and the filters' bits.
             let bits = 6.0 * LARGE.items as f64 + 1.06e6 + 875e3 + 550e3 + 1e3 + 1e3;
             let finding =
                 Finding::calculated(bytes(&FILTERS_100K_PRINTED[..5])? as f64).confirmed_by(bits / 8.0);

@@ -71,7 +71,7 @@ fn crisis(
     new(format!("crisis/{name}"), claim, Printed::at_most(printed), move |_| {
         let crisis = MultilevelPlan::new(&layout()?, items)?.crisis_probability();
         let printed: f64 = printed.parse()?;
-        // 1 − Pr(0) is a multiple of half of this, whatever the truth.
+        // 1 − Pr(0) is always a multiple of half of this.
         let noise = crisis < f64::EPSILON;
         let note = if noise && crisis < printed / 2.0 {
             format!(

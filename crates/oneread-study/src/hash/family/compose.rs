@@ -17,7 +17,7 @@ use super::{FamilyError, FieldHashFunction, HashFunction, KeyError, TotalHashFun
 /// # Limits
 /// The family must be 2-independent. A merely universal one may lose universality altogether
 /// (exercise 5): rotations of 0..u never collide, but modulo m keys 0 and m always do, if m divides
-/// u. Such a family goes through [`Compose`].
+/// u. Use [`Compose`] for such a family.
 ///
 /// # Example
 ///
@@ -89,7 +89,7 @@ impl<F: FieldHashFunction> FieldHashFunction for Modulo<F> {
 /// function first: F ∘ G is `Compose::new(f, g)`.
 ///
 /// # Costs
-/// Those of both.
+/// The sum of both.
 ///
 /// # Limits
 /// The two must be drawn independently.
@@ -155,14 +155,14 @@ impl<K: ?Sized, F: TotalHashFunction<K>, G: TotalHashFunction<u64>> TotalHashFun
 /// Our own; the lecture assumes that keys are below p.
 ///
 /// # Costs
-/// None: the arithmetic of the field reduces anyway.
+/// None: the field's arithmetic reduces its arguments anyway.
 ///
 /// # Limits
-/// Keys that are congruent modulo p collide under every function of the family, which is outside
-/// its theorem. With p = 2^61 − 1 a key has seven or eight such partners among 64-bit numbers.
-/// Random keys do not notice; an adversary does, and then a
+/// Keys that are congruent modulo p collide under every function of the family, which its theorem
+/// does not cover. With p = 2^61 − 1, a key has seven or eight such partners among 64-bit numbers.
+/// Random keys are not affected, but an adversary can use them. Then choose a
 /// [`MultiplyAddShift`](super::MultiplyAddShift) or [`Tabulation`](super::Tabulation) of 64-bit
-/// keys is the right choice.
+/// keys.
 ///
 /// # Example
 ///

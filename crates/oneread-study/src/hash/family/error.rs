@@ -1,4 +1,4 @@
-//! What can be wrong with a family's parameters, and what can be wrong with a key.
+//! Invalid parameters of a family, and invalid keys.
 
 use core::fmt;
 
@@ -21,11 +21,11 @@ use core::fmt;
 pub enum FamilyError {
     /// A function needs at least one bucket to map to.
     ZeroBuckets,
-    /// More buckets than the range that is reduced to them has values.
+    /// More buckets than the reduced range has values.
     TooManyBuckets {
         /// The largest number of buckets allowed: the prime, or the range of the inner function.
         expected: u128,
-        /// The number of buckets asked for.
+        /// The requested number of buckets.
         found: u128,
     },
     /// The modulus of a field is not a prime.
@@ -33,7 +33,7 @@ pub enum FamilyError {
         /// The composite number, or 0 or 1.
         found: u64,
     },
-    /// The prime is too small for the theorem the constructor promises.
+    /// The prime is too small for the theorem that the constructor promises.
     PrimeTooSmall {
         /// The smallest prime the theorem allows is at least this (4m, 2km, 4dm, or 257 for bytes).
         expected: u128,
@@ -61,11 +61,11 @@ pub enum FamilyError {
         /// The parameter.
         found: u128,
     },
-    /// The number of result bits is zero, or more than the family can give.
+    /// The number of result bits is zero, or more than the family supports.
     ResultBits {
         /// The largest number of result bits; the smallest is 1.
         expected: u32,
-        /// The number of bits asked for.
+        /// The requested number of bits.
         found: u32,
     },
     /// The precision of a multiply-shift function is too low for its theorem, or too high for its
@@ -75,14 +75,14 @@ pub enum FamilyError {
         at_least: u32,
         /// The highest precision: twice the bits of a key.
         at_most: u32,
-        /// The precision asked for.
+        /// The requested precision.
         found: u32,
     },
     /// The width of a tabulated character is zero, or makes tables that are too large.
     CharacterBits {
         /// The largest width; the smallest is 1.
         expected: u32,
-        /// The width asked for.
+        /// The requested width.
         found: u32,
     },
     /// The tables of a tabulation function have too few or too many entries.
@@ -98,7 +98,7 @@ pub enum FamilyError {
     ZeroDimension,
     /// The memory for the parameters could not be reserved.
     OutOfMemory {
-        /// The number of 64-bit parameters asked for.
+        /// The requested number of 64-bit parameters.
         found: usize,
     },
     /// The outer function of a composition does not accept every value of the inner one.

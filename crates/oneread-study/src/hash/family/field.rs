@@ -1,8 +1,8 @@
 //! Prime fields: the arithmetic under the linear, polynomial, scalar product and rolling families.
 //!
 //! # Invariants
-//! 1. `PrimeField::prime` is a prime: `Mersenne61` by a known fact, `AnyPrime` because `new`
-//!    checked it.
+//! 1. `PrimeField::prime` is a prime: `Mersenne61` by a known fact, `AnyPrime` because `new` checks
+//!    it.
 //! 2. Every result of field arithmetic is below the prime, whatever the arguments.
 
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ mod sealed {
     impl Sealed for super::AnyPrime {}
 }
 
-/// The integers modulo a prime p, as the families see them.
+/// The integers modulo a prime p.
 ///
 /// Implemented by [`Mersenne61`], the fast default, and by [`AnyPrime`], for study and for small
 /// universes. The arguments of the arithmetic may be any 64-bit numbers, and stand for their
@@ -54,9 +54,9 @@ pub trait PrimeField: Copy + sealed::Sealed {
 
     /// A uniform element of the field.
     ///
-    /// Draws as many bits as p − 1 has, and draws again if they are not below p: no element is
-    /// favoured, as one would be by a reduction modulo p. Takes fewer than two draws on average; a
-    /// generator that is stuck on such a value makes it wait for ever.
+    /// Draws as many bits as p − 1 has, and draws again if they are not below p. Unlike a reduction
+    /// modulo p, this favours no element. It takes fewer than two draws on average, but never ends
+    /// with a generator that is stuck on such a value.
     fn draw_element<R: Rng + ?Sized>(&self, rng: &mut R) -> u64 {
         let mask = u64::MAX >> (self.prime() - 1).leading_zeros();
         loop {
@@ -89,8 +89,8 @@ impl PrimeField for Mersenne61 {
         MERSENNE_61
     }
 
-    /// 2^61 is 1 modulo p, so the 61-bit digits of the product may be added up. The sum of the
-    /// three is below 2^62 + 2^6, whose digits again sum to less than 2p: one subtraction is left.
+    /// 2^61 is 1 modulo p, so the 61-bit digits of the product may be added. The sum of the three
+    /// is below 2^62 + 2^6, and its digits sum to less than 2p: one subtraction is left.
     #[inline]
     fn multiply_add(&self, a: u64, x: u64, b: u64) -> u64 {
         let product = u128::from(a) * u128::from(x) + u128::from(b);
@@ -106,7 +106,7 @@ impl PrimeField for Mersenne61 {
 /// The field modulo any prime below 2^64, checked once when it is made.
 ///
 /// # Costs
-/// A 128-bit division an operation, some ten times the cost of [`Mersenne61`].
+/// One 128-bit division per operation, some ten times the cost of [`Mersenne61`].
 ///
 /// # Example
 ///
@@ -170,7 +170,7 @@ pub fn is_prime(number: u64) -> bool {
     if number == 1 || WITNESSES.iter().any(|witness| number.is_multiple_of(*witness)) {
         return false;
     }
-    // The arithmetic of a field, used before we know that it is one.
+    // The field's arithmetic is used before the modulus is known to be prime.
     let ring = AnyPrime { prime: modulus };
     let twos = (number - 1).trailing_zeros();
     let odd = (number - 1) >> twos;
@@ -189,19 +189,19 @@ pub fn is_prime(number: u64) -> bool {
     })
 }
 
-/// A parameter given by the caller is an element of the field.
+/// Checks that a parameter is an element of the field.
 pub(super) fn check_parameter<F: PrimeField>(field: F, found: u64) -> Result<(), FamilyError> {
     let expected = field.prime();
     if found < expected { Ok(()) } else { Err(FamilyError::OutsideField { expected, found }) }
 }
 
-/// The prime meets the lower bound of a theorem.
+/// Checks that the prime meets the lower bound of a theorem.
 pub(super) fn check_prime<F: PrimeField>(field: F, expected: u128) -> Result<(), FamilyError> {
     let found = field.prime();
     if u128::from(found) >= expected { Ok(()) } else { Err(FamilyError::PrimeTooSmall { expected, found }) }
 }
 
-/// A key is an element of the field.
+/// Checks that a key is an element of the field.
 #[inline]
 pub(super) fn check_key<F: PrimeField>(field: F, found: u64) -> Result<(), KeyError> {
     let expected = field.prime();

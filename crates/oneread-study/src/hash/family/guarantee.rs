@@ -1,8 +1,8 @@
-//! What a family promises, as values, and the lemmas that compute with them.
+//! The guarantees of families as values, and the lemmas that compute with them.
 
 /// A c-universal family: two distinct keys share a bucket with probability at most c/m.
 ///
-/// Every family is m-universal, since no probability is above 1; the promise begins with c < m.
+/// Every family is m-universal, since no probability is above 1; only c < m is a guarantee.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, first definition and lemma G.
@@ -39,13 +39,13 @@ impl Universal {
     }
 }
 
-/// A (k, c)-independent family: k distinct keys meet k given buckets with probability at most
+/// A (k, c)-independent family: k distinct keys map to k given buckets with probability at most
 /// c/m^k.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, second definition and lemmas M and K. Differs
-/// from the notes in: a number of buckets that divides the range leaves the constants as they are,
-/// since all classes are then equal.
+/// from the notes in: a number of buckets that divides the range keeps the constants, since all
+/// classes are then equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Independent {
     /// How many keys behave like independent ones.
@@ -60,8 +60,8 @@ impl Independent {
         Universal { c: if self.k >= 2 { self.c } else { buckets as f64 } }
     }
 
-    /// Lemmas M and K: the independence left when a family with `range` values (r in the lecture)
-    /// is reduced modulo `buckets` (m ≤ r).
+    /// Lemmas M and K: the independence that remains when a family with `range` values (r in the
+    /// lecture) is reduced modulo `buckets` (m ≤ r).
     ///
     /// (k, c) becomes (k, 2c) if r ≥ 2km, and (k, 2^k·c) otherwise.
     ///
@@ -85,7 +85,7 @@ impl Independent {
         Independent { k: self.k, c: factor * self.c }
     }
 
-    /// Lemma M: the universality left when a family with `range` values is reduced modulo
+    /// Lemma M: the universality that remains when a family with `range` values is reduced modulo
     /// `buckets`: 2c if k ≥ 2.
     pub fn modulo_universal(self, range: u128, buckets: u128) -> Universal {
         let factor = if divides(buckets, range) || self.k < 2 { 1.0 } else { 2.0 };

@@ -98,7 +98,7 @@ impl<F: PrimeField> Linear<F> {
         Ok(Self { field, multiplier, offset, buckets })
     }
 
-    /// What a random function of this family promises: (2, 2)-independence if p ≥ 4m, (2, 4)
+    /// The guarantee of a random function of this family: (2, 2)-independence if p ≥ 4m, (2, 4)
     /// otherwise, and (2, 1) if m is p or 1.
     pub fn guarantee(&self) -> Independent {
         Independent { k: 2, c: 1.0 }.modulo(self.field.prime().into(), self.buckets.get().into())
@@ -128,7 +128,7 @@ impl<F: PrimeField> FieldHashFunction for Linear<F> {
 /// A linear function with a multiplier other than zero (family L′): collisions are as rare as for
 /// random functions.
 ///
-/// As [`Linear`], but a ≠ 0: no function of the family is constant, so two keys meet with
+/// Like [`Linear`], but a ≠ 0. No function of the family is constant, so two keys collide with
 /// probability at most 1/m.
 ///
 /// # Source
@@ -192,7 +192,7 @@ impl<F: PrimeField> LinearNonzero<F> {
         Ok(Self { linear: Linear::new(field, multiplier, offset, buckets)? })
     }
 
-    /// What a random function of this family promises: 1-universality.
+    /// The guarantee of a random function of this family: 1-universality.
     pub fn guarantee(&self) -> Universal {
         Universal { c: 1.0 }
     }

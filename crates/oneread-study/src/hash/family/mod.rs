@@ -1,15 +1,15 @@
-//! Hash families with proofs: what two, three or k keys do is bounded by a theorem, not by an
-//! experiment.
+//! Hash families with proofs: theorems, not experiments, bound the behaviour of two, three or k
+//! keys.
 //!
 //! A *family* is a set of functions from keys to m buckets, and `draw` picks one at random. It is
-//! *c-universal* if two distinct keys share a bucket with probability at most c/m, and *(k,
-//! c)-independent* if k distinct keys meet k given buckets with probability at most c/m^k. The
-//! probability is over the draw: keys may be as bad as they like, as long as they were chosen
-//! without knowledge of it.
+//! *c-universal* if two distinct keys share a bucket with probability at most c/m. It is *(k,
+//! c)-independent* if k distinct keys map to k given buckets with probability at most c/m^k. The
+//! probability is over the draw. The keys may be arbitrary, as long as they were chosen without
+//! knowledge of it.
 //!
-//! What belongs here: families whose guarantee can be proved, the combinators that preserve it, and
-//! one algorithm that lives by it ([`RabinKarp`]). Hash functions that are trusted because they
-//! pass tests belong elsewhere.
+//! This module holds families with a provable guarantee, the combinators that preserve it, and one
+//! algorithm that relies on it ([`RabinKarp`]). Hash functions that are trusted because they pass
+//! tests belong elsewhere.
 //!
 //! All sections are those of the lecture notes "Hashing" (chapter 6), section 6.1; w is the number
 //! of bits of a key, ℓ that of the result, p a prime, and ⌈w/c⌉ the number of characters. The
@@ -27,7 +27,7 @@
 //! | S | [`ScalarProduct`] | 1-universal; with L (2, 8), and (2, 5/2) if p ≥ 4m | d multiplications | scalar products |
 //! | S′ | [`AffineScalarProduct`] | (2, 1); modulo m (2, 2) if p ≥ 4m | d multiplications | scalar products |
 //! | R | [`Rolling`] | (d − 1)-universal; with L (2, 5/2) if p ≥ 4dm | d multiplications, 1 parameter | rolling hashes |
-//! | R ∘ L | [`StringHash`] | (2, 5/2) if p ≥ 4Lm | 1 multiplication a byte | hashing strings |
+//! | R ∘ L | [`StringHash`] | (2, 5/2) if p ≥ 4Lm | 1 multiplication per byte | hashing strings |
 //!
 //! Which to choose:
 //! - words, for chaining: [`MultiplyShift`]; if pairs must be independent too:
@@ -40,9 +40,9 @@
 //!   [`StringHash`];
 //! - windows of a text: [`Rolling`] with its [`RollingWindow`].
 //!
-//! [`Modulo`] (lemmas M and K) and [`Compose`] (lemma G) make families from families, and
-//! [`Universal`] and [`Independent`] compute what is left of their promises. [`Reduced`] lets a
-//! field family take any 64-bit key.
+//! [`Modulo`] (lemmas M and K) and [`Compose`] (lemma G) make families from families; [`Universal`]
+//! and [`Independent`] compute the remaining guarantees. [`Reduced`] lets a field family take any
+//! 64-bit key.
 //!
 //! A function is made from explicit parameters with `new`, or at random with `draw`. Families over
 //! a field use 2^61 − 1 unless `new` or `draw_in` is given another [`PrimeField`].
@@ -103,7 +103,7 @@ pub trait HashFunction<K: ?Sized> {
     fn hash(&self, key: &K) -> Result<u64, KeyError>;
 }
 
-/// A function whose universe is all of `K`: no key is refused.
+/// A function that accepts every value of `K`.
 pub trait TotalHashFunction<K: ?Sized>: HashFunction<K> {
     /// The bucket of the key: what [`hash`](HashFunction::hash) returns, without the `Result`.
     fn hash_any(&self, key: &K) -> u64;

@@ -1,9 +1,9 @@
-//! The families M and M′: multiply, and keep the topmost bits.
+//! The families M and M′: multiply and keep the highest bits.
 //!
 //! # Layout
 //! Parameters are stored shifted to the top of a 64-bit (M) or 128-bit (M′) word. The overflow of
-//! the product then drops exactly the bits the lecture truncates, and the ℓ bits it slices out are
-//! the topmost ones:
+//! the product then drops exactly the bits that the lecture truncates, and the ℓ bits that it
+//! selects are the highest ones:
 //!
 //! ```text
 //!   (a·x) mod 2^w, moved up by 64 − w      | ℓ result bits | w − ℓ bits | 64 − w zeros |
@@ -22,7 +22,7 @@ use super::{FamilyError, HashFunction, Independent, KeyError, TotalHashFunction,
 
 /// A multiplication and a shift (family M): the cheapest universal function of a machine word.
 ///
-/// h(x) = the topmost ℓ of the w bits of a·x mod 2^w, for an odd a. For w = 8, ℓ = 3 and a = 37,
+/// h(x) = the highest ℓ of the w bits of a·x mod 2^w, for an odd a. For w = 8, ℓ = 3 and a = 37,
 /// key 5 goes to 37·5 = 185 = `0b101_11001`, so to `0b101` = 5.
 ///
 /// # Source
@@ -32,7 +32,7 @@ use super::{FamilyError, HashFunction, Independent, KeyError, TotalHashFunction,
 /// One multiplication and one shift. Two words.
 ///
 /// # Limits
-/// Key 0 goes to bucket 0 always, so the family is not 2-independent: use [`MultiplyAddShift`]
+/// Key 0 always goes to bucket 0, so the family is not 2-independent: use [`MultiplyAddShift`]
 /// where that matters.
 ///
 /// # Example
@@ -80,7 +80,7 @@ impl<W: Word> MultiplyShift<W> {
         Ok(Self { multiplier: multiplier << (u64::BITS - W::BITS), result_bits, word: PhantomData })
     }
 
-    /// What a random function of this family promises: 2-universality.
+    /// The guarantee of a random function of this family: 2-universality.
     pub fn guarantee(&self) -> Universal {
         Universal { c: 2.0 }
     }
@@ -109,23 +109,23 @@ impl<W: Word> TotalHashFunction<W> for MultiplyShift<W> {
 /// A multiplication, an addition and a shift in twice the precision (family M′): any two words
 /// behave like independent ones.
 ///
-/// h(x) = the topmost ℓ of the w′ bits of (a·x + b) mod 2^w′, for an odd a and any b. For keys of 8
+/// h(x) = the highest ℓ of the w′ bits of (a·x + b) mod 2^w′, for an odd a and any b. For keys of 8
 /// bits, w′ = 16, ℓ = 3, a = 4097 and b = 500, key 5 goes to 20985 = `0b010_1000111111001` (16
 /// bits), so to `0b010` = 2.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Multiply-shift hashing", which calls M′
-/// 2-independent (exercise 7). The constant depends on w′: two keys that differ by 2^s times an odd
-/// number have products that differ in bit s always and in the bits above it at random. For w′ ≥ w
-/// + ℓ all result bits lie above, and the family is (2, 1)-independent; for w′ = w + ℓ − 1 keys
-/// that differ by 2^(w−1) differ in the lowest result bit always, and the family is (2, 2).
+/// 2-independent (exercise 7). The constant depends on w′. If two keys differ by 2^s times an odd
+/// number, their products always differ in bit s, and at random in the bits above it. For w′ ≥ w +
+/// ℓ all result bits lie above, and the family is (2, 1)-independent. For w′ = w + ℓ − 1, keys that
+/// differ by 2^(w−1) always differ in the lowest result bit, and the family is (2, 2)-independent.
 ///
 /// # Costs
 /// One multiplication, one addition and one shift of 64 bits for keys of up to 32 bits; of 128 bits
 /// for keys of 64.
 ///
 /// # Limits
-/// Nothing is promised about three keys.
+/// There is no guarantee for three keys.
 ///
 /// # Example
 ///
@@ -172,7 +172,7 @@ impl<W: Word> MultiplyAddShift<W> {
         Self::with_parameters(2 * W::BITS, multiplier.into(), offset.into(), result_bits)
     }
 
-    /// The function in a lower precision (w′ in the lecture), down to w + ℓ − 1: for study.
+    /// The function in a lower precision (w′ in the lecture), down to w + ℓ − 1, for study.
     ///
     /// # Errors
     /// As for [`MultiplyAddShift::new`], [`FamilyError::PrecisionBits`], and
@@ -208,8 +208,8 @@ impl<W: Word> MultiplyAddShift<W> {
         Ok(Self { multiplier, offset, precision, result_bits, word: PhantomData })
     }
 
-    /// What a random function of this family promises: (2, 1)-independence, or (2, 2) in the lowest
-    /// precision.
+    /// The guarantee of a random function of this family: (2, 1)-independence, or (2, 2) in the
+    /// lowest precision.
     pub fn guarantee(&self) -> Independent {
         let c = if self.precision >= W::BITS + self.result_bits { 1.0 } else { 2.0 };
         Independent { k: 2, c }

@@ -19,7 +19,7 @@ use super::{
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Polynomial hashing": (k, 1)-independent, and
-/// (k, 2) modulo m if p ≥ 2km. Differs from the notes in: they speak of degree k; with k
+/// (k, 2) modulo m if p ≥ 2km. Differs from the notes in: they speak of degree k, but with k
 /// coefficients the degree is at most k − 1.
 ///
 /// # Costs
@@ -89,7 +89,7 @@ impl<F: PrimeField> Polynomial<F> {
     /// 2)-independent.
     ///
     /// # Errors
-    /// [`FamilyError::PrimeTooSmall`] if p < 2km, where the theorem is silent; or
+    /// [`FamilyError::PrimeTooSmall`] if p < 2km, which the theorem does not cover; or
     /// [`FamilyError::ZeroBuckets`].
     pub fn modulo(self, buckets: u64) -> Result<Modulo<Self>, FamilyError> {
         let coefficients = u128::try_from(self.coefficients.len()).unwrap_or(u128::MAX);
@@ -97,7 +97,7 @@ impl<F: PrimeField> Polynomial<F> {
         Modulo::new(self, buckets)
     }
 
-    /// What a random polynomial promises: (k, 1)-independence.
+    /// The guarantee of a random polynomial: (k, 1)-independence.
     pub fn guarantee(&self) -> Independent {
         Independent { k: self.coefficients.len(), c: 1.0 }
     }

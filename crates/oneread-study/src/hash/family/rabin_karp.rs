@@ -1,4 +1,4 @@
-//! Rabin–Karp: finding a string by the rolling hash of a window.
+//! Rabin–Karp: finds a string with the rolling hash of a window.
 //!
 //! # Invariants
 //! 1. While positions remain, the window of `Matches` holds as many bytes as the needle, from the
@@ -13,25 +13,26 @@ use rand_core::Rng;
 use super::field::check_parameter;
 use super::{FamilyError, Mersenne61, PrimeField, RollingWindow};
 
-/// Finds all occurrences of a string in a text, overlapping ones too, by the hash of a rolling
-/// window.
+/// Finds all occurrences of a string in a text, including overlapping ones, with the hash of a
+/// rolling window.
 ///
-/// The answer is always right: equal hashes are only a reason to compare the bytes. Chance decides
-/// the time alone.
+/// The answer is always right, because equal hashes only lead to a comparison of the bytes. Chance
+/// affects only the time.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials" and exercise
 /// 10, with the hash taken in Zₚ for p = 2^61 − 1 rather than reduced to m buckets.
 ///
 /// # Costs
-/// For a needle of d bytes in a haystack of n, with k occurrences: two multiplications a byte, d
-/// comparisons an occurrence, and by the (d − 1)-universality of R at most n·(d − 1)/p false alarms
-/// in expectation, each of at most d comparisons. That is O(n + d·k) in expectation while d² < p.
+/// For a needle of d bytes in a haystack of n bytes, with k occurrences: two multiplications per
+/// byte and d comparisons per occurrence. By the (d − 1)-universality of R, there are at most n·(d
+/// − 1)/p false alarms in expectation, with at most d comparisons each. That is O(n + d·k) in
+/// expectation while d² < p.
 ///
 /// # Limits
 /// The expectation is over the drawn point, for texts that do not depend on it. Faster searches
-/// exist (the two-way algorithm with vector instructions, as in `memchr`); this one is here for its
-/// idea.
+/// exist (the two-way algorithm with vector instructions, as in `memchr`); this one demonstrates
+/// the idea.
 ///
 /// # Example
 ///
@@ -53,15 +54,15 @@ pub struct RabinKarp<'n> {
 }
 
 impl<'n> RabinKarp<'n> {
-    /// A search for `needle`, at a random point.
+    /// A search for `needle` with a random point.
     ///
-    /// The empty needle occurs at every position, the end of the haystack included, as for
+    /// The empty needle occurs at every position, including the end of the haystack, as for
     /// [`str::match_indices`].
     pub fn new<R: Rng + ?Sized>(needle: &'n [u8], rng: &mut R) -> Self {
         Self::at(needle, Mersenne61.draw_element(rng))
     }
 
-    /// A search for `needle`, at the given point of the field modulo 2^61 − 1.
+    /// A search for `needle` with the given point of the field modulo 2^61 − 1.
     ///
     /// # Errors
     /// [`FamilyError::OutsideField`] if the point is not below 2^61 − 1.
@@ -96,7 +97,7 @@ fn fill(mut window: RollingWindow<Mersenne61>, bytes: &[u8]) -> RollingWindow<Me
     window
 }
 
-/// The positions [`RabinKarp::find_all`] finds.
+/// The positions of all occurrences; made by [`RabinKarp::find_all`].
 #[derive(Debug, Clone)]
 pub struct Matches<'n, 'h> {
     search: RabinKarp<'n>,
@@ -107,7 +108,7 @@ pub struct Matches<'n, 'h> {
 }
 
 impl Matches<'_, '_> {
-    /// How many windows so far had the hash of the needle without being equal to it.
+    /// The number of windows so far with the needle's hash but other bytes.
     pub fn false_alarms(&self) -> u64 {
         self.false_alarms
     }

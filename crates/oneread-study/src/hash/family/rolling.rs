@@ -1,5 +1,5 @@
-//! The family R: a vector is a polynomial, evaluated at a random point; and its window that rolls
-//! along a text.
+//! The family R, which evaluates a vector as a polynomial at a random point, and its rolling
+//! window.
 //!
 //! # Invariants
 //! 1. `dimension` is at least 1, and `point` is below the prime.
@@ -11,12 +11,12 @@ use rand_core::Rng;
 use super::field::{check_key, check_parameter, check_prime};
 use super::{Compose, FamilyError, HashFunction, KeyError, Linear, Mersenne61, PrimeField, Universal};
 
-/// A vector read as a polynomial, at a random point (family R): one parameter, however long the
-/// vectors.
+/// A vector read as a polynomial, evaluated at a random point (family R). It has one parameter for
+/// vectors of any length.
 ///
 /// h(x) = Σ xᵢ₊₁·aⁱ mod p, with values below p. For p = 7 and a = 3, the vector (2, 4, 1) goes to
-/// (2 + 12 + 9) mod 7 = 2. [`then`](Rolling::then) leads on to m buckets by a linear function (R ∘
-/// L).
+/// (2 + 12 + 9) mod 7 = 2. [`then`](Rolling::then) reduces it to m buckets with a linear function
+/// (R ∘ L).
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Rolling hashes from polynomials":
@@ -28,8 +28,8 @@ use super::{Compose, FamilyError, HashFunction, KeyError, Linear, Mersenne61, Pr
 /// d multiplications, one after the other, by Horner's rule. Two words.
 ///
 /// # Limits
-/// The vectors have the length d, and components below p (2^61 − 1 by default). The zero vector
-/// goes to 0 always.
+/// The vectors have length d, and components below p (2^61 − 1 by default). The zero vector always
+/// goes to 0.
 ///
 /// # Example
 ///
@@ -89,7 +89,7 @@ impl<F: PrimeField> Rolling<F> {
     /// This function followed by a linear one: a function of R ∘ L, which is (2, 5/2)-independent.
     ///
     /// # Errors
-    /// [`FamilyError::PrimeTooSmall`] if p < 4dm, where the theorem is silent; or
+    /// [`FamilyError::PrimeTooSmall`] if p < 4dm, which the theorem does not cover; or
     /// [`FamilyError::OuterUniverse`] if the linear function is over a smaller field.
     pub fn then(self, outer: Linear<F>) -> Result<Compose<Self, Linear<F>>, FamilyError> {
         let dimension = u128::try_from(self.dimension).unwrap_or(u128::MAX);
@@ -97,7 +97,7 @@ impl<F: PrimeField> Rolling<F> {
         Compose::new(self, outer)
     }
 
-    /// What a random function of this family promises: (d − 1)-universality.
+    /// The guarantee of a random function of this family: (d − 1)-universality.
     pub fn guarantee(&self) -> Universal {
         Universal { c: (self.dimension - 1) as f64 }
     }
@@ -117,8 +117,8 @@ impl<F: PrimeField> Rolling<F> {
         RollingWindow::empty(self.field, self.point)
     }
 
-    /// The polynomial with these components, the constant one first, taken modulo p. Components
-    /// left out at the end count as zeros.
+    /// The polynomial with these components modulo p, the constant one first. Missing components at
+    /// the end count as zeros.
     #[inline]
     pub(super) fn evaluate<I: DoubleEndedIterator<Item = u64>>(&self, components: I) -> u64 {
         components.rev().fold(0, |value, component| self.field.multiply_add(value, self.point, component))
@@ -144,7 +144,7 @@ impl<F: PrimeField> HashFunction<[u64]> for Rolling<F> {
     }
 }
 
-/// The hash of a window that moves along a sequence, one element in or out in constant time.
+/// The hash of a window that moves along a sequence. An element enters or leaves in constant time.
 ///
 /// The window is read from right to left: its newest element is the constant coefficient, so that a
 /// push is one step of Horner's rule. Its value is that of [`Rolling`] for the reversed elements.
@@ -154,12 +154,12 @@ impl<F: PrimeField> HashFunction<[u64]> for Rolling<F> {
 /// σ·a^d + σ′. Differs from the notes in: windows may also grow and shrink.
 ///
 /// # Costs
-/// A push or a pop is two multiplications, and so is a slide; no elements are stored.
+/// A push, a pop and a slide take two multiplications each; no elements are stored.
 ///
 /// # Limits
-/// The caller names the element that leaves; if it is another one, the value is of no window at
-/// all. Windows of length d have equal values by chance (d − 1)/p; windows of different lengths may
-/// have equal values systematically, if elements are zero.
+/// The caller names the element that leaves. If it is wrong, the value belongs to no window.
+/// Different windows of length d have equal values with probability at most (d − 1)/p. Windows of
+/// different lengths may have equal values systematically, if elements are zero.
 ///
 /// # Example
 ///
@@ -195,7 +195,7 @@ impl<F: PrimeField> RollingWindow<F> {
         Self { field, point, inverse, power: 1, value: 0, len: 0 }
     }
 
-    /// The hash of the elements in the window; 0 if there are none.
+    /// The hash of the elements in the window; 0 for an empty window.
     #[inline]
     pub fn value(&self) -> u64 {
         self.value
@@ -213,10 +213,10 @@ impl<F: PrimeField> RollingWindow<F> {
         self.len == 0
     }
 
-    /// Lets an element in.
+    /// Adds an element.
     ///
     /// # Errors
-    /// [`KeyError::OutsideUniverse`] if it is not below the prime; the window stays as it was.
+    /// [`KeyError::OutsideUniverse`] if it is not below the prime; the window is then unchanged.
     #[inline]
     pub fn push(&mut self, newest: u64) -> Result<(), KeyError> {
         check_key(self.field, newest)?;
@@ -224,11 +224,11 @@ impl<F: PrimeField> RollingWindow<F> {
         Ok(())
     }
 
-    /// Lets the oldest element out.
+    /// Removes the oldest element.
     ///
     /// # Errors
     /// [`KeyError::OutsideUniverse`] if it is not below the prime, or [`KeyError::Length`] if the
-    /// window is empty; the window stays as it was.
+    /// window is empty; the window is then unchanged.
     #[inline]
     pub fn pop(&mut self, oldest: u64) -> Result<(), KeyError> {
         check_key(self.field, oldest)?;
@@ -242,12 +242,12 @@ impl<F: PrimeField> RollingWindow<F> {
         Ok(())
     }
 
-    /// Lets the oldest element out and another one in: the window moves on by one. An empty window
-    /// stays empty, and its elements should then be the same.
+    /// Moves the window by one: removes the oldest element and adds a new one. For an empty window
+    /// both should be equal; it stays empty.
     ///
     /// # Errors
-    /// [`KeyError::OutsideUniverse`] if one of them is not below the prime; the window stays as it
-    /// was.
+    /// [`KeyError::OutsideUniverse`] if one of them is not below the prime; the window is then
+    /// unchanged.
     #[inline]
     pub fn slide(&mut self, oldest: u64, newest: u64) -> Result<(), KeyError> {
         check_key(self.field, oldest)?;
@@ -256,7 +256,7 @@ impl<F: PrimeField> RollingWindow<F> {
         Ok(())
     }
 
-    /// [`push`](Self::push) for an element known to be below the prime.
+    /// [`push`](Self::push) for an element that is known to be below the prime.
     #[inline]
     pub(super) fn push_element(&mut self, newest: u64) {
         self.value = self.field.multiply_add(self.value, self.point, newest);
@@ -264,7 +264,7 @@ impl<F: PrimeField> RollingWindow<F> {
         self.len += 1;
     }
 
-    /// [`slide`](Self::slide) for elements known to be below the prime.
+    /// [`slide`](Self::slide) for elements that are known to be below the prime.
     #[inline]
     pub(super) fn slide_elements(&mut self, oldest: u64, newest: u64) {
         let exchange = self.field.multiply_add(self.field.prime() - oldest, self.power, newest);

@@ -1,4 +1,4 @@
-//! The families S and S′ of scalar products: hashing of vectors with a random vector.
+//! The families S and S′ of scalar products: they hash vectors with a random vector.
 //!
 //! # Invariants
 //! 1. There is at least one coefficient, and all of them and the offset are below the prime.
@@ -10,7 +10,7 @@ use rand_core::Rng;
 use super::field::{check_parameter, check_prime, draw_elements};
 use super::{FamilyError, HashFunction, Independent, KeyError, Mersenne61, Modulo, PrimeField, Universal};
 
-/// The scalar product with a random vector (family S): two vectors meet as rarely as for random
+/// The scalar product with a random vector (family S): two vectors collide as rarely as with random
 /// functions.
 ///
 /// h(x) = Σ tᵢ·xᵢ mod p, with values below p. For p = 7 and t = (3, 5), the vector (2, 4) goes to
@@ -25,8 +25,8 @@ use super::{FamilyError, HashFunction, Independent, KeyError, Mersenne61, Modulo
 /// d multiplications. d words on the heap.
 ///
 /// # Limits
-/// The vectors have the length d, and components below p (2^61 − 1 by default). The zero vector
-/// goes to 0 always: not 2-independent.
+/// The vectors have length d, and components below p (2^61 − 1 by default). The zero vector always
+/// goes to 0, so the family is not 2-independent.
 ///
 /// # Example
 ///
@@ -82,7 +82,7 @@ impl<F: PrimeField> ScalarProduct<F> {
         Ok(Self { field, coefficients })
     }
 
-    /// What a random function of this family promises: 1-universality.
+    /// The guarantee of a random function of this family: 1-universality.
     pub fn guarantee(&self) -> Universal {
         Universal { c: 1.0 }
     }
@@ -133,7 +133,7 @@ impl<F: PrimeField> HashFunction<[u64]> for ScalarProduct<F> {
 /// d multiplications, and one division by m in S′ mod m. d + 1 words.
 ///
 /// # Limits
-/// The vectors have the length d, and components below p (2^61 − 1 by default).
+/// The vectors have length d, and components below p (2^61 − 1 by default).
 ///
 /// # Example
 ///
@@ -190,14 +190,14 @@ impl<F: PrimeField> AffineScalarProduct<F> {
     /// 2)-independent.
     ///
     /// # Errors
-    /// [`FamilyError::PrimeTooSmall`] if p < 4m, where the theorem is silent; or
+    /// [`FamilyError::PrimeTooSmall`] if p < 4m, which the theorem does not cover; or
     /// [`FamilyError::ZeroBuckets`].
     pub fn modulo(self, buckets: u64) -> Result<Modulo<Self>, FamilyError> {
         check_prime(self.product.field, 4 * u128::from(buckets))?;
         Modulo::new(self, buckets)
     }
 
-    /// What a random function of this family promises: (2, 1)-independence.
+    /// The guarantee of a random function of this family: (2, 1)-independence.
     pub fn guarantee(&self) -> Independent {
         Independent { k: 2, c: 1.0 }
     }

@@ -20,21 +20,20 @@ const BYTES_AND_BLANK: u128 = 257;
 /// ones.
 ///
 /// A string is padded with blanks to L characters, and the vector is hashed by [`Rolling`] and then
-/// [`Linear`]. The blank is 0 and the byte b is b + 1, so a blank is no byte: all bytes are
-/// allowed, 0 among them, and `"a"` and `"a\0"` are different vectors. Blanks add nothing to the
-/// polynomial and are never touched.
+/// [`Linear`]. The blank is 0 and the byte b is b + 1, so all bytes are allowed, and `"a"` and
+/// `"a\0"` are different vectors. Blanks add nothing to the polynomial and cost no time.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Hashing strings", with the corollary on R ∘
-/// L: (2, 5/2)-independent if p ≥ 4Lm. Differs from the notes in: they ask that no character is 0;
-/// we shift bytes by one.
+/// L: (2, 5/2)-independent if p ≥ 4Lm. Differs from the notes in: they require that no character is
+/// 0; we add one to each byte.
 ///
 /// # Costs
-/// One multiplication a byte, whatever L is, one more for the linear function, and a division by m.
+/// One multiplication per byte for any L, one more for the linear function, and a division by m.
 /// Five words.
 ///
 /// # Limits
-/// Strings of at most L bytes, which is fixed with the function; over the default field L·m is at
+/// Strings of at most L bytes, a limit fixed with the function; over the default field L·m is at
 /// most 2^59 − 1. For [`str`] keys pass [`str::as_bytes`].
 ///
 /// # Example
@@ -97,7 +96,7 @@ impl<F: PrimeField> StringHash<F> {
         Ok(Self { rolling, linear })
     }
 
-    /// What a random function of this family promises: (2, c)-independence by lemma G, with c at
+    /// The guarantee of a random function of this family: (2, c)-independence by lemma G, with c at
     /// most 5/2.
     pub fn guarantee(&self) -> Independent {
         let (range, buckets) = (self.rolling.buckets(), self.linear.buckets());

@@ -1,8 +1,8 @@
-//! Tabulation: one random table a character, the entries x-ored.
+//! Tabulation: one random table per character; the result is the xor of the entries.
 //!
 //! # Layout
-//! The tables lie one after the other, each with an entry for every value of a character; the
-//! lowest character of the first word has the first table:
+//! The tables lie one after the other, each with one entry for every value of a character. The
+//! first table belongs to the lowest character of the first word:
 //!
 //! ```text
 //!   | T₀[0] T₀[1] … T₀[2^c − 1] | T₁[0] … T₁[2^c − 1] | …
@@ -24,27 +24,27 @@ const MAX_CHARACTER_BITS: u32 = 16;
 
 /// Simple tabulation of a machine word: any three keys behave exactly like independent ones.
 ///
-/// The word is cut into characters of c bits, the lowest first, each character looks up a random
-/// entry in its own table, and the entries are x-ored. For keys of 8 bits and characters of 4, key
-/// 0x52 goes to `T₀[2] ^ T₁[5]`.
+/// The word is split into characters of c bits, the lowest first. Each character selects a random
+/// entry of its own table, and the entries are combined by xor. For keys of 8 bits and characters
+/// of 4, key 0x52 goes to `T₀[2] ^ T₁[5]`.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Tabulation hashing": 3-independent with
 /// constant 1, and with two or more tables not 4-independent (exercise 8). Proof: take a position
 /// where three distinct keys are not all equal. One of them has a character there that the others
-/// have not, and its entry, read by no other key, makes its hash uniform whatever the other hashes
-/// are. The same holds for the two keys that remain, and for the last one. Four keys that take two
-/// values in each of two positions, in all four ways, x-or to 0 whatever the tables hold. Differs
-/// from the notes in: the width of a character need not divide the width of a word; the last
-/// character is then narrower, and a part of its table is never read.
+/// do not have. No other key reads its entry, which makes its hash uniform for any other hashes.
+/// The same holds for the two remaining keys, and for the last one. Four keys that take two values
+/// in each of two positions, in all four ways, have the xor 0 for any tables. Differs from the
+/// notes in: the width of a character need not divide the width of a word. The last character is
+/// then narrower, and a part of its table is never read.
 ///
 /// # Costs
-/// ⌈w / c⌉ table reads. Memory and drawing ⌈w / c⌉·2^c words: 8 KiB for 32-bit keys and 16 KiB for
-/// 64-bit keys with 8-bit characters; 1 MiB and 2 MiB with 16-bit ones.
+/// ⌈w / c⌉ table reads. Memory and drawing take ⌈w / c⌉·2^c words: 8 KiB for 32-bit keys and 16 KiB
+/// for 64-bit keys with 8-bit characters, 1 MiB and 2 MiB with 16-bit ones.
 ///
 /// # Limits
-/// Not 4-independent; linear probing and cuckoo hashing work with it all the same (Pătraşcu,
-/// Thorup, "The Power of Simple Tabulation Hashing", 2012).
+/// Not 4-independent. Linear probing and cuckoo hashing still work with it (Pătraşcu, Thorup, "The
+/// Power of Simple Tabulation Hashing", 2012).
 ///
 /// # Example
 ///
@@ -83,17 +83,17 @@ impl<W: Word> Tabulation<W> {
         Ok(Self { tables: Tables::draw(1, character_bits, result_bits, rng)? })
     }
 
-    /// The function with the given entries, table by table, the table of the lowest character
-    /// first. Of each entry the lowest `result_bits` bits are kept.
+    /// The function with the given entries, table by table, starting with that of the lowest
+    /// character. Only the lowest `result_bits` bits of each entry are kept.
     ///
     /// # Errors
-    /// As for [`Tabulation::draw`], and [`FamilyError::TableEntries`] if an entry is missing or
-    /// left over.
+    /// As for [`Tabulation::draw`], and [`FamilyError::TableEntries`] if the number of entries is
+    /// wrong.
     pub fn new(character_bits: u32, result_bits: u32, entries: Vec<u64>) -> Result<Self, FamilyError> {
         Ok(Self { tables: Tables::new(1, character_bits, result_bits, entries)? })
     }
 
-    /// What a random function of this family promises: (3, 1)-independence.
+    /// The guarantee of a random function of this family: (3, 1)-independence.
     pub fn guarantee(&self) -> Independent {
         Independent { k: 3, c: 1.0 }
     }
@@ -121,20 +121,20 @@ impl<W: Word> TotalHashFunction<W> for Tabulation<W> {
 /// Simple tabulation of a tuple of D machine words: any three tuples behave exactly like
 /// independent ones.
 ///
-/// A tuple is a longer word: its characters are those of its words, one word after the other.
+/// A tuple is a longer word, whose characters are those of its words, one word after the other.
 ///
 /// # Source
 /// Lecture notes "Hashing" (chapter 6), section 6.1, "Tabulation hashing" and exercise 11. The
-/// proof for [`Tabulation`] never asks where a character comes from, so the answer to the exercise
-/// is: as good as for words. It is 3-independent with constant 1 however large D is, and not
-/// 4-independent: the tuples (x, y), (x, y′), (x′, y) and (x′, y′) x-or to 0.
+/// proof for [`Tabulation`] does not depend on where a character comes from, so the answer to the
+/// exercise is: the guarantee is that of words. The function is 3-independent with constant 1 for
+/// any D. It is not 4-independent: the tuples (x, y), (x, y′), (x′, y) and (x′, y′) have the xor 0.
 ///
 /// # Costs
-/// D times those of [`Tabulation`], in reads and in memory; a
-/// [`ScalarProduct`](super::ScalarProduct) is smaller.
+/// D times the reads and the memory of [`Tabulation`]; a [`ScalarProduct`](super::ScalarProduct) is
+/// smaller.
 ///
 /// # Limits
-/// D is part of the type. For D = 0 there is one key, the empty tuple, and it goes to bucket 0.
+/// D is part of the type. For D = 0 the only key is the empty tuple, which goes to bucket 0.
 ///
 /// # Example
 ///
@@ -174,7 +174,7 @@ impl<W: Word, const D: usize> TupleTabulation<W, D> {
         Ok(Self { tables: Tables::new(D, character_bits, result_bits, entries)? })
     }
 
-    /// What a random function of this family promises: (3, 1)-independence.
+    /// The guarantee of a random function of this family: (3, 1)-independence.
     pub fn guarantee(&self) -> Independent {
         Independent { k: 3, c: 1.0 }
     }

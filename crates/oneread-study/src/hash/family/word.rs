@@ -10,10 +10,10 @@ mod sealed {
 
 /// A machine word: the keys of the multiply-shift and tabulation families.
 ///
-/// `u32` and `u64` are for use; `u8` and `u16` are small enough to try every function on every pair
-/// of keys.
+/// Programs use `u32` and `u64`; `u8` and `u16` are small enough to test every function on every
+/// pair of keys.
 pub trait Word: Copy + Into<u64> + sealed::Sealed {
-    /// The word of twice the bits, in which products do not overflow.
+    /// A word with twice the bits, in which products do not overflow.
     type Double: Copy + Into<u128>;
 
     /// The number of bits (w in the lecture).

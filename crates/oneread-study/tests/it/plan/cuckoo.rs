@@ -1,4 +1,4 @@
-//! Cuckoo hashing's thresholds against published ones, and the lecture's numbers.
+//! Compares thresholds of cuckoo hashing with published ones, and timeouts with the lecture's.
 
 use oneread_study::plan::cuckoo;
 
@@ -35,7 +35,7 @@ fn more_choices_and_larger_buckets_hold_more() {
         for bucket in 1..=8 {
             let load = cuckoo::threshold(choices, bucket).unwrap();
             assert!(load < 1.0 + 1e-15);
-            // From .9999… on they differ by less than a float can tell.
+            // From 0.9999… on, they differ by less than a float's precision.
             if load < 1.0 - 1e-12 {
                 assert!(load < cuckoo::threshold(choices + 1, bucket).unwrap());
                 assert!(load < cuckoo::threshold(choices, bucket + 1).unwrap());

@@ -1,4 +1,5 @@
-//! Linear probing against every way to hash a few items, Knuth's limits and the lecture's bounds.
+//! Compares linear probing with every way to hash a few items, with Knuth's limits and with the
+//! lecture's bounds.
 
 use oneread::layout::MOST_PLACES;
 use oneread_study::plan::probing;
@@ -16,7 +17,7 @@ fn by_counting(cells: usize, items: usize) -> (f64, f64) {
         for _ in 0..items {
             let start = rest % cells;
             rest /= cells;
-            // A hit looks at the cells that its insertion looked at.
+            // A hit reads the cells that its insertion read.
             let looked = probes(&table, start);
             hits += looked;
             table[(start + looked - 1) % cells] = true;
@@ -55,7 +56,7 @@ fn large_tables_are_close_to_the_limit() {
         assert_close(probing::hit_probes(cells, items.max(1)).unwrap(), hits, 1e-11);
         assert_close(probing::miss_probes(cells, items).unwrap(), misses, 1e-11);
     }
-    // The finite ones are below.
+    // Values for finite tables are below the limit.
     for cells in [2, 10, 1000] {
         let items = cells / 2;
         assert!(probing::hit_probes(cells, items).unwrap() < 1.5);
@@ -65,7 +66,8 @@ fn large_tables_are_close_to_the_limit() {
 
 #[test]
 fn a_full_table_takes_the_root_of_its_size() {
-    // Knuth: Q_0(m, m − 1) = √(πm/2) − 1/3 + …, and all but one cell full a miss takes (m + 1)/2.
+    // Knuth: Q_0(m, m − 1) = √(πm/2) − 1/3 + …; with all cells but one full, a miss takes (m +
+    // 1)/2.
     let cells = 1u64 << 30;
     let root = (core::f64::consts::FRAC_PI_2 * cells as f64).sqrt();
     assert_close(probing::hit_probes(cells, cells).unwrap(), (1.0 + root - 1.0 / 3.0) / 2.0, 1e-9);
@@ -86,9 +88,10 @@ fn the_lecture_s_constant_is_q() {
 
 #[test]
 fn blocks_are_critical_as_often_as_counting_finds_and_less_than_the_bound() {
-    // Two cells of six, two items: more than 4/3 of them is both, once in 9.
+    // Two cells of six, two items: the block is critical with more than 4/3 items, so with both:
+    // 1/9.
     assert_close(probing::critical_block_probability(6, 2, 1).unwrap(), 1.0 / 9.0, 1e-14);
-    // Four cells of 64, 21 items: three or more, at 1/16 each.
+    // Four cells of 64, 21 items: critical with three or more, each there with probability 1/16.
     let below: f64 = (0..3).map(|k| choose(21, k) as f64 * 15f64.powi(21 - k as i32) / 16f64.powi(21)).sum();
     assert_close(probing::critical_block_probability(64, 21, 2).unwrap(), 1.0 - below, 1e-12);
     for height in 0..=20 {

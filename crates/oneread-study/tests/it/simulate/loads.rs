@@ -1,4 +1,4 @@
-//! Filled tables have the loads that plans compute.
+//! Compares the loads of filled tables with those that plans compute.
 
 use oneread::layout::{Moves, MultilevelLayout};
 use oneread::plan::multilevel::MultilevelPlan;
@@ -31,8 +31,8 @@ fn second_chance_fills_levels_as_the_equations_say() {
     let mut simulator = Simulator::new(&simulation).unwrap();
     let mut report = Report::new(&simulation);
     (0..60).for_each(|trial| report.add(&simulator.trial(1, trial).unwrap()));
-    // The limit for many cells is off by less than two in a thousand in the stash (4096 items:
-    // 4.833 for 4.825), and by less than a tenth of an item in the levels.
+    // The limit for many cells is off by less than 0.002 in the stash (4096 items: 4.833 for
+    // 4.825), and by less than 0.1 items in the levels.
     for (estimate, expected) in report.level_occupancy().iter().zip(&planned.expected) {
         assert!(
             (estimate.mean - expected).abs() < 4.5 * estimate.standard_error + 0.1,

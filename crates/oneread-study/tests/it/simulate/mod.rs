@@ -1,4 +1,4 @@
-//! The simulator against the figures of the paper on moves, as recomputed by an independent
+//! Compares the simulator with the figures of the paper on moves, as recomputed by an independent
 //! program.
 
 mod loads;
@@ -11,12 +11,12 @@ use oneread_study::simulate::{Estimate, Lifetimes, Report, Simulation};
 
 use crate::fixtures::halving;
 
-/// Steps an item before and after the warm-up, so that averages over time are over as many as it
-/// takes items to be replaced.
+/// Steps per item before and after the warm-up, so that averages over time cover the replacement of
+/// all items.
 const ROUNDS: u64 = 16;
 
-/// Half-full tables: as many items as the first level has cells, 32 steps an item: 2^18 for the
-/// smallest.
+/// Half-full tables with as many items as cells in the first level, and 32 steps per item: 2^18 for
+/// the smallest.
 fn churned(items: u64, levels: u32, moves: Moves, trials: u64) -> Report {
     let steps = 2 * ROUNDS * items;
     let simulation = Simulation::new(halving(items, levels, moves), items).unwrap().with_steps(steps);
@@ -30,7 +30,7 @@ const fn hints(rule: HintRule, chain: HintChain) -> Hints {
 const ONE: Hints = hints(HintRule::Replace, HintChain::One);
 const RECURSIVE: Hints = hints(HintRule::Replace, HintChain::Recursive);
 
-/// Rows of Table I: levels, moves, and for 8192, 16384 and 32768 items the expected stash (least
+/// Rows of Table I: levels, moves, and the expected stash for 8192, 16384 and 32768 items (least
 /// and most, from two readings of it).
 type Row = (u32, Moves, [(f64, f64); 3]);
 
@@ -43,14 +43,14 @@ const TABLE_I: [Row; 6] = [
     (4, Moves::Both(RECURSIVE), [(0.237, 0.237), (0.47, 0.47), (0.921, 0.921)]),
 ];
 
-/// A mean stash between `least` and `most`, which are known to a relative `recomputed_error`, after
-/// `rounds` steps an item in all trials together.
+/// The mean stash is between `least` and `most`, which are known to a relative `recomputed_error`,
+/// after `rounds` steps per item in all trials together.
 ///
-/// Items come to the stash at random, and stay for n steps on average, if no hint calls them back
+/// Items come to the stash at random and stay for n steps on average, unless a hint calls them back
 /// earlier. So the sum of their stays, in units of n steps, is a Poisson number of exponential
-/// variables, λ = mean·rounds of them expected, and Chernoff's bound has a closed form: Pr(sum ≥ s)
-/// and Pr(sum ≤ s) are at most e^−(√s − √λ)². It also holds for the fewest stays, where standard
-/// errors say nothing; shorter stays make the sum vary less. With 3.5 for √s − √λ one side of one
+/// variables, with λ = mean·rounds expected. Chernoff's bound then has a closed form: Pr(sum ≥ s)
+/// and Pr(sum ≤ s) are at most e^−(√s − √λ)². It holds even for very few stays, where standard
+/// errors are useless; shorter stays make the sum vary less. With 3.5 for √s − √λ, one side of one
 /// test is a false alarm less than once in 200,000 seeds.
 #[track_caller]
 fn assert_agrees(report: &Report, least: f64, most: f64, recomputed_error: f64, rounds: u64) {
@@ -64,10 +64,10 @@ fn assert_agrees(report: &Report, least: f64, most: f64, recomputed_error: f64, 
     );
 }
 
-/// The same without moves, where stays are not independent: the chance to find no room is a product
-/// over levels, of which the last have a few cells, and varies slowly. So the trials have to tell
-/// the error. 5 standard errors of 24 trials or more (Student's t) are a false alarm once in 20,000
-/// seeds.
+/// The same check without moves, where stays are not independent: the probability to find no room
+/// is a product over levels, of which the last have a few cells, and it varies slowly. So the error
+/// comes from the trials. 5 standard errors of 24 trials or more (Student's t) are a false alarm
+/// once in 20,000 seeds.
 #[track_caller]
 fn assert_agrees_without_moves(report: &Report, least: f64, most: f64, recomputed_error: f64) {
     let Estimate { mean, standard_error } = report.mean_stash().unwrap();
@@ -90,9 +90,9 @@ fn assert_row(report: &Report, moves: Moves, (least, most): (f64, f64), recomput
 #[ignore = "long: about 5 s"]
 fn stashes_of_8192_items_are_those_of_table_i() {
     for (levels, moves, expected) in TABLE_I {
-        // The recomputed figures are good to 1%. Six tests: a false alarm once in 10,000 seeds.
-        // Stashes of Second Chance alone are too rare for so few trials to see more than that there
-        // are not many.
+        // The recomputed figures are accurate to 1%. Six tests: a false alarm once in 10,000 seeds.
+        // Stashes of Second Chance alone are so rare that these trials can only show that there are
+        // few.
         let report = churned(8192, levels, moves, 24);
         assert_row(&report, moves, expected[0], 0.01);
         let moves_made = report.moves_an_insertion().unwrap().mean;
@@ -108,11 +108,11 @@ fn all_rows_of_table_i_are_reproduced() {
         for (at, (least, most)) in expected.into_iter().enumerate() {
             // One more level without moves for twice the items, as in the paper.
             let levels = if moves == Moves::None { levels + at as u32 } else { levels };
-            // Rare stashes were recomputed to their last digit: half of one in .0009 is 6%, and
-            // they were counted too.
+            // Rare stashes were recomputed to their last digit: half a unit of it in 0.0009 is 6%,
+            // and they were also counted.
             let recomputed = if most < 0.01 { 0.1 } else { 0.015 };
-            // λ is 16·mean·trials. Above 3.5² = 12.25 the bound can tell a stash from none; half of
-            // it or twice as much it tells from 143 on. Eighteen tests: a false alarm once in 4000
+            // λ is 16·mean·trials. Above 3.5² = 12.25, the bound can distinguish a stash from none;
+            // from 143 on, half of it or twice as much. Eighteen tests: a false alarm once in 4000
             // seeds.
             let trials = match moves {
                 Moves::SecondChance => 1200 >> at,
@@ -127,9 +127,9 @@ fn all_rows_of_table_i_are_reproduced() {
     }
 }
 
-/// The mean stash of 8192 items, over 24 trials of `rounds` steps per item, is the one expected,
-/// whose own standard error is known. 4.5 standard errors of the difference (Student's t, 24
-/// trials) are a false alarm once in 6000 seeds.
+/// Checks the mean stash of 8192 items, over 24 trials of `rounds` steps per item. The expected
+/// mean has a known standard error. 4.5 standard errors of the difference (Student's t, 24 trials)
+/// are a false alarm once in 6000 seeds.
 #[track_caller]
 fn assert_stash(levels: u32, moves: Moves, rounds: u64, expected: f64, expected_error: f64) {
     const ITEMS: u64 = 8192;
@@ -156,7 +156,7 @@ fn the_deepest_hint_has_its_stash_with_second_chance() {
 fn unchecked_deepest_hints_have_the_stashes_of_another_program() {
     // That program has 0.065, 0.240, 1.17 and 14.4 for `Replace`, at most 2.5% from the figures of
     // Table I above (1.17 for 1.20): so 2.5% is its standard error. Only in the third case does
-    // `Replace` pass, too.
+    // `Replace` also pass.
     let unchecked = |chain| hints(HintRule::DeepestUnchecked, chain);
     for (levels, moves, expected) in [
         (6, Moves::Hints(unchecked(HintChain::Recursive)), 0.088),
@@ -174,7 +174,7 @@ fn a_table_without_moves_has_the_planned_stash() {
     let planned = moves::steady_state(&levels, 1024).unwrap();
     let simulation = Simulation::new(halving(1024, 6, Moves::None), 1024).unwrap().with_steps(1 << 18);
     let report = simulation.run(24, 1, || ()).unwrap();
-    // The plan's expansion leaves out terms of a few parts in a thousand.
+    // The plan's expansion drops terms of a few parts in a thousand.
     assert_agrees_without_moves(&report, planned.expected_stash, planned.expected_stash, 0.003);
 }
 
@@ -188,10 +188,10 @@ fn restricted_hashing_has_the_planned_stash() {
         let restriction = Restriction { fanout: 2, maps: Maps::Shifts, keep };
         let layout = halving(4096, 4, Moves::Restricted(restriction));
         let planned = moves::restricted(4096, 4, 2, policy).unwrap();
-        // Filled only: what an item does is the same after any churn, which the next test looks at.
+        // Filled only: churn does not change this stash, as the next test checks.
         let report = Simulation::new(layout, 4096).unwrap().run(200, 1, || ()).unwrap();
         let stash = report.end_stash();
-        // The plan takes buckets to be independent; one in a hundred covers it at this size.
+        // The plan treats buckets as independent; 1% covers the error at this size.
         let error = 4.5 * stash.standard_error + 0.01 * planned.expected_stash;
         assert!((stash.mean - planned.expected_stash).abs() < error, "{keep:?}: {stash:?} {planned:?}");
     }
@@ -238,7 +238,7 @@ fn other_lifetimes_give_other_stashes() {
         let other = stash(lifetimes);
         assert!(other.mean >= 0.0 && other != memoryless, "{lifetimes:?}");
     }
-    // From the second round on, first in first out and fixed lifetimes are one process.
+    // From the second round on, `Fifo` and `Fixed` are the same process.
     let (fifo, fixed) = (stash(Lifetimes::Fifo), stash(Lifetimes::Fixed));
     let error = (fifo.standard_error.powi(2) + fixed.standard_error.powi(2)).sqrt();
     assert!((fifo.mean - fixed.mean).abs() < 5.0 * error, "{fifo:?} {fixed:?}");
@@ -258,7 +258,7 @@ fn the_same_seed_gives_the_same_report_on_any_number_of_threads() {
 
 #[test]
 fn a_trial_is_pinned() {
-    // Value stability: whoever quotes a seed gets the same numbers from every release.
+    // Value stability: a seed gives the same numbers in every release.
     let simulation = Simulation::new(halving(256, 3, Moves::None), 256).unwrap().with_steps(5000);
     let trial = oneread_study::simulate::Simulator::new(&simulation).unwrap().trial(1, 0).unwrap();
     assert_eq!((trial.end_stash, trial.max_stash, trial.stash_over_time.1), PINNED);

@@ -24,7 +24,7 @@ fn every_key_has_its_value() {
             for key in 0..count {
                 assert_eq!(function.get(digest(key)), Some(key * key % 5), "key {key} of {count}");
             }
-            // 1.23 cells a key, 32 more, and up to two for equal bands.
+            // 1.23 cells per key, 32 more, and up to two for equal bands.
             let bits = f64::from(value_bits + check_bits) * (1.23 * count as f64 + 34.0);
             assert!(function.byte_len() as f64 <= bits / 8.0 + 1.0, "{count}");
         }

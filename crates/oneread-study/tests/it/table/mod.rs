@@ -1,5 +1,5 @@
-//! The study tables: each beside a model, driven by several families, and with as many probes as
-//! planned.
+//! Compares each study table with a model, with several families, and its probes with the planned
+//! ones.
 
 mod bloomier;
 mod rehashes;
@@ -23,7 +23,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::fixtures::{Constant, Liar, Random};
 
-/// Ideal functions, each of its own seed.
+/// Ideal functions, each with its own seed.
 fn ideal(mut seed: u64) -> impl FnMut(u64) -> Digested<Ideal> {
     move |_| {
         seed += 1;
@@ -57,7 +57,7 @@ fn compare(table: &mut dyn StudyTable<u64, u64>, keys: u64, may_be_full: bool) {
     assert_eq!(refused > 0, may_be_full, "{refused} insertions found no room");
 }
 
-/// All tables, with any functions; half of the keys are present at a time, or some more.
+/// Compares all tables, with functions from `draw`; about half of the keys are present at a time.
 fn compare_all<F: TotalHashFunction<u64>>(mut draw: impl FnMut(u64) -> F) {
     compare(&mut ChainedTable::new(&mut draw), 200, false);
     for deletion in [Deletion::BackwardShift, Deletion::Tombstones] {
@@ -96,8 +96,8 @@ fn cuckoo_tables_of_every_shape_do_what_a_hash_map_does() {
             for stash in [0, 3] {
                 let layout = CuckooLayout::new(200).unwrap().with_functions(functions).unwrap();
                 let layout = layout.with_slots(slots).unwrap().with_stash(stash);
-                // With two functions and a slot, half of the buckets can be used; with more, nine
-                // tenths and more.
+                // With two functions and one slot, half of the buckets can be used; with more, 90%
+                // or more.
                 let keys = if (functions, slots) == (2, 1) { 130 } else { 170 * u64::from(slots) };
                 compare(&mut CuckooTable::new(layout, ideal(u64::from(functions))).unwrap(), keys, false);
             }
@@ -112,7 +112,7 @@ fn cuckoo_tables_fill_up_to_their_thresholds() {
         let buckets = 20_000 / u64::from(slots);
         let layout = CuckooLayout::new(buckets).unwrap().with_functions(functions).unwrap();
         let layout = layout.with_slots(slots).unwrap().with_timeout(2000);
-        // Five percent below the threshold all fit, ten above they do not.
+        // At 95% of the threshold all items fit; at 110% they do not.
         let fits = |share: f64| {
             let mut table = CuckooTable::new(layout, ideal(7)).unwrap();
             let items = (threshold * share * 20_000.0) as u64;
@@ -130,7 +130,7 @@ fn functions_that_agree_on_everything_lead_to_an_error() {
     assert!(cuckoo.insert(2, 'b').is_err());
     assert_eq!((cuckoo.get(&1), cuckoo.get(&2), cuckoo.len()), (Some(&'a'), None, 1));
     assert!(cuckoo.rehashes() > 0);
-    // With a stash there is room for a few more.
+    // A stash adds room for a few items.
     let layout = CuckooLayout::new(10).unwrap().with_slots(2).unwrap().with_stash(2);
     let mut cuckoo = CuckooTable::new(layout, |_| Digested(Constant)).unwrap();
     assert_eq!((0..10).filter(|&key| cuckoo.insert(key, 'c').is_ok()).count(), 4);
@@ -141,7 +141,7 @@ fn functions_that_agree_on_everything_lead_to_an_error() {
     assert!((0..100).all(|key| chained.insert(key, 'c').is_ok()) && chained.longest_chain() == 100);
     let mut dleft = DLeftTable::new(2, 10, 3, |_| Digested(Constant)).unwrap();
     assert_eq!((0..20).filter(|&key| dleft.insert(key, 'c').is_ok()).count(), 6);
-    // All items have one bucket, which counts them.
+    // All items share one bucket, whose counter counts them.
     let mut song = SongTable::new(10, 3, |_| Digested(Constant)).unwrap();
     assert!((0..100).all(|key| song.insert(key, 'c').is_ok()) && song.fullest_bucket() == 100);
     assert!((0..100).all(|key| song.remove(&key) == Some('c')) && song.is_empty());
@@ -178,8 +178,7 @@ thread_local! {
     static COMPARED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Keys that are equal whenever they are compared for a number of times that leaves 0, 1 or 4
-/// modulo 7.
+/// Keys that are equal whenever the number of comparisons so far is 0, 1 or 4 modulo 7.
 #[derive(Clone, Copy)]
 struct Fickle(u64);
 
@@ -199,8 +198,8 @@ impl PartialEq for Fickle {
 
 impl Eq for Fickle {}
 
-/// A rebuilding of linear probing used to look for the keys that it put back: those that said they
-/// were there already were lost and still counted, until there were more items than cells.
+/// A rebuild of linear probing used to compare the keys that it put back. Keys that claimed to be
+/// present already were lost but still counted, until there were more items than cells.
 #[test]
 fn keys_whose_equality_changes_are_neither_lost_nor_counted_twice() {
     let draw = |_| Digested(Std(BuildHasherDefault::<DefaultHasher>::default()));
@@ -239,7 +238,7 @@ fn keys_that_are_all_equal_are_one_item() {
 
 #[test]
 fn counters_name_the_one_bucket_to_read() {
-    // The paper's shape: 12.8 buckets an item, ten functions. It reports no bucket with two items
+    // The paper's shape: 12.8 buckets per item, ten functions. It reports no bucket with two items
     // in a million trials.
     let mut table = SongTable::new(12_800, 10, ideal(1)).unwrap();
     (0..1000u64).for_each(|key| _ = table.insert(key, ()).unwrap());
@@ -247,18 +246,18 @@ fn counters_name_the_one_bucket_to_read() {
     assert!((0..1000).all(|key| table.get(&key).is_some()));
     assert_eq!(table.probes() - before, 1000);
     assert_eq!(table.fullest_bucket(), 1);
-    // An absent key has an empty one among its ten buckets but for (1 − e^(−10/12.8))^10 = .0021 of
-    // the time.
+    // One of the ten buckets of an absent key is empty, except with probability (1 −
+    // e^(−10/12.8))^10 = 0.0021.
     let before = table.probes();
     assert!((1000..11_000).all(|key| table.get(&key).is_none()));
     assert!(table.probes() - before < 60, "{} reads for 21 expected", table.probes() - before);
-    // A constant number of items moves for each insertion, on average.
+    // Each insertion moves a constant number of items on average.
     assert!(table.moves() < 3 * 1000 && table.largest_counter() < 10);
 }
 
 #[test]
 fn shapes_without_places_are_refused() {
-    // More than there is memory for.
+    // This exceeds the available memory.
     let large = CuckooLayout::new(1 << 40).unwrap().with_slots(64).unwrap();
     assert!(CuckooTable::<u64, u64, _>::new(large, ideal(1)).is_err());
     assert!(LinearProbingTable::<u64, u64, _>::new(1 << 46, Deletion::Tombstones, ideal(1)).is_err());
@@ -307,8 +306,8 @@ fn linear_probing_looks_at_as_many_cells_as_planned() {
 
 #[test]
 fn backward_shifts_leave_no_trace() {
-    // After any churn, a search looks at as many cells as in a table that was just filled;
-    // tombstones cost more.
+    // After any churn, a search reads as many cells as in a table that was just filled; tombstones
+    // cost more.
     let misses = |deletion| {
         let mut table = LinearProbingTable::new(1000, deletion, ideal(1)).unwrap();
         (0..600u64).for_each(|key| _ = table.insert(key, ()).unwrap());
@@ -323,7 +322,7 @@ fn backward_shifts_leave_no_trace() {
     let ((shifted, none), (marked, rebuilds)) =
         (misses(Deletion::BackwardShift), misses(Deletion::Tombstones));
     let planned = probing::miss_probes(1000, 600).unwrap();
-    // One table, in which runs vary: a fifth is four of its standard deviations.
+    // One table, in which runs vary: 0.2 is four of its standard deviations.
     assert!((shifted / planned - 1.0).abs() < 0.2, "{shifted} for {planned}");
     assert!(marked > shifted && rebuilds > 0 && none == 0, "{marked} {shifted} {rebuilds}");
 }
@@ -355,15 +354,15 @@ fn dleft_buckets_have_the_planned_loads() {
     (0..49_152u64).for_each(|key| _ = table.insert(key, ()).unwrap());
     let planned = oneread::plan::dleft::loads(&[4096; 3], Ties::Left, 4.0, 8).unwrap().overall();
     for (load, (&count, fraction)) in table.loads().iter().zip(planned).enumerate() {
-        // Loads are more even than independent ones, so that a binomial deviation is too wide a
-        // bound. Five of it, and one bucket where fewer are expected.
+        // Loads are more even than independent ones, so a binomial deviation is too wide a bound.
+        // This allows five of them, and one bucket where fewer are expected.
         let expected = fraction * 12_288.0;
         assert!(
             (count as f64 - expected).abs() < 5.0 * expected.sqrt() + 1.0,
             "load {load}: {count} for {expected}"
         );
     }
-    // Probes: a lookup of an absent key looks at all three buckets.
+    // Probes: a lookup of an absent key reads all three buckets.
     let before = table.probes();
     _ = table.get(&u64::MAX);
     assert_eq!(table.probes() - before, 3);

@@ -1,4 +1,4 @@
-//! Cuckoo tables rehash as seldom as the theorem says, with 10 to a million items.
+//! Cuckoo tables with 10 to a million items rehash as seldom as the theorem says.
 
 use oneread_study::hash::Ideal;
 use oneread_study::table::{CuckooTable, Digested, StudyTable};
@@ -9,12 +9,12 @@ use crate::statistics::chernoff_most;
 /// to a rehash only if
 ///
 /// - the items and their buckets, as edges and vertices, have a connected part with two cycles.
-///   Such a part has a path of k vertices whose ends have one edge more each, back into it: at most
-///   m^k·k²/2 ways, n^(k+1) choices of items, and (2/m²)^(k+1) that they have these buckets. The
-///   sum over k of k²·c^(k+1)/(2m) is c²·(1 + c)/(1 − c)³/(2m).
-/// - or from one of its two buckets there is a simple path of l = t/3 − 1 other items: of a walk of
-///   t moves, a third are along a simple path from its start (Pagh, Rodler, "Cuckoo Hashing", 2004,
-///   lemma 1). These are c^l on average, for each of n insertions and 2 buckets.
+///   Such a part has a path of k vertices whose ends have one more edge each, back into it. There
+///   are at most m^k·k²/2 ways, n^(k+1) choices of items, and a probability of (2/m²)^(k+1) that
+///   they have these buckets. The sum over k of k²·c^(k+1)/(2m) is c²·(1 + c)/(1 − c)³/(2m);
+/// - or one of its two buckets has a simple path of l = t/3 − 1 other items. A third of a walk of t
+///   moves follows a simple path from its start (Pagh, Rodler, "Cuckoo Hashing", 2004, lemma 1). On
+///   average there are c^l such paths, for each of n insertions and 2 buckets.
 fn rehash_bound(items: f64, epsilon: f64) -> f64 {
     let c = 1.0 / (1.0 + epsilon / 2.0);
     let timeout = (6.0 * items.log2()).ceil();

@@ -1,40 +1,41 @@
-//! The live store beside other stores that a program can change: growth, churn, durable batches,
-//! and what they cost.
+//! The live store beside other mutable embedded stores: growth, churn, durable batches, and their
+//! costs.
 //!
-//! Every store grows from nothing to five million pairs of 16-byte keys and 100-byte values, in the
-//! same run; then come as many changes: updates, deletions and new keys.
+//! In the same run, every store grows from nothing to 5 million pairs of 16-byte keys and 100-byte
+//! values. Then come as many changes: updates, deletions and new keys.
 //!
 //! | workload | what is timed |
 //! | --- | --- |
-//! | grow | processor time of the thread that puts, one pair at a time, without syncs |
+//! | grow | processor time of the putting thread, one pair at a time, without syncs |
 //! | churn | the same for changes in batches of 64: a third each are updates, deletions, new keys |
-//! | durable, batches of N | time of a batch of scattered updates, each safe before the next |
-//! | hit, miss after churn | processor time a lookup, with all files cached |
+//! | durable, batches of N | time of a batch of scattered updates, each durable before the next |
+//! | hit, miss after churn | processor time per lookup, with all files cached |
 //!
-//! B-trees take long for transactions of one put: an hour for five million. They get 200,000 of
-//! their pairs so, in twenty parts that are spread evenly over their growth, and the others in a
-//! batch after each part; and they get a million changes at most. redb has a durable commit after
-//! 500 puts, or 512 batches, so that it can use pages again. It is in no put's time, but *slowest
-//! tidying* tells it.
+//! B-trees take long for transactions of one put: an hour for 5 million. They put 200,000 of their
+//! pairs singly, in 20 parts spread evenly over their growth, and the others in one batch after
+//! each part. They get at most a million changes. redb makes a durable commit after 500 puts, or
+//! after 512 batches, so that it can reuse pages. No put's time includes this commit; *slowest
+//! tidying* reports it.
 //!
 //! # Facts
-//! - *put at 50%, ms* to *slowest put, ms*: processor time of the thread that puts. What a store's
-//!   own threads do is not in it: ours, fjall's. *slowest by the clock* has all waits: for these
-//!   threads, for the disk, and for other programs. On a shared machine the slowest of millions is
-//!   mostly what others took: *slowest of nothing* is the longest between two readings of the
-//!   clock, one after the other, in a time as long as all puts. So all grow twice, and *slowest in
-//!   both runs* is that of the lesser times of each put.
-//! - *disk over raw*: blocks that all files take, over the bytes of keys and values at that time.
-//!   Holes are counted as far as they have blocks.
-//! - *written over changed*: bytes that this process gave the system to write (`wchar` of
-//!   `/proc/self/io`), over those of the keys and values that changed. *settled* is when what was
-//!   owed to tables has been written; log-structured stores merge these later, which is not
-//!   counted. *device wrote* is the same by the counters of the device: whole blocks, the file
-//!   system's own, and what other programs wrote meanwhile. (`write_bytes` of the process is of no
-//!   use: a system with large pages in its cache counts them whole.)
-//! - *reads a hit*, *reads a miss*: page reads of our store after churn, counted by itself.
-//! - *RAM bytes a key*: what must be kept in memory beside caches and buffers of changes.
-//! - *opened after a crash, s*: our store, nothing cached, with a log that is as full as it gets.
+//! - *put at 50%, ms* to *slowest put, ms*: processor time of the putting thread. The background
+//!   threads of a store (ours, fjall's) are not included. *slowest by the clock* includes all
+//!   waits: for these threads, for the disk, and for other programs. On a shared machine the
+//!   slowest of millions is mostly time that other programs took. *slowest of nothing* shows this:
+//!   the longest gap between two consecutive readings of the clock, over as long a time as all
+//!   puts. All stores therefore grow twice, and *slowest in both runs* is the maximum over all puts
+//!   of the lesser of the two times.
+//! - *disk over raw*: blocks of all files, divided by the bytes of keys and values at that time. A
+//!   hole counts only the blocks that it has.
+//! - *written over changed*: bytes that this process passed to the system to write (`wchar` of
+//!   `/proc/self/io`), divided by those of the changed keys and values. *settled* also includes the
+//!   writes that were still owed to tables. Log-structured stores merge these later, which is not
+//!   counted. *device wrote* is the same by the device's counters: whole blocks, the file system's
+//!   own, and those of other programs. (`write_bytes` of the process does not help: a system with
+//!   large pages in its cache counts them whole.)
+//! - *reads a hit*, *reads a miss*: page reads of our store after churn, by its own count.
+//! - *RAM bytes a key*: memory needed apart from caches and write buffers.
+//! - *opened after a crash, s*: our store, with nothing cached and a log as full as it gets.
 
 mod phases;
 mod stores;
@@ -55,22 +56,21 @@ use phases::{Facts, PAIR, Run, foreign, key, slowest_of_nothing, value};
 
 pub(crate) struct LiveStore;
 
-/// What we ask of ourselves, of which none depends on the machine. Our growth is no steadier than
-/// its seed, which is always the same.
+/// Our own limits, which do not depend on the machine. The seed is fixed, and so is the growth.
 const READS_A_HIT: f64 = 1.02;
 const READS_A_MISS: f64 = 0.012;
 const RAM_BYTES_A_KEY: f64 = 1.8;
 const DISK_OVER_RAW: f64 = 1.6;
 
-/// The batches of updates, and how many there are of each: enough to fill our buffer three times,
-/// but for single ones, which wait for the disk each.
+/// The sizes of durable batches of updates, and the number of batches of each. They fill our buffer
+/// three times, except the single updates, each of which waits for the disk.
 const DURABLE: [(&str, usize, usize); 3] = [
     ("durable, batches of 1", 1, 1500),
     ("durable, batches of 64", 64, 4000),
     ("durable, batches of 1024", 1024, 250),
 ];
 
-/// What a store did.
+/// The results of a store.
 struct Done {
     run: Run,
     grow: (Sample, Facts),
@@ -91,7 +91,7 @@ impl Done {
             drop(store);
             churn.1.extend(ours_alone(&folder, gone..next, bench)?);
             let mut store = stores::reopen_ours(folder.path())?;
-            // What its log has is none of what comes next.
+            // Settles the log, so that it costs the next phase nothing.
             store.settle()?;
             run = Run { store, folder, gone, next };
             for (what, value, most) in [
@@ -116,7 +116,7 @@ impl Done {
     }
 }
 
-/// Tells what came out, so that a run that is cut off was not for nothing.
+/// Prints results at once, so that an interrupted run is not lost.
 fn tell(bench: &Bench, run: &Run, facts: &Facts) {
     let facts: Vec<_> = facts.iter().map(|(what, value)| format!("{what} {value:.4}")).collect();
     bench.tell(&format!("{}: {}", run.store.name(), facts.join("; ")));
@@ -129,11 +129,11 @@ fn fact(facts: &Facts, name: &str) -> f64 {
     facts.iter().find(|(fact, _)| *fact == name).map_or(f64::NAN, |&(_, value)| value)
 }
 
-/// Reads of lookups after churn, and the time to open the store when its log is full.
+/// Page reads of lookups after churn, and the time to open the store when its log is full.
 fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Facts> {
     bench.tell("oneread: counts reads");
     let path = folder.path().join("a.store");
-    // Without a thread of its own nothing is under way when its files are copied.
+    // Without a background thread, nothing changes the files while they are copied.
     let store = Store::open(&path, StoreOptions::new().sync(SyncPolicy::None).background(false))?;
     let any = |chance: u64| alive.start + chance % (alive.end - alive.start);
     let before = store.reads();
@@ -146,8 +146,8 @@ fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Fact
     let miss = (after.miss_pages - before.miss_pages) as f64 / (after.misses - before.misses) as f64;
 
     bench.tell("oneread: opens after a crash with a full log");
-    // The second buffer is on its pages when the first is four fifths full: a little before, most
-    // is in the log.
+    // The second buffer is on its pages when the first is 80% full. The log is fullest shortly
+    // before.
     let mut stats = store.stats()?;
     while (stats.buffered_bytes as f64) < 1.7 * stats.buffer_bytes as f64 {
         for chance in random_words(200, stats.buffered_bytes) {

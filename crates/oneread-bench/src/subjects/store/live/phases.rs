@@ -1,4 +1,4 @@
-//! What each store goes through: growth, churn, durable batches, lookups.
+//! The phases of each store: growth, churn, durable batches, lookups.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::workload::random_words;
 
 pub(super) const PAIR: u64 = (KEY_BYTES + VALUE_BYTES) as u64;
 
-/// The changes of a batch, where none is named.
+/// Changes per batch, unless stated otherwise.
 const BATCH: usize = 64;
 
 /// Facts that stand beside a rate.
 pub(super) type Facts = Vec<(&'static str, f64)>;
 
-/// Key number `number`: random, and of no order.
+/// Key number `number`: random, in no order.
 pub(super) fn key(number: u64) -> Key {
     let mut key = [0; KEY_BYTES];
     for (at, part) in key.chunks_exact_mut(8).enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn foreign(chance: u64) -> Key {
     key(1 << 40 | chance >> 30)
 }
 
-/// What was written since some moment.
+/// The bytes written since some moment.
 struct Written {
     calls: u64,
     device: Option<u64>,
@@ -57,7 +57,7 @@ impl Written {
         Self { calls: calls.unwrap_or(0), device: disk::device_bytes_written(folder) }
     }
 
-    /// Over so many changed bytes.
+    /// Divided by `changed` bytes.
     fn since(&self, before: &Self, names: [&'static str; 2], changed: u64) -> Facts {
         let over = |bytes: u64| bytes as f64 / changed as f64;
         let calls = (names[0], over(self.calls - before.calls));
@@ -74,8 +74,8 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The longest that a thread seems to take for nothing: what the system, or whoever else is on the
-/// same machine, takes from it.
+/// The longest gap that a thread sees while it does nothing: time that the system or another
+/// program took from it.
 pub(super) fn slowest_of_nothing(seconds: f64) -> f64 {
     let start = processor_time();
     let (mut last, mut longest) = (start, Duration::ZERO);
@@ -91,7 +91,7 @@ pub(super) fn slowest_of_nothing(seconds: f64) -> f64 {
 pub(super) struct Run {
     pub(super) store: Box<dyn Changing>,
     pub(super) folder: TempDir,
-    /// Keys `gone..next` are there.
+    /// Keys `gone..next` are present.
     pub(super) gone: u64,
     pub(super) next: u64,
 }
@@ -106,16 +106,16 @@ impl Run {
         Ok(bytes as f64 / ((self.next - self.gone) * PAIR) as f64)
     }
 
-    /// Puts new keys, one at a time; or most of them in large batches, as the store asks. Beside
-    /// the facts, the times of the single puts: if those of an earlier run that did the same are
-    /// given, the slowest in both is a fact too.
+    /// Puts new keys one at a time, or most of them in large batches if the store needs that. Also
+    /// returns the times of the single puts. With the times of an `earlier` run of the same puts,
+    /// the slowest in both is a fact too.
     pub(super) fn grow(
         &mut self,
         bench: &Bench,
         count: u64,
         earlier: Option<&[f64]>,
     ) -> Result<(Sample, Facts, Vec<f64>)> {
-        /// Single puts alternate so often with a batch that has the other keys.
+        /// Single puts alternate this many times with a batch of the other keys.
         const PARTS: u64 = 20;
         /// Single puts after which a store is tidied.
         const BLOCK: usize = 500;
@@ -165,7 +165,7 @@ impl Run {
             let both = times.iter().zip(earlier).map(|(now, before)| now.min(*before));
             facts.push(("slowest in both runs, ms", both.fold(0.0, f64::max) * 1e3));
         }
-        // Where there is nothing to do, asking takes no time, but an interrupt may.
+        // Where there is nothing to tidy, only an interrupt can take this long.
         if tidying > 1e-4 {
             facts.push(("slowest tidying, ms", tidying * 1e3));
         }
@@ -174,13 +174,13 @@ impl Run {
         Ok((sample, facts, times))
     }
 
-    /// Updates, deletions and new keys, a third each.
+    /// One third each of updates, deletions and new keys.
     pub(super) fn churn(&mut self, bench: &Bench, count: u64) -> Result<(Sample, Facts)> {
         /// Batches after which a store is tidied.
         const BLOCK: u64 = 512;
         let count = self.store.most_changes().min(count);
         self.say(bench, &format!("{count} updates, deletions and new keys, in batches of {BATCH}"));
-        // Which are updated is a matter of chance, the same for all.
+        // The same random updates for all stores.
         let chances = random_words(count as usize, 11);
         let mut elapsed = Duration::ZERO;
         let before = Written::now(self.folder.path());
@@ -218,7 +218,7 @@ impl Run {
         Ok((Sample::new(count, elapsed), facts))
     }
 
-    /// Scattered updates, each batch safe before the next.
+    /// Random updates; each batch is durable before the next.
     pub(super) fn durable(&mut self, bench: &Bench, size: usize, batches: usize) -> Result<(Sample, Facts)> {
         self.say(bench, &format!("{batches} durable batches of {size}"));
         let chances = random_words(size * batches, 13 + size as u64);
@@ -238,7 +238,7 @@ impl Run {
         let mut facts = Written::now(self.folder.path()).since(&before, WRITTEN, changed);
         facts.push(("median batch, ms", times[times.len() / 2] * 1e3));
         facts.push(("slowest by the clock, ms", times[times.len() - 1] * 1e3));
-        // A few changes that are brought to tables at once say nothing of many.
+        // For a few changes, the cost of settling at once is not representative.
         if size > 1 {
             self.store.settle()?;
             facts.extend(Written::now(self.folder.path()).since(&before, SETTLED, changed));
@@ -246,7 +246,7 @@ impl Run {
         Ok((sample, facts))
     }
 
-    /// Lookups of keys that are there, or are not.
+    /// Lookups of present or of absent keys.
     pub(super) fn look_up(&self, count: usize, hits: bool, seed: u64) -> Sample {
         let any = |chance: u64| key(self.gone + chance % (self.next - self.gone));
         let keys = random_words(count, seed)

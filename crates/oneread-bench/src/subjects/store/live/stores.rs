@@ -1,4 +1,4 @@
-//! Stores that are open to be changed, behind one trait.
+//! Mutable stores behind one trait.
 
 use std::path::Path;
 
@@ -14,33 +14,32 @@ use super::super::contenders::{KEY_BYTES, Key, VALUE_BYTES};
 /// A change of a key.
 pub(super) type Change = (Key, Option<[u8; VALUE_BYTES]>);
 
-/// A store that is open to be changed.
+/// A mutable store.
 pub(super) trait Changing {
     fn name(&self) -> &'static str;
 
-    /// Makes changes, all at once.
+    /// Applies changes as one batch.
     fn write(&mut self, changes: &[Change], durable: bool) -> Result<()>;
 
     fn has(&self, key: &Key) -> Result<bool>;
 
-    /// How many of its puts are single ones at most while it grows; the others come in large
-    /// batches.
+    /// The most puts it makes singly while it grows; the others come in large batches.
     fn most_single_puts(&self) -> u64 {
         u64::MAX
     }
 
-    /// How many changes there are at most when it churns.
+    /// The most changes it makes during churn.
     fn most_changes(&self) -> u64 {
         u64::MAX
     }
 
-    /// What a store needs now and then when nothing is durable, so that its files do not grow
-    /// without end; not timed.
+    /// Occasional upkeep without which the files of a non-durable store grow without bound; not
+    /// timed.
     fn tidy(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Brings to its tables what is owed to them; not timed.
+    /// Writes all pending changes to the tables; not timed.
     fn settle(&mut self) -> Result<()>;
 
     fn ram_bytes(&self) -> Option<u64> {
@@ -48,14 +47,14 @@ pub(super) trait Changing {
     }
 }
 
-/// A put in a transaction of its own takes B-trees long, and five million of them an hour. So many,
-/// evenly spread over the growth, show how long one takes; the slowest of all can only be slower.
+/// A transaction per put takes B-trees an hour for 5 million puts. This many, spread evenly over
+/// the growth, show how long one takes; the true maximum can only be higher.
 const SINGLE_PUTS: u64 = 200_000;
 
-/// The same for churn, in which redb writes some gigabytes a minute.
+/// The limit for churn, in which redb writes some gigabytes per minute.
 const CHANGES: u64 = 1_000_000;
 
-/// All of them, ours first, each in a folder of its own.
+/// Opens store number `number`, ours first, each in a folder of its own.
 pub(super) fn open(number: usize, folder: &Path, raw_bytes: u64) -> Result<Option<Box<dyn Changing>>> {
     Ok(match number {
         0 => Some(Box::new(Ours::new(folder)?)),
@@ -66,7 +65,7 @@ pub(super) fn open(number: usize, folder: &Path, raw_bytes: u64) -> Result<Optio
     })
 }
 
-/// Ours again, after it was closed.
+/// Opens ours again.
 pub(super) fn reopen_ours(folder: &Path) -> Result<Box<dyn Changing>> {
     let store = Store::open(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::None))?;
     Ok(Box::new(Ours { store }))
@@ -166,7 +165,7 @@ impl Changing for Redb {
     }
 
     fn tidy(&mut self) -> Result<()> {
-        // Pages that transactions without durability have left are free only after one with it.
+        // Pages freed by non-durable transactions can be reused only after a durable one.
         self.database.begin_write()?.commit()?;
         Ok(())
     }
@@ -186,9 +185,8 @@ impl Lmdb {
         let map = (6 * raw_bytes).next_multiple_of(1 << 20) + (64 << 20);
         let mut options = EnvOpenOptions::new();
         options.map_size(map as usize);
-        // Durable batches sync by themselves.
-        // SAFETY: the files lie in a folder of this run, which opens them once and by LMDB alone;
-        // and no flag gives up locks.
+        // Durable batches sync by themselves. SAFETY: the files lie in a folder of this run, which
+        // opens them once and only through LMDB; no flag disables its locks.
         let env = unsafe {
             options.flags(EnvFlags::NO_SYNC);
             options.open(folder)?

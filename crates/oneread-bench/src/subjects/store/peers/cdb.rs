@@ -1,4 +1,4 @@
-//! cdb64: a hash table behind the records, built once and only read, as ours is; with 64-bit
+//! cdb64: a hash table behind the records, built once and then only read, like ours; with 64-bit
 //! positions.
 
 use std::fs::File;
@@ -23,8 +23,8 @@ impl Contender for Cdb {
     }
 
     fn ways(&self) -> &'static [Way] {
-        // A map is faster where all is cached. Where nothing is, the system reads ahead in it, and
-        // this crate cannot tell it not to.
+        // A map is faster with everything cached. With nothing cached, the system reads ahead in
+        // it, and this crate cannot turn that off.
         &[Way::Mapped, Way::Positioned]
     }
 
@@ -37,7 +37,7 @@ impl Contender for Cdb {
             }
             writer.finalize()?;
             writer.into_inner()?.out.into_inner()?.sync_all()?;
-            // The file's name is in the folder.
+            // The folder holds the file's name.
             File::open(folder)?.sync_all()?;
             Ok(())
         })
@@ -64,13 +64,13 @@ impl Opened for Reader<File, CdbHash> {
     }
 
     fn ram_bytes(&self) -> Option<u64> {
-        // The places of its 256 tables.
+        // The positions of its 256 tables.
         Some(256 * 16)
     }
 }
 
-/// A buffered file that takes no seek to where it is for a reason to write the buffer out: the
-/// crate seeks before each pair.
+/// A buffered file that keeps its buffer on a seek to the current position: the crate seeks before
+/// each pair.
 struct Sequential {
     out: BufWriter<File>,
     at: u64,

@@ -1,4 +1,4 @@
-//! fjall: a log-structured tree, with a filter for each table.
+//! fjall: a log-structured tree with one filter per table.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::CACHE_BYTES;
 use crate::measure::Sample;
 
 pub(in super::super) struct Fjall {
-    /// Whether pairs are sorted first, and then written as tables, without the journal.
+    /// Whether pairs are sorted first and written as tables, without the journal.
     pub(in super::super) sorted: bool,
 }
 
@@ -20,8 +20,8 @@ fn open(folder: &Path) -> Result<(Database, Keyspace)> {
     let database = Database::builder(folder).cache_size(CACHE_BYTES).manual_journal_persist(true).open()?;
     let options = || {
         KeyspaceCreateOptions::default()
-            // Filters (10 bits a key by default) and indexes stay in memory, whole: then only data
-            // is read from the disk.
+            // Filters (10 bits per key by default) and indexes stay in memory, so that only data is
+            // read from disk.
             .filter_block_pinning_policy(PinningPolicy::all(true))
             .index_block_pinning_policy(PinningPolicy::all(true))
             .filter_block_partitioning_policy(PartitioningPolicy::all(false))
@@ -61,9 +61,8 @@ impl Contender for Fjall {
         })
     }
 
-    /// Compaction goes on behind the writes; reads are measured when it is done. The last journal,
-    /// some tens of MB, stays on the disk until there are more writes, and is gone through by every
-    /// opening.
+    /// Compaction continues after the writes; reads are measured when it is done. The last journal,
+    /// some tens of MB, stays on disk until the next writes, and every opening reads it.
     fn settle(&self, folder: &Path) -> Result<()> {
         let (database, keyspace) = open(folder)?;
         keyspace.rotate_memtable_and_wait()?;
@@ -80,7 +79,7 @@ impl Contender for Fjall {
 
 struct Tree {
     keyspace: Keyspace,
-    /// Its threads end with it.
+    /// Its threads end when it is dropped.
     _database: Database,
 }
 

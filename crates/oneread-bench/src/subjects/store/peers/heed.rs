@@ -10,13 +10,13 @@ use super::super::contenders::{Contender, Key, Opened, Pairs, Seen, Way, timed_l
 use crate::measure::Sample;
 
 pub(in super::super) struct Heed {
-    /// Whether pairs are sorted first, and then appended.
+    /// Whether pairs are sorted first and appended.
     pub(in super::super) sorted: bool,
 }
 
-/// Room for pages that random inserts leave half empty; what is not used takes no disk.
+/// Room for pages that random inserts leave half empty. Unused space takes no disk.
 const MAP_OVER_RAW: u64 = 4;
-/// Maps end at a page; this is a multiple of the size of any.
+/// Maps end at a page boundary; this is a multiple of any page size.
 const MAP_STEP: u64 = 1 << 20;
 
 impl Contender for Heed {
@@ -30,8 +30,7 @@ impl Contender for Heed {
 
     fn load(&self, pairs: &Pairs, folder: &Path) -> Result<Sample> {
         let bytes = (MAP_OVER_RAW * pairs.raw_bytes()).next_multiple_of(MAP_STEP) + 64 * MAP_STEP;
-        // Pages are changed where they lie, not in copies that are written out; the commit syncs
-        // the map.
+        // Pages are changed in place, not in copies that are written out; the commit syncs the map.
         let env = open(folder, EnvFlags::WRITE_MAP, Some(bytes as usize))?;
         let sample = timed_load(pairs, || {
             // One transaction: each further one would copy the pages that it changes.
@@ -54,7 +53,7 @@ impl Contender for Heed {
     }
 
     fn open(&self, folder: &Path, _: Way) -> Result<Box<dyn Opened>> {
-        // Lookups go anywhere: what is read ahead is read for nothing.
+        // Lookups are random, so read-ahead is wasted.
         let env = open(folder, EnvFlags::NO_READ_AHEAD, None)?;
         let transaction = env.read_txn()?;
         let database = env.open_database(&transaction, None)?;
@@ -63,14 +62,14 @@ impl Contender for Heed {
     }
 }
 
-/// Opens the environment, with a map of so many bytes or of as many as it has.
+/// Opens the environment with a map of `map_bytes`, or of its current size.
 fn open(folder: &Path, flags: EnvFlags, map_bytes: Option<usize>) -> Result<Env> {
     let mut options = EnvOpenOptions::new();
     if let Some(bytes) = map_bytes {
         options.map_size(bytes);
     }
-    // SAFETY: the files lie in a folder of this run, which opens them once at a time and by LMDB
-    // alone; and no flag gives up locks.
+    // SAFETY: the files lie in a folder of this run, which opens them once at a time and only
+    // through LMDB; no flag disables its locks.
     Ok(unsafe {
         options.flags(flags);
         options.open(folder)?
@@ -78,7 +77,7 @@ fn open(folder: &Path, flags: EnvFlags, map_bytes: Option<usize>) -> Result<Env>
 }
 
 struct Tree {
-    /// There until it is closed.
+    /// Some until it is closed.
     env: Option<Env>,
     database: Database<Bytes, Bytes>,
 }
@@ -99,7 +98,7 @@ impl Opened for Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // What is mapped cannot be dropped from the cache, so this waits until it is not.
+        // Mapped pages cannot be dropped from the cache, so this waits until they are unmapped.
         if let Some(env) = self.env.take() {
             env.prepare_for_closing().wait();
         }

@@ -1,4 +1,4 @@
-//! redb: a B-tree with a cache of its own.
+//! redb: a B-tree with its own cache.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::super::contenders::{Contender, KEY_BYTES, Key, Opened, Pairs, Seen, W
 use super::CACHE_BYTES;
 use crate::measure::Sample;
 
-/// There is no interface for sorted pairs.
+/// It has no interface for sorted pairs.
 pub(in super::super) struct Redb;
 
-/// Keys of a fixed length take no offsets on a page.
+/// Fixed-length keys take no offsets on a page.
 const TABLE: TableDefinition<'static, &'static [u8; KEY_BYTES], &'static [u8]> =
     TableDefinition::new("pairs");
 
@@ -38,8 +38,8 @@ impl Contender for Redb {
     fn load(&self, pairs: &Pairs, folder: &Path) -> Result<Sample> {
         let database = builder().create(file(folder))?;
         timed_load(pairs, || {
-            // One transaction, durable at its end as by default: each further one would copy the
-            // pages that it changes.
+            // One transaction, durable at its end by default: each further one would copy the pages
+            // that it changes.
             let transaction = database.begin_write()?;
             let mut table = transaction.open_table(TABLE)?;
             for (key, value) in pairs.iter() {

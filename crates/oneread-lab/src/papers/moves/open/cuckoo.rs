@@ -1,11 +1,11 @@
-//! Cuckoo hashing with four choices in order, and hints for moves on deletions: balls and bins, as
-//! the library's tables have no such moves.
+//! Cuckoo hashing with four ordered choices, and hints for moves on deletions. It uses balls and
+//! bins, because the library's tables lack such moves.
 
 use crate::papers::random::Random;
 
 const CHOICES: usize = 4;
 
-/// Items are slots; a deleted one's slot gets the next item.
+/// Items are slots; the next item reuses the slot of a deleted one.
 pub(super) struct Table {
     random: Random,
     moves_on_deletions: bool,
@@ -13,7 +13,7 @@ pub(super) struct Table {
     cells: Vec<Option<usize>>,
     /// The slot that last found the cell taken, and its item.
     hints: Vec<Option<(usize, u64)>>,
-    /// By slot: the item, and which of its choices it is in.
+    /// By slot: the item, and the number of the choice that it occupies.
     items: Vec<(u64, usize)>,
     next: u64,
     draws: u64,
@@ -36,8 +36,8 @@ impl Table {
         table
     }
 
-    /// After as many deletions and insertions as items, times `rounds`, for warming up and again
-    /// for counting: the moves an insertion, and the cells that a search for an item looks at.
+    /// Makes `rounds` times as many deletions and insertions as there are items, once to warm up
+    /// and once to count. Returns the moves per insertion, and the cells read per search.
     pub(super) fn churned(mut self, rounds: u64) -> [f64; 2] {
         let count = self.items.len() as u64;
         let steps = rounds * count;
@@ -82,7 +82,7 @@ impl Table {
                 self.place(slot, choice);
                 return;
             }
-            // Any choice but the cell that it was just moved out of.
+            // Any choice but the cell that it just left.
             let choice = loop {
                 let choice = self.draw(CHOICES as u64);
                 if Some(self.cell(item, choice)) != left {
@@ -112,7 +112,7 @@ impl Table {
         let (item, choice) = self.items[slot];
         let cell = self.cell(item, choice);
         self.cells[cell] = None;
-        // What is deleted has no item until the next one comes.
+        // The slot of a deleted item is unused until the next insertion.
         self.items[slot].0 = u64::MAX;
         let Some((hinted, item)) = self.hints[cell].take().filter(|_| self.moves_on_deletions) else {
             return;

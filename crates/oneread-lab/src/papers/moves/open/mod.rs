@@ -34,7 +34,8 @@ pub(in super::super) fn questions() -> Vec<Question> {
     ]
 }
 
-/// The mean stash of 8192 items in four levels, one move a deletion and Second Chance, by the rule.
+/// The mean stash of 8192 items in four levels, with one move per deletion and Second Chance, by
+/// rule.
 fn hints(context: &Context) -> Result<Answer, Error> {
     const ITEMS: u64 = 8192;
     const LEVELS: u32 = 4;

@@ -1,4 +1,4 @@
-//! Buckets of more than one slot, in as many cells.
+//! Buckets of several slots, with the same number of cells.
 
 use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::MultilevelPlan;
@@ -12,7 +12,7 @@ use crate::finding::Measured;
 use crate::picture::{Axis, Picture, Series};
 use crate::question::Answer;
 
-/// Slots that divide all levels of the paper's table.
+/// Numbers of slots that divide all levels of the paper's table.
 const SLOTS: [u32; 4] = [1, 2, 4, 5];
 
 pub(super) fn question() -> Question {
@@ -37,7 +37,7 @@ pub(super) fn question() -> Question {
                     second.push((f64::from(slots), below(2)));
                 }
             }
-            // What was in no table is not shown as measured.
+            // A level that was empty in all tables is not shown as measured.
             let of = |at: usize| {
                 let all = SLOTS.map(f64::from).into_iter().zip(measured.iter().map(move |row| row[at]));
                 all.filter(|(_, measured)| measured.value > 0.0)
@@ -72,7 +72,7 @@ pub(super) fn question() -> Question {
     )
 }
 
-/// The paper's table with as many cells in each level.
+/// The paper's table with the same number of cells in each level.
 fn with_slots(slots: u32) -> Result<MultilevelLayout, Error> {
     let levels: Vec<u64> = table_10k()?.levels().iter().map(|buckets| buckets / u64::from(slots)).collect();
     Ok(MultilevelLayout::new(levels)?.with_slots(slots)?)

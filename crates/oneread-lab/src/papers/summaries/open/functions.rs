@@ -1,4 +1,4 @@
-//! Real hash functions beside ideal ones, on keys that are not random at all.
+//! Real hash functions beside ideal ones, on regular keys.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 
@@ -23,7 +23,7 @@ use crate::verdict::STANDARD_ERRORS;
 /// The key of a number.
 type Key = fn(u64) -> u64;
 
-/// Keys as programs have them.
+/// Keys as programs use them.
 const KEYS: [(&str, Key); 3] = [
     ("0, 1, 2, …", |number| number),
     ("multiples of 4096 (addresses)", |number| number << 12),
@@ -47,7 +47,7 @@ pub(super) fn question() -> Question {
         |context| {
             let expected: f64 = MultilevelPlan::new(&table_10k()?, ITEMS_10K)?.expected()[1..].iter().sum();
             let mut series = Vec::new();
-            // The largest deviation, and in standard errors.
+            // The largest deviation, absolute and in standard errors.
             let (mut most, mut most_errors) = (0f64, 0f64);
             let mut off = Vec::new();
             for (name, key) in KEYS {
@@ -126,14 +126,14 @@ fn below<D: Digester<u64>>(
     let layout: MultilevelLayout = table_10k()?;
     let trial = |seed: u64| -> Result<[f64; 1], Error> {
         let mut table = MultilevelTable::with_digester(layout.clone(), draw(seed))?;
-        // A table that a bad function overfills is as full as it gets.
+        // A bad function may overfill a table; it then stays as full as possible.
         let refused = (0..ITEMS_10K).filter(|&number| table.insert(key(number), ()).is_err()).count();
         Ok([table.level_loads()[1..].iter().sum::<u64>() as f64 + refused as f64])
     };
     means(context.each(context.effort(60, 1000), trial))
 }
 
-/// A hasher that begins with a seed: how a user seeds one that has none.
+/// Seeds a hasher that has no seed by hashing one first, as a user would.
 #[derive(Clone)]
 struct Seeded<S>(S, u64);
 

@@ -1,5 +1,5 @@
-//! What the paper leaves open: section VIII-B on fewer hash functions, section XII on deletions,
-//! buckets and real hash functions.
+//! Open questions: section VIII-B on fewer hash functions, section XII on deletions, buckets and
+//! real hash functions.
 
 mod buckets;
 mod functions;

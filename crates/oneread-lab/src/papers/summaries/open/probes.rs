@@ -1,15 +1,15 @@
-//! Does double, triple or quadruple hashing suffice for the multiple-filter summary?
+//! Do double, triple or quadruple hashing suffice for the multiple-filter summary?
 //!
-//! By conditioning: real tables are filled, and their items set bits by the scheme. An item of the
-//! level above has random words h1, h2, …; given all but h1, its locations are h1 plus fixed
-//! offsets, and the share of h1 for which all of them are set is counted exactly, for all h1 at
-//! once: the filter is shifted by each offset, and what all shifts have in common is counted. So
-//! failures of 10^−20 are seen as well as those of a tenth.
+//! This is measured by conditioning. Real tables are filled, and their items set bits by the
+//! scheme. An item of the level above has random words h1, h2, …; given all but h1, its locations
+//! are h1 plus fixed offsets. The share of h1 for which all of them are set is counted exactly, for
+//! all h1 at once: the filter is shifted by each offset, and the intersection of all shifts is
+//! counted. So failures of 10^−20 are measured as well as those of 0.1.
 //!
-//! Steps are not alike: those of a small order, such as 0, visit few locations, and make nearly all
-//! failures. With double hashing every h2 is tried. With more words, those are whose steps are all
-//! in a small subgroup, and those that an item of the filter has; what is left out can only add
-//! failures, so that the sum is a lower bound.
+//! Steps differ. Those of small order, such as 0, visit few locations and cause nearly all
+//! failures. With double hashing, every h2 is tried. With more words, only steps in a small
+//! subgroup and the steps of the filter's items are tried. The others can only add failures, so the
+//! sum is a lower bound.
 
 use oneread::hash::probes::{AnyScheme, SchemeName};
 use oneread::hash::{Digest, Domain};
@@ -28,7 +28,7 @@ use crate::question::Answer;
 const SCHEMES: [(SchemeName, u32); 3] =
     [(SchemeName::Double, 2), (SchemeName::Triple, 3), (SchemeName::Quadruple, 4)];
 
-/// Combinations of steps that are tried for a filter, besides those of its items.
+/// Combinations of steps to try per filter, besides those of its items.
 const MOST_COMBINATIONS: u64 = 30_000;
 
 pub(super) fn question() -> Question {
@@ -64,7 +64,7 @@ pub(super) fn question() -> Question {
             let mut series: Vec<Series> = (0..4)
                 .map(|filter| {
                     let of_words = |at: usize| ((at + 2) as f64, failures[4 * at + filter]);
-                    // A filter that no table had anything in tells nothing.
+                    // A filter that was empty in all tables shows nothing.
                     let seen = (0..3).map(of_words).filter(|(_, failures)| failures.value > 0.0);
                     Series::measured(format!("B{}", filter + 1), seen)
                 })
@@ -100,7 +100,7 @@ fn two_digits(value: f64) -> String {
     if value > 0.01 { format!("{value:.2}") } else { format!("{value:.1e}") }
 }
 
-/// A filter's bits, twice in a row, so that any shift is a part of them; and the offsets of its
+/// A filter's bits, twice in a row, so that any shift is a slice of them; and the offsets of its
 /// items.
 struct Filter {
     bits: u64,
@@ -125,8 +125,8 @@ impl Filter {
         Self { bits, twice, of_items }
     }
 
-    /// The probability that a random item finds all its bits set, or of the steps that are tried: a
-    /// lower bound.
+    /// The probability that a random item finds all its bits set, over the tried steps: a lower
+    /// bound.
     fn fails(&self, hashes: u32, words: u32) -> f64 {
         if self.of_items.is_empty() {
             return 0.0;
@@ -147,8 +147,7 @@ impl Filter {
             hits += self.all_set(&offsets(step, hashes, self.bits)) as f64;
         }
         if words > 2 {
-            // One location for each item at least: itself. Those with steps of the subgroup are
-            // counted already.
+            // Each item adds at least its own location. Steps of the subgroup are counted already.
             let is_new = |offsets: &&Vec<u64>| offsets.iter().any(|offset| offset % unit != 0);
             let new = self.of_items.iter().filter(is_new);
             hits += new.map(|offsets| self.all_set(offsets) as f64).sum::<f64>();
@@ -156,7 +155,7 @@ impl Filter {
         hits / (self.bits as f64).powi(words as i32)
     }
 
-    /// For how many h1 all locations are set.
+    /// The number of h1 for which all locations are set.
     fn all_set(&self, offsets: &[u64]) -> u64 {
         let mut offsets = offsets.to_vec();
         offsets.sort_unstable();

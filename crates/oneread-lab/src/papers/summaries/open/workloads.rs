@@ -1,8 +1,8 @@
-//! Lazy deletion or counters? Under five orders of deletion.
+//! Lazy deletion or counters, under five orders of deletion.
 //!
-//! With counters a deletion frees the bucket at once, and nothing ever moves up. With lazy deletion
-//! the items stay until a rebuild, which moves others up into the room. Both are the library's own
-//! maps, at 9090 items: rounds of 909 deletions and 909 insertions.
+//! With counters, a deletion frees the bucket at once, and nothing ever moves up. With lazy
+//! deletion, items stay until a rebuild, which moves others up into the free buckets. Both are the
+//! library's maps of 9090 items, in rounds of 909 deletions and 909 insertions.
 
 use oneread::layout::{CountingFiltersLayout, MultipleFiltersLayout, SingleFilterLayout};
 use oneread::plan::multilevel::MultilevelPlan;
@@ -21,7 +21,7 @@ use crate::question::Answer;
 
 const ALIVE: u64 = 9090;
 const DELETED: u64 = 909;
-/// Enough that what was there at the beginning is gone, but for what lives longest.
+/// Enough to replace all initial items, except the longest-lived.
 const ROUNDS: u64 = 30;
 
 /// Which item is deleted next.
@@ -94,12 +94,12 @@ pub(super) fn question() -> Question {
     )
 }
 
-/// Items below the first level, with lazy deletion and with counters; and the items that a rebuild
-/// moved, for each deletion.
+/// Items below the first level, with lazy deletion and with counters, and the items that a rebuild
+/// moved per deletion.
 fn compared(order: Order, seed: u64) -> Result<[f64; 3], Error> {
     let layout = table_10k()?;
     let digester = Ideal::with_seed(seed);
-    // The summary has no part in where items are; a small one is made anew sooner.
+    // The summary does not affect the places of items; a small one is rebuilt faster.
     let summary = SingleFilterSummary::with_digester(
         SingleFilterLayout::new(1000, 1)?,
         layout.level_count(),
@@ -107,7 +107,7 @@ fn compared(order: Order, seed: u64) -> Result<[f64; 3], Error> {
     )?;
     let table = MultilevelTable::with_digester(layout.clone(), digester)?;
     let mut lazy = LazilyDeleting::new(table, summary, Rebuild::when_asked())?;
-    // Where a summary of counters is joined to it, the table is this one.
+    // The table that a counting summary would be joined to.
     let mut counted = MultilevelTable::with_digester(layout, digester)?;
     let crisis = |_| Error::from("a crisis: no room for an item");
     let mut alive = [Vec::new(), Vec::new()];
@@ -142,7 +142,7 @@ fn compared(order: Order, seed: u64) -> Result<[f64; 3], Error> {
     Ok([of_lazy as f64, of_counted as f64, moved as f64 / (ROUNDS * DELETED) as f64])
 }
 
-/// Takes the next item to be deleted out of those alive, which are in the order of their insertion.
+/// Takes the next item to delete from those alive, which are in insertion order.
 fn chosen(
     order: Order,
     alive: &mut Vec<u64>,

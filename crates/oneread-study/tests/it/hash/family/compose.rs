@@ -34,8 +34,7 @@ fn rotations(size: u64) -> impl Iterator<Item = Rotation> {
 #[test]
 fn a_reduction_can_destroy_universality() {
     // Exercise 5. Rotations are injective, so they are c-universal for every c. But if m divides
-    // their size, keys 0 and m are congruent modulo m under all of them: c = m, which is the worst
-    // there is.
+    // their size, keys 0 and m are congruent modulo m under all of them: c = m, the worst case.
     for (size, m) in [(8, 4), (15, 5), (30, 10)] {
         let keys: Vec<u64> = (0..size).collect();
         assert_eq!(Census::of(&keys, rotations(size)).universal(), 0.0);
@@ -59,7 +58,7 @@ fn a_linear_function_in_between_restores_it() {
 
 #[test]
 fn lemmas_m_and_k_hold_for_linear_functions_taken_modulo_twice() {
-    // L with m = p is (2, 1)-independent; `Modulo` then does what `Linear` does itself.
+    // L with m = p is (2, 1)-independent, and `Modulo` then equals the reduction inside `Linear`.
     let p = 13;
     let keys: Vec<u64> = (0..p).collect();
     for m in 1..=p {
@@ -113,7 +112,7 @@ fn the_outer_function_must_accept_every_value() {
     assert_eq!(function.buckets(), 3);
     assert_eq!(function.hash(&7), Ok(1));
     assert_eq!(function.hash(&8), Err(KeyError::OutsideUniverse { expected: 8, found: 8 }));
-    // 2^64 values are too many for any field, but not for its residues.
+    // 2^64 values are too many for any field, but `Reduced` takes their residues.
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     let wide = Tabulation::<u64>::draw(8, 64, &mut rng).unwrap();
     assert!(Compose::new(wide.clone(), eleven).is_err());

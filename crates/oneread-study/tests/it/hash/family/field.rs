@@ -59,16 +59,16 @@ fn large_primes_are_told_from_large_composites() {
 
 #[test]
 fn draws_accept_each_element_once_and_reject_the_rest() {
-    // p = 5: elements need 3 bits. Of the eight values 5, 6 and 7 are refused; higher bits are not
-    // looked at.
+    // p = 5: elements need 3 bits. Of the eight values, 5, 6 and 7 are refused; higher bits are
+    // ignored.
     let script: Vec<u64> = (0..8).map(|value| value | 0xabc0).collect();
     let mut rng = Script(&script);
     let drawn: Vec<u64> = (0..5).map(|_| field(5).draw_element(&mut rng)).collect();
     assert_eq!(drawn, [0, 1, 2, 3, 4]);
-    // p = 2: one bit, and nothing to refuse.
+    // p = 2: one bit, and no value is refused.
     let mut rng = Script(&[6, 7]);
     assert_eq!([field(2).draw_element(&mut rng), field(2).draw_element(&mut rng)], [0, 1]);
-    // p = 2^61 − 1: of the 61-bit values, p itself alone is refused.
+    // p = 2^61 − 1: of the 61-bit values, only p itself is refused.
     let mut rng = Script(&[u64::MAX, MERSENNE_61, u64::MAX - 1]);
     assert_eq!(Mersenne61.draw_element(&mut rng), MERSENNE_61 - 1);
 }

@@ -19,10 +19,10 @@ fn census(prime: u64, buckets: u64) -> Census {
 
 #[test]
 fn l_is_two_universal_and_its_smallest_constant_is_known() {
-    // Exercise 2. (r, s) runs over [p]² once, so the collisions of any pair are Σ n_i² over the
-    // sizes n_i of the classes modulo m. With t = p mod m, t classes have one element more than the
-    // other m − t, and m·Σ n_i² = p² + t(m − t). Hence c = 1 + t(m − t)/p²: more than 1 unless m is
-    // 1 or p.
+    // Exercise 2. (r, s) takes each value of [p]² once, so the collisions of any pair are Σ n_i²
+    // over the sizes n_i of the classes modulo m. With t = p mod m, t classes have one element more
+    // than the other m − t, and m·Σ n_i² = p² + t(m − t). Hence c = 1 + t(m − t)/p²: more than 1
+    // unless m is 1 or p.
     for p in PRIMES {
         for m in 1..=p {
             let census = census(p, m);
@@ -102,8 +102,8 @@ fn l_without_offset_is_universal_but_not_two_independent() {
 
 #[test]
 fn l_is_not_three_independent() {
-    // Exercise 4. h(2) = 2h(1) − h(0) modulo p. For m = p all three keys meet in 0 for a = b = 0
-    // only, which is one function of p²: c = p³/p² = p, which no constant bounds.
+    // Exercise 4. h(2) = 2h(1) − h(0) modulo p. For m = p, all three keys map to 0 only for a = b =
+    // 0, which is one function of p²: c = p³/p² = p, which no constant bounds.
     for p in [3, 5, 7] {
         let census = census(p, p);
         assert_eq!(census.joint(&[(0, 0), (1, 0), (2, 0)]), 1);

@@ -1,4 +1,5 @@
-//! The theorems, checked by trying every function of small families; and what the tests share.
+//! Checks the theorems by enumerating all functions of small families; also holds helpers of the
+//! tests.
 
 mod compose;
 mod error;
@@ -19,13 +20,13 @@ use std::convert::Infallible;
 use oneread_study::hash::family::{AnyPrime, HashFunction, Independent, Universal};
 use rand_core::TryRng;
 
-/// Every function of a family on every key: for each key and bucket, the set of functions that
-/// bring them together.
+/// Every function of a family on every key: for each key and bucket, the set of functions that map
+/// the key to the bucket.
 struct Census {
     keys: usize,
     buckets: usize,
     functions: u64,
-    /// The set for key x and bucket b is at x·buckets + b, one bit a function.
+    /// The set for key x and bucket b is at x·buckets + b, with one bit per function.
     sets: Vec<Vec<u64>>,
 }
 
@@ -60,7 +61,7 @@ impl Census {
         &self.sets[key * self.buckets + bucket]
     }
 
-    /// How many functions bring every one of these keys to its bucket.
+    /// The number of functions that map each of these keys to its bucket.
     fn joint(&self, pairs: &[(usize, usize)]) -> u64 {
         let mut common = vec![u64::MAX; self.sets[0].len()];
         for &(key, bucket) in pairs {
@@ -69,7 +70,7 @@ impl Census {
         common.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// How many functions make these two keys collide.
+    /// The number of functions under which two keys collide.
     fn collisions(&self, x: usize, y: usize) -> u64 {
         (0..self.buckets).map(|bucket| common_ones(self.set(x, bucket), self.set(y, bucket))).sum()
     }
@@ -85,8 +86,8 @@ impl Census {
         range
     }
 
-    /// The fewest and the most functions that bring k distinct keys to k buckets, over all such
-    /// keys and buckets.
+    /// The fewest and the most functions that map k distinct keys to k buckets, over all such keys
+    /// and buckets.
     fn joint_range(&self, k: usize) -> (u64, u64) {
         let everything = vec![u64::MAX; self.sets[0].len()];
         let mut range = (u64::MAX, 0);
@@ -141,12 +142,12 @@ fn field(prime: u64) -> AnyPrime {
     AnyPrime::new(prime).unwrap()
 }
 
-/// All vectors with `length` components below `size`, the first component changing fastest.
+/// All vectors with `length` components below `size`; the first component changes fastest.
 fn vectors(size: u64, length: u32) -> Vec<Vec<u64>> {
     (0..size.pow(length)).map(|index| (0..length).map(|i| index / size.pow(i) % size).collect()).collect()
 }
 
-/// A generator that says what it was told, and fails the test if asked for more.
+/// A generator that returns a script, and fails the test at its end.
 struct Script<'a>(&'a [u64]);
 
 impl TryRng for Script<'_> {

@@ -51,9 +51,9 @@ fn m_is_not_two_independent() {
 
 #[test]
 fn m_prime_is_two_independent_with_constant_two_in_the_lowest_precision() {
-    // w = 8, ℓ = 1, w′ = 8: keys that differ by 128 differ in the result bit always. Each of the
-    // two outcomes left has half the functions instead of a quarter; all other pairs are exactly
-    // uniform.
+    // w = 8, ℓ = 1, w′ = 8: keys that differ by 128 always differ in the result bit. Each of the
+    // two possible outcomes has half of the functions instead of a quarter; all other pairs are
+    // exactly uniform.
     let census = Census::of(&bytes(), all_multiply_add_shift(8, 1));
     let quarter = census.functions / 4;
     for x in 0..256 {
@@ -146,10 +146,11 @@ fn results_have_at_most_the_bits_asked_for() {
 
 #[test]
 fn two_to_the_64_buckets_can_be_reduced() {
-    // a = 1, b = 0 in precision 128: the topmost 64 bits of the key are 0.
+    // a = 1, b = 0 in precision 128: the highest 64 bits of the key are 0.
     let function = MultiplyAddShift::<u64>::new(1, 0, 64).unwrap();
     assert_eq!(Modulo::new(function, u64::MAX).unwrap().hash_any(&5), 0);
-    // In precision 127 = w + ℓ − 1 the same, and the key moves into sight by one bit.
+    // In precision 127 = w + ℓ − 1, the highest bit of the key becomes the lowest bit of the
+    // result.
     let function = MultiplyAddShift::<u64>::with_precision(127, 1, 0, 64).unwrap();
     assert_eq!(function.hash_any(&u64::MAX), 1);
 }

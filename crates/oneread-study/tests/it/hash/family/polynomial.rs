@@ -79,7 +79,7 @@ fn keys_from_the_prime_on_are_refused_unless_reduced() {
     assert_eq!(polynomial.buckets(), 7);
     // 9 mod 7 = 2, and 3 + 2·4 = 11 = 4 modulo 7.
     assert_eq!(Reduced::new(polynomial.clone()).hash_any(&9), 4);
-    // Through a reduction modulo 1 everything is 0, but 7 is still no key.
+    // Modulo 1 everything is 0, but 7 is still not a valid key.
     let reduced = polynomial.modulo(1).unwrap();
     assert!(reduced.hash(&7).is_err());
     assert_eq!(Reduced::new(reduced).hash_any(&9), 0);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-/// All occurrences, overlapping ones too: `memchr` searches again from the byte after each.
+/// All occurrences, including overlapping ones: `memchr` searches again from the byte after each.
 fn model(haystack: &[u8], needle: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -70,7 +70,7 @@ fn points_outside_the_field_are_errors() {
     assert!(RabinKarp::with_point(b"a", MERSENNE_61 - 1).is_ok());
 }
 
-/// Bytes of a tiny alphabet, extreme ones among them.
+/// Bytes of a tiny alphabet, including extreme ones.
 fn text(length: usize) -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(255)], 0..length)
 }

@@ -52,7 +52,8 @@ fn bad_parameters_are_errors() {
     assert_eq!(StringHash::draw(10, 0, &mut rng), Err(FamilyError::ZeroBuckets));
     let error = FamilyError::PrimeTooSmall { expected: 4 << 59, found: MERSENNE_61 };
     assert_eq!(StringHash::draw(1 << 30, 1 << 29, &mut rng), Err(error));
-    // 251 would do for one byte and one bucket, but has no element for byte 255 and the blank.
+    // 251 would suffice for one byte and one bucket, but has no elements for byte 255 and the
+    // blank.
     let error = FamilyError::PrimeTooSmall { expected: 257, found: 251 };
     assert_eq!(StringHash::draw_in(field(251), 1, 1, &mut rng), Err(error));
     assert!(StringHash::draw_in(field(257), 1, 1, &mut rng).is_ok());

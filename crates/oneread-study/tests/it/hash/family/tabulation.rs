@@ -25,7 +25,7 @@ fn all_tables(tables: usize, first: usize, second: usize) -> impl Iterator<Item 
 }
 
 /// Three keys are exactly independent. Four are not: of 0000, 0001, 0100 and 0101 (two characters
-/// with two values each) the fourth hash is the x-or of the other three, so with m = 4 buckets c =
+/// with two values each), the fourth hash is the xor of the other three. So with m = 4 buckets c =
 /// 4^4/4^3.
 fn assert_exactly_three_independent(census: &Census) {
     assert_eq!((census.functions, census.keys, census.buckets), (65_536, 16, 4));
@@ -57,7 +57,7 @@ fn any_width_of_characters_reads_the_right_tables() {
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     for character_bits in 1..=16 {
         let tables = u32::div_ceil(32, character_bits);
-        // Entry v of table i is i·2^16 + v + 1, so a hash tells which entries were read.
+        // Entry v of table i is i·2^16 + v + 1, so a hash shows which entries were read.
         let entry = |i: u32, v: u64| u64::from(i) << 16 | (v + 1);
         let entries = (0..tables).flat_map(|i| (0..1 << character_bits).map(move |v| entry(i, v))).collect();
         let function = Tabulation::<u32>::new(character_bits, 64, entries).unwrap();
@@ -73,7 +73,7 @@ fn any_width_of_characters_reads_the_right_tables() {
 #[test]
 fn entries_are_cut_to_the_result_bits() {
     let entries: Vec<u64> = vec![u64::MAX; 8 * 2];
-    // Eight tables of ones x-or to 0; seven, with one table of zeros, to all the bits there are.
+    // Eight tables of ones have the xor 0; seven, with one table of zeros, have all bits set.
     let mut odd = entries.clone();
     (odd[0], odd[1]) = (0, 0);
     for result_bits in 1..=64 {
@@ -92,7 +92,7 @@ fn draws_fill_the_tables_in_order() {
     assert_eq!(drawn, Tabulation::new(4, 64, script.clone()).unwrap());
     assert_eq!(drawn.hash_any(&0x52), 102 ^ 121);
     let drawn = TupleTabulation::<u8, 2>::draw(1, 64, &mut Script(&script)).unwrap();
-    // All characters are 0 but the lowest of the first word and the highest of the second.
+    // All characters are 0 except the lowest of the first word and the highest of the second.
     let expected = (100..132).step_by(2).fold(0, |hash, entry| hash ^ entry) ^ 100 ^ 101 ^ 130 ^ 131;
     assert_eq!(drawn.hash_any(&[1, 128]), expected);
 }
