@@ -11,7 +11,7 @@ use crate::filter::{CountMinSketch, Filter};
 use crate::hash::Digester;
 use crate::summary::{
     CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
-    PageSummary, SingleFilterSummary,
+    SingleFilterSummary,
 };
 use crate::table::MultilevelTable;
 
@@ -70,7 +70,7 @@ macro_rules! as_bytes {
 
 as_bytes!(CountMinSketch);
 as_bytes!(MultiFilterSummary, SingleFilterSummary, CountingMultiFilterSummary, CountingSingleFilterSummary);
-as_bytes!(InterpolationSummary, PageSummary);
+as_bytes!(InterpolationSummary);
 
 impl<C, D> Serialize for Filter<C, D>
 where

@@ -117,19 +117,19 @@ impl<D> Summary for AnySummary<D> {
         self.inner().can_remove()
     }
 
-    fn reset(&mut self, generation: u32) {
-        self.inner_mut().reset(generation);
+    fn reset(&mut self) {
+        self.inner_mut().reset();
     }
 
-    fn emptied(&self, generation: u32) -> Result<Self, BuildError>
+    fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
         D: Clone,
     {
         Ok(match self {
-            Self::Interpolation(summary) => Self::Interpolation(summary.emptied(generation)?),
-            Self::Single(summary) => Self::Single(summary.emptied(generation)?),
-            Self::Multiple(summary) => Self::Multiple(summary.emptied(generation)?),
+            Self::Interpolation(summary) => Self::Interpolation(summary.emptied()?),
+            Self::Single(summary) => Self::Single(summary.emptied()?),
+            Self::Multiple(summary) => Self::Multiple(summary.emptied()?),
         })
     }
 

@@ -318,14 +318,14 @@ impl<D> Summary for CountingMultiFilterSummary<D> {
         true
     }
 
-    fn reset(&mut self, _: u32) {
+    fn reset(&mut self) {
         self.filters.iter_mut().for_each(|filter| filter.counters.clear());
         if let Some((_, words)) = &mut self.list {
             words.fill(0);
         }
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
         D: Clone,

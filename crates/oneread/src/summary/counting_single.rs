@@ -244,11 +244,11 @@ impl<D> Summary for CountingSingleFilterSummary<D> {
         true
     }
 
-    fn reset(&mut self, _: u32) {
+    fn reset(&mut self) {
         self.levels.iter_mut().for_each(Counters::clear);
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
         D: Clone,

@@ -13,15 +13,13 @@ pub enum BuildError {
     Layout(LayoutError),
     /// There is no memory for it.
     OutOfMemory(OutOfMemory),
-    /// The summary is for a table of another number of levels, or of other levels.
+    /// The summary is for a table of another number of levels.
     Levels {
         /// The levels of the table.
         expected: usize,
         /// The levels of the summary.
         found: usize,
     },
-    /// The summary was made for another layout of the table, with levels of other sizes.
-    Tables,
     /// Table and summary have different digesters or seeds.
     Digesters,
     /// The table moves items up, which a summary without counters cannot follow.
@@ -36,9 +34,6 @@ impl fmt::Display for BuildError {
             Self::Levels { expected, found } => write!(
                 f,
                 "the table has {expected} levels and the summary {found}: build the summary for this table"
-            ),
-            Self::Tables => f.write_str(
-                "the summary was made for levels of other sizes: build it with the layout of this table",
             ),
             Self::Digesters => f.write_str(
                 "table and summary have different digesters or seeds: build them with the same seed",
@@ -78,8 +73,6 @@ pub enum ChangeError {
     },
     /// The key to be removed is certainly not there, or not at that level.
     NotPresent,
-    /// The bucket of the key at that level has as many keys as slots: the table has no room for it there.
-    BucketFull,
     /// Keys cannot be removed from a summary of this kind, nor moved up.
     InsertOnly,
 }
@@ -91,7 +84,6 @@ impl fmt::Display for ChangeError {
                 write!(f, "expected a level below {levels}, found {found}: levels count from 0")
             }
             Self::NotPresent => f.write_str("the key to be removed is not in the summary at that level"),
-            Self::BucketFull => f.write_str("the bucket of the key at that level has as many keys as slots"),
             Self::InsertOnly => {
                 f.write_str("a summary without counters forgets no key: use one that can remove keys")
             }

@@ -12,19 +12,16 @@
 //! | [`SingleFilterSummary`] | a filter of levels | 40 000 bytes, fails once in 1e9 | no |
 //! | [`CountingSingleFilterSummary`] | the same with a counter a level | 210 000 bytes and more | yes |
 //! | [`InterpolationSummary`] | a string and a level for each key | 72 500 bytes, fails once in 7e8 | yes |
-//! | [`PageSummary`] | a short string for each slot, by buckets | 60 000 bytes of 8 bits a slot | yes |
 //!
 //! [`Summarized`] joins a table and a summary to one map, which is always exact: a wrong level costs a read, never a wrong
 //! answer. [`LazilyDeleting`] lets keys go from it whose summary cannot forget them.
 //!
 //! # Which to choose
 //! Keys that stay: [`MultiFilterSummary`], sized by [`plan::summary`](crate::plan::summary). Keys that come and go:
-//! [`InterpolationSummary`] where a second read must be rare, [`PageSummary`] where the table is
-//! well filled and a read now and then does no harm. [`CountingSingleFilterSummary`] keeps second
-//! reads rare for 2.9 times the memory of [`InterpolationSummary`]: its filter is shared by all
-//! levels, and has room for what churn brings. Of the paper's design, one lookup in 10^9 or fewer
-//! names a wrong level first after a hundred turnovers, if the counters of the second level have
-//! four bits and those of the third have three.
+//! [`InterpolationSummary`]. [`CountingSingleFilterSummary`] does it too, for 2.9 times the memory:
+//! its filter is shared by all levels, and has room for what churn brings. Of the paper's design,
+//! one lookup in 10^9 or fewer names a wrong level first after a hundred turnovers, if the counters
+//! of the second level have four bits and those of the third have three.
 //!
 //! [`CountingMultiFilterSummary`] is for few replacements between two calls of
 //! [`rebuild_summary`](Summarized::rebuild_summary) of a table filled anew. Under churn more items
@@ -50,7 +47,6 @@ mod interpolation;
 mod level_set;
 mod list;
 mod multiple;
-mod page;
 mod saved;
 mod single;
 mod summarized;
@@ -62,7 +58,6 @@ pub use error::{BuildError, ChangeError};
 pub use interpolation::{InterpolationArray, InterpolationSummary, InterpolationView};
 pub use level_set::LevelSet;
 pub use multiple::{MultiFilter, MultiFilterSummary, MultiFilterView};
-pub use page::{Page, PageSummary, PageView};
 pub use single::{SingleFilter, SingleFilterSummary, SingleFilterView};
 pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, RejoinError, Stats, Summarized};
 
@@ -132,11 +127,10 @@ pub trait Summary {
     /// Whether keys can be removed.
     fn can_remove(&self) -> bool;
 
-    /// Forgets all keys. The table's hash functions are now of this
-    /// [generation](crate::table::MultilevelTable::generation).
-    fn reset(&mut self, generation: u32);
+    /// Forgets all keys.
+    fn reset(&mut self);
 
-    /// Another summary of the same layout, without keys, for hash functions of this [`generation`](Self::reset).
+    /// Another summary of the same layout, without keys.
     ///
     /// A [`LazilyDeleting`] map makes one when it begins to rebuild in steps. Those of this library take zeroed memory from the system, which
     /// costs nothing until it is used, so that beginning takes no longer for a large summary than for a small one (strings in blocks: for
@@ -144,13 +138,13 @@ pub trait Summary {
     ///
     /// # Errors
     /// If there is no memory for it.
-    fn emptied(&self, generation: u32) -> Result<Self, BuildError>
+    fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
         Self::Digester: Clone,
     {
         let mut summary = self.clone();
-        summary.reset(generation);
+        summary.reset();
         Ok(summary)
     }
 
@@ -160,7 +154,7 @@ pub trait Summary {
     /// Whether it can be the summary of a table.
     ///
     /// # Errors
-    /// If the number of levels differs, or if it was made for other levels.
+    /// If the number of levels differs.
     fn check_table(&self, table: &MultilevelLayout) -> Result<(), BuildError> {
         let (expected, found) = (table.level_count(), self.level_count());
         if expected == found { Ok(()) } else { Err(BuildError::Levels { expected, found }) }

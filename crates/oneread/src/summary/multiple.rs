@@ -270,11 +270,11 @@ impl<D> Summary for MultiFilterSummary<D> {
         false
     }
 
-    fn reset(&mut self, _: u32) {
+    fn reset(&mut self) {
         self.words.fill(0);
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
         D: Clone,

@@ -211,11 +211,11 @@ impl<D> Summary for SingleFilterSummary<D> {
         false
     }
 
-    fn reset(&mut self, _: u32) {
+    fn reset(&mut self) {
         self.cells.clear();
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
         D: Clone,

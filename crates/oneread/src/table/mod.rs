@@ -33,4 +33,3 @@ pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
     OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,
 };
-pub(crate) use multilevel::{decode_moves, encode_moves};

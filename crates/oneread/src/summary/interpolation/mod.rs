@@ -293,12 +293,12 @@ impl<D> Summary for InterpolationSummary<D> {
         true
     }
 
-    fn reset(&mut self, _: u32) {
+    fn reset(&mut self) {
         self.blocks = vec![Packed::default(); self.blocks.len()];
         self.len = 0;
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
+    fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
         D: Clone,

@@ -1,10 +1,9 @@
-//! Summaries as bytes: `docs/format.md`, kinds 17 to 22.
+//! Summaries as bytes: `docs/format.md`, kinds 17 to 21.
 
 mod any;
 mod counting;
 mod filters;
 mod interpolation;
-mod page;
 
 use crate::bits::Words;
 use crate::bytes::LoadError;

@@ -118,7 +118,7 @@ impl<K, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<
     /// Forgets what the summary has, and inserts all items of the table. Counters that are stuck are free again.
     pub fn rebuild_summary(&mut self) {
         self.trusted = false;
-        self.summary.reset(self.table.generation());
+        self.summary.reset();
         let placement = self.table.placement();
         for place in 0..placement.stash().start {
             if let Some((key, _)) = self.table.item_at(place) {

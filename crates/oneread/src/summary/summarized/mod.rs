@@ -211,7 +211,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
     pub fn clear(&mut self) {
         self.trusted = false;
         self.table.clear();
-        self.summary.reset(self.table.generation());
+        self.summary.reset();
         self.trusted = true;
     }
 

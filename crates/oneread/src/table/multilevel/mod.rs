@@ -29,7 +29,6 @@ use held::{Held, Reads};
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
-pub(crate) use saved::{decode_moves, encode_moves};
 
 /// A map of fixed capacity whose every operation reads at most one bucket a level, unless its layout says otherwise.
 ///

@@ -28,7 +28,7 @@ struct Extent {
 
 /// The places of a layout and the hash functions that lead to them.
 #[derive(Clone, Debug)]
-pub(crate) struct Geometry {
+pub(super) struct Geometry {
     levels: Vec<Extent>,
     slots: usize,
     stash: Range<usize>,
@@ -49,7 +49,7 @@ pub(super) struct Bucket {
 
 impl Geometry {
     /// The places of a layout, which must be few enough for a `usize`; `generation` tells hash functions apart.
-    pub(crate) fn new(layout: &MultilevelLayout, generation: u32) -> Self {
+    pub(super) fn new(layout: &MultilevelLayout, generation: u32) -> Self {
         let slots = layout.slots() as usize;
         let mut start = 0;
         let extent = |&buckets: &u64| {
@@ -78,16 +78,10 @@ impl Geometry {
     }
 
     /// The same for any layout, or an error if it has too many places.
-    pub(crate) fn of(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
+    pub(super) fn of(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
         let places = layout.capacity() + u64::from(layout.stash());
         usize::try_from(places).map_err(|_| OutOfMemory { bytes: places / 8 })?;
         Ok(Self::new(layout, generation))
-    }
-
-    /// The places of a digest's bucket in a level.
-    #[inline]
-    pub(crate) fn places_in(&self, digest: Digest, level: usize) -> Range<usize> {
-        self.places_of(self.choice(digest, level))
     }
 
     #[inline(always)]

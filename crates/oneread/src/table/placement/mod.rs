@@ -26,8 +26,7 @@ use crate::bits::OutOfMemory;
 use crate::hash::Digest;
 use crate::layout::{Moves, MultilevelLayout};
 
-use geometry::Bucket;
-pub(crate) use geometry::Geometry;
+use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
 

@@ -4,13 +4,12 @@ use oneread::bytes::Saved;
 use oneread::hash::Digester;
 use oneread::layout::{
     CountingFiltersLayout, InterpolationLayout, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout,
-    PageLayout, SingleFilterLayout,
+    SingleFilterLayout,
 };
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
     BuildError, ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary,
-    LazilyDeleting, MultiFilterSummary, PageSummary, Rebuild, RejoinError, SingleFilterSummary, Summarized,
-    Summary,
+    LazilyDeleting, MultiFilterSummary, Rebuild, RejoinError, SingleFilterSummary, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -32,7 +31,6 @@ macro_rules! with_each_summary {
         $check(CountingSingleFilterSummary::with_seed(cells, $seed).unwrap());
         let strings = InterpolationLayout::new(55).unwrap();
         $check(InterpolationSummary::with_seed(strings, 5, $seed).unwrap());
-        $check(PageSummary::with_seed(PageLayout::new(8).unwrap(), &paper_table(), $seed).unwrap());
     };
 }
 

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use oneread::hash::{Digest, Digester, Portable};
-use oneread::layout::{InterpolationLayout, MultilevelLayout, PageLayout};
+use oneread::layout::{InterpolationLayout, MultilevelLayout};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
-    AnySummary, BuildError, ChangeError, InterpolationSummary, MultiFilterSummary, PageSummary,
-    SingleFilterSummary, Summarized, Summary,
+    AnySummary, BuildError, ChangeError, InterpolationSummary, MultiFilterSummary, SingleFilterSummary,
+    Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -24,14 +24,6 @@ fn different_seeds_or_levels_are_refused() {
     assert!(Summarized::new(table(1), filters(1)).is_ok());
     let six = SingleFilterSummary::with_seed(paper_cells(), 6, 1).unwrap();
     assert_eq!(Summarized::new(table(1), six).err(), Some(BuildError::Levels { expected: 5, found: 6 }));
-
-    // A summary by buckets is for one layout of levels and slots; the stash does not matter.
-    let page = PageLayout::new(8).unwrap();
-    let other = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_501]).unwrap();
-    let summary = PageSummary::with_seed(page, &other, 1).unwrap();
-    assert_eq!(Summarized::new(table(1), summary).err(), Some(BuildError::Tables));
-    let summary = PageSummary::with_seed(page, &paper_table().with_stash(1).unwrap(), 1).unwrap();
-    assert!(Summarized::new(table(1), summary).is_ok());
 }
 
 #[test]

@@ -386,7 +386,7 @@ fn what_was_parted_is_joined_again_without_a_rebuild() {
     assert!((0..40).all(|key| map.get(&key).is_some() == (key >= 10)));
     assert_eq!(map.stats().rebuilds, 0);
     let (table, mut summary) = map.into_parts().unwrap();
-    summary.reset(0);
+    summary.reset();
     let error = LazilyDeleting::rejoin(table.clone(), summary.clone(), Rebuild::when_asked()).err();
     assert_eq!(error, Some(RejoinError::Items { level: 0 }));
     assert!(Summarized::rejoin(table, summary).is_err());

@@ -8,12 +8,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use oneread::hash::{Digest, Digester, Portable};
-use oneread::layout::{
-    InterpolationLayout, Moves, MultilevelLayout, OnCrisis, PageLayout, SingleFilterLayout,
-};
+use oneread::layout::{InterpolationLayout, Moves, MultilevelLayout, OnCrisis, SingleFilterLayout};
 use oneread::summary::{
     CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, LazilyDeleting,
-    MultiFilterSummary, PageSummary, Rebuild, SingleFilterSummary, Summary,
+    MultiFilterSummary, Rebuild, SingleFilterSummary, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -125,7 +123,6 @@ fn compare_all(layout: &MultilevelLayout, when: Rebuild, keys: u64, operations: 
     let strings = InterpolationLayout::new(5).unwrap();
     compare_with!(InterpolationSummary::with_digester(strings, levels, digester));
     compare_with!(InterpolationSummary::in_blocks(strings, levels, 300, digester));
-    compare_with!(PageSummary::with_digester(PageLayout::new(3).unwrap(), layout, digester));
     assert!(rebuilds > 0 || cfg!(miri), "{when:?}");
 }
 
@@ -265,8 +262,9 @@ fn panics_lose_nothing(ways: impl IntoIterator<Item = Rebuild>) {
             let levels = layout.level_count();
             let filters = MultiFilterSummary::with_digester(small_filters(levels), Digests).unwrap();
             survives_panics(&layout, filters, when);
-            let page = PageSummary::with_digester(PageLayout::new(3).unwrap(), &layout, Digests).unwrap();
-            survives_panics(&layout, page, when);
+            let strings = InterpolationLayout::new(5).unwrap();
+            let strings = InterpolationSummary::with_digester(strings, levels, Digests).unwrap();
+            survives_panics(&layout, strings, when);
         }
     }
 }

@@ -11,7 +11,6 @@ mod lazy_model;
 mod lists;
 mod model;
 mod multiple;
-mod page;
 mod properties;
 pub(crate) mod saved;
 mod single;

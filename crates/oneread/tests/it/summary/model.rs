@@ -6,11 +6,11 @@ use std::fmt::Debug;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{
     Counting, CountingFiltersLayout, InterpolationLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
-    OnCrisis, PageLayout, SingleFilterLayout,
+    OnCrisis, SingleFilterLayout,
 };
 use oneread::summary::{
     ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary,
-    MultiFilterSummary, PageSummary, SingleFilterSummary, Summarized, Summary,
+    MultiFilterSummary, SingleFilterSummary, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -145,7 +145,6 @@ where
     let strings = InterpolationLayout::new(5).unwrap();
     compare_with!(InterpolationSummary::with_digester(strings, levels, digester.clone()));
     compare_with!(InterpolationSummary::in_blocks(strings, levels, 300, digester.clone()));
-    compare_with!(PageSummary::with_digester(PageLayout::new(3).unwrap(), layout, digester.clone()));
     if matches!(layout.moves(), Moves::None | Moves::SecondChance) {
         compare_with!(MultiFilterSummary::with_digester(small_filters(levels), digester.clone()));
         let cells = SingleFilterLayout::new(90, 3).unwrap();

@@ -9,8 +9,8 @@
 //!
 //! Levels lie one after the other, so that a deeper level, and the stash, is a later place. By cases:
 //!
-//! - *The pass frees a deleted item.* It was at `next`, so new does not have it. Old may keep it, if it cannot forget; if it can, it
-//!   must, for a summary by buckets has a slot only for what the table has.
+//! - *The pass frees a deleted item.* It was at `next`, so new does not have it. Old may keep it, if it cannot forget; if it
+//!   can, it does, so that it names no more than it must.
 //! - *The pass leaves an item where it is.* New gets it. (1) is as it was.
 //! - *The pass moves an item up.* It goes to a shallower level, so to a place before `next`, and new gets it there. Old, if
 //!   it can forget, relocates it. If it cannot, it answers with the levels above the one it was told too (the contract of
@@ -71,7 +71,7 @@ where
         self.follow_generation();
         self.job = None;
         self.map.trusted = false;
-        self.map.summary.reset(self.map.table.generation());
+        self.map.summary.reset();
         let moved_before = self.moved;
         let mut complete = true;
         for place in 0..self.map.table.capacity() {
@@ -94,7 +94,7 @@ where
     /// rebuild begins; a change for which it is time tries again.
     pub fn begin_rebuild(&mut self) {
         if self.job.is_none()
-            && let Ok(summary) = self.map.summary.emptied(self.map.table.generation())
+            && let Ok(summary) = self.map.summary.emptied()
         {
             self.last = self.when.now();
             self.job = Some(Job { next: 0, summary, stale: 0 });
