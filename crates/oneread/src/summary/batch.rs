@@ -15,8 +15,10 @@
 //! random lines a key take as long as the sieve for a key that is there, with nothing done with them.
 
 use super::LevelSet;
-use crate::filter::batch::CACHED_BYTES;
 use crate::hash::Digest;
+
+/// A summary below this size lies in a second-level cache, where prefetching costs more than waiting.
+const CACHED_BYTES: usize = 1 << 19;
 
 /// Keys that go through the passes together: enough that the waits at the end of a pass do not count (of 256 it was a twentieth slower), few
 /// enough that their digests stay in the first-level cache.
@@ -165,22 +167,3 @@ pub(super) fn in_chunks(digests: impl Iterator<Item = Digest>, mut work: impl Fn
     }
     work(&chunk[..filled]);
 }
-
-/// Many lookups at once, by the sieve or by looking ahead.
-macro_rules! levels_of_many {
-    ($look_up:ident) => {
-        /// Looks many keys up, faster than one after the other where the summary does not fit the cache; `answer` gets the levels in
-        /// the order of the keys.
-        pub fn levels_of_many<'q, Q: ?Sized + 'q>(
-            &self,
-            keys: impl IntoIterator<Item = &'q Q>,
-            mut answer: impl FnMut(LevelSet),
-        ) where
-            D: Digester<Q>,
-        {
-            let digests = keys.into_iter().map(|key| self.digester.digest(key));
-            $crate::summary::batch::in_chunks(digests, |digests| $look_up(self, digests, &mut answer));
-        }
-    };
-}
-pub(super) use levels_of_many;

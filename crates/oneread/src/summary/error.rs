@@ -3,16 +3,14 @@
 use core::fmt;
 
 use crate::bits::OutOfMemory;
-use crate::layout::LayoutError;
+use crate::layout::BuildError;
 
-/// A summary, or a table with one, cannot be built.
+/// A table and a summary do not go together, or cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum BuildError {
-    /// The parameters make no layout.
-    Layout(LayoutError),
-    /// There is no memory for it.
-    OutOfMemory(OutOfMemory),
+pub enum JoinError {
+    /// The parameters make no layout, or there is no memory.
+    Build(BuildError),
     /// The summary is for a table of another number of levels.
     Levels {
         /// The levels of the table.
@@ -24,13 +22,17 @@ pub enum BuildError {
     Digesters,
     /// The table moves items up, which a summary without counters cannot follow.
     Moves,
+    /// The summary is of other items.
+    Items {
+        /// The level of the first item that is not in the summary's answer.
+        level: usize,
+    },
 }
 
-impl fmt::Display for BuildError {
+impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Layout(error) => error.fmt(f),
-            Self::OutOfMemory(error) => error.fmt(f),
+            Self::Build(error) => error.fmt(f),
             Self::Levels { expected, found } => write!(
                 f,
                 "the table has {expected} levels and the summary {found}: build the summary for this table"
@@ -42,21 +44,26 @@ impl fmt::Display for BuildError {
                 "hints and restricted hashing move items up, which a summary without counters cannot follow: \
                  use one that can remove keys, or a table without moves or with Second Chance",
             ),
+            Self::Items { level } => write!(
+                f,
+                "the summary does not have an item that the table has at level {level}: \
+                 join them by Summarized::new, which makes the summary anew"
+            ),
         }
     }
 }
 
-impl core::error::Error for BuildError {}
+impl core::error::Error for JoinError {}
 
-impl From<LayoutError> for BuildError {
-    fn from(error: LayoutError) -> Self {
-        Self::Layout(error)
+impl From<BuildError> for JoinError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
     }
 }
 
-impl From<OutOfMemory> for BuildError {
+impl From<OutOfMemory> for JoinError {
     fn from(error: OutOfMemory) -> Self {
-        Self::OutOfMemory(error)
+        Self::Build(error.into())
     }
 }
 

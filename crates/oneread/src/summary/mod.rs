@@ -39,27 +39,32 @@
 mod any;
 mod batch;
 mod cells;
-mod counting_multiple;
-mod counting_single;
 mod error;
 mod fields;
 mod interpolation;
+mod keys;
 mod level_set;
 mod list;
 mod multiple;
+mod places;
 mod saved;
 mod single;
 mod summarized;
 
+pub use crate::layout::BuildError;
 pub use any::AnySummary;
-pub use counting_multiple::{CountingMultiFilter, CountingMultiFilterSummary, CountingMultiFilterView};
-pub use counting_single::{CountingSingleFilter, CountingSingleFilterSummary, CountingSingleFilterView};
-pub use error::{BuildError, ChangeError};
-pub use interpolation::{InterpolationArray, InterpolationSummary, InterpolationView};
+pub use error::{ChangeError, JoinError};
+pub use interpolation::{InterpolationSummary, InterpolationView, SortedStrings};
+pub use keys::KeySummary;
 pub use level_set::LevelSet;
-pub use multiple::{MultiFilter, MultiFilterSummary, MultiFilterView};
-pub use single::{SingleFilter, SingleFilterSummary, SingleFilterView};
-pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, RejoinError, Stats, Summarized};
+pub use multiple::{
+    CountingMultiFilterSummary, CountingMultiFilterView, MultiFilter, MultiFilterSummary, MultiFilterView,
+};
+pub use single::{
+    CountingSingleFilterSummary, CountingSingleFilterView, SingleFilter, SingleFilterSummary,
+    SingleFilterView,
+};
+pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, Stats, Summarized};
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::MultilevelLayout;
@@ -155,33 +160,8 @@ pub trait Summary {
     ///
     /// # Errors
     /// If the number of levels differs.
-    fn check_table(&self, table: &MultilevelLayout) -> Result<(), BuildError> {
+    fn check_table(&self, table: &MultilevelLayout) -> Result<(), JoinError> {
         let (expected, found) = (table.level_count(), self.level_count());
-        if expected == found { Ok(()) } else { Err(BuildError::Levels { expected, found }) }
+        if expected == found { Ok(()) } else { Err(JoinError::Levels { expected, found }) }
     }
 }
-
-/// The three constructors of a summary, which all have a digester as their last parameter.
-macro_rules! constructors {
-    ($summary:ident, $($argument:ident: $kind:ty),+) => {
-        impl $summary {
-            /// An empty summary with a random seed.
-            ///
-            /// # Errors
-            /// If there is no memory for it, or as [`with_digester`](Self::with_digester).
-            #[cfg(feature = "std")]
-            pub fn new($($argument: $kind),+) -> Result<Self, BuildError> {
-                Self::with_digester($($argument),+, Portable::random())
-            }
-
-            /// An empty summary: the same for the same seed.
-            ///
-            /// # Errors
-            /// If there is no memory for it, or as [`with_digester`](Self::with_digester).
-            pub fn with_seed($($argument: $kind),+, seed: u64) -> Result<Self, BuildError> {
-                Self::with_digester($($argument),+, Portable::with_seed(seed))
-            }
-        }
-    };
-}
-use constructors;

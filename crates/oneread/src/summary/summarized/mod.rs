@@ -11,13 +11,12 @@ mod change;
 mod lazy;
 mod many;
 mod moves;
-mod rejoin;
 mod stats;
 
 use core::borrow::Borrow;
 use core::fmt;
 
-use super::{AnySummary, BuildError, LevelSet, Summary};
+use super::{AnySummary, JoinError, LevelSet, Summary};
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::Moves;
 use crate::plan::summary::SummaryPlan;
@@ -26,7 +25,6 @@ use crate::table::{Drain, Iter, IterMut, MultilevelTable};
 use stats::{Lookup, Tally};
 
 pub use lazy::{LazilyDeleting, Rebuild};
-pub use rejoin::RejoinError;
 pub use stats::{Measured, Planned, Stats};
 
 /// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key that is not there.
@@ -86,7 +84,7 @@ impl<K, V> Summarized<MultilevelTable<K, V>, AnySummary> {
     /// # Errors
     /// If there is no memory for them, or if the table moves items in a way that the summary cannot follow.
     #[cfg(feature = "std")]
-    pub fn from_plan(plan: &SummaryPlan) -> Result<Self, BuildError> {
+    pub fn from_plan(plan: &SummaryPlan) -> Result<Self, JoinError> {
         Self::of_plan(plan, Portable::random())
     }
 
@@ -94,11 +92,11 @@ impl<K, V> Summarized<MultilevelTable<K, V>, AnySummary> {
     ///
     /// # Errors
     /// As [`from_plan`](Self::from_plan).
-    pub fn from_plan_with_seed(plan: &SummaryPlan, seed: u64) -> Result<Self, BuildError> {
+    pub fn from_plan_with_seed(plan: &SummaryPlan, seed: u64) -> Result<Self, JoinError> {
         Self::of_plan(plan, Portable::with_seed(seed))
     }
 
-    fn of_plan(plan: &SummaryPlan, digester: Portable) -> Result<Self, BuildError> {
+    fn of_plan(plan: &SummaryPlan, digester: Portable) -> Result<Self, JoinError> {
         let layout = plan.table().layout();
         let table = MultilevelTable::with_digester(layout.clone(), digester)?;
         let summary = AnySummary::with_digester(plan.layout(), layout, digester)?;
@@ -113,24 +111,52 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
     ///
     /// # Errors
     /// If they have different digesters or levels, or if the table moves items up and the summary has no counters; both are dropped.
-    pub fn new(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, BuildError>
+    pub fn new(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError>
     where
         D: PartialEq + Digester<K>,
     {
         if table.digester() != summary.digester() {
-            return Err(BuildError::Digesters);
+            return Err(JoinError::Digesters);
         }
         let mut map = Self::joined(table, summary)?;
         map.rebuild_summary();
         Ok(map)
     }
 
+    /// Joins a table and the summary that was [parted](Self::into_parts) from it, and looks whether it has the level of every
+    /// item. To save a map, save its [table](Self::table) and its [summary](Self::summary); to load it, load and rejoin them.
+    ///
+    /// Keys that the summary has and the table has not do no harm, but for the reads that they cost.
+    ///
+    /// # Errors
+    /// If they have different digesters or levels, if the table moves items up and the summary has no counters, or if an item's level is not
+    /// in the summary's answer; both are dropped.
+    pub fn rejoin(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError>
+    where
+        D: PartialEq + Digester<K>,
+    {
+        if table.digester() != summary.digester() {
+            return Err(JoinError::Digesters);
+        }
+        let map = Self::joined(table, summary)?;
+        let placement = map.table.placement();
+        for place in 0..placement.stash().start {
+            if let Some((key, _)) = map.table.item_at(place) {
+                let level = placement.level_of(place);
+                if !map.summary.lookup(map.table.digester().digest(key)).contains(level) {
+                    return Err(JoinError::Items { level });
+                }
+            }
+        }
+        Ok(map)
+    }
+
     /// The same for an empty table, with equal digesters.
-    fn joined(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, BuildError> {
+    fn joined(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError> {
         summary.check_table(table.layout())?;
         let moves_up = !matches!(table.layout().moves(), Moves::None | Moves::SecondChance);
         if moves_up && !summary.can_remove() {
-            return Err(BuildError::Moves);
+            return Err(JoinError::Moves);
         }
         Ok(Self { table, summary, trusted: true, planned: None, tally: Tally::default(), rebuilds: 0 })
     }

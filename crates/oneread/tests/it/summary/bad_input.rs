@@ -9,7 +9,7 @@ use oneread::layout::{
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
     BuildError, ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary,
-    LazilyDeleting, MultiFilterSummary, Rebuild, RejoinError, SingleFilterSummary, Summarized, Summary,
+    JoinError, LazilyDeleting, MultiFilterSummary, Rebuild, SingleFilterSummary, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -38,11 +38,11 @@ macro_rules! with_each_summary {
 fn another_seed_is_refused_for_every_summary() {
     fn check<S: Summary<Digester = oneread::hash::Portable> + Clone>(summary: S) {
         let when = Rebuild::when_asked();
-        let wrong = BuildError::Digesters;
+        let wrong = JoinError::Digesters;
         assert_eq!(Summarized::new(table(2), summary.clone()).err(), Some(wrong));
-        assert_eq!(Summarized::rejoin(table(2), summary.clone()).err(), Some(RejoinError::Build(wrong)));
+        assert_eq!(Summarized::rejoin(table(2), summary.clone()).err(), Some(wrong));
         assert_eq!(LazilyDeleting::new(table(2), summary.clone(), when).err(), Some(wrong));
-        assert_eq!(LazilyDeleting::rejoin(table(2), summary.clone(), when).err(), Some(wrong.into()));
+        assert_eq!(LazilyDeleting::rejoin(table(2), summary.clone(), when).err(), Some(wrong));
         assert!(Summarized::new(table(1), summary.clone()).is_ok());
         assert!(LazilyDeleting::new(table(1), summary, when).is_ok());
         assert!(wrong.to_string().contains("same seed"));
@@ -54,9 +54,9 @@ fn another_seed_is_refused_for_every_summary() {
 fn another_number_of_levels_is_refused_for_every_summary() {
     fn check<S: Summary<Digester = oneread::hash::Portable> + Clone>(summary: S) {
         let four = || Table::with_seed(halving(64, 4, Moves::None), 1).unwrap();
-        let wrong = BuildError::Levels { expected: 4, found: 5 };
+        let wrong = JoinError::Levels { expected: 4, found: 5 };
         assert_eq!(Summarized::new(four(), summary.clone()).err(), Some(wrong));
-        assert_eq!(Summarized::rejoin(four(), summary.clone()).err(), Some(wrong.into()));
+        assert_eq!(Summarized::rejoin(four(), summary.clone()).err(), Some(wrong));
         assert_eq!(LazilyDeleting::new(four(), summary, Rebuild::when_asked()).err(), Some(wrong));
     }
     with_each_summary!(1, check);
@@ -138,7 +138,7 @@ fn a_map_is_saved_by_its_parts_and_joined_again_without_a_rebuild() {
     let level = map.table().locate(&4).location.unwrap().level;
     less.remove(map.table().digester().digest(&4u64), level).unwrap();
     let error = Summarized::rejoin(loaded(), less).err();
-    assert_eq!(error, Some(RejoinError::Items { level }));
+    assert_eq!(error, Some(JoinError::Items { level }));
     assert!(error.unwrap().to_string().contains("Summarized::new"));
     // More than the table has does no harm.
     let mut more = summary;

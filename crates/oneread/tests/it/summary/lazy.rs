@@ -7,9 +7,7 @@ use oneread::hash::{Digester, Portable};
 use oneread::layout::{LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout};
 use oneread::plan::deletion;
 use oneread::plan::summary::SummaryPlan;
-use oneread::summary::{
-    BuildError, LazilyDeleting, MultiFilterSummary, Rebuild, RejoinError, Summarized, Summary,
-};
+use oneread::summary::{JoinError, LazilyDeleting, MultiFilterSummary, Rebuild, Summarized, Summary};
 use oneread::table::MultilevelTable;
 
 use super::{Random, halving, paper_filters, paper_table};
@@ -181,13 +179,13 @@ fn what_cannot_be_kept_right_is_refused() {
     let summary = |seed| MultiFilterSummary::with_seed(filters.clone(), seed).unwrap();
     for (name, moves) in super::policies() {
         let error = LazilyDeleting::new(table(moves), summary(1), Rebuild::when_asked()).err();
-        assert_eq!(error, (moves != Moves::None).then_some(BuildError::Moves), "{name}");
+        assert_eq!(error, (moves != Moves::None).then_some(JoinError::Moves), "{name}");
     }
     let no_step = LazilyDeleting::new(table(Moves::None), summary(1), Rebuild::when_asked().in_steps(0));
-    let expected = BuildError::Layout(LayoutError::Zero { what: "places of a step" });
+    let expected = JoinError::Build(LayoutError::Zero { what: "places of a step" }.into());
     assert_eq!(no_step.err(), Some(expected));
     let other = LazilyDeleting::new(table(Moves::None), summary(2), Rebuild::when_asked());
-    assert_eq!(other.err(), Some(BuildError::Digesters));
+    assert_eq!(other.err(), Some(JoinError::Digesters));
 }
 
 /// The paper's example: 9999 items, 909 of them deleted, 97.00 moves on average (its own 96.98), and 114.25 where those deleted are of
@@ -388,6 +386,6 @@ fn what_was_parted_is_joined_again_without_a_rebuild() {
     let (table, mut summary) = map.into_parts().unwrap();
     summary.reset();
     let error = LazilyDeleting::rejoin(table.clone(), summary.clone(), Rebuild::when_asked()).err();
-    assert_eq!(error, Some(RejoinError::Items { level: 0 }));
+    assert_eq!(error, Some(JoinError::Items { level: 0 }));
     assert!(Summarized::rejoin(table, summary).is_err());
 }

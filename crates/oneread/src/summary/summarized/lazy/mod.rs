@@ -16,12 +16,12 @@ use core::borrow::Borrow;
 use core::fmt;
 use core::time::Duration;
 
-use super::{RejoinError, Stats, Summarized};
+use super::{Stats, Summarized};
 use crate::hash::{Digest, Digester, Portable};
 use crate::layout::Moves;
 use crate::plan::summary::SummaryPlan;
 use crate::summary::summarized::stats::Lookup;
-use crate::summary::{AnySummary, BuildError, Summary};
+use crate::summary::{AnySummary, BuildError, JoinError, Summary};
 use crate::table::MultilevelTable;
 use crate::table::placement::Location;
 
@@ -98,7 +98,7 @@ where
     /// # Errors
     /// As [`new`](Self::new).
     #[cfg(feature = "std")]
-    pub fn from_plan(plan: &SummaryPlan, when: Rebuild) -> Result<Self, BuildError> {
+    pub fn from_plan(plan: &SummaryPlan, when: Rebuild) -> Result<Self, JoinError> {
         Self::joined(Summarized::from_plan(plan)?, when)
     }
 
@@ -106,7 +106,7 @@ where
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn from_plan_with_seed(plan: &SummaryPlan, seed: u64, when: Rebuild) -> Result<Self, BuildError> {
+    pub fn from_plan_with_seed(plan: &SummaryPlan, seed: u64, when: Rebuild) -> Result<Self, JoinError> {
         Self::joined(Summarized::from_plan_with_seed(plan, seed)?, when)
     }
 }
@@ -120,9 +120,9 @@ where
     /// Joins a table and a summary, which forgets what it has and gets the items of the table.
     ///
     /// # Errors
-    /// [`BuildError::Moves`] if the table moves items by itself; otherwise as [`Summarized::new`], or if there is no memory for the bits,
+    /// [`JoinError::Moves`] if the table moves items by itself; otherwise as [`Summarized::new`], or if there is no memory for the bits,
     /// or if a step has no places.
-    pub fn new(table: MultilevelTable<K, V, D>, summary: S, when: Rebuild) -> Result<Self, BuildError>
+    pub fn new(table: MultilevelTable<K, V, D>, summary: S, when: Rebuild) -> Result<Self, JoinError>
     where
         D: PartialEq,
     {
@@ -133,18 +133,17 @@ where
     ///
     /// # Errors
     /// As [`Summarized::rejoin`] and [`new`](Self::new).
-    pub fn rejoin(table: MultilevelTable<K, V, D>, summary: S, when: Rebuild) -> Result<Self, RejoinError>
+    pub fn rejoin(table: MultilevelTable<K, V, D>, summary: S, when: Rebuild) -> Result<Self, JoinError>
     where
         D: PartialEq,
     {
-        let table = table.map_values(Some).map_err(BuildError::from)?;
-        Ok(Self::joined(Summarized::rejoin(table, summary)?, when)?)
+        Self::joined(Summarized::rejoin(table.map_values(Some)?, summary)?, when)
     }
 
-    fn joined(map: Inner<K, V, S, D>, when: Rebuild) -> Result<Self, BuildError> {
-        when.check()?;
+    fn joined(map: Inner<K, V, S, D>, when: Rebuild) -> Result<Self, JoinError> {
+        when.check().map_err(BuildError::from)?;
         if map.table.layout().moves() != Moves::None {
-            return Err(BuildError::Moves);
+            return Err(JoinError::Moves);
         }
         let deletions = Deletions::new(map.table.capacity())?;
         Ok(Self {
@@ -165,7 +164,7 @@ where
     ///
     /// # Errors
     /// If there is no memory for a table of values.
-    pub fn into_parts(mut self) -> Result<(MultilevelTable<K, V, D>, S), BuildError> {
+    pub fn into_parts(mut self) -> Result<(MultilevelTable<K, V, D>, S), JoinError> {
         if self.deletions.count() > 0 || self.stale > 0 {
             self.rebuild();
         }
