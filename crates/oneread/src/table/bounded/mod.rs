@@ -22,16 +22,15 @@ mod serde;
 mod slots;
 #[cfg(test)]
 mod tests;
-mod traits;
 
 use core::borrow::Borrow;
 use core::mem;
 
 use crate::hash::{Digester, Portable};
-use crate::layout::{BoundedLayout, BuildError, LayoutError};
-use crate::plan::solve::map::{Layout, Planned};
+use crate::layout::{BoundedLayout, BuildError};
 
 use super::Full;
+use super::surface::map_traits;
 use group::{SLOTS, Tag};
 use route::Routes;
 use slots::Slots;
@@ -135,7 +134,7 @@ pub struct BoundedMap<K, V, D = Portable> {
 /// The most cache lines that an operation touches, whatever the keys are: of tags and of items, without what keys and values have on
 /// the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MostLines {
+pub struct LineBounds {
     /// A lookup.
     pub lookup: usize,
     /// An insertion, its lookup included.
@@ -154,7 +153,8 @@ impl<K, V> BoundedMap<K, V> {
         Self::new(BoundedLayout::for_capacity(items as u64)?)
     }
 
-    /// An empty map with a random seed.
+    /// An empty map of this layout, with a random seed. [`solve::map`](crate::plan::solve::map()) finds
+    /// the smallest layout for some needs.
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -169,46 +169,6 @@ impl<K, V> BoundedMap<K, V> {
     /// If there is no memory for it.
     pub fn with_seed(layout: BoundedLayout, seed: u64) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// An empty map as planned, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it, or the plan is one for another structure.
-    ///
-    /// # Example
-    /// ```
-    /// use oneread::plan::solve::{self, map::Targets};
-    /// use oneread::table::BoundedMap;
-    ///
-    /// // A hundred thousand entries of 24 bytes: there is no room for them in as many bytes, in 30 each there is.
-    /// let targets = Targets { bytes: Some(2_400_000), ..Targets::new(100_000, 24) };
-    /// assert!(solve::map(&targets).is_err());
-    /// let planned = solve::map(&Targets { bytes: Some(3_000_000), ..targets })?.best;
-    /// let mut flows = BoundedMap::from_plan(&planned)?;
-    /// assert!(!flows.contains_key(&7));
-    /// flows.insert(7, [1.0, 2.0])?;
-    /// assert!(flows.contains_key(&7) && flows.capacity() == 100_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[cfg(feature = "std")]
-    pub fn from_plan(planned: &Planned) -> Result<Self, BuildError> {
-        Self::new(Self::layout_of(planned)?)
-    }
-
-    /// The same for the same seed.
-    ///
-    /// # Errors
-    /// As [`from_plan`](Self::from_plan).
-    pub fn from_plan_with_seed(planned: &Planned, seed: u64) -> Result<Self, BuildError> {
-        Self::with_seed(Self::layout_of(planned)?, seed)
-    }
-
-    const fn layout_of(planned: &Planned) -> Result<BoundedLayout, LayoutError> {
-        match &planned.layout {
-            Layout::Bounded(layout) => Ok(*layout),
-            _ => Err(LayoutError::Structure { expected: "BoundedMap", found: planned.structure }),
-        }
     }
 
     /// A map of these items with a random seed, and with room for so many.
@@ -232,10 +192,10 @@ impl<K, V> BoundedMap<K, V> {
 
 impl<K, V, D> BoundedMap<K, V, D> {
     /// The most items that an insertion moves.
-    pub const MOST_INSERTION_MOVES: usize = 0;
+    pub const MAX_INSERTION_MOVES: usize = 0;
 
     /// The most items that a removal moves.
-    pub const MOST_REMOVAL_MOVES: usize = 1;
+    pub const MAX_REMOVAL_MOVES: usize = 1;
 
     /// An empty map whose keys go through this digester.
     ///
@@ -305,10 +265,10 @@ impl<K, V, D> BoundedMap<K, V, D> {
     /// A route has six lines of tags, each with the items of 32 slots. A lookup and an insertion stay on one route; a removal
     /// that frees a slot follows that of the key that comes home, which begins in the same line.
     #[must_use]
-    pub fn max_lines_touched(&self) -> MostLines {
+    pub fn max_lines_touched(&self) -> LineBounds {
         let a_line = 1 + slots::GROUPS * look::block_lines(size_of::<(K, V)>());
         let route = route::LINES * a_line;
-        MostLines { lookup: route, insertion: route, removal: 2 * route }
+        LineBounds { lookup: route, insertion: route, removal: 2 * route }
     }
 
     /// The value of a key.
@@ -437,5 +397,16 @@ impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
     /// [`Full`] with the first item that has no room; those before it are in, those after it were not asked for.
     pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
         items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
+    }
+}
+
+map_traits!(BoundedMap);
+
+impl<K: Clone, V: Clone, D: Clone> Clone for BoundedMap<K, V, D> {
+    /// # Panics
+    /// If there is no memory for it, as for every collection that is cloned.
+    fn clone(&self) -> Self {
+        let slots = self.slots.try_clone().expect("there is memory for a clone");
+        Self { slots, digester: self.digester.clone(), ..*self }
     }
 }

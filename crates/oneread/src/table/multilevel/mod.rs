@@ -13,7 +13,6 @@ mod held;
 mod iter;
 mod rebuild;
 mod saved;
-mod traits;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -24,6 +23,7 @@ use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{MultilevelLayout, OnCrisis};
 
 use super::placement::{Crisis, Location, Move, Placement};
+use super::surface::map_traits;
 use held::{Held, Reads};
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
@@ -402,6 +402,8 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         }
     }
 }
+
+map_traits!(MultilevelTable);
 
 impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
     /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.

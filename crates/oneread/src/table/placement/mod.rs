@@ -10,27 +10,23 @@
 //!                                        or the stash, or a crisis
 //! ```
 
-mod by_level;
 mod geometry;
 mod hints;
 mod occupancy;
 mod restricted;
 mod saved;
-mod weighted;
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
 use crate::bits::OutOfMemory;
-use crate::hash::Digest;
+use crate::hash::{Digest, Domain, reduce};
 use crate::layout::{Moves, MultilevelLayout};
 
 use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
-
-pub use weighted::{Weighted, bucket};
 
 /// Whoever has the items of a [`Placement`].
 ///
@@ -65,6 +61,28 @@ impl fmt::Display for Crisis {
 }
 
 impl core::error::Error for Crisis {}
+
+/// The bucket of a digest in a level of `buckets` buckets: the choice of every [`Placement`] of the
+/// first generation without restricted hashing.
+///
+/// For lookups in levels whose sizes are known from elsewhere, as in a store with a directory.
+///
+/// ```
+/// use oneread::hash::{Digester, Portable};
+/// use oneread::layout::MultilevelLayout;
+/// use oneread::table::placement::{self, Placement};
+///
+/// let placement = Placement::new(&MultilevelLayout::new([1000, 200])?)?;
+/// let digest = Portable::with_seed(1).digest(&7u64);
+/// assert_eq!(placement::bucket(digest, 1, 200), placement.bucket(digest, 1));
+/// assert_ne!(placement::bucket(digest, 0, 1000), placement::bucket(digest, 1, 1000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn bucket(digest: Digest, level: usize, buckets: u64) -> u64 {
+    reduce(digest.word(Domain::TABLE, level as u32), buckets)
+}
 
 /// A place in the words of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -226,6 +244,22 @@ impl Placement {
         Location { level, bucket: bucket.number, slot: (place - bucket.start) as u32 }
     }
 
+    #[inline(always)]
+    pub(crate) fn level_count(&self) -> usize {
+        self.geometry.level_count()
+    }
+
+    /// The places of a digest's bucket in a level, in use or not.
+    #[inline(always)]
+    pub(crate) fn places_in(&self, digest: Digest, level: usize) -> Range<usize> {
+        self.geometry.places_of(self.geometry.choice(digest, level))
+    }
+
+    /// The places of the stash, in use or not.
+    pub(crate) fn stash(&self) -> Range<usize> {
+        self.geometry.stash()
+    }
+
     /// The bucket of a digest in a level.
     #[must_use]
     pub fn bucket(&self, digest: Digest, level: usize) -> u64 {
@@ -248,11 +282,7 @@ impl Placement {
 
     /// The places of a digest's bucket in one level that are in use.
     pub fn candidates_in(&self, digest: Digest, level: usize) -> impl Iterator<Item = usize> + '_ {
-        let range = if level < self.geometry.level_count() {
-            self.geometry.places_of(self.geometry.choice(digest, level))
-        } else {
-            0..0
-        };
+        let range = if level < self.level_count() { self.places_in(digest, level) } else { 0..0 };
         self.occupancy.in_use(range)
     }
 
@@ -468,6 +498,12 @@ impl Placement {
     pub(super) fn vacate(&mut self, place: usize) {
         self.moves.clear();
         self.occupancy.clear(place, self.level_of(place));
+    }
+
+    /// The item at `from` is now at `to`, which was free; nothing else moves.
+    pub(super) fn transfer(&mut self, from: usize, to: usize) {
+        self.vacate(from);
+        self.occupancy.set(to, self.level_of(to));
     }
 
     /// Moves an item to a place that was given back by [`vacate`](Self::vacate), if the policy has one for it. Deeper

@@ -14,7 +14,6 @@ mod reads;
 mod saved;
 mod surface;
 mod tracked;
-mod weighted;
 
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, Restriction, Ties};
 

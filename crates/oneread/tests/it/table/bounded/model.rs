@@ -21,6 +21,18 @@ impl Digester<u64> for Colliding {
     }
 }
 
+/// So many digests in all: tags are alike, and groups full.
+#[derive(Clone, Copy)]
+struct Few {
+    digests: u64,
+}
+
+impl Digester<u64> for Few {
+    fn digest(&self, key: &u64) -> Digest {
+        Ideal::with_seed(3).digest(&(key % self.digests))
+    }
+}
+
 /// Random operations on keys below `keys`, in a map that may become full; gives how many insertions were refused.
 fn compare<D: Digester<u64> + Clone>(
     map: &mut BoundedMap<u64, u64, D>,
@@ -157,4 +169,41 @@ fn does_what_a_hash_map_does_through_the_standard_library() {
     let layout = BoundedLayout::for_capacity(2000).unwrap();
     let mut map = BoundedMap::with_digester(layout, Std::<RandomState>::default()).unwrap();
     compare(&mut map, 3000, scaled(500_000), 9);
+}
+
+/// Values so large that a map of a thousand does not fit a cache: there lookups go in batches.
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn keys_in_batches_are_found_as_one_after_the_other() {
+    // From each key in a digest of its own to routes that are full, so that keys are at home, out, and in the stash.
+    for digests in [1, 3, 50, 5000] {
+        let layout = BoundedLayout::new(1000, 100, 3).unwrap();
+        let mut map = BoundedMap::with_digester(layout, Few { digests }).unwrap();
+        for key in 0..1000 {
+            // Not all find room where digests are few.
+            _ = map.insert(key, [key + 1; 200]);
+        }
+        assert!(map.byte_len() > 4 << 20);
+        for asked in [0, 1, 31, 32, 33, 64, 2000] {
+            let keys: Vec<u64> = (0..asked).map(|key| key * 7 % 2000).collect();
+            let mut found = Vec::new();
+            map.get_many(&keys, |value| found.push(value));
+            let expected: Vec<_> = keys.iter().map(|key| map.get(key)).collect();
+            assert!(found == expected, "{digests} digests, {asked} keys");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn a_large_map_is_looked_up_in_batches() {
+    let len = 200_000;
+    let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(len).unwrap(), 1).unwrap();
+    for key in 0..len {
+        map.insert(key, 3 * key).unwrap();
+    }
+    let keys: Vec<u64> = (0..2 * len).step_by(3).collect();
+    let mut expected = keys.iter().map(|&key| (key < len).then_some(3 * key));
+    map.get_many(&keys, |value| assert_eq!(Some(value.copied()), expected.next()));
+    assert!(expected.next().is_none());
 }
