@@ -4,6 +4,7 @@ mod bounded;
 pub(crate) mod fixtures;
 mod hints;
 mod hostile;
+mod maps;
 mod model;
 mod panics;
 mod placement;

@@ -9,6 +9,7 @@ use oneread::table::BoundedMap;
 use oneread::table::bounded::Entry;
 use oneread_study::hash::Ideal;
 
+use crate::table::maps::{one_operation, whole_map};
 use crate::table::{Constant, Random};
 
 /// Keys share digests by the dozen.
@@ -45,85 +46,24 @@ fn compare<D: Digester<u64> + Clone>(
     let mut refused = 0;
     let bytes = map.byte_len();
     for operation in 0..operations {
-        let (key, value) = (random.below(keys), random.word());
-        match random.below(100) {
-            0..50 => match map.insert(key, value) {
-                Ok(before) => assert_eq!(before, model.insert(key, value)),
-                Err(full) => {
-                    refused += 1;
-                    assert_eq!((full.key, full.value), (key, value));
-                    assert!(!model.contains_key(&key) && !map.contains_key(&key));
-                }
-            },
-            50..75 => assert_eq!(map.remove(&key), model.remove(&key)),
-            75..85 => match map.entry(key) {
-                Entry::Occupied(mut entry) => {
-                    assert_eq!((entry.key(), Some(entry.get())), (&key, model.get(&key)));
-                    if value % 2 == 0 {
-                        assert_eq!(Some(entry.insert(value)), model.insert(key, value));
-                    } else {
-                        assert_eq!(Some(entry.remove()), model.remove(&key));
-                    }
-                }
-                Entry::Vacant(entry) => {
-                    assert!(!model.contains_key(entry.key()));
-                    match entry.try_insert(value) {
-                        Ok(placed) => {
-                            assert_eq!(*placed, value);
-                            model.insert(key, value);
-                        }
-                        Err(full) => assert_eq!((full.key, full.value), (key, value)),
-                    }
-                }
-            },
-            85..90 => {
-                if let Some(value) = map.get_mut(&key) {
-                    *value ^= 1;
-                    *model.get_mut(&key).unwrap() ^= 1;
-                }
-            }
-            _ => {
-                assert_eq!(map.get(&key), model.get(&key));
-                assert_eq!(map.locate(&key).location.is_some(), model.contains_key(&key));
-            }
-        }
-        assert_eq!((map.len(), map.byte_len()), (model.len(), bytes));
-        // Rarely, since it takes time in proportion to the map.
+        refused += u64::from(one_operation!(map, model, random, keys));
+        assert_eq!(map.byte_len(), bytes);
         if operation % 4096 == 4095 {
             match random.below(16) {
                 0 => {
-                    let threshold = random.word();
-                    map.retain(|_, value| *value < threshold);
-                    model.retain(|_, value| *value < threshold);
-                }
-                1 => {
-                    let drained: HashMap<_, _> = map.drain().collect();
-                    assert_eq!(drained, model);
-                    model.clear();
-                }
-                2 => {
-                    map.clear();
-                    model.clear();
-                }
-                3 => {
-                    map.values_mut().for_each(|value| *value ^= 2);
-                    model.values_mut().for_each(|value| *value ^= 2);
-                }
-                4 => {
                     let mut few = map.drain();
                     few.by_ref().take(3).for_each(|(key, value)| assert_eq!(model.remove(&key), Some(value)));
                     std::mem::forget(few);
                 }
-                5 => {
+                1 => {
                     let capacity = map.capacity();
                     map.grow_into(2 * capacity).unwrap();
                     map.grow_into(capacity).unwrap();
                 }
-                6 => *map = map.clone(),
+                2 => *map = map.clone(),
                 _ => {}
             }
-            assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
-            assert_eq!(map.iter().len(), model.len());
+            whole_map!(map, model, random);
             let looked: Vec<_> = (0..keys.min(500)).collect();
             let mut answers = looked.iter();
             map.get_many(&looked, |value| assert_eq!(value, model.get(answers.next().unwrap())));
