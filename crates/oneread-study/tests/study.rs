@@ -8,5 +8,7 @@ mod hash;
 mod plan;
 #[path = "it/simulate/mod.rs"]
 mod simulate;
+#[path = "it/summary/mod.rs"]
+mod summary;
 #[path = "it/table/mod.rs"]
 mod table;

@@ -14,7 +14,7 @@
 //! | [`InterpolationSummary`] | a string and a level for each key | 72 500 bytes, fails once in 7e8 | yes |
 //!
 //! [`Summarized`] joins a table and a summary to one map, which is always exact: a wrong level costs a read, never a wrong
-//! answer. [`LazilyDeleting`] lets keys go from it whose summary cannot forget them.
+//! answer. `LazilyDeleting` of the crate `oneread-study` lets keys go from it whose summary cannot forget them.
 //!
 //! # Which to choose
 //! Keys that stay: [`MultiFilterSummary`], sized by [`plan::summary`](crate::plan::summary). Keys that come and go:
@@ -64,7 +64,7 @@ pub use single::{
     CountingSingleFilterSummary, CountingSingleFilterView, SingleFilter, SingleFilterSummary,
     SingleFilterView,
 };
-pub use summarized::{LazilyDeleting, Measured, Planned, Rebuild, Stats, Summarized};
+pub use summarized::{Measured, Planned, Stats, Summarized};
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::MultilevelLayout;
@@ -137,9 +137,9 @@ pub trait Summary {
 
     /// Another summary of the same layout, without keys.
     ///
-    /// A [`LazilyDeleting`] map makes one when it begins to rebuild in steps. Those of this library take zeroed memory from the system, which
-    /// costs nothing until it is used, so that beginning takes no longer for a large summary than for a small one (strings in blocks: for
-    /// every 64 keys 32 bytes are written). As it stands here it copies the summary and resets the copy.
+    /// The summaries of this library take zeroed memory from the system, which costs nothing until it
+    /// is used, so that this takes no longer for a large one than for a small one (strings in blocks:
+    /// 32 bytes are written per 64 keys). As it stands here it copies the summary and resets the copy.
     ///
     /// # Errors
     /// If there is no memory for it.

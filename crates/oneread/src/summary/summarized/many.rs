@@ -3,7 +3,6 @@
 use core::borrow::Borrow;
 
 use super::Summarized;
-use super::stats::Lookup;
 use crate::hash::{Digest, Digester};
 use crate::summary::{LevelSet, Summary};
 use crate::table::MultilevelTable;
@@ -40,25 +39,6 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         K: Borrow<Q>,
         D: Digester<Q>,
     {
-        self.find_many(
-            keys,
-            |_| true,
-            |place| {
-                answer(place.and_then(|place| self.table.item_at(place)).map(|(_, value)| value));
-            },
-        );
-    }
-
-    /// The places of keys, among those that a test accepts, in the order of the keys.
-    pub(super) fn find_many<'q, Q: ?Sized + Eq + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        accepts: impl Fn(usize) -> bool,
-        mut found: impl FnMut(Option<usize>),
-    ) where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
         let mut keys = keys.into_iter();
         let all = LevelSet::shallowest_first(0..self.table.placement().level_count());
         loop {
@@ -87,9 +67,9 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             (0..AHEAD).for_each(ask);
             for (at, key) in batch.iter().flatten().enumerate() {
                 ask(at + AHEAD);
-                let lookup: Lookup = self.find_in(levels[at], digests[at], *key, &accepts);
+                let lookup = self.find_in(levels[at], digests[at], *key);
                 self.tally.count(&lookup);
-                found(lookup.place);
+                answer(lookup.place.and_then(|place| self.table.item_at(place)).map(|(_, value)| value));
             }
             if filled < BATCH {
                 return;

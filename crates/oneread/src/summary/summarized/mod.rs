@@ -8,7 +8,6 @@
 //! 3. A summary that cannot remove keys is only joined to a table that moves items down or not at all.
 
 mod change;
-mod lazy;
 mod many;
 mod moves;
 mod stats;
@@ -24,7 +23,6 @@ use crate::table::{Drain, Iter, IterMut, MultilevelTable};
 
 use stats::{Lookup, Tally};
 
-pub use lazy::{LazilyDeleting, Rebuild};
 pub use stats::{Measured, Planned, Stats};
 
 /// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key that is not there.
@@ -217,14 +215,9 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             measured: self.tally.measured(),
             planned: self.planned,
             items: self.table.len() as u64,
-            deleted: 0,
             rebuilds: self.rebuilds,
-            moved: 0,
-            overwritten: 0,
-            stale: 0,
             summary_bytes: self.summary.byte_len(),
             occupancy_bytes: self.table.layout().occupancy_bytes(),
-            deletion_bytes: 0,
         }
     }
 
@@ -318,29 +311,22 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
     where
         K: Borrow<Q>,
     {
-        self.find_in(self.levels_of(digest), digest, key, |_| true)
+        self.find_in(self.levels_of(digest), digest, key)
     }
 
-    /// Looks for a key in some levels and in the stash, at the places in use that a test accepts, without reading the others.
+    /// Looks for a key in some levels and in the stash.
     #[inline]
-    fn find_in<Q: ?Sized + Eq>(
-        &self,
-        levels: LevelSet,
-        digest: Digest,
-        key: &Q,
-        accepts: impl Fn(usize) -> bool,
-    ) -> Lookup
+    fn find_in<Q: ?Sized + Eq>(&self, levels: LevelSet, digest: Digest, key: &Q) -> Lookup
     where
         K: Borrow<Q>,
     {
         let placement = self.table.placement();
-        let is_read = |&place: &usize| placement.in_use(place) && accepts(place);
         let is_it = |place: usize| self.table.item_at(place).is_some_and(|(own, _)| own.borrow() == key);
         let mut lookup = Lookup::default();
         for level in levels {
             lookup.named += 1;
             let mut reads = 0;
-            for place in placement.places_in(digest, level).filter(is_read) {
+            for place in placement.places_in(digest, level).filter(|&place| placement.in_use(place)) {
                 reads = 1;
                 if is_it(place) {
                     lookup.place = Some(place);
@@ -354,7 +340,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         }
         if self.table.stash_len() > 0 {
             lookup.level = placement.level_count();
-            lookup.place = placement.stashed().find(|&place| accepts(place) && is_it(place));
+            lookup.place = placement.stashed().find(|&place| is_it(place));
             lookup.in_stash = lookup.place.is_some();
         }
         lookup

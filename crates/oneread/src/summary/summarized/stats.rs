@@ -80,23 +80,13 @@ pub struct Stats {
     pub planned: Option<Planned>,
     /// The items that it has.
     pub items: u64,
-    /// Items that are deleted and still there, in a [lazily deleting](super::LazilyDeleting) map.
-    pub deleted: u64,
     /// How often the summary was built anew by itself: the table changed its hash functions in a crisis, or code of the
-    /// user's panicked in the middle of a change, or a lazily deleting map made room.
+    /// user's panicked in the middle of a change.
     pub rebuilds: u64,
-    /// The items that were moved to make room.
-    pub moved: u64,
-    /// The deleted items that others took the place of.
-    pub overwritten: u64,
-    /// Of these, the ones that the summary still has: lookups of their keys take a read, and those of others may.
-    pub stale: u64,
-    /// The bytes of the summary; of both summaries in the middle of a rebuild in steps.
+    /// The bytes of the summary.
     pub summary_bytes: u64,
     /// The bytes of a bit a bucket.
     pub occupancy_bytes: u64,
-    /// The bytes of a deletion bit a slot.
-    pub deletion_bytes: u64,
 }
 
 /// What lookups did, since the table was made or the counts were set to 0.

@@ -495,15 +495,23 @@ impl Placement {
     }
 
     /// Gives a place back, and moves nothing.
-    pub(super) fn vacate(&mut self, place: usize) {
+    ///
+    /// # Panics
+    /// If the place is not in use.
+    pub fn vacate(&mut self, place: usize) {
+        assert!(self.in_use(place), "place {place} is not in use");
         self.moves.clear();
         self.occupancy.clear(place, self.level_of(place));
     }
 
-    /// The item at `from` is now at `to`, which was free; nothing else moves.
-    pub(super) fn transfer(&mut self, from: usize, to: usize) {
-        self.vacate(from);
-        self.occupancy.set(to, self.level_of(to));
+    /// Takes a place for an item of which it is known that it belongs there, and moves nothing.
+    ///
+    /// # Panics
+    /// If there is no such place, or if it is in use.
+    pub fn occupy(&mut self, place: usize) {
+        assert!(place < self.places() && !self.in_use(place), "place {place} is not free");
+        self.moves.clear();
+        self.occupancy.set(place, self.level_of(place));
     }
 
     /// Moves an item to a place that was given back by [`vacate`](Self::vacate), if the policy has one for it. Deeper

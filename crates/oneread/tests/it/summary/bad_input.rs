@@ -9,7 +9,7 @@ use oneread::layout::{
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
     BuildError, ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary,
-    JoinError, LazilyDeleting, MultiFilterSummary, Rebuild, SingleFilterSummary, Summarized, Summary,
+    JoinError, MultiFilterSummary, SingleFilterSummary, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -37,14 +37,10 @@ macro_rules! with_each_summary {
 #[test]
 fn another_seed_is_refused_for_every_summary() {
     fn check<S: Summary<Digester = oneread::hash::Portable> + Clone>(summary: S) {
-        let when = Rebuild::when_asked();
         let wrong = JoinError::Digesters;
         assert_eq!(Summarized::new(table(2), summary.clone()).err(), Some(wrong));
         assert_eq!(Summarized::rejoin(table(2), summary.clone()).err(), Some(wrong));
-        assert_eq!(LazilyDeleting::new(table(2), summary.clone(), when).err(), Some(wrong));
-        assert_eq!(LazilyDeleting::rejoin(table(2), summary.clone(), when).err(), Some(wrong));
         assert!(Summarized::new(table(1), summary.clone()).is_ok());
-        assert!(LazilyDeleting::new(table(1), summary, when).is_ok());
         assert!(wrong.to_string().contains("same seed"));
     }
     with_each_summary!(1, check);
@@ -57,7 +53,6 @@ fn another_number_of_levels_is_refused_for_every_summary() {
         let wrong = JoinError::Levels { expected: 4, found: 5 };
         assert_eq!(Summarized::new(four(), summary.clone()).err(), Some(wrong));
         assert_eq!(Summarized::rejoin(four(), summary.clone()).err(), Some(wrong));
-        assert_eq!(LazilyDeleting::new(four(), summary, Rebuild::when_asked()).err(), Some(wrong));
     }
     with_each_summary!(1, check);
 }
@@ -96,11 +91,6 @@ fn duplicates_and_absent_keys_change_nothing_with_any_summary() {
             Err(error) => assert_eq!((error, map.summary().can_remove()), (ChangeError::InsertOnly, false)),
         }
         assert_eq!((map.get(&7), map.summary().lookup(digest)), (Some(&2), named));
-
-        let mut map = LazilyDeleting::new(table(1), summary, Rebuild::when_asked()).unwrap();
-        map.insert(7, 1).unwrap();
-        assert_eq!((map.insert(7, 2), map.remove(&8), map.len(), map.deleted()), (Ok(Some(1)), None, 1, 0));
-        assert_eq!((map.remove(&7), map.remove(&7), map.deleted()), (Some(2), None, 1));
     }
     with_each_summary!(1, check);
 }

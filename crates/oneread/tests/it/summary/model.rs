@@ -17,12 +17,12 @@ use oneread::table::MultilevelTable;
 use super::{Random, counting_cells, halving, policies};
 
 /// Filters so small that every kind of mistake is common, and counters so narrow that many are stuck.
-pub(super) fn small_filters(levels: usize) -> MultipleFiltersLayout {
+fn small_filters(levels: usize) -> MultipleFiltersLayout {
     let filters = [(150, 2), (40, 3), (20, 3), (9, 5), (5, 5)];
     MultipleFiltersLayout::new(&filters[..levels]).unwrap()
 }
 
-pub(super) fn small_counters(levels: usize) -> CountingFiltersLayout {
+fn small_counters(levels: usize) -> CountingFiltersLayout {
     let (each, once) = (Counting::EachProbe, Counting::OncePerItem);
     let counters = [(3, each), (2, once), (3, each), (1, once), (2, once)];
     CountingFiltersLayout::new(small_filters(levels), &counters[..levels]).unwrap()

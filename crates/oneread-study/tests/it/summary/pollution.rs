@@ -2,11 +2,12 @@
 
 use oneread::hash::Digester;
 use oneread::layout::MultipleFiltersLayout;
-use oneread::summary::{LazilyDeleting, MultiFilterSummary, Rebuild, Stats, Summary};
+use oneread::summary::{MultiFilterSummary, Summary};
 use oneread::table::MultilevelTable;
+use oneread_study::summary::{LazilyDeleting, Rebuild, Stats};
 
 use super::{Random, paper_filters, paper_table};
-use crate::statistics::SIX_SIGMA;
+use crate::fixtures::SIX_SIGMA;
 
 type Map = LazilyDeleting<u64, (), MultiFilterSummary>;
 

@@ -4,14 +4,15 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use oneread::hash::{Digester, Portable};
-use oneread::layout::{LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout};
+use oneread::layout::{Hints, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, Restriction};
 use oneread::plan::deletion;
 use oneread::plan::summary::SummaryPlan;
-use oneread::summary::{JoinError, LazilyDeleting, MultiFilterSummary, Rebuild, Summarized, Summary};
+use oneread::summary::{JoinError, MultiFilterSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
+use oneread_study::summary::{LazilyDeleting, Rebuild};
 
 use super::{Random, halving, paper_filters, paper_table};
-use crate::statistics::SIX_SIGMA;
+use crate::fixtures::SIX_SIGMA;
 
 type Map = LazilyDeleting<u64, u64, MultiFilterSummary>;
 
@@ -177,9 +178,11 @@ fn what_cannot_be_kept_right_is_refused() {
     let table = |moves| MultilevelTable::<u64, u64>::with_seed(halving(64, 3, moves), 1).unwrap();
     let filters = MultipleFiltersLayout::new([(150, 2), (40, 3), (20, 3)]).unwrap();
     let summary = |seed| MultiFilterSummary::with_seed(filters.clone(), seed).unwrap();
-    for (name, moves) in super::policies() {
+    let hints = Hints::default();
+    let restricted = Moves::Restricted(Restriction::default());
+    for moves in [Moves::None, Moves::SecondChance, Moves::Hints(hints), Moves::Both(hints), restricted] {
         let error = LazilyDeleting::new(table(moves), summary(1), Rebuild::when_asked()).err();
-        assert_eq!(error, (moves != Moves::None).then_some(JoinError::Moves), "{name}");
+        assert_eq!(error, (moves != Moves::None).then_some(JoinError::Moves), "{moves:?}");
     }
     let no_step = LazilyDeleting::new(table(Moves::None), summary(1), Rebuild::when_asked().in_steps(0));
     let expected = JoinError::Build(LayoutError::Zero { what: "places of a step" }.into());

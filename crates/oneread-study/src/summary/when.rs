@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::layout::LayoutError;
+use oneread::layout::LayoutError;
 
 /// When and how a [`LazilyDeleting`](super::LazilyDeleting) map makes room.
 ///
@@ -22,8 +22,9 @@ use crate::layout::LayoutError;
 /// ```
 /// use core::time::Duration;
 /// use oneread::layout::{MultilevelLayout, SingleFilterLayout};
-/// use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
+/// use oneread::summary::SingleFilterSummary;
 /// use oneread::table::MultilevelTable;
+/// use oneread_study::summary::{LazilyDeleting, Rebuild};
 ///
 /// // With two deleted items or every hour, 300 of the 550 places and the stash with each change.
 /// let when = Rebuild::when_asked().at_deleted(2).every(Duration::from_secs(3600)).in_steps(300);

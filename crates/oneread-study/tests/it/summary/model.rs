@@ -10,13 +10,13 @@ use std::time::Duration;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{InterpolationLayout, Moves, MultilevelLayout, OnCrisis, SingleFilterLayout};
 use oneread::summary::{
-    CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, LazilyDeleting,
-    MultiFilterSummary, Rebuild, SingleFilterSummary, Summary,
+    CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
+    SingleFilterSummary, Summary,
 };
 use oneread::table::MultilevelTable;
+use oneread_study::summary::{LazilyDeleting, Rebuild};
 
-use super::model::{small_counters, small_filters};
-use super::{Random, counting_cells, halving};
+use super::{Random, counting_cells, halving, small_counters, small_filters};
 
 thread_local!(static NOW: Cell<u64> = const { Cell::new(0) });
 
@@ -83,9 +83,6 @@ where
             assert!((0..keys).all(|key| map.get(&key) == model.get(&key)), "{when:?}");
         }
         if operation % 512 == 511 {
-            let (mut answers, all) = (Vec::new(), (0..keys).collect::<Vec<_>>());
-            map.get_many(&all, |value| answers.push(value));
-            assert!(all.iter().map(|key| model.get(key)).eq(answers));
             assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
             let levels = map.summary().level_count();
             for key in model.keys() {

@@ -17,12 +17,11 @@
 //!   [`Summary::relocate`]), the new one among them; this is looked at, and what does not keep the contract is told the new level too. An item
 //!   that comes from the stash is new to old.
 //! - *An insertion* enters old, and enters new if its place is before `next`; otherwise the pass will find it there.
-//! - *A deletion* sets a bit, *inserting the key again* clears it: the item is where it was. Deleted behind the pass, it stays until
+//! - *A deletion* takes the value, *inserting the key again* brings one: the item is where it was. Deleted behind the pass, it stays until
 //!   the next rebuild, and is in new.
 //! - *Overwriting* a deleted item takes it from old, and from new if its place is before `next`, where they can forget,
 //!   and is an insertion then.
-//! - *The table draws fresh functions in a crisis*: everything is elsewhere. The bits are read off the items, old is made anew, and
-//!   the rebuild given up.
+//! - *The table draws fresh functions in a crisis*: everything is elsewhere. Old is made anew, and the rebuild given up.
 //!
 //! In the end `next` is behind all places, so (2) says of new what (1) says of old.
 //!
@@ -32,9 +31,11 @@
 
 use core::mem;
 
-use super::{Inner, LazilyDeleting};
-use crate::hash::{Digest, Digester};
-use crate::summary::{ChangeError, Summary};
+use oneread::hash::{Digest, Digester};
+use oneread::summary::{ChangeError, Summary};
+
+use super::LazilyDeleting;
+use super::change::Unmoved;
 
 /// A rebuild that is under way.
 #[derive(Clone, Debug)]
@@ -47,13 +48,21 @@ pub(super) struct Job<S> {
     pub(super) stale: u64,
 }
 
-/// What is to be done with a place.
+/// What is at a place.
 #[derive(Clone, Copy)]
 enum Found {
     Nothing,
     Deleted { digest: Option<Digest>, level: usize },
+    Item { digest: Digest, level: usize },
+}
+
+/// What became of a place.
+#[derive(Clone, Copy)]
+enum Done {
+    Nothing,
+    Deleted { digest: Option<Digest>, level: usize },
     Stays { digest: Digest, level: usize },
-    Moves { digest: Digest, from: usize, to: usize, place: usize },
+    Moves { digest: Digest, from: usize, to: usize },
 }
 
 impl<K, V, S, D> LazilyDeleting<K, V, S, D>
@@ -68,20 +77,19 @@ where
     /// A rebuild that is under way is given up.
     pub fn rebuild(&mut self) -> u64 {
         self.last = self.when.now();
-        self.follow_generation();
         self.job = None;
-        self.map.trusted = false;
-        self.map.summary.reset();
+        self.trusted = false;
+        self.summary.reset();
         let moved_before = self.moved;
         let mut complete = true;
-        for place in 0..self.map.table.capacity() {
+        for place in 0..self.entries.len() {
             let found = self.look(place, false);
-            let freed = self.apply(place, found);
+            let (done, freed) = self.apply(place, found);
             // The summary is its own successor: nobody asks it in between.
-            complete &= follow(found, self.levels(), None, &mut self.map.summary).is_ok();
+            complete &= follow(done, self.levels(), None, &mut self.summary).is_ok();
             drop(freed);
         }
-        self.map.trusted = complete;
+        self.trusted = complete;
         self.stale = 0;
         self.rebuilds += 1;
         self.moved - moved_before
@@ -94,14 +102,14 @@ where
     /// rebuild begins; a change for which it is time tries again.
     pub fn begin_rebuild(&mut self) {
         if self.job.is_none()
-            && let Ok(summary) = self.map.summary.emptied()
+            && let Ok(summary) = self.summary.emptied()
         {
             self.last = self.when.now();
             self.job = Some(Job { next: 0, summary, stale: 0 });
         }
     }
 
-    /// Goes on with a rebuild that is under way, by so many places, in use or not. Gives whether it is done, or there is none.
+    /// Goes on with a rebuild that is under way, by `places` places, in use or not. Gives whether it is done, or there is none.
     ///
     /// For each item there it makes a digest and inserts it into the second summary; one of a deeper level also looks at the bits of its
     /// buckets above.
@@ -109,28 +117,28 @@ where
         self.restore();
         for _ in 0..places {
             let Some(next) = self.job.as_ref().map(|job| job.next) else { break };
-            if next == self.map.table.capacity() {
+            if next == self.entries.len() {
                 break;
             }
-            let found = self.look(next, self.map.summary.can_remove());
-            self.map.trusted = false;
-            let freed = self.apply(next, found);
+            let found = self.look(next, self.summary.can_remove());
+            self.trusted = false;
+            let (done, freed) = self.apply(next, found);
             let levels = self.levels();
             if let Some(job) = &mut self.job {
                 job.next += 1;
-                if follow(found, levels, Some(&mut self.map.summary), &mut job.summary).is_err() {
-                    // None of ours comes here. The next change begins with making the summary anew.
+                if follow(done, levels, Some(&mut self.summary), &mut job.summary).is_err() {
+                    // None of the library's comes here. The next change begins with making the summary anew.
                     return false;
                 }
             }
-            self.map.trusted = true;
+            self.trusted = true;
             drop(freed);
         }
-        let complete = |job: &mut Job<S>| job.next == self.map.table.capacity();
-        if let Some(job) = self.job.take_if(complete) {
+        let places = self.entries.len();
+        if let Some(job) = self.job.take_if(|job| job.next == places) {
             self.stale = job.stale;
             self.rebuilds += 1;
-            drop(mem::replace(&mut self.map.summary, job.summary));
+            drop(mem::replace(&mut self.summary, job.summary));
         }
         self.job.is_none()
     }
@@ -139,7 +147,7 @@ where
     pub(super) fn work(&mut self) {
         self.restore();
         let step = self.when.step;
-        if self.job.is_none() && self.when.is_due(self.deletions.count(), self.map.table.len(), self.last) {
+        if self.job.is_none() && self.when.is_due(self.deleted, self.placement.len() as usize, self.last) {
             if step.is_none() {
                 self.rebuild();
                 return;
@@ -153,49 +161,51 @@ where
 
     /// Makes the summary anew if it is not to be trusted, deleted items included.
     pub(super) fn restore(&mut self) {
-        self.follow_generation();
-        if !self.map.trusted {
+        if !self.trusted {
             self.job = None;
             self.stale = 0;
-            self.map.restore_trust();
+            self.rebuilds += 1;
+            self.rebuild_summary();
         }
     }
 
-    fn levels(&self) -> usize {
-        self.map.table.placement().level_count()
-    }
-
-    /// What is at a place, and where it goes: the first level above its own with room. Asks for the digest of what is deleted only if
-    /// told to.
+    /// What is at a place. Makes the digest of what is deleted only if told to.
     fn look(&self, place: usize, of_deleted: bool) -> Found {
-        let table = &self.map.table;
-        let Some((key, _)) = table.item_at(place) else { return Found::Nothing };
-        let placement = table.placement();
-        let level = placement.level_of(place);
-        if self.deletions.get(place) {
-            return Found::Deleted { digest: of_deleted.then(|| table.digester().digest(key)), level };
+        let Some((key, value)) = &self.entries[place] else { return Found::Nothing };
+        let level = self.placement.level_of(place);
+        if value.is_some() {
+            return Found::Item { digest: self.digester.digest(key), level };
         }
-        let digest = table.digester().digest(key);
-        let places_above = (0..level).flat_map(|above| placement.places_in(digest, above));
-        match places_above.into_iter().find(|&above| !placement.in_use(above)) {
-            Some(to) => Found::Moves { digest, from: level, to: placement.level_of(to), place: to },
-            None => Found::Stays { digest, level },
-        }
+        Found::Deleted { digest: of_deleted.then(|| self.digester.digest(key)), level }
     }
 
-    /// Does it in the table; gives what is to be dropped.
-    fn apply(&mut self, place: usize, found: Found) -> Option<(K, Option<V>)> {
-        let Inner { table, .. } = &mut self.map;
+    /// Frees what is deleted, and moves an item to the first level above its own with room; gives what is to be dropped.
+    fn apply(&mut self, place: usize, found: Found) -> (Done, Option<(K, Option<V>)>) {
         match found {
-            Found::Nothing | Found::Stays { .. } => None,
-            Found::Deleted { .. } => {
-                self.deletions.clear(place);
-                table.vacate(place)
+            Found::Nothing => (Done::Nothing, None),
+            Found::Deleted { digest, level } => {
+                self.placement.vacate(place);
+                self.deleted -= 1;
+                (Done::Deleted { digest, level }, self.entries[place].take())
             }
-            Found::Moves { place: to, .. } => {
-                table.transfer(place, to);
-                self.moved += 1;
-                None
+            Found::Item { digest, level } => {
+                // Where it would go if it came now: to its own level at the latest.
+                self.placement.vacate(place);
+                let to = self.placement.insert_in_level(digest, &mut Unmoved).ok();
+                match to.map(|to| (to, self.placement.level_of(to))) {
+                    Some((to, above)) if above < level => {
+                        self.entries[to] = self.entries[place].take();
+                        self.moved += 1;
+                        (Done::Moves { digest, from: level, to: above }, None)
+                    }
+                    stays => {
+                        if let Some((to, _)) = stays {
+                            self.placement.vacate(to);
+                        }
+                        self.placement.occupy(place);
+                        (Done::Stays { digest, level }, None)
+                    }
+                }
             }
         }
     }
@@ -203,21 +213,21 @@ where
 
 /// Tells the summaries, the old one if it still answers, and the new one.
 fn follow<S: Summary>(
-    found: Found,
+    done: Done,
     levels: usize,
     old: Option<&mut S>,
     new: &mut S,
 ) -> Result<(), ChangeError> {
-    match found {
-        Found::Nothing => Ok(()),
-        Found::Deleted { digest, level } => match (old, digest) {
+    match done {
+        Done::Nothing => Ok(()),
+        Done::Deleted { digest, level } => match (old, digest) {
             (Some(old), Some(digest)) if level < levels => old.remove(digest, level),
             _ => Ok(()),
         },
         // The stash is not in summaries.
-        Found::Stays { level, .. } if level == levels => Ok(()),
-        Found::Stays { digest, level } => new.insert(digest, level),
-        Found::Moves { digest, from, to, .. } => {
+        Done::Stays { level, .. } if level == levels => Ok(()),
+        Done::Stays { digest, level } => new.insert(digest, level),
+        Done::Moves { digest, from, to } => {
             if let Some(old) = old {
                 if from == levels {
                     old.insert(digest, to)?;
