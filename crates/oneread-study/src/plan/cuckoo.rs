@@ -12,10 +12,10 @@ use oneread::plan::OutOfRange;
 use oneread::workspace::check;
 
 /// The most choices of an item for [`threshold`].
-pub const MOST_CHOICES: u32 = 64;
+pub const MAX_CHOICES: u32 = 64;
 
 /// The most items of a bucket for [`threshold`].
-pub const MOST_BUCKET: u32 = 64;
+pub const MAX_BUCKET: u32 = 64;
 
 /// The load, in items for each place, up to which a large table can hold its items, each in one of `choices`
 /// (d) random buckets of `bucket` (b) places: below it with a probability that tends to 1, above it with one
@@ -40,8 +40,8 @@ pub const MOST_BUCKET: u32 = 64;
 /// not that an insertion finds it in few steps.
 ///
 /// # Errors
-/// If there are fewer than two choices or more than [`MOST_CHOICES`], no place in a bucket or more than
-/// [`MOST_BUCKET`].
+/// If there are fewer than two choices or more than [`MAX_CHOICES`], no place in a bucket or more than
+/// [`MAX_BUCKET`].
 ///
 /// # Example
 /// ```
@@ -52,8 +52,8 @@ pub const MOST_BUCKET: u32 = 64;
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
 pub fn threshold(choices: u32, bucket: u32) -> Result<f64, OutOfRange> {
-    check("choices", f64::from(choices), 2.0, f64::from(MOST_CHOICES))?;
-    check("places in a bucket", f64::from(bucket), 1.0, f64::from(MOST_BUCKET))?;
+    check("choices", f64::from(choices), 2.0, f64::from(MAX_CHOICES))?;
+    check("places in a bucket", f64::from(bucket), 1.0, f64::from(MAX_BUCKET))?;
     if (choices, bucket) == (2, 1) {
         return Ok(0.5);
     }

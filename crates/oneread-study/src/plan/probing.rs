@@ -132,13 +132,13 @@ pub fn ln_critical_block_bound(height: u32) -> f64 {
 }
 
 /// The largest height of a block in [`critical_block_probability`].
-pub const MOST_HEIGHT: u32 = 20;
+pub const MAX_HEIGHT: u32 = 20;
 
 /// The probability itself: the upper tail of a binomial variable, exact for a random hash function.
 ///
 /// # Errors
 /// If there are more than 2^46 cells, or more items than a third of them, or if the height is above
-/// [`MOST_HEIGHT`] or that of the whole table.
+/// [`MAX_HEIGHT`] or that of the whole table.
 ///
 /// # Example
 /// ```
@@ -160,7 +160,7 @@ pub fn critical_block_probability(cells: u64, items: u64, height: u32) -> Result
 pub fn ln_critical_block_probability(cells: u64, items: u64, height: u32) -> Result<f64, OutOfRange> {
     check("cells", cells as f64, 1.0, MOST_PLACES as f64)?;
     check("items", items as f64, 0.0, (cells / 3) as f64)?;
-    check("height of a block", f64::from(height), 0.0, f64::from(cells.ilog2().min(MOST_HEIGHT)))?;
+    check("height of a block", f64::from(height), 0.0, f64::from(cells.ilog2().min(MAX_HEIGHT)))?;
     let size = 1u32 << height;
     // More than two thirds: the next whole number.
     let threshold = 2 * size / 3 + 1;

@@ -21,7 +21,7 @@ use core::time::Duration;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{BuildError, Moves, MultilevelLayout};
 use oneread::plan::summary::SummaryPlan;
-use oneread::summary::{AnySummary, JoinError, LevelSet, Measured, Planned, Summarized, Summary};
+use oneread::summary::{AnySummary, Expected, JoinError, LevelSet, Measured, Summarized, Summary};
 use oneread::table::MultilevelTable;
 use oneread::table::placement::{Location, Placement};
 use oneread::workspace::reserved;
@@ -80,7 +80,7 @@ pub struct LazilyDeleting<K, V, S, D = Portable> {
     /// When the last rebuild began.
     last: Duration,
     job: Option<Job<S>>,
-    planned: Option<Planned>,
+    planned: Option<Expected>,
     measured: Cell<Measured>,
     deleted: usize,
     rebuilds: u64,
@@ -93,11 +93,11 @@ pub struct LazilyDeleting<K, V, S, D = Portable> {
 /// What a lazily deleting map did and what it was planned to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct LazyStats {
     /// What its lookups did.
     pub measured: Measured,
     /// What they were planned to do, if it was made from a plan: for as many items as were planned for.
-    pub planned: Option<Planned>,
+    pub planned: Option<Expected>,
     /// The items that are not deleted.
     pub items: u64,
     /// Items that are deleted and still there.
@@ -302,9 +302,9 @@ where
 
     /// What lookups did, beside what was planned, and what deletions and rebuilds came to.
     #[must_use]
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> LazyStats {
         let second = self.job.as_ref().map_or(0, |job| job.summary.byte_len());
-        Stats {
+        LazyStats {
             measured: self.measured.get(),
             planned: self.planned,
             items: self.len() as u64,

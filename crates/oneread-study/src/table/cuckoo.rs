@@ -39,13 +39,13 @@ pub struct CuckooLayout {
 
 impl CuckooLayout {
     /// The most functions.
-    pub const MOST_FUNCTIONS: u32 = 4;
+    pub const MAX_FUNCTIONS: u32 = 4;
 
     /// The most slots of a bucket.
-    pub const MOST_SLOTS: u32 = 64;
+    pub const MAX_SLOTS: u32 = 64;
 
     /// The most buckets.
-    pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MOST_SLOTS as u64;
+    pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MAX_SLOTS as u64;
 
     /// The lecture's table: two functions, a slot a bucket, no stash, and a timeout of ⌈6·log2 m⌉ moves, which works as well as
     /// ⌈6·log2 n⌉ (section 6.2, first note).
@@ -60,7 +60,7 @@ impl CuckooLayout {
     /// The same with so many functions.
     ///
     /// # Errors
-    /// If they are fewer than two or more than [`MOST_FUNCTIONS`](Self::MOST_FUNCTIONS).
+    /// If they are fewer than two or more than [`MAX_FUNCTIONS`](Self::MAX_FUNCTIONS).
     pub fn with_functions(self, functions: u32) -> Result<Self, LayoutError> {
         check("functions beyond the first", u64::from(functions).saturating_sub(1), 3)?;
         Ok(Self { functions, ..self })
@@ -69,9 +69,9 @@ impl CuckooLayout {
     /// The same with so many slots a bucket.
     ///
     /// # Errors
-    /// If there are none or more than [`MOST_SLOTS`](Self::MOST_SLOTS).
+    /// If there are none or more than [`MAX_SLOTS`](Self::MAX_SLOTS).
     pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
-        check("slots a bucket", slots.into(), Self::MOST_SLOTS.into())?;
+        check("slots a bucket", slots.into(), Self::MAX_SLOTS.into())?;
         Ok(Self { slots, ..self })
     }
 
@@ -110,10 +110,10 @@ impl CuckooLayout {
 /// that is too full all do.
 const MOST_REHASHES: u32 = 32;
 
-const MOST_FUNCTIONS: usize = CuckooLayout::MOST_FUNCTIONS as usize;
+const MAX_FUNCTIONS: usize = CuckooLayout::MAX_FUNCTIONS as usize;
 
 /// The buckets of a key; equal ones are possible, and harmless.
-type Choices = [usize; MOST_FUNCTIONS];
+type Choices = [usize; MAX_FUNCTIONS];
 
 /// Two or more buckets a key, and whatever is in the way moves on.
 ///
@@ -259,7 +259,7 @@ fn fresh<K, G: Draw<K>>(layout: CuckooLayout, draw: &mut G) -> Vec<Scaled<G::Fun
 }
 
 fn choices<K, F: TotalHashFunction<K>>(functions: &[Scaled<F>], key: &K) -> Choices {
-    let mut choices = [0; MOST_FUNCTIONS];
+    let mut choices = [0; MAX_FUNCTIONS];
     for (choice, function) in choices.iter_mut().zip(functions) {
         *choice = function.bucket(key);
     }

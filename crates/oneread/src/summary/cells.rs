@@ -16,7 +16,7 @@ const BASE: u8 = 6;
 const WEIGHTS: [u8; 3] = [1, BASE, BASE * BASE];
 
 /// Cells that have levels.
-pub trait Cells {
+pub trait ReadCells {
     fn stored_bytes(&self) -> usize;
     fn prefetch(&self, cell: u64);
     /// The deepest level of a cell, from 1; 0 if it has none.
@@ -24,7 +24,7 @@ pub trait Cells {
 }
 
 /// Cells that can be changed.
-pub trait ChangeCells: Cells {
+pub trait ChangeCells: ReadCells {
     const CAN_REMOVE: bool;
     /// Whether all of some cells have a level.
     fn have(&self, cells: impl Iterator<Item = u64>, level: usize) -> bool;
@@ -129,7 +129,7 @@ impl<S: Words> LevelCells<S> {
     }
 }
 
-impl<S: Words> Cells for LevelCells<S> {
+impl<S: Words> ReadCells for LevelCells<S> {
     fn stored_bytes(&self) -> usize {
         self.words().len() * size_of::<u64>()
     }
@@ -200,7 +200,7 @@ impl LevelCounters<Vec<u64>> {
     }
 }
 
-impl<S: Words> Cells for LevelCounters<S> {
+impl<S: Words> ReadCells for LevelCounters<S> {
     fn stored_bytes(&self) -> usize {
         self.levels.iter().map(|counters| counters.words().len() * size_of::<u64>()).sum()
     }

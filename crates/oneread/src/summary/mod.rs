@@ -64,7 +64,7 @@ pub use single::{
     CountingSingleFilterSummary, CountingSingleFilterView, SingleFilter, SingleFilterSummary,
     SingleFilterView,
 };
-pub use summarized::{Measured, Planned, Stats, Summarized};
+pub use summarized::{Expected, Measured, Stats, Summarized};
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::MultilevelLayout;

@@ -22,7 +22,7 @@ use super::batch::{Probed, sieve};
 use super::error::check_level;
 use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
 use super::list::List;
-use super::places::{Bits, ChangePlaces, Counts, Filter, Places};
+use super::places::{Bits, ChangePlaces, Counts, ReadPlaces, Span};
 use super::{BuildError, ChangeError, LevelSet};
 use crate::bits::{Counters, LittleEndian, Words};
 use crate::bytes::{LoadError, View};
@@ -33,7 +33,7 @@ use crate::layout::{CountingFiltersLayout, MultipleFiltersLayout};
 /// [`MultiFilterSummary`] and [`CountingMultiFilterSummary`].
 #[derive(Clone)]
 pub struct MultiFilter<P> {
-    filters: Vec<Filter>,
+    filters: Vec<Span>,
     list: Option<List>,
     pub(super) places: P,
 }
@@ -130,14 +130,14 @@ pub type CountingMultiFilterView<'a, D = Portable> =
 constructors!(MultiFilterSummary, MultiFilter<Bits<Vec<u64>>>, layout: MultipleFiltersLayout);
 constructors!(CountingMultiFilterSummary, MultiFilter<Counts<Vec<u64>>>, layout: CountingFiltersLayout);
 
-impl<P: Places> MultiFilter<P> {
+impl<P: ReadPlaces> MultiFilter<P> {
     pub(super) fn over(places: P) -> Self {
         let layout = P::filters(places.layout());
         let mut end = 0;
         let filter_of = |&(places, hashes): &(u64, u32)| {
             let start = if P::ONE_RUN { end } else { 0 };
             end += places;
-            Filter { start, places, hashes }
+            Span { start, places, hashes }
         };
         let filters = layout.filters().iter().map(filter_of).collect();
         let list = List::of(layout, if P::ONE_RUN { layout.filter_bits() } else { 0 });
@@ -184,7 +184,7 @@ impl<P: ChangePlaces> MultiFilter<P> {
 impl<S: Words> MultiFilter<Bits<S>> {
     /// The share of each filter's bits that are 1. Reads all of them.
     pub fn fill(&self) -> Vec<f64> {
-        let fill = |filter: &Filter| {
+        let fill = |filter: &Span| {
             let ones = (filter.start..filter.start + filter.places).filter(|&at| self.places.bit(at)).count();
             ones as f64 / filter.places as f64
         };
@@ -194,13 +194,13 @@ impl<S: Words> MultiFilter<Bits<S>> {
 
 impl<S: Words> MultiFilter<Counts<S>> {
     /// Each filter with its counters.
-    fn counters(&self) -> impl Iterator<Item = (&Filter, &Counters<S>)> {
+    fn counters(&self) -> impl Iterator<Item = (&Span, &Counters<S>)> {
         self.filters.iter().zip(&self.places.counters)
     }
 
     /// The largest counter of each filter. Reads all of them.
     pub fn largest_counters(&self) -> Vec<u64> {
-        let largest = |(filter, counters): (&Filter, &Counters<S>)| {
+        let largest = |(filter, counters): (&Span, &Counters<S>)| {
             (0..filter.places).map(|at| counters.get(at)).max().unwrap_or(0)
         };
         self.counters().map(largest).collect()
@@ -208,14 +208,14 @@ impl<S: Words> MultiFilter<Counts<S>> {
 
     /// How many counters of each filter are saturated. Reads all of them.
     pub fn stuck(&self) -> Vec<u64> {
-        let stuck = |(filter, counters): (&Filter, &Counters<S>)| {
+        let stuck = |(filter, counters): (&Span, &Counters<S>)| {
             (0..filter.places).filter(|&at| counters.get(at) == counters.maximum()).count() as u64
         };
         self.counters().map(stuck).collect()
     }
 }
 
-impl<P: Places> NameLevels for MultiFilter<P> {
+impl<P: ReadPlaces> NameLevels for MultiFilter<P> {
     #[inline]
     fn lookup(&self, digest: Digest) -> LevelSet {
         for (passed, filter) in self.filters.iter().enumerate() {
@@ -231,7 +231,7 @@ impl<P: Places> NameLevels for MultiFilter<P> {
     }
 }
 
-impl<P: Places> Probed for MultiFilter<P> {
+impl<P: ReadPlaces> Probed for MultiFilter<P> {
     fn stored_bytes(&self) -> usize {
         self.places.stored_bytes()
     }
@@ -337,7 +337,7 @@ impl<P: ChangePlaces> FollowTable for MultiFilter<P> {
     }
 }
 
-impl<P: Places> fmt::Debug for MultiFilter<P> {
+impl<P: ReadPlaces> fmt::Debug for MultiFilter<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MultiFilter").field("layout", self.layout()).finish_non_exhaustive()
     }

@@ -10,14 +10,14 @@ use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MOST_HASHES, M
 
 /// One of the filters.
 #[derive(Clone, Copy, Debug)]
-pub struct Filter {
+pub struct Span {
     /// The first of its places.
     pub(super) start: u64,
     pub(super) places: u64,
     pub(super) hashes: u32,
 }
 
-impl Filter {
+impl Span {
     /// The place of a probe.
     #[inline(always)]
     pub(super) fn place(self, digest: Digest, index: u32) -> u64 {
@@ -31,7 +31,7 @@ impl Filter {
 }
 
 /// What the filters consist of.
-pub trait Places {
+pub trait ReadPlaces {
     type Layout: Clone + fmt::Debug;
     type Words: Words;
     /// Whether all filters, and the list behind them, are one run of places.
@@ -47,11 +47,11 @@ pub trait Places {
 }
 
 /// Places that can be changed.
-pub trait ChangePlaces: Places + Sized {
+pub trait ChangePlaces: ReadPlaces + Sized {
     const CAN_REMOVE: bool;
     fn empty(layout: Self::Layout) -> Result<Self, BuildError>;
     /// A key comes into a filter, or goes.
-    fn change(&mut self, at: usize, filter: Filter, digest: Digest, comes: bool);
+    fn change(&mut self, at: usize, span: Span, digest: Digest, comes: bool);
     fn list_words_mut(&mut self) -> &mut Vec<u64>;
     fn clear(&mut self);
     fn byte_len(&self) -> u64;
@@ -80,7 +80,7 @@ impl<S: Words> Bits<S> {
     }
 }
 
-impl<S: Words> Places for Bits<S> {
+impl<S: Words> ReadPlaces for Bits<S> {
     type Layout = MultipleFiltersLayout;
     type Words = S;
     const ONE_RUN: bool = true;
@@ -119,9 +119,9 @@ impl ChangePlaces for Bits<Vec<u64>> {
         Ok(Self { words: zero_words(layout.bits().div_ceil(64))?, layout })
     }
 
-    fn change(&mut self, _: usize, filter: Filter, digest: Digest, comes: bool) {
+    fn change(&mut self, _: usize, span: Span, digest: Digest, comes: bool) {
         debug_assert!(comes, "a bit cannot be taken back");
-        for place in filter.all(digest) {
+        for place in span.all(digest) {
             self.words[(place / 64) as usize] |= 1 << (place % 64);
         }
     }
@@ -139,7 +139,7 @@ impl ChangePlaces for Bits<Vec<u64>> {
     }
 }
 
-impl<S: Words> Places for Counts<S> {
+impl<S: Words> ReadPlaces for Counts<S> {
     type Layout = CountingFiltersLayout;
     type Words = S;
     const ONE_RUN: bool = false;
@@ -186,12 +186,12 @@ impl ChangePlaces for Counts<Vec<u64>> {
         Ok(Self { layout, counters, list })
     }
 
-    fn change(&mut self, at: usize, filter: Filter, digest: Digest, comes: bool) {
+    fn change(&mut self, at: usize, span: Span, digest: Digest, comes: bool) {
         let (bits, counting) = self.layout.counters()[at];
         let mut counters = self.counters[at].cells(bits);
         let mut places = [0; MOST_HASHES as usize];
-        for index in 0..filter.hashes as usize {
-            let place = filter.place(digest, index as u32);
+        for index in 0..span.hashes as usize {
+            let place = span.place(digest, index as u32);
             places[index] = place;
             if counting == Counting::EachProbe || !places[..index].contains(&place) {
                 if comes {

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::{Probed, sieve};
-use super::cells::{Cells, ChangeCells, LevelCells, LevelCounters};
+use super::cells::{ChangeCells, LevelCells, LevelCounters, ReadCells};
 use super::error::check_level;
 use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
 use super::{BuildError, ChangeError, LevelSet, probe};
@@ -187,7 +187,7 @@ fn levels_of_cell(smallest: u64) -> LevelSet {
     if smallest == 0 { LevelSet::EMPTY } else { LevelSet::up_to(smallest as usize - 1) }
 }
 
-impl<C: Cells> NameLevels for SingleFilter<C> {
+impl<C: ReadCells> NameLevels for SingleFilter<C> {
     #[inline]
     fn lookup(&self, digest: Digest) -> LevelSet {
         let mut smallest = self.levels as u64;
@@ -205,7 +205,7 @@ impl<C: Cells> NameLevels for SingleFilter<C> {
     }
 }
 
-impl<C: Cells> Probed for SingleFilter<C> {
+impl<C: ReadCells> Probed for SingleFilter<C> {
     fn stored_bytes(&self) -> usize {
         self.cells.stored_bytes()
     }

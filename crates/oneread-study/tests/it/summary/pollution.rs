@@ -4,7 +4,7 @@ use oneread::hash::Digester;
 use oneread::layout::MultipleFiltersLayout;
 use oneread::summary::{MultiFilterSummary, Summary};
 use oneread::table::MultilevelTable;
-use oneread_study::summary::{LazilyDeleting, Rebuild, Stats};
+use oneread_study::summary::{LazilyDeleting, LazyStats, Rebuild};
 
 use super::{Random, paper_filters, paper_table};
 use crate::fixtures::SIX_SIGMA;
@@ -42,7 +42,7 @@ fn churned(when: Rebuild, filters: MultipleFiltersLayout, rounds: u64, seed: u64
 }
 
 /// The stats of looking up so many absent keys, then those that were there once.
-fn looked_up(map: &mut Map, gone: &[u64]) -> [Stats; 2] {
+fn looked_up(map: &mut Map, gone: &[u64]) -> [LazyStats; 2] {
     map.reset_counts();
     assert!((1 << 40..(1 << 40) + ABSENT).all(|key| !map.contains_key(&key)));
     let absent = map.stats();

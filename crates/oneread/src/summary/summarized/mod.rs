@@ -23,7 +23,7 @@ use crate::table::{Drain, Iter, IterMut, MultilevelTable};
 
 use stats::{Lookup, Tally};
 
-pub use stats::{Measured, Planned, Stats};
+pub use stats::{Expected, Measured, Stats};
 
 /// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key that is not there.
 ///
@@ -71,7 +71,7 @@ pub struct Summarized<T, S> {
     table: T,
     summary: S,
     trusted: bool,
-    planned: Option<Planned>,
+    planned: Option<Expected>,
     tally: Tally,
     rebuilds: u64,
 }

@@ -77,7 +77,7 @@ pub struct Stats {
     /// What its lookups did.
     pub measured: Measured,
     /// What they were planned to do, if it was made from a plan: for as many items as were planned for.
-    pub planned: Option<Planned>,
+    pub planned: Option<Expected>,
     /// The items that it has.
     pub items: u64,
     /// How often the summary was built anew by itself: the table changed its hash functions in a crisis, or code of the
@@ -142,7 +142,7 @@ impl Measured {
 /// What a plan says of lookups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct Expected {
     /// The items planned for.
     pub items: u64,
     /// 1, and the expected reads beyond it.
@@ -155,7 +155,7 @@ pub struct Planned {
     pub failure: f64,
 }
 
-impl From<&SummaryPlan> for Planned {
+impl From<&SummaryPlan> for Expected {
     fn from(plan: &SummaryPlan) -> Self {
         Self {
             items: plan.table().items(),

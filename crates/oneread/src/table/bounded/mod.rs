@@ -38,7 +38,7 @@ use slots::Slots;
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use grow::GrowError;
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
-pub use look::{Located, Location};
+pub use look::{LookupLines, Region};
 
 /// A map of fixed capacity whose memory never grows, and whose every operation takes constant time, however long items come and go.
 ///

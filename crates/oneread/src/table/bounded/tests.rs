@@ -123,7 +123,7 @@ fn a_removal_brings_a_key_home() {
     let mut map = BoundedMap::<u64, (), _>::with_digester(layout, Few { digests: 1 }).unwrap();
     (0..17).for_each(|key| assert!(map.insert(key, ()).is_ok()));
     let at_home =
-        |map: &BoundedMap<_, _, _>, key: u64| map.locate(&key).location == Some(super::Location::Home);
+        |map: &BoundedMap<_, _, _>, key: u64| map.locate(&key).location == Some(super::Region::Home);
     assert!(at_home(&map, 15) && !at_home(&map, 16));
     map.remove(&3);
     assert!(at_home(&map, 16));

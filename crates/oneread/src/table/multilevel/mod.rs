@@ -7,9 +7,9 @@
 //! 3. No two items have equal keys, unless their `Eq` lies.
 
 mod access;
+mod changed;
 mod entry;
 mod full;
-mod held;
 mod iter;
 mod rebuild;
 mod saved;
@@ -24,7 +24,7 @@ use crate::layout::{MultilevelLayout, OnCrisis};
 
 use super::placement::{Crisis, Location, Move, Placement};
 use super::surface::map_traits;
-use held::{Held, Reads};
+use changed::{Entries, Reads};
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
@@ -371,8 +371,8 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     {
         self.reads.begin(looked);
         let entry = self.entries[place].take();
-        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-        self.placement.remove(place, digest, &mut held);
+        let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+        self.placement.remove(place, digest, &mut entries);
         // The look ended where the item was.
         self.reads.end(&self.placement, digest, self.placement.level_of(place) + 1);
         entry
@@ -397,8 +397,8 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         }
         for &place in vacated.iter().rev() {
             self.reads.begin(0);
-            let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-            self.placement.refill(place, &mut held);
+            let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+            self.placement.refill(place, &mut entries);
         }
     }
 }
@@ -440,8 +440,8 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         looked: u32,
     ) -> Result<usize, Full<K, V>> {
         self.reads.begin(looked);
-        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-        let mut placed = self.placement.insert_in_level(digest, &mut held);
+        let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+        let mut placed = self.placement.insert_in_level(digest, &mut entries);
         if placed.is_err() {
             placed = self.insert_in_crisis(digest);
         }
@@ -464,7 +464,7 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         {
             return Ok(place);
         }
-        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-        self.placement.insert_in_stash(digest, &mut held)
+        let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+        self.placement.insert_in_stash(digest, &mut entries)
     }
 }

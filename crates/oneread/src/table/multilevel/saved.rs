@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::MultilevelTable;
-use super::held::Reads;
+use super::changed::Reads;
 use crate::bits::reserved;
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Record, Saved, write_words};
 use crate::hash::Digester;

@@ -17,13 +17,13 @@ use crate::layout::{Keep, MultilevelLayout, Restriction, Ties};
 use super::geometry::Bucket;
 use super::{Crisis, Items, Placement};
 
-const MOST_FANOUT: usize = Restriction::MOST_FANOUT as usize;
+const MAX_FANOUT: usize = Restriction::MOST_FANOUT as usize;
 
 /// The items that come to a bucket and are passed on, by child: how many, and the one of least priority.
 #[derive(Default)]
 struct Survey {
-    counts: [u32; MOST_FANOUT],
-    least: [Option<(u64, usize)>; MOST_FANOUT],
+    counts: [u32; MAX_FANOUT],
+    least: [Option<(u64, usize)>; MAX_FANOUT],
 }
 
 impl Survey {

@@ -62,19 +62,19 @@ impl Reads {
 }
 
 /// The entries, while a placement changes them.
-pub(super) struct Held<'a, K, V, D> {
+pub(super) struct Entries<'a, K, V, D> {
     entries: &'a mut [Option<(K, V)>],
     digester: &'a D,
     asked: RefCell<&'a mut Vec<usize>>,
 }
 
-impl<'a, K, V, D> Held<'a, K, V, D> {
+impl<'a, K, V, D> Entries<'a, K, V, D> {
     pub(super) fn new(entries: &'a mut [Option<(K, V)>], digester: &'a D, reads: &'a mut Reads) -> Self {
         Self { entries, digester, asked: RefCell::new(&mut reads.asked) }
     }
 }
 
-impl<K, V, D: Digester<K>> Items for Held<'_, K, V, D> {
+impl<K, V, D: Digester<K>> Items for Entries<'_, K, V, D> {
     #[inline]
     fn digest(&self, place: usize) -> Digest {
         let mut asked = self.asked.borrow_mut();
