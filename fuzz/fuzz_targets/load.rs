@@ -18,7 +18,7 @@ use oneread::hash::{Digester, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingCellsLayout, CountingFiltersLayout,
     CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LineLayout,
-    ListLayout, MultilevelLayout, MultipleFiltersLayout, Remainders, SingleFilterLayout,
+    ListLayout, MultipleFiltersLayout, Remainders, SingleFilterLayout,
 };
 use oneread::summary::{
     CountingMultiFilterSummary, CountingMultiFilterView, CountingSingleFilterSummary,
