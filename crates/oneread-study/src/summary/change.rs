@@ -31,12 +31,12 @@ where
     S: Summary<Digester = D> + Clone,
     D: Digester<K> + Clone,
 {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back; if it is deleted, it is there
-    /// again, where it was.
+    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
+    /// back; if it is deleted, it is there again, where it was.
     ///
     /// # Errors
-    /// [`Full`] with the item if there is no room for it: nor after a rebuild, or, in steps, nor in the place of a deleted
-    /// item among its own. The items are what they were.
+    /// [`Full`] with the item if there is no room for it: nor after a rebuild, or, in steps, nor in
+    /// the place of a deleted item among its own. The items are what they were.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         self.work();
         let digest = self.digester.digest(&key);
@@ -150,8 +150,9 @@ where
         Ok(())
     }
 
-    /// Finds functions that put all items and a new one into levels, and moves the items; gives the new one's place, where
-    /// nothing is yet. If there are none within the attempts, or no memory to try, nothing is changed.
+    /// Finds functions that put all items and a new one into levels, and moves the items; gives the
+    /// new one's place, where nothing is yet. If there are none within the attempts, or no memory
+    /// to try, nothing is changed.
     fn draw_fresh_functions(&mut self, digest: Digest, attempts: u32) -> Option<usize> {
         let mut digests = Vec::new();
         for (place, entry) in self.entries.iter().enumerate() {
@@ -222,8 +223,8 @@ where
         (0..self.levels()).any(|level| self.level_has_room(digest, level))
     }
 
-    /// The place of a deleted item that a new one is to take: the first it comes to if it overwrites; in steps, one if there is no
-    /// other room in the levels.
+    /// The place of a deleted item that a new one is to take: the first it comes to if it
+    /// overwrites; in steps, one if there is no other room in the levels.
     fn place_of_deleted(&self, digest: Digest) -> Option<usize> {
         let overwrites = self.when.overwrites;
         if self.deleted == 0 || !overwrites && self.when.step.is_none() {

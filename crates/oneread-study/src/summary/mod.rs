@@ -1,11 +1,13 @@
-//! Deletions that only mark, and now and then a rebuild that makes room: the alternative to summaries with counters.
+//! Deletions that only mark, and now and then a rebuild that makes room: the alternative to
+//! summaries with counters.
 //!
 //! # Invariants
-//! 1. An item without value is deleted. No lookup finds it; it is in use all the same, in the placement and in the
-//!    summary, so that it is found where it is when it is inserted again.
-//! 2. While `trusted`, the summary's answer for every item in a level has this level. A change makes it untrusted first
-//!    and trusted last, so that a panic of the user's code in between (`Drop`, `Eq`, a digester) leaves a map that is
-//!    exact: it searches all levels, and the next change makes the summary anew.
+//! 1. An item without value is deleted. No lookup finds it; it is in use all the same, in the
+//!    placement and in the summary, so that it is found where it is when it is inserted again.
+//! 2. While `trusted`, the summary's answer for every item in a level has this level. A change
+//!    makes it untrusted first and trusted last, so that a panic of the user's code in between
+//!    (`Drop`, `Eq`, a digester) leaves a map that is exact: it searches all levels, and the next
+//!    change makes the summary anew.
 //! 3. What holds in the middle of a rebuild stands in `pass`.
 
 mod change;
@@ -30,22 +32,27 @@ use pass::Job;
 
 pub use when::Rebuild;
 
-/// A table with a summary from which keys are deleted by marking them, so that summaries without counters serve.
+/// A table with a summary from which keys are deleted by marking them, so that summaries without
+/// counters serve.
 ///
-/// A deleted item gives its value back, and its key stays, in the table and in the summary, until a rebuild: deleted items go, and each
-/// item below moves to the first level above its own where its bucket is free; then the summary is made anew. That is cheaper than it seems:
-/// with the paper's table, 909 deletions and 9090 items that stay, 97 of these move
-/// ([`plan::deletion`](oneread::plan::deletion) bounds it). It can be done in steps, so that no change waits for it: then the old summary
-/// answers until the new one is made.
+/// A deleted item gives its value back, and its key stays, in the table and in the summary, until a
+/// rebuild: deleted items go, and each item below moves to the first level above its own where its
+/// bucket is free; then the summary is made anew. That is cheaper than it seems: with the paper's
+/// table, 909 deletions and 9090 items that stay, 97 of these move
+/// ([`plan::deletion`](oneread::plan::deletion) bounds it). It can be done in steps, so that no
+/// change waits for it: then the old summary answers until the new one is made.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-A. Ours: the steps.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-A. Ours: the
+/// steps.
 ///
 /// # Costs
-/// A bit per slot in fast memory, by which lookups pass over deleted items without a read; reads are counted so, though the
-/// bits are those of the items here. A deletion is a lookup and a mark. A rebuild reads
-/// every item once, for its digest; in steps, a change does so for at most as many items as a step has places, and until the end there
-/// are two summaries. Beginning takes memory for the second and does not touch it, so that it takes as long for a large table as for a small one.
+/// A bit per slot in fast memory, by which lookups pass over deleted items without a read; reads
+/// are counted so, though the bits are those of the items here. A deletion is a lookup and a mark.
+/// A rebuild reads every item once, for its digest; in steps, a change does so for at most as many
+/// items as a step has places, and until the end there are two summaries. Beginning takes memory
+/// for the second and does not touch it, so that it takes as long for a large table as for a small
+/// one.
 ///
 /// # Limits
 /// The table must not move items by itself. Deleted items take room until a rebuild.
@@ -96,20 +103,22 @@ pub struct LazilyDeleting<K, V, S, D = Portable> {
 pub struct LazyStats {
     /// What its lookups did.
     pub measured: Measured,
-    /// What they were planned to do, if it was made from a plan: for as many items as were planned for.
+    /// What they were planned to do, if it was made from a plan: for as many items as were planned
+    /// for.
     pub planned: Option<Expected>,
     /// The items that are not deleted.
     pub items: u64,
     /// Items that are deleted and still there.
     pub deleted: u64,
-    /// How often room was made, or the summary was made anew: the table changed its hash functions in a crisis, or code
-    /// of the user's panicked in the middle of a change.
+    /// How often room was made, or the summary was made anew: the table changed its hash functions
+    /// in a crisis, or code of the user's panicked in the middle of a change.
     pub rebuilds: u64,
     /// The items that were moved to make room.
     pub moved: u64,
     /// The deleted items that others took the place of.
     pub overwritten: u64,
-    /// Of these, the ones that the summary still has: lookups of their keys take a read, and those of others may.
+    /// Of these, the ones that the summary still has: lookups of their keys take a read, and those
+    /// of others may.
     pub stale: u64,
     /// The bytes of the summary; of both summaries in the middle of a rebuild in steps.
     pub summary_bytes: u64,
@@ -244,7 +253,8 @@ where
         self.rebuild();
         let fresh = self.placement.generation() > 0;
         let mut table = MultilevelTable::with_digester(self.layout, self.digester.clone())?;
-        // After a rebuild an item's buckets above its own are full, so that each comes to its level again.
+        // After a rebuild an item's buckets above its own are full, so that each comes to its level
+        // again.
         for (key, value) in self.entries.into_iter().flatten() {
             let value = value.expect("what is not deleted has a value");
             assert!(table.insert(key, value).is_ok(), "there was room in the same buckets");

@@ -1,33 +1,39 @@
 //! The reconstruction: a pass over all places, at once or in steps.
 //!
 //! # Why lookups stay exact in the middle
-//! The pass looks at place after place; those before `next` are done. *Old* is the summary that answers, *new* the one that is being
-//! made. Two things hold between any two places:
+//! The pass looks at place after place; those before `next` are done. *Old* is the summary that
+//! answers, *new* the one that is being made. Two things hold between any two places:
 //!
 //! 1. Old has the level of every item in the levels, deleted ones included.
-//! 2. New has exactly the items at places of levels before `next`, deleted ones included, each at its level.
+//! 2. New has exactly the items at places of levels before `next`, deleted ones included, each at
+//!    its level.
 //!
-//! Levels lie one after the other, so that a deeper level, and the stash, is a later place. By cases:
+//! Levels lie one after the other, so that a deeper level, and the stash, is a later place. By
+//! cases:
 //!
-//! - *The pass frees a deleted item.* It was at `next`, so new does not have it. Old may keep it, if it cannot forget; if it
-//!   can, it does, so that it names no more than it must.
+//! - *The pass frees a deleted item.* It was at `next`, so new does not have it. Old may keep it,
+//!   if it cannot forget; if it can, it does, so that it names no more than it must.
 //! - *The pass leaves an item where it is.* New gets it. (1) is as it was.
-//! - *The pass moves an item up.* It goes to a shallower level, so to a place before `next`, and new gets it there. Old, if
-//!   it can forget, relocates it. If it cannot, it answers with the levels above the one it was told too (the contract of
-//!   [`Summary::relocate`]), the new one among them; this is looked at, and what does not keep the contract is told the new level too. An item
-//!   that comes from the stash is new to old.
-//! - *An insertion* enters old, and enters new if its place is before `next`; otherwise the pass will find it there.
-//! - *A deletion* takes the value, *inserting the key again* brings one: the item is where it was. Deleted behind the pass, it stays until
-//!   the next rebuild, and is in new.
-//! - *Overwriting* a deleted item takes it from old, and from new if its place is before `next`, where they can forget,
-//!   and is an insertion then.
-//! - *The table draws fresh functions in a crisis*: everything is elsewhere. Old is made anew, and the rebuild given up.
+//! - *The pass moves an item up.* It goes to a shallower level, so to a place before `next`, and
+//!   new gets it there. Old, if it can forget, relocates it. If it cannot, it answers with the
+//!   levels above the one it was told too (the contract of [`Summary::relocate`]), the new one
+//!   among them; this is looked at, and what does not keep the contract is told the new level too.
+//!   An item that comes from the stash is new to old.
+//! - *An insertion* enters old, and enters new if its place is before `next`; otherwise the pass
+//!   will find it there.
+//! - *A deletion* takes the value, *inserting the key again* brings one: the item is where it was.
+//!   Deleted behind the pass, it stays until the next rebuild, and is in new.
+//! - *Overwriting* a deleted item takes it from old, and from new if its place is before `next`,
+//!   where they can forget, and is an insertion then.
+//! - *The table draws fresh functions in a crisis*: everything is elsewhere. Old is made anew, and
+//!   the rebuild given up.
 //!
 //! In the end `next` is behind all places, so (2) says of new what (1) says of old.
 //!
 //! # Panics of the user's code
-//! A digest is made before anything changes, and a key is dropped after everything has. While the table and old differ, old is not
-//! trusted; a change that finds it so makes it anew, and gives up the rebuild.
+//! A digest is made before anything changes, and a key is dropped after everything has. While the
+//! table and old differ, old is not trusted; a change that finds it so makes it anew, and gives up
+//! the rebuild.
 
 use core::mem;
 
@@ -71,8 +77,8 @@ where
     S: Summary<Digester = D> + Clone,
     D: Digester<K> + Clone,
 {
-    /// Removes what is deleted, moves items up to where there is room, and makes the summary anew, all at once. Gives the number of items
-    /// that moved (M in the paper).
+    /// Removes what is deleted, moves items up to where there is room, and makes the summary anew,
+    /// all at once. Gives the number of items that moved (M in the paper).
     ///
     /// A rebuild that is under way is given up.
     pub fn rebuild(&mut self) -> u64 {
@@ -95,11 +101,11 @@ where
         self.moved - moved_before
     }
 
-    /// Begins a rebuild in steps, unless one is under way. It goes on with each change, if the map rebuilds
-    /// [in steps](super::Rebuild::in_steps), or by [`step`](Self::step).
+    /// Begins a rebuild in steps, unless one is under way. It goes on with each change, if the map
+    /// rebuilds [in steps](super::Rebuild::in_steps), or by [`step`](Self::step).
     ///
-    /// The second summary is made here, [empty](Summary::emptied): its memory is taken, and not written to. If there is none, no
-    /// rebuild begins; a change for which it is time tries again.
+    /// The second summary is made here, [empty](Summary::emptied): its memory is taken, and not
+    /// written to. If there is none, no rebuild begins; a change for which it is time tries again.
     pub fn begin_rebuild(&mut self) {
         if self.job.is_none()
             && let Ok(summary) = self.summary.emptied()
@@ -109,10 +115,11 @@ where
         }
     }
 
-    /// Goes on with a rebuild that is under way, by `places` places, in use or not. Gives whether it is done, or there is none.
+    /// Goes on with a rebuild that is under way, by `places` places, in use or not. Gives whether
+    /// it is done, or there is none.
     ///
-    /// For each item there it makes a digest and inserts it into the second summary; one of a deeper level also looks at the bits of its
-    /// buckets above.
+    /// For each item there it makes a digest and inserts it into the second summary; one of a
+    /// deeper level also looks at the bits of its buckets above.
     pub fn step(&mut self, places: usize) -> bool {
         self.restore();
         for _ in 0..places {
@@ -127,7 +134,8 @@ where
             if let Some(job) = &mut self.job {
                 job.next += 1;
                 if follow(done, levels, Some(&mut self.summary), &mut job.summary).is_err() {
-                    // None of the library's comes here. The next change begins with making the summary anew.
+                    // None of the library's comes here. The next change begins with making the
+                    // summary anew.
                     return false;
                 }
             }
@@ -179,7 +187,8 @@ where
         Found::Deleted { digest: of_deleted.then(|| self.digester.digest(key)), level }
     }
 
-    /// Frees what is deleted, and moves an item to the first level above its own with room; gives what is to be dropped.
+    /// Frees what is deleted, and moves an item to the first level above its own with room; gives
+    /// what is to be dropped.
     fn apply(&mut self, place: usize, found: Found) -> (Done, Option<(K, Option<V>)>) {
         match found {
             Found::Nothing => (Done::Nothing, None),

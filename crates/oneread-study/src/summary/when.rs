@@ -132,12 +132,13 @@ impl Rebuild {
         self.or(BY_TIME, Condition { period: Some((period, clock)), ..Condition::ALWAYS })
     }
 
-    /// Not all at once: each change looks at so many places, in use or not, and no more. The change that begins a rebuild also takes the memory
-    /// of the second summary.
+    /// Not all at once: each change looks at so many places, in use or not, and no more. The change
+    /// that begins a rebuild also takes the memory of the second summary.
     ///
-    /// A rebuild is done after places/`step` changes, in which new keys take room too: a table with room for a tenth more is safe with
-    /// a step of 60 places for the paper's 60 000. An insertion that finds no room in the levels takes the place of a deleted item
-    /// among its own, as if [`overwriting`](Self::overwriting).
+    /// A rebuild is done after places/`step` changes, in which new keys take room too: a table with
+    /// room for a tenth more is safe with a step of 60 places for the paper's 60 000. An insertion
+    /// that finds no room in the levels takes the place of a deleted item among its own, as if
+    /// [`overwriting`](Self::overwriting).
     #[must_use]
     pub const fn in_steps(self, step: usize) -> Self {
         Self { step: Some(step), ..self }
@@ -145,8 +146,9 @@ impl Rebuild {
 
     /// A new item takes the place of a deleted one where it comes to one first.
     ///
-    /// A summary that cannot forget keeps the key that was there, so that more absent keys are looked for and more levels
-    /// are wrong, until the next rebuild; every lookup of that key takes a read. [`Stats::stale`](super::Stats::stale) counts them.
+    /// A summary that cannot forget keeps the key that was there, so that more absent keys are
+    /// looked for and more levels are wrong, until the next rebuild; every lookup of that key takes
+    /// a read. [`Stats::stale`](super::Stats::stale) counts them.
     #[must_use]
     pub const fn overwriting(self) -> Self {
         Self { overwrites: true, ..self }
@@ -162,7 +164,8 @@ impl Rebuild {
         period.map_or(Duration::ZERO, |(_, clock)| clock())
     }
 
-    /// Whether it is time for so many deleted items, of so many in all, after a rebuild that began then.
+    /// Whether it is time for so many deleted items, of so many in all, after a rebuild that began
+    /// then.
     pub(super) fn is_due(self, deleted: usize, items: usize, last: Duration) -> bool {
         let mut conditions = self.alternatives.into_iter().flatten();
         deleted > 0 && conditions.any(|condition| condition.holds(deleted, items, last))

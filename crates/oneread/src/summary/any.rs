@@ -155,7 +155,8 @@ impl<D: Identified> AnySummary<D> {
     /// Loads a summary of whichever of its kinds the bytes hold, with the digester that they name.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if the digester has a secret.
+    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if the digester has a
+    /// secret.
     ///
     /// # Example
     /// ```
@@ -185,7 +186,8 @@ impl<D: Identified> AnySummary<D> {
     /// Loads a summary that was made with this digester.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made them.
+    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made
+    /// them.
     pub fn from_bytes_with(bytes: &[u8], digester: D) -> Result<Self, LoadError> {
         match Kind::of(bytes)? {
             Kind::InterpolationSummary => Saved::from_bytes_with(bytes, digester).map(Self::Interpolation),

@@ -1,8 +1,9 @@
 //! The cells of a single filter: a level each, packed, or a counter for each level.
 //!
 //! # Layout
-//! Levels lie three a byte where their values are 0 to 5, else as [`Counters`]. Three a byte: cell i is digit i mod 3 of byte ⌊i/3⌋ to the base 6, the least significant first; 216 of a byte's 256 values are
-//! used. Bytes are those of little-endian words.
+//! Levels lie three a byte where their values are 0 to 5, else as [`Counters`]. Three a byte: cell
+//! i is digit i mod 3 of byte ⌊i/3⌋ to the base 6, the least significant first; 216 of a byte's 256
+//! values are used. Bytes are those of little-endian words.
 
 use super::BuildError;
 use crate::bits::{Counters, Words, counter_words, zero_words};
@@ -99,7 +100,8 @@ impl<S: Words> LevelCells<S> {
         }
     }
 
-    /// Whether all of so many cells are at most this, and nothing is behind the last. Reads all of them.
+    /// Whether all of so many cells are at most this, and nothing is behind the last. Reads all of
+    /// them.
     pub(super) fn are_at_most(&self, most: u64, cells: u64) -> bool {
         let words = self.words();
         let packed = match self {

@@ -50,7 +50,8 @@ pub trait ReadCore<S>: Sized {
     const KIND: Kind;
     fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError>;
 
-    /// What is checked once the payload is known to be whole, so that damage is not taken for a forgery.
+    /// What is checked once the payload is known to be whole, so that damage is not taken for a
+    /// forgery.
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
     }

@@ -2,9 +2,9 @@
 //!
 //! # Invariants
 //! 1. Every key at level j, or a deeper one, has no place with a 0 in the filters `B_0` to `B_j`.
-//! 2. A counter of `B_i` below its maximum is the number of probes of the keys at level i or deeper that
-//!    fall on it (once per key where a key counts once). One that reached its maximum is saturated: it
-//!    stays there until the next reset.
+//! 2. A counter of `B_i` below its maximum is the number of probes of the keys at level i or deeper
+//!    that fall on it (once per key where a key counts once). One that reached its maximum is
+//!    saturated: it stays there until the next reset.
 //! 3. Inserting and removing visit the same places in the same way, so 2 survives both.
 //!
 //! # Layout
@@ -38,20 +38,22 @@ pub struct MultiFilter<P> {
     pub(super) places: P,
 }
 
-/// The smallest summary for keys that stay: filter `B_i` has the keys at level i or deeper, so the first filter without the key tells
-/// its level.
+/// The smallest summary for keys that stay: filter `B_i` has the keys at level i or deeper, so the
+/// first filter without the key tells its level.
 ///
-/// Filter `B_0` says whether the key is there at all, and may err now and then. `B_1` keeps apart the keys at level 0, nearly all,
-/// from those deeper, and has to err never: 49 probes and 76 bits for each of its 1152 keys, in the paper's design. The filters
-/// after it have few keys, and cost little; a [list](crate::layout::ListLayout) of these keys may stand in their place.
+/// Filter `B_0` says whether the key is there at all, and may err now and then. `B_1` keeps apart
+/// the keys at level 0, nearly all, from those deeper, and has to err never: 49 probes and 76 bits
+/// for each of its 1152 keys, in the paper's design. The filters after it have few keys, and cost
+/// little; a [list](crate::layout::ListLayout) of these keys may stand in their place.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B. All filters share their hash
-/// functions, which the section allows; it warns of double hashing, and each probe is a word of its own.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B. All
+/// filters share their hash functions, which the section allows; it warns of double hashing, and
+/// each probe is a word of its own.
 ///
 /// # Costs
-/// 20 bits a key in the paper's design, 26 with a bit a bucket. A key at level 0 takes `k_0` probes and two or so more, a key
-/// that is absent two or so; a key at level 1 takes 56 and two.
+/// 20 bits a key in the paper's design, 26 with a bit a bucket. A key at level 0 takes `k_0` probes
+/// and two or so more, a key that is absent two or so; a key at level 1 takes 56 and two.
 ///
 /// # Limits
 /// Keys stay: [`remove`](super::Summary::remove) is an error. [`CountingMultiFilterSummary`] can.
@@ -81,7 +83,8 @@ pub type MultiFilterSummary<D = Portable> = KeySummary<MultiFilter<Bits<Vec<u64>
 /// A [`MultiFilterSummary`] queried where its bytes lie.
 pub type MultiFilterView<'a, D = Portable> = View<'a, KeySummary<MultiFilter<Bits<LittleEndian<'a>>>, D>>;
 
-/// A [`MultiFilterSummary`] from which keys can be removed: a small counter in the place of each bit.
+/// A [`MultiFilterSummary`] from which keys can be removed: a small counter in the place of each
+/// bit.
 ///
 /// Counters of four bits are enough for large filters, and those that saturate stay, so that no key
 /// is ever lost. Small filters have few keys and many coinciding probes, so they count a key once.
@@ -97,8 +100,9 @@ pub type MultiFilterView<'a, D = Portable> = View<'a, KeySummary<MultiFilter<Bit
 /// 3.3 times the memory of the summary without counters, bit a bucket included.
 ///
 /// # Limits
-/// Remove only keys that are there, at their level: a removal that is noticed to be wrong is an error, one that is not takes counts
-/// from other keys. [`Summarized`](super::Summarized) compares the key first.
+/// Remove only keys that are there, at their level: a removal that is noticed to be wrong is an
+/// error, one that is not takes counts from other keys. [`Summarized`](super::Summarized) compares
+/// the key first.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -149,8 +153,8 @@ impl<P: ReadPlaces> MultiFilter<P> {
         self.places.layout()
     }
 
-    /// The entries of the list that are in use, and whether a key found none: then the list takes every key for one of its own.
-    /// Without a list, none and no.
+    /// The entries of the list that are in use, and whether a key found none: then the list takes
+    /// every key for one of its own. Without a list, none and no.
     pub fn list_load(&self) -> (u64, bool) {
         self.list.map_or((0, false), |list| list.load(self.places.list_words()))
     }
@@ -306,8 +310,8 @@ impl<P: ChangePlaces> FollowTable for MultiFilter<P> {
         Ok(())
     }
 
-    /// Only the filters between the two levels change: what inserting and removing would do, without
-    /// saturating a counter that is one short of its maximum.
+    /// Only the filters between the two levels change: what inserting and removing would do,
+    /// without saturating a counter that is one short of its maximum.
     fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
         check_level(from.max(to), self.level_count())?;
         if !P::CAN_REMOVE && to < from {

@@ -1,10 +1,11 @@
-//! One filter for all levels: its cells have the deepest level of their keys, or a counter for each level.
+//! One filter for all levels: its cells have the deepest level of their keys, or a counter for each
+//! level.
 //!
 //! # Invariants
 //! 1. The deepest level that a cell has is at least that of every key that falls on it.
-//! 2. A counter of a cell and a level, below its maximum, is the number of keys at that level that fall on the
-//!    cell. One that reached its maximum is saturated: it stays there until the next reset. (A key has one cell
-//!    in each band, so it never counts a cell twice.)
+//! 2. A counter of a cell and a level, below its maximum, is the number of keys at that level that
+//!    fall on the cell. One that reached its maximum is saturated: it stays there until the next
+//!    reset. (A key has one cell in each band, so it never counts a cell twice.)
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -28,17 +29,20 @@ pub struct SingleFilter<C> {
     pub(super) cells: C,
 }
 
-/// One filter for all levels: a cell has the largest level + 1 of the keys that fall on it, and a key's level is at most the
-/// smallest of its cells.
+/// One filter for all levels: a cell has the largest level + 1 of the keys that fall on it, and a
+/// key's level is at most the smallest of its cells.
 ///
-/// Simpler than [`MultiFilterSummary`](super::MultiFilterSummary), and larger: one number of hash functions has to serve
-/// both for absent keys, which want 8, and for those at level 0, which want 72 in the paper's design. 15 is its compromise.
+/// Simpler than [`MultiFilterSummary`](super::MultiFilterSummary), and larger: one number of hash
+/// functions has to serve both for absent keys, which want 8, and for those at level 0, which want
+/// 72 in the paper's design. 15 is its compromise.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A, with a band of cells for each hash function, as there.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A, with a
+/// band of cells for each hash function, as there.
 ///
 /// # Costs
-/// 32 bits a key in the paper's design of five levels, packed three cells a byte; a probe of each band, fewer for absent keys.
+/// 32 bits a key in the paper's design of five levels, packed three cells a byte; a probe of each
+/// band, fewer for absent keys.
 ///
 /// # Limits
 /// Keys stay: [`remove`](super::Summary::remove) is an error. [`CountingSingleFilterSummary`] can.
@@ -67,16 +71,17 @@ pub type SingleFilterSummary<D = Portable> = KeySummary<SingleFilter<LevelCells<
 pub type SingleFilterView<'a, D = Portable> =
     View<'a, KeySummary<SingleFilter<LevelCells<LittleEndian<'a>>>, D>>;
 
-/// A [`SingleFilterSummary`] from which keys can be removed: each cell counts its keys of each level.
+/// A [`SingleFilterSummary`] from which keys can be removed: each cell counts its keys of each
+/// level.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
 ///
 /// # Costs
-/// As many counters as cells for each level: of the two summaries with counters the larger one by far. Deep levels have few keys, and
-/// narrow counters serve them: [`plan::summary::churned_single`](crate::plan::summary::churned_single)
-/// tells how many saturate. Counters of one bit saturate at their first key, and serve no level that
-/// keys leave often.
+/// As many counters as cells for each level: of the two summaries with counters the larger one by
+/// far. Deep levels have few keys, and narrow counters serve them:
+/// [`plan::summary::churned_single`](crate::plan::summary::churned_single) tells how many saturate.
+/// Counters of one bit saturate at their first key, and serve no level that keys leave often.
 ///
 /// # Limits
 /// As for [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary).

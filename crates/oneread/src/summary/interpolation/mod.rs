@@ -1,7 +1,8 @@
 //! A string for each key, sorted, found by interpolation.
 //!
 //! # Invariants
-//! 1. For each key there is an entry with its string and level; equal strings are neighbours, in no order of their levels.
+//! 1. For each key there is an entry with its string and level; equal strings are neighbours, in no
+//!    order of their levels.
 //! 2. Block number i has the strings whose leading bits are i, in order.
 
 mod packed;
@@ -37,26 +38,31 @@ pub struct SortedStrings<S> {
     pub(super) saved_lengths: Option<S>,
 }
 
-/// A summary that hardly ever errs on absent keys and forgets any key: a random string of b bits for each, in order, with its level.
+/// A summary that hardly ever errs on absent keys and forgets any key: a random string of b bits
+/// for each, in order, with its level.
 ///
-/// A lookup guesses where the string must be, since random strings are spread evenly, and is there in a few steps. Two
-/// keys with equal strings are two entries, each with its level, so that none is lost; the deepest level is read first.
+/// A lookup guesses where the string must be, since random strings are spread evenly, and is there
+/// in a few steps. Two keys with equal strings are two entries, each with its level, so that none
+/// is lost; the deepest level is read first.
 ///
 /// # Two forms
-/// [`new`](KeySummary::new) keeps the one array of the paper, bit by bit to its bytes, and shifts what is behind an entry that comes or goes: half
-/// of it, 36 KB for ten thousand keys. [`in_blocks`](KeySummary::in_blocks) divides the array by the leading bits of the strings into blocks of
-/// about 64 keys, and shifts part of a block only, for 2 to 4 bits a key more. (Blocks, since strings are random: no tree is
-/// needed to keep them even.)
+/// [`new`](KeySummary::new) keeps the one array of the paper, bit by bit to its bytes, and shifts
+/// what is behind an entry that comes or goes: half of it, 36 KB for ten thousand keys.
+/// [`in_blocks`](KeySummary::in_blocks) divides the array by the leading bits of the strings into
+/// blocks of about 64 keys, and shifts part of a block only, for 2 to 4 bits a key more. (Blocks,
+/// since strings are random: no tree is needed to keep them even.)
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII. Ours: equal strings, which the paper counts as
-/// a failure, and the blocks.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII. Ours:
+/// equal strings, which the paper counts as a failure, and the blocks.
 ///
 /// # Costs
-/// b + ⌈log2 d⌉ bits a key: 58 in the paper's design. About log log n strings are looked at, never more than 3·log2 n.
+/// b + ⌈log2 d⌉ bits a key: 58 in the paper's design. About log log n strings are looked at, never
+/// more than 3·log2 n.
 ///
 /// # Limits
-/// The memory grows with the keys, by the allocator's steps; [`byte_len`](super::Summary::byte_len) counts what is in use.
+/// The memory grows with the keys, by the allocator's steps; [`byte_len`](super::Summary::byte_len)
+/// counts what is in use.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -84,7 +90,8 @@ pub type InterpolationSummary<D = Portable> = KeySummary<SortedStrings<Vec<u64>>
 /// An [`InterpolationSummary`] queried where its bytes lie.
 pub type InterpolationView<'a, D = Portable> = View<'a, KeySummary<SortedStrings<LittleEndian<'a>>, D>>;
 
-/// What a block has when it is as full as planned: few enough to be shifted in a hundred nanoseconds.
+/// What a block has when it is as full as planned: few enough to be shifted in a hundred
+/// nanoseconds.
 const KEYS_A_BLOCK: u64 = 64;
 
 constructors!(
@@ -117,8 +124,8 @@ fn leading(string: u128, widths: Widths, same_bits: u32) -> u64 {
 
 /// The first entry whose string is not below one, where all begin with the same bits.
 ///
-/// Two guesses by interpolation, then a halving: random strings are found by the guesses, any others by the halvings, and strings that
-/// are not in order end the search all the same.
+/// Two guesses by interpolation, then a halving: random strings are found by the guesses, any
+/// others by the halvings, and strings that are not in order end the search all the same.
 fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same_bits: u32) -> usize {
     let leading = |string| leading(string, widths, same_bits);
     let target = leading(string);
@@ -146,7 +153,8 @@ fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same
 }
 
 impl<D> InterpolationSummary<D> {
-    /// An empty summary in blocks, for about `items` keys. With more of them it is slower, and works.
+    /// An empty summary in blocks, for about `items` keys. With more of them it is slower, and
+    /// works.
     ///
     /// # Errors
     /// As [`with_digester`](Self::with_digester), or if there is no memory for the blocks.

@@ -57,7 +57,8 @@ impl Fields {
         self.len as u64 * self.widths.entry()
     }
 
-    /// Whether the entries are in order, at levels that there are, and in the blocks of their strings. Reads all of them.
+    /// Whether the entries are in order, at levels that there are, and in the blocks of their
+    /// strings. Reads all of them.
     fn check(&self, entries: &Packed<impl Words>, lengths: &impl Words) -> Result<(), LoadError> {
         let string = |at| entries.string(at, self.widths);
         if (1..self.len).any(|at| string(at - 1) > string(at)) {

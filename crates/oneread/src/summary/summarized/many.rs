@@ -10,11 +10,13 @@ use crate::table::MultilevelTable;
 /// Keys that are looked up together: in the summary first, for which a few hundred are best.
 const BATCH: usize = 256;
 
-/// Keys between asking for a bucket and reading it: about as many reads as a core has under way at a time.
+/// Keys between asking for a bucket and reading it: about as many reads as a core has under way at
+/// a time.
 const AHEAD: usize = 16;
 
 impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Looks many keys up, and counts the lookups; `answer` gets the values in the order of the keys.
+    /// Looks many keys up, and counts the lookups; `answer` gets the values in the order of the
+    /// keys.
     ///
     /// # Example
     /// ```

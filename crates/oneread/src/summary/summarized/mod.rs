@@ -1,11 +1,14 @@
 //! A table and its summary as one map.
 //!
 //! # Invariants
-//! 1. While `trusted`, the summary's answer for every key in a level has this level. A change makes it untrusted first and trusted
-//!    last, so that a panic of the user's code in between (`Drop`, `Eq`, a digester) leaves a map that is exact: it searches all
-//!    levels, and builds the summary anew with the next change.
-//! 2. Keys in the stash are not in the summary; a lookup that finds nothing else searches the stash.
-//! 3. A summary that cannot remove keys is only joined to a table that moves items down or not at all.
+//! 1. While `trusted`, the summary's answer for every key in a level has this level. A change makes
+//!    it untrusted first and trusted last, so that a panic of the user's code in between (`Drop`,
+//!    `Eq`, a digester) leaves a map that is exact: it searches all levels, and builds the summary
+//!    anew with the next change.
+//! 2. Keys in the stash are not in the summary; a lookup that finds nothing else searches the
+//!    stash.
+//! 3. A summary that cannot remove keys is only joined to a table that moves items down or not at
+//!    all.
 
 mod change;
 mod many;
@@ -25,23 +28,27 @@ use stats::{Lookup, Tally};
 
 pub use stats::{Expected, Measured, Stats};
 
-/// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key that is not there.
+/// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key
+/// that is not there.
 ///
-/// It is always exact. The summary names levels in reading order, the key's own among them, so that a wrong level first costs
-/// a read, never a wrong answer; a bucket without items is not read; and the stash is searched before a key is believed to be absent.
-/// [`stats`](Self::stats) tells what that came to, beside the plan.
+/// It is always exact. The summary names levels in reading order, the key's own among them, so that
+/// a wrong level first costs a read, never a wrong answer; a bucket without items is not read; and
+/// the stash is searched before a key is believed to be absent. [`stats`](Self::stats) tells what
+/// that came to, beside the plan.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008. Ours: that failures cost reads rather than answers, the
-/// stash, and items that move.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008. Ours: that failures
+/// cost reads rather than answers, the stash, and items that move.
 ///
 /// # Costs
-/// With the paper's design for ten thousand items, 1.000000 reads a hit and .0014 a miss, for 26 bits an item. An insertion looks the
-/// key up first, and changes the summary for each item that moves.
+/// With the paper's design for ten thousand items, 1.000000 reads a hit and .0014 a miss, for 26
+/// bits an item. An insertion looks the key up first, and changes the summary for each item that
+/// moves.
 ///
 /// # Limits
-/// A summary without counters can neither forget a key nor follow one that moves up: [`remove`](Self::remove) is an error with it, and
-/// so is joining it to a table with hints or restricted hashing.
+/// A summary without counters can neither forget a key nor follow one that moves up:
+/// [`remove`](Self::remove) is an error with it, and so is joining it to a table with hints or
+/// restricted hashing.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -80,7 +87,8 @@ impl<K, V> Summarized<MultilevelTable<K, V>, AnySummary> {
     /// An empty table and summary as planned, with a random seed.
     ///
     /// # Errors
-    /// If there is no memory for them, or if the table moves items in a way that the summary cannot follow.
+    /// If there is no memory for them, or if the table moves items in a way that the summary cannot
+    /// follow.
     #[cfg(feature = "std")]
     pub fn from_plan(plan: &SummaryPlan) -> Result<Self, JoinError> {
         Self::of_plan(plan, Portable::random())
@@ -105,10 +113,12 @@ impl<K, V> Summarized<MultilevelTable<K, V>, AnySummary> {
 }
 
 impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Joins a table and a summary. What the summary has is forgotten, and the items of the table are inserted into it.
+    /// Joins a table and a summary. What the summary has is forgotten, and the items of the table
+    /// are inserted into it.
     ///
     /// # Errors
-    /// If they have different digesters or levels, or if the table moves items up and the summary has no counters; both are dropped.
+    /// If they have different digesters or levels, or if the table moves items up and the summary
+    /// has no counters; both are dropped.
     pub fn new(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError>
     where
         D: PartialEq + Digester<K>,
@@ -121,14 +131,16 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         Ok(map)
     }
 
-    /// Joins a table and the summary that was [parted](Self::into_parts) from it, and looks whether it has the level of every
-    /// item. To save a map, save its [table](Self::table) and its [summary](Self::summary); to load it, load and rejoin them.
+    /// Joins a table and the summary that was [parted](Self::into_parts) from it, and looks whether
+    /// it has the level of every item. To save a map, save its [table](Self::table) and its
+    /// [summary](Self::summary); to load it, load and rejoin them.
     ///
-    /// Keys that the summary has and the table has not do no harm, but for the reads that they cost.
+    /// Keys that the summary has and the table has not do no harm, but for the reads that they
+    /// cost.
     ///
     /// # Errors
-    /// If they have different digesters or levels, if the table moves items up and the summary has no counters, or if an item's level is not
-    /// in the summary's answer; both are dropped.
+    /// If they have different digesters or levels, if the table moves items up and the summary has
+    /// no counters, or if an item's level is not in the summary's answer; both are dropped.
     pub fn rejoin(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError>
     where
         D: PartialEq + Digester<K>,
@@ -159,8 +171,8 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         Ok(Self { table, summary, trusted: true, planned: None, tally: Tally::default(), rebuilds: 0 })
     }
 
-    /// The same, with what a plan says for [`stats`](Self::stats) to show: for a summary that no plan leads to, such as one
-    /// with counters, beside the plan of the one without.
+    /// The same, with what a plan says for [`stats`](Self::stats) to show: for a summary that no
+    /// plan leads to, such as one with counters, beside the plan of the one without.
     #[must_use]
     pub fn with_plan(mut self, plan: &SummaryPlan) -> Self {
         self.planned = Some(plan.into());
@@ -234,7 +246,8 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.trusted = true;
     }
 
-    /// Keeps only the items that a test accepts, and makes the summary anew: also one that cannot forget.
+    /// Keeps only the items that a test accepts, and makes the summary anew: also one that cannot
+    /// forget.
     pub fn retain(&mut self, accepts: impl FnMut(&K, &mut V) -> bool)
     where
         D: Digester<K>,
@@ -296,7 +309,8 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         lookup
     }
 
-    /// The levels to read, in their order: all, as in a table without summary, while the summary is not to be trusted.
+    /// The levels to read, in their order: all, as in a table without summary, while the summary is
+    /// not to be trusted.
     #[inline]
     fn levels_of(&self, digest: Digest) -> LevelSet {
         if self.trusted {

@@ -18,7 +18,8 @@ pub(super) struct Lookup {
     pub(super) wrong_level: bool,
 }
 
-/// Counts that lookups through a shared reference change. A lookup that goes as planned changes one of them.
+/// Counts that lookups through a shared reference change. A lookup that goes as planned changes one
+/// of them.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     hits_in_levels: AtomicU64,
@@ -76,12 +77,13 @@ impl Tally {
 pub struct Stats {
     /// What its lookups did.
     pub measured: Measured,
-    /// What they were planned to do, if it was made from a plan: for as many items as were planned for.
+    /// What they were planned to do, if it was made from a plan: for as many items as were planned
+    /// for.
     pub planned: Option<Expected>,
     /// The items that it has.
     pub items: u64,
-    /// How often the summary was built anew by itself: the table changed its hash functions in a crisis, or code of the
-    /// user's panicked in the middle of a change.
+    /// How often the summary was built anew by itself: the table changed its hash functions in a
+    /// crisis, or code of the user's panicked in the middle of a change.
     pub rebuilds: u64,
     /// The bytes of the summary.
     pub summary_bytes: u64,

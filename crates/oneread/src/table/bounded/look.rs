@@ -8,8 +8,8 @@ use super::slots::{GROUPS, Seen};
 use super::{BoundedMap, route};
 use crate::hash::Digester;
 
-/// Somebody who is told what an operation touches. Nobody, in general: then nothing of this is left when it is compiled, and what
-/// is counted is what runs.
+/// Somebody who is told what an operation touches. Nobody, in general: then nothing of this is left
+/// when it is compiled, and what is counted is what runs.
 pub(super) trait Note {
     /// A group's tags were read.
     fn group(&mut self, _at: usize) {}
@@ -69,7 +69,8 @@ pub struct LookupLines {
     pub location: Option<Region>,
     /// The lines of tags that the lookup reads.
     pub tag_lines: usize,
-    /// The lines of items that it reads: none for most keys that are not there. What keys have on the heap is not counted.
+    /// The lines of items that it reads: none for most keys that are not there. What keys have on
+    /// the heap is not counted.
     pub item_lines: usize,
 }
 
@@ -178,7 +179,8 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find(route::word(self.digester.digest(key)), key, &mut ())
     }
 
-    /// Where a key is, and how many cache lines a lookup touches until it is found, or known to be absent.
+    /// Where a key is, and how many cache lines a lookup touches until it is found, or known to be
+    /// absent.
     #[must_use]
     pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> LookupLines
     where

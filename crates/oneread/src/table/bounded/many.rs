@@ -10,14 +10,15 @@ use crate::hash::Digester;
 /// Keys in flight: about as many as a core has outstanding cache misses.
 const BATCH: usize = 32;
 
-/// A map below this size is mostly in a cache, where keys are looked up as fast one after the other.
+/// A map below this size is mostly in a cache, where keys are looked up as fast one after the
+/// other.
 const CACHED_BYTES: usize = 3 << 20;
 
 impl<K, V, D> BoundedMap<K, V, D> {
     /// Looks many keys up; `answer` gets the values in the order of the keys.
     ///
-    /// In a large map the tags of a batch are prefetched before any is looked at, and then the items
-    /// whose tags match, so that the waits for memory overlap.
+    /// In a large map the tags of a batch are prefetched before any is looked at, and then the
+    /// items whose tags match, so that the waits for memory overlap.
     ///
     /// # Example
     /// ```
@@ -81,8 +82,8 @@ impl<K, V, D> BoundedMap<K, V, D> {
 }
 
 impl<K, V, D> BoundedMap<K, V, D> {
-    /// Asks for what [`find_out`](Self::find_out) reads. Without this, the one key in thirteen that is out waits for memory twice,
-    /// alone, which takes as long as all others together.
+    /// Asks for what [`find_out`](Self::find_out) reads. Without this, the one key in thirteen that
+    /// is out waits for memory twice, alone, which takes as long as all others together.
     #[inline(never)]
     fn prefetch_out(&self, home: usize, tag: Tag) {
         // On the home's line, so that its tags are here.

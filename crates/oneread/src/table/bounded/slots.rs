@@ -1,12 +1,14 @@
 //! The memory of a bounded map: groups of tags, and beside each the items of its sixteen slots.
 //!
-//! Why unsafe: a free slot holds nothing, and only its group's tag tells. As `Option<(K, V)>` a pair of words would take 24 bytes a slot
-//! and not 16, which is 28.9 bytes an entry at 90% of the slots and not 20. This is all the unsafe code there is in the map.
+//! Why unsafe: a free slot holds nothing, and only its group's tag tells. As `Option<(K, V)>` a
+//! pair of words would take 24 bytes a slot and not 16, which is 28.9 bytes an entry at 90% of the
+//! slots and not 20. This is all the unsafe code there is in the map.
 //!
 //! # Invariants
 //! 1. There are as many blocks as groups.
-//! 2. The item of a slot is initialized exactly if the slot has a tag. A tag is set after its item was written and taken away before
-//!    the item is moved out, and nothing of the user's runs between.
+//! 2. The item of a slot is initialized exactly if the slot has a tag. A tag is set after its item
+//!    was written and taken away before the item is moved out, and nothing of the user's runs
+//!    between.
 //! 3. `homes` is at least 1 and at most the number of groups.
 
 use alloc::vec::Vec;
@@ -110,8 +112,8 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn see_home(&self, word: u64) -> Seen<'_, K, V> {
         let at = self.home(word);
-        // SAFETY: `home` is a number below `homes` (`reduce`), `homes` is at most the number of groups (invariant 3), and
-        // there are as many blocks (invariant 1).
+        // SAFETY: `home` is a number below `homes` (`reduce`), `homes` is at most the number of
+        // groups (invariant 3), and there are as many blocks (invariant 1).
         let (group, block) = unsafe { (self.groups().get_unchecked(at), self.blocks.get_unchecked(at)) };
         Seen { at, group, block, found: Set::EMPTY }
     }
@@ -126,17 +128,19 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn see_home_mut(&mut self, word: u64) -> SeenMut<'_, K, V> {
         let at = self.home(word);
-        // SAFETY: `home` is a number below `homes` (`reduce`), `homes` is at most the number of groups (invariant 3), and
-        // there are as many blocks (invariant 1).
+        // SAFETY: `home` is a number below `homes` (`reduce`), `homes` is at most the number of
+        // groups (invariant 3), and there are as many blocks (invariant 1).
         let (group, block) = unsafe {
             (self.lines.as_flattened_groups_mut().get_unchecked_mut(at), self.blocks.get_unchecked_mut(at))
         };
         SeenMut { at, group, block }
     }
 
-    /// The place of the first item among several groups that has this tag and is the one looked for, with the item.
+    /// The place of the first item among several groups that has this tag and is the one looked
+    /// for, with the item.
     ///
-    /// The tags of all groups are compared before any item is looked at, so that there is one branch to guess and not one a group.
+    /// The tags of all groups are compared before any item is looked at, so that there is one
+    /// branch to guess and not one a group.
     #[inline(always)]
     pub(super) fn find_among<'a, const N: usize>(
         &'a self,
@@ -153,8 +157,8 @@ impl<K, V> Slots<K, V> {
             let bit = matching.trailing_zeros() as usize;
             matching &= matching - 1;
             let (at, slot) = (groups[bit / SLOTS], bit % SLOTS);
-            // SAFETY: the bit is one that `matching` set, so the slot has the tag, which is not 0; by invariant 2 the item of a
-            // slot with a tag is initialized.
+            // SAFETY: the bit is one that `matching` set, so the slot has the tag, which is not 0;
+            // by invariant 2 the item of a slot with a tag is initialized.
             let item = unsafe { self.blocks[at].0[slot].assume_init_ref() };
             if is_it(at * SLOTS + slot, item) {
                 return Some((at * SLOTS + slot, item));
@@ -173,7 +177,8 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn get(&self, place: usize) -> Option<&(K, V)> {
         let item = &self.blocks.get(place / SLOTS)?.0[place % SLOTS];
-        // SAFETY: the closure runs only if the slot has a tag; by invariant 2 its item is initialized then.
+        // SAFETY: the closure runs only if the slot has a tag; by invariant 2 its item is
+        // initialized then.
         self.tag(place).map(|_| unsafe { item.assume_init_ref() })
     }
 
@@ -181,7 +186,8 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
         self.tag(place)?;
-        // SAFETY: `tag` returned if the slot had none; by invariant 2 the item of a slot with a tag is initialized.
+        // SAFETY: `tag` returned if the slot had none; by invariant 2 the item of a slot with a tag
+        // is initialized.
         Some(unsafe { self.blocks[place / SLOTS].0[place % SLOTS].assume_init_mut() })
     }
 
@@ -206,8 +212,9 @@ impl<K, V> Slots<K, V> {
         let group = &mut self.lines[at / GROUPS].0[at % GROUPS];
         group.tag(slot)?;
         group.set_tag(slot, None);
-        // SAFETY: the slot had a tag, so its item is initialized (invariant 2). The tag is gone, so that this is the only copy:
-        // nothing reads or drops the slot's bytes before another item is written to them.
+        // SAFETY: the slot had a tag, so its item is initialized (invariant 2). The tag is gone, so
+        // that this is the only copy: nothing reads or drops the slot's bytes before another item
+        // is written to them.
         Some(unsafe { item.assume_init_read() })
     }
 
@@ -270,15 +277,16 @@ impl AsGroups for [Line] {
     #[inline(always)]
     fn as_flattened_groups(&self) -> &[Group] {
         const { assert!(size_of::<Line>() == GROUPS * size_of::<Group>()) };
-        // SAFETY: `Line` is `repr(C)` with one field, an array of two groups whose 64 bytes fill its alignment, so it has no
-        // padding: `n` lines are `2n` initialized groups in a row. Shared and valid for as long as `self` is.
+        // SAFETY: `Line` is `repr(C)` with one field, an array of two groups whose 64 bytes fill
+        // its alignment, so it has no padding: `n` lines are `2n` initialized groups in a row.
+        // Shared and valid for as long as `self` is.
         unsafe { slice::from_raw_parts(self.as_ptr().cast(), self.len() * GROUPS) }
     }
 
     #[inline(always)]
     fn as_flattened_groups_mut(&mut self) -> &mut [Group] {
-        // SAFETY: `n` lines are `2n` groups in a row, as in `as_flattened_groups`; the borrow of `self` is exclusive, and any
-        // group's bytes are a valid group.
+        // SAFETY: `n` lines are `2n` groups in a row, as in `as_flattened_groups`; the borrow of
+        // `self` is exclusive, and any group's bytes are a valid group.
         unsafe { slice::from_raw_parts_mut(self.as_mut_ptr().cast(), self.len() * GROUPS) }
     }
 }
@@ -311,8 +319,9 @@ impl<'a, K, V> Seen<'a, K, V> {
         let mut left = self.found;
         while let Some(slot) = left.first() {
             let place = self.at * SLOTS + slot;
-            // SAFETY: `found` is empty or what `matching` gave for this group, so `slot` is below sixteen and has a tag; by
-            // invariant 2 its item is initialized. Group and block are borrowed, so neither has changed since.
+            // SAFETY: `found` is empty or what `matching` gave for this group, so `slot` is below
+            // sixteen and has a tag; by invariant 2 its item is initialized. Group and block are
+            // borrowed, so neither has changed since.
             let item = unsafe { self.block.0.get_unchecked(slot).assume_init_ref() };
             if is_it(place, item) {
                 return Some((place, item));
@@ -360,7 +369,8 @@ impl<K, V> SeenMut<'_, K, V> {
         self.group.free().first()
     }
 
-    /// Puts an item into the first free slot; gives its place. If there is none the item comes back.
+    /// Puts an item into the first free slot; gives its place. If there is none the item comes
+    /// back.
     #[inline(always)]
     pub(super) fn put(self, tag: Tag, item: (K, V)) -> Result<usize, (usize, (K, V))> {
         let Some(slot) = self.free() else { return Err((self.at, item)) };
@@ -390,8 +400,8 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(slot) = self.left.next() {
-                // SAFETY: `left` are slots of group `at` that have tags, and the map is borrowed since they were read; by
-                // invariant 2 their items are initialized.
+                // SAFETY: `left` are slots of group `at` that have tags, and the map is borrowed
+                // since they were read; by invariant 2 their items are initialized.
                 let item = unsafe { self.slots.blocks[self.at].0[slot].assume_init_ref() };
                 return Some((self.at * SLOTS + slot, item));
             }
@@ -419,7 +429,8 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
             if let Some(slot) = self.left.next() {
                 let item = self.items.nth(slot - self.next)?;
                 self.next = slot + 1;
-                // SAFETY: `left` are slots with tags of the group beside `items`; by invariant 2 their items are initialized.
+                // SAFETY: `left` are slots with tags of the group beside `items`; by invariant 2
+                // their items are initialized.
                 return Some(unsafe { item.assume_init_mut() });
             }
             self.left = self.groups.next()?.in_use();
@@ -442,8 +453,8 @@ mod sse2 {
 
     #[inline(always)]
     pub(in super::super) fn equal(bytes: &[u8; SLOTS], byte: u8) -> u32 {
-        // SAFETY: the load needs SSE2, which the `cfg` of the module asks for, and sixteen readable bytes at any alignment:
-        // `bytes` is an array of sixteen.
+        // SAFETY: the load needs SSE2, which the `cfg` of the module asks for, and sixteen readable
+        // bytes at any alignment: `bytes` is an array of sixteen.
         compare(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }, byte)
     }
 
@@ -451,8 +462,9 @@ mod sse2 {
     #[inline(always)]
     pub(in super::super) fn equal_from_out(group: &Group, byte: u8) -> u32 {
         const { assert!(size_of::<Group>() == 2 * SLOTS) };
-        // SAFETY: SSE2 is there, by the `cfg`. A group is 32 bytes (asserted above) of three integer fields without padding,
-        // so its second sixteen bytes are initialized and inside the reference.
+        // SAFETY: SSE2 is there, by the `cfg`. A group is 32 bytes (asserted above) of three
+        // integer fields without padding, so its second sixteen bytes are initialized and inside
+        // the reference.
         compare(unsafe { _mm_loadu_si128(core::ptr::from_ref(group).cast::<__m128i>().add(1)) }, byte)
     }
 
@@ -460,8 +472,9 @@ mod sse2 {
     #[inline(always)]
     pub(in super::super) fn equal_in_halves(group: &Group, byte: u8) -> u32 {
         const { assert!(size_of::<Group>() == 2 * SLOTS) };
-        // SAFETY: SSE2 is there, by the `cfg`. A group is 32 bytes (asserted above) of three integer fields without padding,
-        // so both sixteen bytes are initialized and inside the reference.
+        // SAFETY: SSE2 is there, by the `cfg`. A group is 32 bytes (asserted above) of three
+        // integer fields without padding, so both sixteen bytes are initialized and inside the
+        // reference.
         unsafe {
             let (halves, byte) = (core::ptr::from_ref(group).cast::<__m128i>(), _mm_set1_epi8(byte as i8));
             let [tags, out] = [0, 1].map(|half| _mm_cmpeq_epi8(_mm_loadu_si128(halves.add(half)), byte));
@@ -471,7 +484,8 @@ mod sse2 {
 
     #[inline(always)]
     fn compare(bytes: __m128i, byte: u8) -> u32 {
-        // SAFETY: these instructions need SSE2, which the `cfg` of the module asks for, and no memory.
+        // SAFETY: these instructions need SSE2, which the `cfg` of the module asks for, and no
+        // memory.
         unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8))) as u32 }
     }
 }
@@ -487,7 +501,8 @@ pub(super) use super::group::{
 
 impl<K, V> Drop for Slots<K, V> {
     fn drop(&mut self) {
-        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as everywhere.
+        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as
+        /// everywhere.
         struct Rest<'a, K, V>(&'a mut Slots<K, V>, usize);
         impl<K, V> Rest<'_, K, V> {
             fn drop_all(&mut self) {

@@ -1,4 +1,5 @@
-//! What operations touch, told by the operations themselves, against what is promised; and the invariants after each.
+//! What operations touch, told by the operations themselves, against what is promised; and the
+//! invariants after each.
 
 use alloc::vec::Vec;
 
@@ -58,7 +59,8 @@ impl<V, D: Digester<u64>> BoundedMap<u64, V, D> {
 fn no_operation_touches_more_lines_than_promised_whatever_the_digests() {
     let mut most = LineBounds { lookup: 0, insertion: 0, removal: 0 };
     let mut refused = 0;
-    // Few lines, so that routes meet; and one digest in many, so that all lines of its route are different.
+    // Few lines, so that routes meet; and one digest in many, so that all lines of its route are
+    // different.
     for (digests, lines) in [(1, 100), (2, 12), (3, 12), (5, 12), (8, 12), (13, 12), (40, 12), (1000, 12)] {
         let layout = BoundedLayout::new(400, lines, 3).unwrap();
         let mut map = BoundedMap::<u64, u64, _>::with_digester(layout, Few { digests }).unwrap();
