@@ -148,7 +148,7 @@ impl Rebuild {
     ///
     /// A summary that cannot forget keeps the key that was there, so that more absent keys are
     /// looked for and more levels are wrong, until the next rebuild; every lookup of that key takes
-    /// a read. [`Stats::stale`](super::Stats::stale) counts them.
+    /// a read. [`LazyStats::stale`](super::LazyStats::stale) counts them.
     #[must_use]
     pub const fn overwriting(self) -> Self {
         Self { overwrites: true, ..self }
