@@ -7,13 +7,14 @@ use crate::shell::{nightly_cargo, step};
 
 /// The tests of everything with unsafe code, sized for an interpreter, which is a thousand times slower; and of maps
 /// whose keys and values panic in the middle of a change. They take some minutes; all others would take hours.
-const SUBSET: [&str; 6] = [
+const SUBSET: [&str; 7] = [
     "bits::",
     "filter::blocked::simd",
     "filter::interpreter",
     "table::bounded::group",
     "table::bounded::panics",
     "table::bounded::tests",
+    "table::maps::bounded",
 ];
 
 #[derive(clap::Args)]
