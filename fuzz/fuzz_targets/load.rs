@@ -20,12 +20,12 @@ use oneread::hash::{Digester, Portable};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingCellsLayout, CountingFiltersLayout,
     CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, InterpolationLayout, LineLayout,
-    ListLayout, MultilevelLayout, MultipleFiltersLayout, PageLayout, Remainders, SingleFilterLayout,
+    ListLayout, MultipleFiltersLayout, Remainders, SingleFilterLayout,
 };
 use oneread::summary::{
     CountingMultiFilterSummary, CountingMultiFilterView, CountingSingleFilterSummary,
     CountingSingleFilterView, InterpolationSummary, InterpolationView, MultiFilterSummary, MultiFilterView,
-    PageSummary, PageView, SingleFilterSummary, SingleFilterView, Summary,
+    SingleFilterSummary, SingleFilterView, Summary,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -95,7 +95,6 @@ fn summaries() -> Vec<Vec<u8>> {
     let filters = filters.with_list(ListLayout::new(1, 12, 20).unwrap()).unwrap();
     let cells = SingleFilterLayout::new(60, 4).unwrap();
     let strings = InterpolationLayout::new(30).unwrap();
-    let table = MultilevelLayout::new([20, 10, 5]).unwrap().with_slots(2).unwrap();
     let counting = CountingCellsLayout::new(cells, [3, 2, 1]).unwrap();
     vec![
         filled(MultiFilterSummary::with_seed(filters.clone(), 1).unwrap()),
@@ -104,7 +103,6 @@ fn summaries() -> Vec<Vec<u8>> {
         filled(CountingSingleFilterSummary::with_seed(counting, 1).unwrap()),
         filled(InterpolationSummary::with_seed(strings, 3, 1).unwrap()),
         filled(InterpolationSummary::in_blocks(strings, 3, 128, Portable::with_seed(1)).unwrap()),
-        filled(PageSummary::with_seed(PageLayout::new(7).unwrap(), &table, 1).unwrap()),
     ]
 }
 
@@ -281,7 +279,6 @@ fn load(bytes: &[u8]) {
     load_summary::<CountingMultiFilterSummary>(bytes, Some(views!(CountingMultiFilterView, levels_of)));
     load_summary::<CountingSingleFilterSummary>(bytes, Some(views!(CountingSingleFilterView, levels_of)));
     load_summary::<InterpolationSummary>(bytes, Some(views!(InterpolationView, levels_of)));
-    load_summary::<PageSummary>(bytes, Some(views!(PageView, levels_of)));
 }
 
 /// A summary loads if and only if its view opens, where it has one. A loaded summary answers,

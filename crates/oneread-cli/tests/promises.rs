@@ -14,10 +14,10 @@ use oneread::hash::{Digester, Domain, Portable, reduce};
 use oneread::layout::{
     BlockedLayout, BloomLayout, BoundedLayout, BucketBits, CountingLayout, DLeftCountingLayout, DLeftLayout,
     GrowingLayout, InterpolationLayout, LineLayout, ListLayout, Moves, MultilevelLayout,
-    MultipleFiltersLayout, PageLayout, SingleFilterLayout, SummaryLayout,
+    MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
 };
 use oneread::plan::summary::SummaryPlan;
-use oneread::summary::{InterpolationSummary, PageSummary, Summarized, Summary};
+use oneread::summary::{InterpolationSummary, Summarized, Summary};
 use oneread::table::{BoundedMap, MultilevelTable};
 use serde_json::Value;
 
@@ -368,7 +368,7 @@ fn solved_summaries_err_as_seldom_as_said(items: u64, tables: u64, absent: u64) 
     let folder = folder.path();
     let command = format!("plan solve table --items {items} --level-count 5 --crisis 1e-4 --layout-out t");
     let layout = table(&json(folder, &command));
-    for kind in ["interpolation", "single", "multiple", "page"] {
+    for kind in ["interpolation", "single", "multiple"] {
         let solved = json(
             folder,
             &format!(
@@ -378,12 +378,10 @@ fn solved_summaries_err_as_seldom_as_said(items: u64, tables: u64, absent: u64) 
         );
         assert_eq!(wholes(&solved, "levels"), layout.levels());
         let bits = |name| small(&solved, name);
-        let summary: Option<SummaryLayout> = match kind {
-            "interpolation" => Some(InterpolationLayout::new(bits("fingerprint_bits")).unwrap().into()),
-            "single" => {
-                Some(SingleFilterLayout::new(whole(&solved, "cells"), bits("hashes")).unwrap().into())
-            }
-            "multiple" => {
+        let summary: SummaryLayout = match kind {
+            "interpolation" => InterpolationLayout::new(bits("fingerprint_bits")).unwrap().into(),
+            "single" => SingleFilterLayout::new(whole(&solved, "cells"), bits("hashes")).unwrap().into(),
+            _ => {
                 let hashes = wholes(&solved, "filter_hashes").into_iter().map(|hashes| hashes as u32);
                 let filters: Vec<_> = wholes(&solved, "filter_bits").into_iter().zip(hashes).collect();
                 let mut filters = MultipleFiltersLayout::new(filters).unwrap();
@@ -393,29 +391,21 @@ fn solved_summaries_err_as_seldom_as_said(items: u64, tables: u64, absent: u64) 
                     let list = ListLayout::new(levels, whole(&solved, "list_items"), string);
                     filters = filters.with_list(list.unwrap()).unwrap();
                 }
-                Some(filters.into())
+                filters.into()
             }
-            _ => None,
         };
         let of_seed = |seed| match &summary {
             // In blocks: in one array, each insertion would shift half of it.
-            Some(SummaryLayout::Interpolation(strings)) if items > 100_000 => {
+            SummaryLayout::Interpolation(strings) if items > 100_000 => {
                 let digester = Portable::with_seed(seed);
                 let summary =
                     InterpolationSummary::in_blocks(*strings, layout.level_count(), items, digester);
                 let table = MultilevelTable::with_digester(layout.clone(), digester).unwrap();
                 measured(Summarized::new(table, summary.unwrap()).unwrap(), items, absent)
             }
-            Some(summary) => {
+            summary => {
                 let plan = SummaryPlan::new(&layout, items, summary).unwrap();
                 measured(Summarized::from_plan_with_seed(&plan, seed).unwrap(), items, absent)
-            }
-            None => {
-                let digester = Portable::with_seed(seed);
-                let pages = PageLayout::new(bits("fingerprint_bits")).unwrap();
-                let summary = PageSummary::with_digester(pages, &layout, digester).unwrap();
-                let table = MultilevelTable::with_digester(layout.clone(), digester).unwrap();
-                measured(Summarized::new(table, summary).unwrap(), items, absent)
             }
         };
         let (extra, named): (Vec<f64>, Vec<f64>) = (0..tables).map(of_seed).unzip();

@@ -5,6 +5,7 @@
 //! - [`table`]: cuckoo hashing, linear probing, chaining, d-left hashing and Song's table.
 //! - [`plan`]: predictions for cuckoo hashing and linear probing.
 //! - [`simulate`]: the behaviour of a multilevel table under churn.
+//! - [`summary`]: lazy deletion, the alternative to summaries with counters.
 //!
 //! # Features
 //! - `std` (default): simulations on all cores. Without it the crate is `no_std` with `alloc`.
@@ -16,6 +17,7 @@ extern crate alloc;
 pub mod hash;
 pub mod plan;
 pub mod simulate;
+pub mod summary;
 pub mod table;
 
 #[cfg(doctest)]

@@ -1,6 +1,6 @@
 //! All tests of this crate. The modules mirror `src/`.
 
-#[path = "../../oneread/tests/it/table/fixtures.rs"]
+#[path = "it/fixtures.rs"]
 mod fixtures;
 #[path = "it/hash/mod.rs"]
 mod hash;
@@ -8,7 +8,7 @@ mod hash;
 mod plan;
 #[path = "it/simulate/mod.rs"]
 mod simulate;
-#[path = "../../oneread/tests/it/statistics.rs"]
-mod statistics;
+#[path = "it/summary/mod.rs"]
+mod summary;
 #[path = "it/table/mod.rs"]
 mod table;

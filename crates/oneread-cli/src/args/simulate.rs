@@ -38,7 +38,7 @@ digests are ideal, and the placement is the one that tables of the library use. 
 any machine.")]
 pub(crate) struct Table {
     /// How many items the table has.
-    #[arg(long, value_name = "N", value_parser = whole_in(1..=Simulation::MOST_ITEMS))]
+    #[arg(long, value_name = "N", value_parser = whole_in(1..=Simulation::MAX_ITEMS))]
     pub(crate) items: u64,
     /// The buckets of the first level, as many as items unless told.
     #[arg(long, value_name = "M", value_parser = whole_in(1..=u64::MAX))]

@@ -98,8 +98,6 @@ pub(crate) enum SummaryKind {
     Single,
     /// A filter for each level, perhaps with a list for the deepest.
     Multiple,
-    /// A string for each slot; only with --extra-reads.
-    Page,
 }
 
 #[derive(Clone, clap::Args)]

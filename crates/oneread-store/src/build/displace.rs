@@ -4,10 +4,9 @@
 //! records of a segment are known here, and each has three pages; so most of that room is found by moving some, as in cuckoo
 //! hashing.
 
-use oneread::table::placement::Weighted;
-
 use super::group::Entry;
 use super::segment::weight;
+use super::weighted::Weighted;
 
 /// The page of a record that has none.
 pub(super) const NOWHERE: u32 = u32::MAX;

@@ -17,6 +17,7 @@ mod report;
 pub(crate) mod segment;
 pub(crate) mod temporary;
 mod values;
+mod weighted;
 mod write;
 
 pub use report::{Progress, Report};

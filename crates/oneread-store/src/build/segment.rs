@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use oneread::hash::Digest;
 use oneread::layout::MultilevelLayout;
 use oneread::plan::store::Loads;
-use oneread::table::placement::{Crisis, Weighted};
+use oneread::table::placement::Crisis;
 
 use crate::Error;
 use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES, Shape, tag};
@@ -21,6 +21,7 @@ use super::displace::{NOWHERE, displace};
 use super::group::{Entry, Group};
 use super::guided::Guided;
 use super::out::Pages;
+use super::weighted::Weighted;
 
 /// Which record goes to which page.
 #[derive(Debug)]

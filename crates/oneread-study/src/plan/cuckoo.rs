@@ -12,11 +12,11 @@ use libm::{ceil, exp, log as ln, log1p as ln_1p};
 use oneread::plan::OutOfRange;
 use oneread::workspace::check;
 
-/// The largest number of choices per item for [`threshold`].
-pub const MOST_CHOICES: u32 = 64;
+/// The most choices of an item for [`threshold`].
+pub const MAX_CHOICES: u32 = 64;
 
-/// The largest number of items per bucket for [`threshold`].
-pub const MOST_BUCKET: u32 = 64;
+/// The most items of a bucket for [`threshold`].
+pub const MAX_BUCKET: u32 = 64;
 
 /// The threshold load, in items per place, of a large table in which each item has `choices` (d)
 /// random buckets of `bucket` (b) places. Below it, all items fit with a probability that tends to
@@ -52,8 +52,8 @@ pub const MOST_BUCKET: u32 = 64;
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
 pub fn threshold(choices: u32, bucket: u32) -> Result<f64, OutOfRange> {
-    check("choices", f64::from(choices), 2.0, f64::from(MOST_CHOICES))?;
-    check("places in a bucket", f64::from(bucket), 1.0, f64::from(MOST_BUCKET))?;
+    check("choices", f64::from(choices), 2.0, f64::from(MAX_CHOICES))?;
+    check("places in a bucket", f64::from(bucket), 1.0, f64::from(MAX_BUCKET))?;
     if (choices, bucket) == (2, 1) {
         return Ok(0.5);
     }

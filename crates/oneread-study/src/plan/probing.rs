@@ -135,7 +135,7 @@ pub fn ln_critical_block_bound(height: u32) -> f64 {
 }
 
 /// The largest height of a block in [`critical_block_probability`].
-pub const MOST_HEIGHT: u32 = 20;
+pub const MAX_HEIGHT: u32 = 20;
 
 /// The probability that a block is critical: the upper tail of a binomial variable, exact for a
 /// random hash function.
@@ -165,7 +165,7 @@ pub fn critical_block_probability(cells: u64, items: u64, height: u32) -> Result
 pub fn ln_critical_block_probability(cells: u64, items: u64, height: u32) -> Result<f64, OutOfRange> {
     check("cells", cells as f64, 1.0, MOST_PLACES as f64)?;
     check("items", items as f64, 0.0, (cells / 3) as f64)?;
-    check("height of a block", f64::from(height), 0.0, f64::from(cells.ilog2().min(MOST_HEIGHT)))?;
+    check("height of a block", f64::from(height), 0.0, f64::from(cells.ilog2().min(MAX_HEIGHT)))?;
     let size = 1u32 << height;
     // The smallest integer above two thirds.
     let threshold = 2 * size / 3 + 1;

@@ -62,8 +62,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The most items of a simulated table: their places are stored as 32-bit numbers.
-    pub const MOST_ITEMS: u64 = 1 << 30;
+    /// The most items of a simulated table: their places are kept as 32-bit numbers.
+    pub const MAX_ITEMS: u64 = 1 << 30;
 
     /// A table of `items` items with the given layout, no steps, and memoryless lifetimes. The
     /// layout's stash is ignored.
@@ -72,12 +72,12 @@ impl Simulation {
     /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS), or more slots than
     /// 2^31.
     pub fn new(layout: MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
-        const MOST_SLOTS: u64 = 1 << 31;
+        const MAX_SLOTS: u64 = 1 << 31;
         let too_large = |what, expected, found| Err(LayoutError::TooLarge { what, expected, found });
         match items {
             0 => return Err(LayoutError::Zero { what: "items" }),
-            _ if items > Self::MOST_ITEMS => return too_large("items", Self::MOST_ITEMS, items),
-            _ if layout.capacity() > MOST_SLOTS => return too_large("slots", MOST_SLOTS, layout.capacity()),
+            _ if items > Self::MAX_ITEMS => return too_large("items", Self::MAX_ITEMS, items),
+            _ if layout.capacity() > MAX_SLOTS => return too_large("slots", MAX_SLOTS, layout.capacity()),
             _ => {}
         }
         let stash = items.min(u64::from(MultilevelLayout::MOST_STASH)) as u32;

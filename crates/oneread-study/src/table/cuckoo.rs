@@ -39,13 +39,13 @@ pub struct CuckooLayout {
 
 impl CuckooLayout {
     /// The most functions.
-    pub const MOST_FUNCTIONS: u32 = 4;
+    pub const MAX_FUNCTIONS: u32 = 4;
 
     /// The most slots of a bucket.
-    pub const MOST_SLOTS: u32 = 64;
+    pub const MAX_SLOTS: u32 = 64;
 
     /// The most buckets.
-    pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MOST_SLOTS as u64;
+    pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MAX_SLOTS as u64;
 
     /// The lecture's table: two functions, one slot per bucket, no stash, and a timeout of ⌈6·log2
     /// m⌉ moves, which works as well as ⌈6·log2 n⌉ (section 6.2, first note).
@@ -69,9 +69,9 @@ impl CuckooLayout {
     /// Sets the number of slots per bucket.
     ///
     /// # Errors
-    /// If there are none or more than [`MOST_SLOTS`](Self::MOST_SLOTS).
+    /// If there are none or more than [`MAX_SLOTS`](Self::MAX_SLOTS).
     pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
-        check("slots a bucket", slots.into(), Self::MOST_SLOTS.into())?;
+        check("slots a bucket", slots.into(), Self::MAX_SLOTS.into())?;
         Ok(Self { slots, ..self })
     }
 
@@ -111,10 +111,10 @@ impl CuckooLayout {
 /// seldom fails; in an overfull table all of them fail.
 const MOST_REHASHES: u32 = 32;
 
-const MOST_FUNCTIONS: usize = CuckooLayout::MOST_FUNCTIONS as usize;
+const MAX_FUNCTIONS: usize = CuckooLayout::MAX_FUNCTIONS as usize;
 
-/// The buckets of a key; they may be equal.
-type Choices = [usize; MOST_FUNCTIONS];
+/// The buckets of a key; equal ones are possible, and harmless.
+type Choices = [usize; MAX_FUNCTIONS];
 
 /// Each key has two or more buckets, and an insertion may evict an item to another of its buckets.
 ///
@@ -264,7 +264,7 @@ fn fresh<K, G: Draw<K>>(layout: CuckooLayout, draw: &mut G) -> Vec<Scaled<G::Fun
 }
 
 fn choices<K, F: TotalHashFunction<K>>(functions: &[Scaled<F>], key: &K) -> Choices {
-    let mut choices = [0; MOST_FUNCTIONS];
+    let mut choices = [0; MAX_FUNCTIONS];
     for (choice, function) in choices.iter_mut().zip(functions) {
         *choice = function.bucket(key);
     }

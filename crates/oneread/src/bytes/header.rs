@@ -35,8 +35,6 @@ pub enum Kind {
     CountingSingleFilterSummary = 20,
     /// A summary of sorted strings.
     InterpolationSummary = 21,
-    /// A summary of strings by buckets.
-    PageSummary = 22,
     /// A d-left counting filter.
     DLeftCounting = 48,
     /// A growing d-left counting filter.
@@ -51,7 +49,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 18] = [
+    pub const ALL: [Kind; 17] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -64,7 +62,6 @@ impl Kind {
         Self::CountingMultiFilterSummary,
         Self::CountingSingleFilterSummary,
         Self::InterpolationSummary,
-        Self::PageSummary,
         Self::DLeftCounting,
         Self::GrowingDLeftCounting,
         Self::Line,
@@ -105,7 +102,6 @@ impl fmt::Display for Kind {
             Self::CountingMultiFilterSummary => "a summary of multiple counting filters",
             Self::CountingSingleFilterSummary => "a summary of a single counting filter",
             Self::InterpolationSummary => "a summary of sorted strings",
-            Self::PageSummary => "a summary of strings by buckets",
             Self::DLeftCounting => "a d-left counting filter",
             Self::GrowingDLeftCounting => "a growing d-left counting filter",
             Self::Placed => "a filter of placed fingerprints",

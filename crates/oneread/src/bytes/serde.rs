@@ -9,10 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Identified, Record, Saved};
 use crate::filter::{CountMinSketch, Filter};
 use crate::hash::Digester;
-use crate::summary::{
-    CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
-    PageSummary, SingleFilterSummary,
-};
+use crate::summary::KeySummary;
 use crate::table::MultilevelTable;
 
 fn serialize<F: Saved, S: Serializer>(structure: &F, serializer: S) -> Result<S::Ok, S::Error> {
@@ -69,8 +66,6 @@ macro_rules! as_bytes {
 }
 
 as_bytes!(CountMinSketch);
-as_bytes!(MultiFilterSummary, SingleFilterSummary, CountingMultiFilterSummary, CountingSingleFilterSummary);
-as_bytes!(InterpolationSummary, PageSummary);
 
 impl<C, D> Serialize for Filter<C, D>
 where
@@ -82,6 +77,24 @@ where
 }
 
 impl<'de, C, D> Deserialize<'de> for Filter<C, D>
+where
+    Self: Saved,
+{
+    fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
+        deserialize(deserializer)
+    }
+}
+
+impl<C, D> Serialize for KeySummary<C, D>
+where
+    Self: Saved,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self, serializer)
+    }
+}
+
+impl<'de, C, D> Deserialize<'de> for KeySummary<C, D>
 where
     Self: Saved,
 {

@@ -98,13 +98,6 @@ pub enum LayoutError {
         /// The filters of the summary.
         found: usize,
     },
-    /// A plan for a structure of another type.
-    Structure {
-        /// The type that was to be made.
-        expected: &'static str,
-        /// The type that was planned.
-        found: &'static str,
-    },
     /// No layout within the limits meets the rate with probes of this scheme; independent ones meet
     /// it.
     OutOfReachOfScheme {
@@ -190,10 +183,6 @@ impl fmt::Display for LayoutError {
             Self::FilterForEachLevel { expected, found } => write!(
                 f,
                 "expected {expected} filters, one for each level of the table, found {found}: give each level a filter"
-            ),
-            Self::Structure { expected, found } => write!(
-                f,
-                "expected a plan for a {expected}, found one for a {found}: make that, or take a runner-up for a {expected}"
             ),
             Self::OutOfReachOfScheme { scheme, rate, items } => write!(
                 f,

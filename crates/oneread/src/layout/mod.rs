@@ -16,7 +16,7 @@
 //! | [`MultilevelLayout`] | multilevel hash table | buckets of each level | slots: 1; [stash](MultilevelLayout::with_stash): 32; [moves](Moves): none; [on a crisis](OnCrisis): the stash |
 //! | [`BoundedLayout`] | bounded map | items, home lines, lines of the last level | |
 //! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | of multiple filters: [list](ListLayout) of the deepest levels: none |
-//! | [`CountingFiltersLayout`], [`CountingCellsLayout`], [`PageLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
+//! | [`CountingFiltersLayout`], [`CountingCellsLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
 //!
 //! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
 
@@ -57,7 +57,7 @@ pub use moves::{HintChain, HintRule, Hints, Keep, Maps, Moves, OnCrisis, Restric
 pub use multilevel::MultilevelLayout;
 pub(crate) use summary::CellPacking;
 pub use summary::{
-    CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, MultipleFiltersLayout, PageLayout,
+    CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, MultipleFiltersLayout,
     SingleFilterLayout, SummaryLayout,
 };
 

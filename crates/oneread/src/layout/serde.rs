@@ -13,8 +13,7 @@ use super::{
     BlockedLayout, BloomLayout, BoundedLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
     CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
     InterpolationLayout, LayoutError, LineLayout, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
-    OnCrisis, PageLayout, Remainders, Repeats, Rows, Semisort, SingleFilterLayout, SummaryLayout, Ties,
-    Update,
+    OnCrisis, Remainders, Repeats, Rows, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 
@@ -73,7 +72,6 @@ by_fields! {
     ListLayout: List;
     MultilevelLayout: Multilevel;
     MultipleFiltersLayout: Multiple;
-    PageLayout: Page;
     SingleFilterLayout: Single;
     SummaryLayout: Summary;
 }
@@ -579,22 +577,5 @@ impl Fields for CountingCells {
 
     fn checked(self) -> Result<CountingCellsLayout, LayoutError> {
         CountingCellsLayout::new(SingleFilterLayout::new(self.cells, self.hashes)?, self.counter_bits)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Page {
-    fingerprint_bits: u32,
-}
-
-impl Fields for Page {
-    type Layout = PageLayout;
-
-    fn of(layout: &PageLayout) -> Self {
-        Self { fingerprint_bits: layout.fingerprint_bits() }
-    }
-
-    fn checked(self) -> Result<PageLayout, LayoutError> {
-        PageLayout::new(self.fingerprint_bits)
     }
 }

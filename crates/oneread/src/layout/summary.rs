@@ -425,49 +425,6 @@ impl CountingCellsLayout {
     }
 }
 
-/// A short string for each slot of a table, kept by buckets: what a bucket has is found in its own few bits.
-///
-/// # Example
-/// ```
-/// use oneread::layout::{MultilevelLayout, PageLayout};
-///
-/// assert!(PageLayout::new(0).is_err());
-/// let table = MultilevelLayout::new([2_500, 625, 312])?.with_slots(4)?;
-/// // 3437 buckets of four slots, and 8 bits for each.
-/// assert_eq!(PageLayout::new(8)?.byte_len(&table), 13_748);
-/// # Ok::<(), oneread::layout::LayoutError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PageLayout {
-    fingerprint_bits: u32,
-}
-
-impl PageLayout {
-    /// The longest string of a slot.
-    pub const MOST_FINGERPRINT_BITS: u32 = 16;
-
-    /// Strings of so many bits.
-    ///
-    /// # Errors
-    /// If there are no bits or more than [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
-    pub fn new(fingerprint_bits: u32) -> Result<Self, LayoutError> {
-        check_places("fingerprint bits", fingerprint_bits.into(), Self::MOST_FINGERPRINT_BITS.into())?;
-        Ok(Self { fingerprint_bits })
-    }
-
-    /// The bits of a string. One of its values stands for *no item*.
-    #[must_use]
-    pub const fn fingerprint_bits(&self) -> u32 {
-        self.fingerprint_bits
-    }
-
-    /// The bytes for all slots of a table.
-    #[must_use]
-    pub fn byte_len(&self, table: &MultilevelLayout) -> u64 {
-        (table.capacity() * u64::from(self.fingerprint_bits)).div_ceil(8)
-    }
-}
-
 /// A width that a counter of a summary can have.
 fn check_counter_bits(found: u32) -> Result<(), LayoutError> {
     let (at_least, at_most) = (CountingFiltersLayout::LEAST_COUNTER_BITS, CountingLayout::MOST_COUNTER_BITS);

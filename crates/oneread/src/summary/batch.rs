@@ -1,31 +1,30 @@
-//! Many keys at once: ask for the memory of those to come before waiting for that of the first.
+//! Many keys at once: the waits of later keys for memory overlap with that of the first.
 //!
-//! Two ways, by what a lookup is like:
-//!
-//! - [`sieve`], for filters, which most keys leave early. A chunk of keys goes through the first probe, those that pass through
-//!   the second, those that pass through two more, then four, and so on; keys that fail leave the list without a branch. Within such a
-//!   pass, a key's places are asked for some keys before they are looked at.
+//! - [`sieve`], for filters, which most keys leave early. A chunk of keys goes through the first
+//!   probe, those that pass through the second, those that pass through two more, then four, and so
+//!   on; keys that fail leave the list without a branch. Within such a pass, a key's places are
+//!   prefetched some keys before they are looked at.
 //! - [`look_ahead`], for lookups that read a few places one after the other, whatever is there.
 //!
-//! Why so: with ten million keys in the paper's multiple filters, in interleaved rounds on a loaded machine, the sieve was 1.9 to 2.1 times as
-//! fast as single lookups for keys that are there and 2.3 to 3.2 times for those that are not. (Single filter: 3.4 and 3.7; counters: 1.9
-//! and 2.8. Looking ahead: strings in blocks 1.9, by buckets 4.0.) Groups of 32 keys that ask for all they need and then wait were 1.2 and 1.1 times as fast: each group waits for its last line, and prefetches what
-//! early failures make useless. A ring of keys that each go on as soon as their own line has come was as fast as the sieve for keys that are
-//! there and slower for others, since each step of it is a branch that nobody can predict. To ask for fewer lines is not possible: 15
-//! random lines a key take as long as the sieve for a key that is there, with nothing done with them.
+//! Why so: `docs/decisions/summary-batches.md`.
 
 use super::LevelSet;
-use crate::filter::batch::CACHED_BYTES;
 use crate::hash::Digest;
 
-/// Keys that go through the passes together: enough that the waits at the end of a pass do not count (of 256 it was a twentieth slower), few
-/// enough that their digests stay in the first-level cache.
+/// A summary below this size lies in a second-level cache, where prefetching costs more than
+/// waiting.
+const CACHED_BYTES: usize = 1 << 19;
+
+/// Keys that go through the passes together: enough that the waits at the end of a pass do not
+/// count, few enough that their digests stay in the first-level cache.
 const CHUNK: usize = 512;
 
-/// Places that are asked for and not looked at yet: about as many as a core has outstanding cache misses. (With 24 and 48, the same.)
+/// Places that are prefetched and not looked at yet: about as many as a core has outstanding cache
+/// misses.
 const UNDER_WAY: usize = 32;
 
-/// Places that are remembered: those of the keys that are under way and of the one that comes to them.
+/// Places that are remembered: those of the keys that are under way and of the one that comes to
+/// them.
 const REMEMBERED: usize = 2 * UNDER_WAY;
 
 /// Filters that are probed one after the other, until one does not have the key.
@@ -67,7 +66,8 @@ pub(super) fn sieve<F: Probed>(filters: &F, digests: &[Digest], mut answer: impl
             let hashes = filters.hashes(filter);
             let mut next = 0;
             while next < hashes && count > 0 {
-                // As many as before: what passed so many passes the next ones with some probability, and most of it does if it is there.
+                // As many as before: what passed so many passes the next ones with some
+                // probability, and most of it does if it is there.
                 let probes = next..hashes.min(next + next.clamp(1, UNDER_WAY as u32));
                 next = probes.end;
                 count = pass(filters, filter, probes, digests, &mut left[..count], &mut smallest);
@@ -132,7 +132,8 @@ pub(super) trait Stepped {
     fn levels_alone(&self, digest: Digest) -> LevelSet;
 }
 
-/// Keys between two steps of one: together they ask for about as many places as a core has outstanding cache misses.
+/// Keys between two steps of one: together they ask for about as many places as a core has
+/// outstanding cache misses.
 const BETWEEN_STEPS: usize = 8;
 
 /// Looks many keys up by steps; the answers come in the order of the digests.
@@ -165,22 +166,3 @@ pub(super) fn in_chunks(digests: impl Iterator<Item = Digest>, mut work: impl Fn
     }
     work(&chunk[..filled]);
 }
-
-/// Many lookups at once, by the sieve or by looking ahead.
-macro_rules! levels_of_many {
-    ($look_up:ident) => {
-        /// Looks many keys up, faster than one after the other where the summary does not fit the cache; `answer` gets the levels in
-        /// the order of the keys.
-        pub fn levels_of_many<'q, Q: ?Sized + 'q>(
-            &self,
-            keys: impl IntoIterator<Item = &'q Q>,
-            mut answer: impl FnMut(LevelSet),
-        ) where
-            D: Digester<Q>,
-        {
-            let digests = keys.into_iter().map(|key| self.digester.digest(key));
-            $crate::summary::batch::in_chunks(digests, |digests| $look_up(self, digests, &mut answer));
-        }
-    };
-}
-pub(super) use levels_of_many;

@@ -1,12 +1,13 @@
-//! Cells of a few values, packed: three a byte where the values are 0 to 5, else whole bits.
+//! The cells of a single filter: a level each, packed, or a counter for each level.
 //!
 //! # Layout
-//! Three a byte: cell i is digit i mod 3 of byte ⌊i/3⌋ to the base 6, the least significant first; 216 of a byte's 256 values are
-//! used. Else as [`Counters`]. Bytes are those of little-endian words.
+//! Levels lie three a byte where their values are 0 to 5, else as [`Counters`]. Three a byte: cell
+//! i is digit i mod 3 of byte ⌊i/3⌋ to the base 6, the least significant first; 216 of a byte's 256
+//! values are used. Bytes are those of little-endian words.
 
 use super::BuildError;
 use crate::bits::{Counters, Words, counter_words, zero_words};
-use crate::layout::{CellPacking, LayoutError};
+use crate::layout::{CellPacking, CountingCellsLayout, LayoutError};
 use alloc::vec::Vec;
 
 /// Values of a cell that lies with two others in a byte.
@@ -15,8 +16,31 @@ const BASE: u8 = 6;
 /// What a cell has to be divided by to be the last digit of its byte.
 const WEIGHTS: [u8; 3] = [1, BASE, BASE * BASE];
 
+/// Cells that have levels.
+pub trait ReadCells {
+    fn stored_bytes(&self) -> usize;
+    fn prefetch(&self, cell: u64);
+    /// The deepest level of a cell, from 1; 0 if it has none.
+    fn deepest(&self, cell: u64) -> u64;
+}
+
+/// Cells that can be changed.
+pub trait ChangeCells: ReadCells {
+    const CAN_REMOVE: bool;
+    /// Whether all of some cells have a level.
+    fn have(&self, cells: impl Iterator<Item = u64>, level: usize) -> bool;
+    /// A key comes to a level, or goes.
+    fn change(&mut self, cells: impl Iterator<Item = u64>, level: usize, comes: bool);
+    fn clear(&mut self);
+    fn byte_len(&self, cells: u64) -> u64;
+    fn emptied(&self, cells: u64) -> Result<Self, BuildError>
+    where
+        Self: Sized;
+}
+
+/// The deepest level of the keys of each cell.
 #[derive(Clone, Debug)]
-pub(super) enum Cells<S> {
+pub enum LevelCells<S> {
     ThreeAByte(S),
     Bits(Counters<S>),
 }
@@ -29,7 +53,7 @@ pub(super) fn words_for(packing: CellPacking, cells: u64) -> Option<u64> {
     }
 }
 
-impl Cells<Vec<u64>> {
+impl LevelCells<Vec<u64>> {
     pub(super) fn zeroed(packing: CellPacking, cells: u64) -> Result<Self, BuildError> {
         let too_large = LayoutError::TooLarge { what: "cells", expected: u64::MAX, found: cells };
         Ok(Self::over_words(packing, zero_words(words_for(packing, cells).ok_or(too_large)?)?))
@@ -52,20 +76,20 @@ impl Cells<Vec<u64>> {
             }
         }
     }
-
-    pub(super) fn clear(&mut self) {
-        match self {
-            Self::Bits(counters) => counters.clear(),
-            Self::ThreeAByte(words) => words.fill(0),
-        }
-    }
 }
 
-impl<S: Words> Cells<S> {
+impl<S: Words> LevelCells<S> {
     pub(super) fn over_words(packing: CellPacking, words: S) -> Self {
         match packing {
             CellPacking::ThreeAByte => Self::ThreeAByte(words),
             CellPacking::Bits(bits) => Self::Bits(Counters::new(words, bits)),
+        }
+    }
+
+    fn packing(&self) -> CellPacking {
+        match self {
+            Self::ThreeAByte(_) => CellPacking::ThreeAByte,
+            Self::Bits(counters) => CellPacking::Bits(counters.maximum().count_ones()),
         }
     }
 
@@ -76,16 +100,8 @@ impl<S: Words> Cells<S> {
         }
     }
 
-    /// Asks for a cell to be brought near.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, at: u64) {
-        match self {
-            Self::ThreeAByte(words) => words.prefetch(place_of_three(at).0),
-            Self::Bits(counters) => counters.prefetch(at),
-        }
-    }
-
-    /// Whether all of so many cells are at most this, and nothing is behind the last. Reads all of them.
+    /// Whether all of so many cells are at most this, and nothing is behind the last. Reads all of
+    /// them.
     pub(super) fn are_at_most(&self, most: u64, cells: u64) -> bool {
         let words = self.words();
         let packed = match self {
@@ -115,6 +131,125 @@ impl<S: Words> Cells<S> {
     }
 }
 
+impl<S: Words> ReadCells for LevelCells<S> {
+    fn stored_bytes(&self) -> usize {
+        self.words().len() * size_of::<u64>()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, cell: u64) {
+        match self {
+            Self::ThreeAByte(words) => words.prefetch(place_of_three(cell).0),
+            Self::Bits(counters) => counters.prefetch(cell),
+        }
+    }
+
+    #[inline(always)]
+    fn deepest(&self, cell: u64) -> u64 {
+        self.get(cell)
+    }
+}
+
+impl ChangeCells for LevelCells<Vec<u64>> {
+    const CAN_REMOVE: bool = false;
+
+    fn have(&self, mut cells: impl Iterator<Item = u64>, level: usize) -> bool {
+        cells.all(|cell| self.get(cell) > level as u64)
+    }
+
+    fn change(&mut self, cells: impl Iterator<Item = u64>, level: usize, comes: bool) {
+        debug_assert!(comes, "a cell does not know its other keys");
+        cells.for_each(|cell| self.raise(cell, level as u64 + 1));
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Bits(counters) => counters.clear(),
+            Self::ThreeAByte(words) => words.fill(0),
+        }
+    }
+
+    fn byte_len(&self, cells: u64) -> u64 {
+        match self.packing() {
+            CellPacking::ThreeAByte => cells.div_ceil(3),
+            CellPacking::Bits(bits) => (cells * u64::from(bits)).div_ceil(8),
+        }
+    }
+
+    fn emptied(&self, cells: u64) -> Result<Self, BuildError> {
+        Self::zeroed(self.packing(), cells)
+    }
+}
+
+/// A counter for each level in each cell.
+#[derive(Clone)]
+pub struct LevelCounters<S> {
+    pub(super) layout: CountingCellsLayout,
+    /// The counters of all cells, level by level.
+    pub(super) levels: Vec<Counters<S>>,
+}
+
+impl LevelCounters<Vec<u64>> {
+    pub(super) fn empty(layout: CountingCellsLayout) -> Result<Self, BuildError> {
+        let cells = layout.filter().cells();
+        let mut levels = Vec::new();
+        for &bits in layout.counter_bits() {
+            let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: cells };
+            let words = counter_words(cells, bits).ok_or(too_large)?;
+            levels.push(Counters::new(zero_words(words)?, bits));
+        }
+        Ok(Self { layout, levels })
+    }
+}
+
+impl<S: Words> ReadCells for LevelCounters<S> {
+    fn stored_bytes(&self) -> usize {
+        self.levels.iter().map(|counters| counters.words().len() * size_of::<u64>()).sum()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, cell: u64) {
+        self.levels.iter().for_each(|counters| counters.prefetch(cell));
+    }
+
+    #[inline]
+    fn deepest(&self, cell: u64) -> u64 {
+        let level = self.levels.iter().rposition(|counters| counters.get(cell) > 0);
+        level.map_or(0, |level| level as u64 + 1)
+    }
+}
+
+impl ChangeCells for LevelCounters<Vec<u64>> {
+    const CAN_REMOVE: bool = true;
+
+    fn have(&self, mut cells: impl Iterator<Item = u64>, level: usize) -> bool {
+        cells.all(|cell| self.levels[level].get(cell) > 0)
+    }
+
+    fn change(&mut self, cells: impl Iterator<Item = u64>, level: usize, comes: bool) {
+        let mut counters = self.levels[level].cells(self.layout.counter_bits()[level]);
+        for cell in cells {
+            if comes {
+                counters.increment(cell)
+            } else {
+                counters.decrement(cell)
+            };
+        }
+    }
+
+    fn clear(&mut self) {
+        self.levels.iter_mut().for_each(Counters::clear);
+    }
+
+    fn byte_len(&self, _: u64) -> u64 {
+        self.layout.byte_len()
+    }
+
+    fn emptied(&self, _: u64) -> Result<Self, BuildError> {
+        Self::empty(self.layout.clone())
+    }
+}
+
 /// The word of a cell, the lowest bit of its byte there, and its weight in the byte.
 #[inline(always)]
 fn place_of_three(at: u64) -> (usize, u32, u8) {
@@ -130,7 +265,7 @@ mod tests {
     #[test]
     fn cells_hold_their_largest_value_and_leave_their_neighbours_alone() {
         for levels in [1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 64] {
-            let mut cells = Cells::zeroed(SingleFilterLayout::packing(levels), 100).unwrap();
+            let mut cells = LevelCells::zeroed(SingleFilterLayout::packing(levels), 100).unwrap();
             let mut model = [0; 100];
             let most = levels as u64 + 1;
             for step in 0..2000u64 {

@@ -3,42 +3,39 @@
 use core::fmt;
 
 use crate::bits::OutOfMemory;
-use crate::layout::LayoutError;
+use crate::layout::BuildError;
 
-/// A summary, or a table with one, cannot be built.
+/// A table and a summary do not go together, or cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum BuildError {
-    /// The parameters make no layout.
-    Layout(LayoutError),
-    /// There is no memory for it.
-    OutOfMemory(OutOfMemory),
-    /// The summary is for a table of another number of levels, or of other levels.
+pub enum JoinError {
+    /// The parameters make no layout, or there is no memory.
+    Build(BuildError),
+    /// The summary is for a table of another number of levels.
     Levels {
         /// The levels of the table.
         expected: usize,
         /// The levels of the summary.
         found: usize,
     },
-    /// The summary was made for another layout of the table, with levels of other sizes.
-    Tables,
     /// Table and summary have different digesters or seeds.
     Digesters,
     /// The table moves items up, which a summary without counters cannot follow.
     Moves,
+    /// The summary is of other items.
+    Items {
+        /// The level of the first item that is not in the summary's answer.
+        level: usize,
+    },
 }
 
-impl fmt::Display for BuildError {
+impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Layout(error) => error.fmt(f),
-            Self::OutOfMemory(error) => error.fmt(f),
+            Self::Build(error) => error.fmt(f),
             Self::Levels { expected, found } => write!(
                 f,
                 "the table has {expected} levels and the summary {found}: build the summary for this table"
-            ),
-            Self::Tables => f.write_str(
-                "the summary was made for levels of other sizes: build it with the layout of this table",
             ),
             Self::Digesters => f.write_str(
                 "table and summary have different digesters or seeds: build them with the same seed",
@@ -47,21 +44,26 @@ impl fmt::Display for BuildError {
                 "hints and restricted hashing move items up, which a summary without counters cannot follow: \
                  use one that can remove keys, or a table without moves or with Second Chance",
             ),
+            Self::Items { level } => write!(
+                f,
+                "the summary does not have an item that the table has at level {level}: \
+                 join them by Summarized::new, which makes the summary anew"
+            ),
         }
     }
 }
 
-impl core::error::Error for BuildError {}
+impl core::error::Error for JoinError {}
 
-impl From<LayoutError> for BuildError {
-    fn from(error: LayoutError) -> Self {
-        Self::Layout(error)
+impl From<BuildError> for JoinError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
     }
 }
 
-impl From<OutOfMemory> for BuildError {
+impl From<OutOfMemory> for JoinError {
     fn from(error: OutOfMemory) -> Self {
-        Self::OutOfMemory(error)
+        Self::Build(error.into())
     }
 }
 
@@ -78,8 +80,6 @@ pub enum ChangeError {
     },
     /// The key to be removed is certainly not there, or not at that level.
     NotPresent,
-    /// The bucket of the key at that level has as many keys as slots: the table has no room for it there.
-    BucketFull,
     /// Keys cannot be removed from a summary of this kind, nor moved up.
     InsertOnly,
 }
@@ -91,7 +91,6 @@ impl fmt::Display for ChangeError {
                 write!(f, "expected a level below {levels}, found {found}: levels count from 0")
             }
             Self::NotPresent => f.write_str("the key to be removed is not in the summary at that level"),
-            Self::BucketFull => f.write_str("the bucket of the key at that level has as many keys as slots"),
             Self::InsertOnly => {
                 f.write_str("a summary without counters forgets no key: use one that can remove keys")
             }

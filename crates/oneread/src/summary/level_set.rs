@@ -4,7 +4,8 @@ use core::fmt;
 
 use crate::layout::MultilevelLayout;
 
-/// The levels where a key can be, in the order in which to read them. No levels: the key is not in the table.
+/// The levels where a key can be, in the order in which to read them. No levels: the key is not in
+/// the table.
 ///
 /// # Example
 /// ```

@@ -1,14 +1,16 @@
 //! The few keys at the deepest levels, one by one.
 //!
 //! # Invariants
-//! 1. For each key at one of the list's levels there is an entry with its string and level, or the level spilled is as deep or deeper.
+//! 1. For each key at one of the list's levels there is an entry with its string and level, or the
+//!    level spilled is as deep or deeper.
 //! 2. The level spilled never falls, but in a reset.
 //!
 //! # Layout
 //! ```text
 //!  level spilled │ level, string │ level, string │ …
 //! ```
-//! Levels count from 1 here, 1 being the first that has no filter; 0 stands for no key, and then the string is 0.
+//! Levels count from 1 here, 1 being the first that has no filter; 0 stands for no key, and then
+//! the string is 0.
 
 use alloc::vec::Vec;
 
@@ -91,7 +93,8 @@ impl List {
         (deepest > 0).then(|| self.first + deepest - 1)
     }
 
-    /// Whether a key can be at one of the list's levels: this very one, not only a level above its own.
+    /// Whether a key can be at one of the list's levels: this very one, not only a level above its
+    /// own.
     pub(super) fn has(&self, words: &impl Words, digest: Digest, level: usize) -> bool {
         let level = self.written(level);
         self.spilled(words) >= level || self.entry_with(words, level, self.string(digest)).is_some()
@@ -117,7 +120,8 @@ impl List {
         }
     }
 
-    /// Removes a key that is at a level. One that found no room leaves nothing behind but the level spilled, which stays.
+    /// Removes a key that is at a level. One that found no room leaves nothing behind but the level
+    /// spilled, which stays.
     pub(super) fn remove(&self, words: &mut Vec<u64>, digest: Digest, level: usize) {
         if level < self.first {
             return;

@@ -1,69 +1,62 @@
-//! A Bloom filter for each level.
+//! A filter for each level, of bits or of counters.
 //!
 //! # Invariants
-//! 1. Every key that was inserted at level j has all its bits set in the filters `B_0` to `B_j`.
+//! 1. Every key at level j, or a deeper one, has no place with a 0 in the filters `B_0` to `B_j`.
+//! 2. A counter of `B_i` below its maximum is the number of probes of the keys at level i or deeper
+//!    that fall on it (once per key where a key counts once). One that reached its maximum is
+//!    saturated: it stays there until the next reset.
+//! 3. Inserting and removing visit the same places in the same way, so 2 survives both.
 //!
 //! # Layout
 //! ```text
-//!  bit:  0 … B_0 … │ … B_1 … │ … │ … the last filter … │ … the list, if there is one … │ zeros up to a whole word
+//!  bits:      0 … B_0 … │ … B_1 … │ … the last filter … │ … the list … │ zeros up to a whole word
+//!  counters:  B_0 in whole words │ B_1 in whole words │ … │ the list in whole words
 //! ```
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::iter;
+use core::ops::RangeInclusive;
 
-use super::batch::{Probed, levels_of_many, sieve};
+use super::batch::{Probed, sieve};
 use super::error::check_level;
+use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
 use super::list::List;
-use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
-use crate::bits::{LittleEndian, Words, zero_words};
-use crate::bytes::View;
-use crate::hash::{Digest, Digester, Portable};
-use crate::layout::MultipleFiltersLayout;
+use super::places::{Bits, ChangePlaces, Counts, ReadPlaces, Span};
+use super::{BuildError, ChangeError, LevelSet};
+use crate::bits::{Counters, LittleEndian, Words};
+use crate::bytes::{LoadError, View};
+use crate::hash::{Digest, Portable};
+use crate::layout::{CountingFiltersLayout, MultipleFiltersLayout};
 
-/// Multiple filters over words of storage `S`; use its named forms, [`MultiFilterSummary`] and [`MultiFilterView`].
+/// Multiple filters over places `P`, bits or counters; use its named forms, such as
+/// [`MultiFilterSummary`] and [`CountingMultiFilterSummary`].
 #[derive(Clone)]
-pub struct MultiFilter<D, S> {
-    pub(super) layout: MultipleFiltersLayout,
-    pub(super) digester: D,
-    filters: Vec<Filter>,
-    pub(super) list: Option<List>,
-    pub(super) words: S,
+pub struct MultiFilter<P> {
+    filters: Vec<Span>,
+    list: Option<List>,
+    pub(super) places: P,
 }
 
-/// One of the filters: where its bits begin, how many they are, and its hash functions.
-#[derive(Clone, Copy, Debug)]
-struct Filter {
-    start: u64,
-    bits: u64,
-    hashes: u32,
-}
-
-impl Filter {
-    /// The bit of a probe.
-    #[inline(always)]
-    fn bit(self, digest: Digest, index: u32) -> u64 {
-        self.start + probe(digest, index, self.bits)
-    }
-}
-
-/// The smallest summary for keys that stay: filter `B_i` has the keys at level i or deeper, so the first filter without the key tells
-/// its level.
+/// The smallest summary for keys that stay: filter `B_i` has the keys at level i or deeper, so the
+/// first filter without the key tells its level.
 ///
-/// Filter `B_0` says whether the key is there at all, and may err now and then. `B_1` keeps apart the keys at level 0, nearly all,
-/// from those deeper, and has to err never: 49 probes and 76 bits for each of its 1152 keys, in the paper's design. The filters
-/// after it have few keys, and cost little; a [list](crate::layout::ListLayout) of these keys may stand in their place.
+/// Filter `B_0` says whether the key is there at all, and may err now and then. `B_1` keeps apart
+/// the keys at level 0, nearly all, from those deeper, and has to err never: 49 probes and 76 bits
+/// for each of its 1152 keys, in the paper's design. The filters after it have few keys, and cost
+/// little; a [list](crate::layout::ListLayout) of these keys may stand in their place.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B. All filters share their hash
-/// functions, which the section allows; it warns of double hashing, and each probe is a word of its own.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B. All
+/// filters share their hash functions, which the section allows; it warns of double hashing, and
+/// each probe is a word of its own.
 ///
 /// # Costs
-/// 20 bits a key in the paper's design, 26 with a bit a bucket. A key at level 0 takes `k_0` probes and two or so more, a key
-/// that is absent two or so; a key at level 1 takes 56 and two.
+/// 20 bits a key in the paper's design, 26 with a bit a bucket. A key at level 0 takes `k_0` probes
+/// and two or so more, a key that is absent two or so; a key at level 1 takes 56 and two.
 ///
 /// # Limits
-/// Keys stay: [`remove`](Summary::remove) is an error. [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary)
-/// can.
+/// Keys stay: [`remove`](super::Summary::remove) is an error. [`CountingMultiFilterSummary`] can.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -85,103 +78,166 @@ impl Filter {
 /// assert_eq!((summary.remove(key, 1), summary.byte_len()), (Err(ChangeError::InsertOnly), 24_950));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MultiFilterSummary<D = Portable> = MultiFilter<D, Vec<u64>>;
+pub type MultiFilterSummary<D = Portable> = KeySummary<MultiFilter<Bits<Vec<u64>>>, D>;
 
-constructors!(MultiFilterSummary, layout: MultipleFiltersLayout);
+/// A [`MultiFilterSummary`] queried where its bytes lie.
+pub type MultiFilterView<'a, D = Portable> = View<'a, KeySummary<MultiFilter<Bits<LittleEndian<'a>>>, D>>;
 
-impl<D> MultiFilterSummary<D> {
-    /// An empty summary for digests of this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_digester(layout: MultipleFiltersLayout, digester: D) -> Result<Self, BuildError> {
-        let words = zero_words(layout.bits().div_ceil(64))?;
-        Ok(Self::over_words(layout, digester, words))
+/// A [`MultiFilterSummary`] from which keys can be removed: a small counter in the place of each
+/// bit.
+///
+/// Counters of four bits are enough for large filters, and those that saturate stay, so that no key
+/// is ever lost. Small filters have few keys and many coinciding probes, so they count a key once.
+///
+/// Size it for the keys that are in deep levels after some turnovers, by
+/// [`plan::summary::churned`](crate::plan::summary::churned): these are many more than in a table
+/// filled once.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
+///
+/// # Costs
+/// 3.3 times the memory of the summary without counters, bit a bucket included.
+///
+/// # Limits
+/// Remove only keys that are there, at their level: a removal that is noticed to be wrong is an
+/// error, one that is not takes counts from other keys. [`Summarized`](super::Summarized) compares
+/// the key first.
+///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
+/// # Example
+/// ```
+/// use oneread::hash::Digester;
+/// use oneread::layout::{CountingFiltersLayout, MultipleFiltersLayout};
+/// use oneread::summary::{ChangeError, CountingMultiFilterSummary, LevelSet, Summary};
+///
+/// let filters = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// let mut summary = CountingMultiFilterSummary::new(CountingFiltersLayout::usual(filters))?;
+/// let key = summary.digester().digest("key");
+/// assert_eq!(summary.remove(key, 1), Err(ChangeError::NotPresent));
+/// summary.insert(key, 1)?;
+/// summary.relocate(key, 1, 0)?;
+/// assert_eq!(summary.lookup(key), LevelSet::up_to(0));
+/// summary.remove(key, 0)?;
+/// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type CountingMultiFilterSummary<D = Portable> = KeySummary<MultiFilter<Counts<Vec<u64>>>, D>;
+
+/// A [`CountingMultiFilterSummary`] queried where its bytes lie.
+pub type CountingMultiFilterView<'a, D = Portable> =
+    View<'a, KeySummary<MultiFilter<Counts<LittleEndian<'a>>>, D>>;
+
+constructors!(MultiFilterSummary, MultiFilter<Bits<Vec<u64>>>, layout: MultipleFiltersLayout);
+constructors!(CountingMultiFilterSummary, MultiFilter<Counts<Vec<u64>>>, layout: CountingFiltersLayout);
+
+impl<P: ReadPlaces> MultiFilter<P> {
+    pub(super) fn over(places: P) -> Self {
+        let layout = P::filters(places.layout());
+        let mut end = 0;
+        let filter_of = |&(places, hashes): &(u64, u32)| {
+            let start = if P::ONE_RUN { end } else { 0 };
+            end += places;
+            Span { start, places, hashes }
+        };
+        let filters = layout.filters().iter().map(filter_of).collect();
+        let list = List::of(layout, if P::ONE_RUN { layout.filter_bits() } else { 0 });
+        Self { filters, list, places }
     }
 
-    /// Sets the bits of a key in the filters of some levels.
-    fn set(&mut self, digest: Digest, levels: core::ops::RangeInclusive<usize>) {
-        for filter in self.filters.iter().take(levels.end() + 1).skip(*levels.start()) {
-            for index in 0..filter.hashes {
-                let bit = filter.bit(digest, index);
-                self.words[(bit / 64) as usize] |= 1 << (bit % 64);
-            }
+    /// The layout it was made with.
+    pub fn layout(&self) -> &P::Layout {
+        self.places.layout()
+    }
+
+    /// The entries of the list that are in use, and whether a key found none: then the list takes
+    /// every key for one of its own. Without a list, none and no.
+    pub fn list_load(&self) -> (u64, bool) {
+        self.list.map_or((0, false), |list| list.load(self.places.list_words()))
+    }
+
+    pub(super) fn check_list(&self) -> Result<(), LoadError> {
+        self.list.map_or(Ok(()), |list| list.check(self.places.list_words()))
+    }
+}
+
+impl<P: ChangePlaces> MultiFilter<P> {
+    pub(super) fn empty(layout: P::Layout) -> Result<Self, BuildError> {
+        P::empty(layout).map(Self::over)
+    }
+
+    /// A key comes into the filters of some levels, those that have one, or goes.
+    fn change(&mut self, digest: Digest, levels: RangeInclusive<usize>, comes: bool) {
+        for (at, &filter) in self.filters.iter().enumerate().take(levels.end() + 1).skip(*levels.start()) {
+            self.places.change(at, filter, digest, comes);
+        }
+    }
+
+    /// Whether a key can be at a level, and not only above it.
+    fn has(&self, digest: Digest, level: usize) -> bool {
+        match self.list {
+            Some(list) if level >= self.filters.len() => list.has(self.places.list_words(), digest, level),
+            _ => self.lookup(digest).contains(level),
         }
     }
 }
 
-/// A [`MultiFilterSummary`] queried where its bytes lie.
-pub type MultiFilterView<'a, D = Portable> = View<'a, MultiFilter<D, LittleEndian<'a>>>;
-
-impl<D, S: Words> MultiFilter<D, S> {
-    pub(super) fn over_words(layout: MultipleFiltersLayout, digester: D, words: S) -> Self {
-        let mut end = 0;
-        let filter_of = |&(bits, hashes): &(u64, u32)| {
-            let start = end;
-            end += bits;
-            Filter { start, bits, hashes }
+impl<S: Words> MultiFilter<Bits<S>> {
+    /// The share of each filter's bits that are 1. Reads all of them.
+    pub fn fill(&self) -> Vec<f64> {
+        let fill = |filter: &Span| {
+            let ones = (filter.start..filter.start + filter.places).filter(|&at| self.places.bit(at)).count();
+            ones as f64 / filter.places as f64
         };
-        let filters = layout.filters().iter().map(filter_of).collect();
-        let list = List::of(&layout, layout.filter_bits());
-        Self { layout, digester, filters, list, words }
+        self.filters.iter().map(fill).collect()
+    }
+}
+
+impl<S: Words> MultiFilter<Counts<S>> {
+    /// Each filter with its counters.
+    fn counters(&self) -> impl Iterator<Item = (&Span, &Counters<S>)> {
+        self.filters.iter().zip(&self.places.counters)
     }
 
-    /// The layout it was made with.
-    pub fn layout(&self) -> &MultipleFiltersLayout {
-        &self.layout
+    /// The largest counter of each filter. Reads all of them.
+    pub fn largest_counters(&self) -> Vec<u64> {
+        let largest = |(filter, counters): (&Span, &Counters<S>)| {
+            (0..filter.places).map(|at| counters.get(at)).max().unwrap_or(0)
+        };
+        self.counters().map(largest).collect()
     }
 
-    /// The levels where a key can be.
+    /// How many counters of each filter are saturated. Reads all of them.
+    pub fn stuck(&self) -> Vec<u64> {
+        let stuck = |(filter, counters): (&Span, &Counters<S>)| {
+            (0..filter.places).filter(|&at| counters.get(at) == counters.maximum()).count() as u64
+        };
+        self.counters().map(stuck).collect()
+    }
+}
+
+impl<P: ReadPlaces> NameLevels for MultiFilter<P> {
     #[inline]
-    pub fn levels_of<Q: ?Sized>(&self, key: &Q) -> LevelSet
-    where
-        D: Digester<Q>,
-    {
-        self.levels_of_digest(self.digester.digest(key))
-    }
-
-    levels_of_many!(sieve);
-
-    /// The levels where the key of a digest can be.
-    #[inline]
-    pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
+    fn lookup(&self, digest: Digest) -> LevelSet {
         for (passed, filter) in self.filters.iter().enumerate() {
-            if !(0..filter.hashes).all(|index| self.bit(filter.bit(digest, index))) {
+            if !self.places.all_set(passed, filter.all(digest)) {
                 return self.levels_after(digest, passed, 0);
             }
         }
         self.levels_after(digest, self.filters.len(), 1)
     }
 
-    /// The level of a key that is in the list, or may be.
-    fn listed(&self, digest: Digest) -> Option<usize> {
-        self.list.and_then(|list| list.deepest(&self.words, digest))
-    }
-
-    #[inline(always)]
-    fn bit(&self, at: u64) -> bool {
-        self.words.word((at / 64) as usize) >> (at % 64) & 1 == 1
-    }
-
-    /// The share of each filter's bits that are 1. Reads all of them.
-    pub fn fill(&self) -> Vec<f64> {
-        let fill = |filter: &Filter| {
-            let ones = (filter.start..filter.start + filter.bits).filter(|&at| self.bit(at)).count();
-            ones as f64 / filter.bits as f64
-        };
-        self.filters.iter().map(fill).collect()
-    }
-
-    /// The entries of the list that are in use, and whether a key found none: then the list takes every key for one of its own.
-    /// Without a list, none and no.
-    pub fn list_load(&self) -> (u64, bool) {
-        self.list.map_or((0, false), |list| list.load(&self.words))
+    fn lookup_many(&self, digests: &[Digest], answer: impl FnMut(LevelSet)) {
+        sieve(self, digests, answer);
     }
 }
 
-impl<D, S: Words> Probed for MultiFilter<D, S> {
+impl<P: ReadPlaces> Probed for MultiFilter<P> {
     fn stored_bytes(&self) -> usize {
-        self.words.len() * size_of::<u64>()
+        self.places.stored_bytes()
     }
 
     fn filter_count(&self) -> usize {
@@ -195,105 +251,98 @@ impl<D, S: Words> Probed for MultiFilter<D, S> {
 
     #[inline(always)]
     fn ask(&self, digest: Digest, filter: usize, index: u32) -> u64 {
-        let bit = self.filters[filter].bit(digest, index);
-        self.words.prefetch((bit / 64) as usize);
-        bit
+        let place = self.filters[filter].place(digest, index);
+        self.places.prefetch(filter, place);
+        place
     }
 
     #[inline(always)]
-    fn value(&self, _: usize, bit: u64) -> u8 {
-        self.bit(bit).into()
+    fn value(&self, filter: usize, place: u64) -> u8 {
+        self.places.all_set(filter, iter::once(place)).into()
     }
 
     #[inline(always)]
     fn levels_after(&self, digest: Digest, passed: usize, _: u8) -> LevelSet {
         match passed {
             0 => LevelSet::EMPTY,
-            all if all == self.filters.len() => LevelSet::up_to(self.listed(digest).unwrap_or(all - 1)),
+            all if all == self.filters.len() => {
+                let listed = self.list.and_then(|list| list.deepest(self.places.list_words(), digest));
+                LevelSet::up_to(listed.unwrap_or(all - 1))
+            }
             passed => LevelSet::up_to(passed - 1),
         }
     }
 
     #[inline(always)]
     fn levels_alone(&self, digest: Digest) -> LevelSet {
-        self.levels_of_digest(digest)
+        self.lookup(digest)
     }
 }
 
-impl<D> Summary for MultiFilterSummary<D> {
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+impl<P: ChangePlaces> FollowTable for MultiFilter<P> {
+    const CAN_REMOVE: bool = P::CAN_REMOVE;
 
     fn level_count(&self) -> usize {
-        self.layout.level_count()
-    }
-
-    #[inline]
-    fn lookup(&self, digest: Digest) -> LevelSet {
-        self.levels_of_digest(digest)
-    }
-
-    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        sieve(self, digests, answer);
+        P::filters(self.places.layout()).level_count()
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
         check_level(level, self.level_count())?;
-        self.set(digest, 0..=level);
+        self.change(digest, 0..=level, true);
         if let Some(list) = self.list {
-            list.insert(&mut self.words, digest, level);
+            list.insert(self.places.list_words_mut(), digest, level);
         }
         Ok(())
     }
 
-    fn remove(&mut self, _: Digest, _: usize) -> Result<(), ChangeError> {
-        Err(ChangeError::InsertOnly)
-    }
-
-    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
-        check_level(to, self.level_count())?;
-        if to < from {
+    fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        if !P::CAN_REMOVE {
             return Err(ChangeError::InsertOnly);
         }
-        // The filters up to `from` have it already.
-        self.set(digest, from + 1..=to);
+        check_level(level, self.level_count())?;
+        if !self.has(digest, level) {
+            return Err(ChangeError::NotPresent);
+        }
+        self.change(digest, 0..=level, false);
         if let Some(list) = self.list {
-            list.relocate(&mut self.words, digest, from, to);
+            list.remove(self.places.list_words_mut(), digest, level);
         }
         Ok(())
     }
 
-    fn can_remove(&self) -> bool {
-        false
+    /// Only the filters between the two levels change: what inserting and removing would do,
+    /// without saturating a counter that is one short of its maximum.
+    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
+        check_level(from.max(to), self.level_count())?;
+        if !P::CAN_REMOVE && to < from {
+            return Err(ChangeError::InsertOnly);
+        }
+        if P::CAN_REMOVE && !self.has(digest, from) {
+            return Err(ChangeError::NotPresent);
+        }
+        self.change(digest, from + 1..=to, true);
+        self.change(digest, to + 1..=from, false);
+        if let Some(list) = self.list {
+            list.relocate(self.places.list_words_mut(), digest, from, to);
+        }
+        Ok(())
     }
 
-    fn reset(&mut self, _: u32) {
-        self.words.fill(0);
+    fn reset(&mut self) {
+        self.places.clear();
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
-    where
-        Self: Clone,
-        D: Clone,
-    {
-        Self::with_digester(self.layout.clone(), self.digester.clone())
+    fn emptied(&self) -> Result<Self, BuildError> {
+        Self::empty(self.places.layout().clone())
     }
 
     fn byte_len(&self) -> u64 {
-        self.layout.byte_len()
+        self.places.byte_len()
     }
 }
 
-impl<D, S: Words> fmt::Debug for MultiFilter<D, S> {
+impl<P: ReadPlaces> fmt::Debug for MultiFilter<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let filters = self.layout.filters();
-        f.debug_struct("MultiFilter")
-            .field("filters", &filters)
-            .field("list", &self.layout.list())
-            .field("fill", &self.fill())
-            .finish_non_exhaustive()
+        f.debug_struct("MultiFilter").field("layout", self.layout()).finish_non_exhaustive()
     }
 }

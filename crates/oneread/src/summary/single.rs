@@ -1,44 +1,51 @@
-//! One filter whose cells are levels.
+//! One filter for all levels: its cells have the deepest level of their keys, or a counter for each
+//! level.
 //!
 //! # Invariants
-//! 1. Every cell of a key at level j is at least j + 1.
+//! 1. The deepest level that a cell has is at least that of every key that falls on it.
+//! 2. A counter of a cell and a level, below its maximum, is the number of keys at that level that
+//!    fall on the cell. One that reached its maximum is saturated: it stays there until the next
+//!    reset. (A key has one cell in each band, so it never counts a cell twice.)
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{Probed, levels_of_many, sieve};
-use super::cells::Cells;
+use super::batch::{Probed, sieve};
+use super::cells::{ChangeCells, LevelCells, LevelCounters, ReadCells};
 use super::error::check_level;
-use super::{BuildError, ChangeError, LevelSet, Summary, constructors, probe};
-use crate::bits::{LittleEndian, Words};
+use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
+use super::{BuildError, ChangeError, LevelSet, probe};
+use crate::bits::{Counters, LittleEndian, Words};
 use crate::bytes::View;
-use crate::hash::{Digest, Digester, Portable};
-use crate::layout::{LayoutError, MultilevelLayout, SingleFilterLayout};
+use crate::hash::{Digest, Portable};
+use crate::layout::{CountingCellsLayout, LayoutError, MultilevelLayout, SingleFilterLayout};
 
-/// A single filter over words of storage `S`; use its named forms, [`SingleFilterSummary`] and [`SingleFilterView`].
+/// A single filter of cells `C`; use its named forms, such as [`SingleFilterSummary`] and
+/// [`CountingSingleFilterSummary`].
 #[derive(Clone)]
-pub struct SingleFilter<D, S> {
-    pub(super) layout: SingleFilterLayout,
+pub struct SingleFilter<C> {
+    pub(super) filter: SingleFilterLayout,
     pub(super) levels: usize,
-    pub(super) digester: D,
-    pub(super) cells: Cells<S>,
+    pub(super) cells: C,
 }
 
-/// One filter for all levels: a cell has the largest level + 1 of the keys that fall on it, and a key's level is at most the
-/// smallest of its cells.
+/// One filter for all levels: a cell has the largest level + 1 of the keys that fall on it, and a
+/// key's level is at most the smallest of its cells.
 ///
-/// Simpler than [`MultiFilterSummary`](super::MultiFilterSummary), and larger: one number of hash functions has to serve
-/// both for absent keys, which want 8, and for those at level 0, which want 72 in the paper's design. 15 is its compromise.
+/// Simpler than [`MultiFilterSummary`](super::MultiFilterSummary), and larger: one number of hash
+/// functions has to serve both for absent keys, which want 8, and for those at level 0, which want
+/// 72 in the paper's design. 15 is its compromise.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A, with a band of cells for each hash function, as there.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A, with a
+/// band of cells for each hash function, as there.
 ///
 /// # Costs
-/// 32 bits a key in the paper's design of five levels, packed three cells a byte; a probe of each band, fewer for absent keys.
+/// 32 bits a key in the paper's design of five levels, packed three cells a byte; a probe of each
+/// band, fewer for absent keys.
 ///
 /// # Limits
-/// Keys stay: [`remove`](Summary::remove) is an error.
-/// [`CountingSingleFilterSummary`](super::CountingSingleFilterSummary) can.
+/// Keys stay: [`remove`](super::Summary::remove) is an error. [`CountingSingleFilterSummary`] can.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -58,24 +65,60 @@ pub struct SingleFilter<D, S> {
 /// assert_eq!(summary.byte_len(), 40_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type SingleFilterSummary<D = Portable> = SingleFilter<D, Vec<u64>>;
+pub type SingleFilterSummary<D = Portable> = KeySummary<SingleFilter<LevelCells<Vec<u64>>>, D>;
 
 /// A [`SingleFilterSummary`] queried where its bytes lie.
-pub type SingleFilterView<'a, D = Portable> = View<'a, SingleFilter<D, LittleEndian<'a>>>;
+pub type SingleFilterView<'a, D = Portable> =
+    View<'a, KeySummary<SingleFilter<LevelCells<LittleEndian<'a>>>, D>>;
 
-constructors!(SingleFilterSummary, layout: SingleFilterLayout, levels: usize);
+/// A [`SingleFilterSummary`] from which keys can be removed: each cell counts its keys of each
+/// level.
+///
+/// # Source
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
+///
+/// # Costs
+/// As many counters as cells for each level: of the two summaries with counters the larger one by
+/// far. Deep levels have few keys, and narrow counters serve them:
+/// [`plan::summary::churned_single`](crate::plan::summary::churned_single) tells how many saturate.
+/// Counters of one bit saturate at their first key, and serve no level that keys leave often.
+///
+/// # Limits
+/// As for [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary).
+///
+/// # Threat model
+/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
+/// lookups read several levels. Answers stay exact.
+///
+/// # Example
+/// ```
+/// use oneread::hash::Digester;
+/// use oneread::layout::{CountingCellsLayout, SingleFilterLayout};
+/// use oneread::summary::{ChangeError, CountingSingleFilterSummary, LevelSet, Summary};
+///
+/// let layout = CountingCellsLayout::new(SingleFilterLayout::new(120_000, 15)?, [4, 4, 3, 2, 2])?;
+/// let mut summary = CountingSingleFilterSummary::new(layout)?;
+/// let key = summary.digester().digest("key");
+/// summary.insert(key, 2)?;
+/// assert_eq!(summary.lookup(key), LevelSet::up_to(2));
+/// assert_eq!(summary.remove(key, 1), Err(ChangeError::NotPresent));
+/// summary.remove(key, 2)?;
+/// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type CountingSingleFilterSummary<D = Portable> = KeySummary<SingleFilter<LevelCounters<Vec<u64>>>, D>;
 
-impl<D> SingleFilterSummary<D> {
-    /// An empty summary of a table with so many levels, for digests of this digester.
-    ///
-    /// # Errors
-    /// If there are no levels or more than [`MultilevelLayout::MOST_LEVELS`], or if there is no memory for it.
-    pub fn with_digester(layout: SingleFilterLayout, levels: usize, digester: D) -> Result<Self, BuildError> {
-        check_levels(levels)?;
-        let cells = Cells::zeroed(SingleFilterLayout::packing(levels), layout.cells())?;
-        Ok(Self { layout, levels, digester, cells })
-    }
-}
+/// A [`CountingSingleFilterSummary`] queried where its bytes lie.
+pub type CountingSingleFilterView<'a, D = Portable> =
+    View<'a, KeySummary<SingleFilter<LevelCounters<LittleEndian<'a>>>, D>>;
+
+constructors!(
+    SingleFilterSummary,
+    SingleFilter<LevelCells<Vec<u64>>>,
+    layout: SingleFilterLayout,
+    levels: usize
+);
+constructors!(CountingSingleFilterSummary, SingleFilter<LevelCounters<Vec<u64>>>, layout: CountingCellsLayout);
 
 /// A number of levels that a table can have.
 pub(super) fn check_levels(levels: usize) -> Result<(), LayoutError> {
@@ -90,53 +133,86 @@ pub(super) fn check_levels(levels: usize) -> Result<(), LayoutError> {
     }
 }
 
+impl SingleFilter<LevelCells<Vec<u64>>> {
+    fn empty(filter: SingleFilterLayout, levels: usize) -> Result<Self, BuildError> {
+        check_levels(levels)?;
+        let cells = LevelCells::zeroed(SingleFilterLayout::packing(levels), filter.cells())?;
+        Ok(Self { filter, levels, cells })
+    }
+}
+
+impl SingleFilter<LevelCounters<Vec<u64>>> {
+    fn empty(layout: CountingCellsLayout) -> Result<Self, BuildError> {
+        LevelCounters::empty(layout).map(Self::counting)
+    }
+}
+
+impl<S> SingleFilter<LevelCells<S>> {
+    /// The layout it was made with.
+    pub fn layout(&self) -> SingleFilterLayout {
+        self.filter
+    }
+}
+
+impl<S: Words> SingleFilter<LevelCounters<S>> {
+    pub(super) fn counting(cells: LevelCounters<S>) -> Self {
+        Self { filter: cells.layout.filter(), levels: cells.levels.len(), cells }
+    }
+
+    /// The layout it was made with.
+    pub fn layout(&self) -> &CountingCellsLayout {
+        &self.cells.layout
+    }
+
+    /// How many counters of each level are saturated. Reads all of them.
+    pub fn stuck(&self) -> Vec<u64> {
+        let stuck = |counters: &Counters<S>| {
+            (0..self.filter.cells()).filter(|&at| counters.get(at) == counters.maximum()).count() as u64
+        };
+        self.cells.levels.iter().map(stuck).collect()
+    }
+}
+
 /// The cell of a digest in a band.
 #[inline(always)]
-pub(super) fn cell(layout: SingleFilterLayout, digest: Digest, band: u32) -> u64 {
-    let cells_a_band = layout.cells() / u64::from(layout.hashes());
-    u64::from(band) * cells_a_band + probe(digest, band, cells_a_band)
+fn cell(filter: SingleFilterLayout, digest: Digest, band: u32) -> u64 {
+    let cells_per_band = filter.cells() / u64::from(filter.hashes());
+    u64::from(band) * cells_per_band + probe(digest, band, cells_per_band)
+}
+
+/// The cells of a digest in all bands.
+#[inline(always)]
+fn cells_of(filter: SingleFilterLayout, digest: Digest) -> impl Iterator<Item = u64> {
+    (0..filter.hashes()).map(move |band| cell(filter, digest, band))
 }
 
 /// The levels of a smallest cell.
 #[inline(always)]
-pub(super) fn levels_of_cell(smallest: u64) -> LevelSet {
+fn levels_of_cell(smallest: u64) -> LevelSet {
     if smallest == 0 { LevelSet::EMPTY } else { LevelSet::up_to(smallest as usize - 1) }
 }
 
-impl<D, S: Words> SingleFilter<D, S> {
-    /// The layout it was made with.
-    pub fn layout(&self) -> SingleFilterLayout {
-        self.layout
-    }
-
-    /// The levels where a key can be.
+impl<C: ReadCells> NameLevels for SingleFilter<C> {
     #[inline]
-    pub fn levels_of<Q: ?Sized>(&self, key: &Q) -> LevelSet
-    where
-        D: Digester<Q>,
-    {
-        self.levels_of_digest(self.digester.digest(key))
-    }
-
-    levels_of_many!(sieve);
-
-    /// The levels where the key of a digest can be.
-    #[inline]
-    pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
+    fn lookup(&self, digest: Digest) -> LevelSet {
         let mut smallest = self.levels as u64;
-        for band in 0..self.layout.hashes() {
-            smallest = smallest.min(self.cells.get(cell(self.layout, digest, band)));
+        for cell in cells_of(self.filter, digest) {
+            smallest = smallest.min(self.cells.deepest(cell));
             if smallest == 0 {
                 break;
             }
         }
         levels_of_cell(smallest)
     }
+
+    fn lookup_many(&self, digests: &[Digest], answer: impl FnMut(LevelSet)) {
+        sieve(self, digests, answer);
+    }
 }
 
-impl<D, S: Words> Probed for SingleFilter<D, S> {
+impl<C: ReadCells> Probed for SingleFilter<C> {
     fn stored_bytes(&self) -> usize {
-        self.cells.words().len() * size_of::<u64>()
+        self.cells.stored_bytes()
     }
 
     fn filter_count(&self) -> usize {
@@ -145,19 +221,19 @@ impl<D, S: Words> Probed for SingleFilter<D, S> {
 
     #[inline(always)]
     fn hashes(&self, _: usize) -> u32 {
-        self.layout.hashes()
+        self.filter.hashes()
     }
 
     #[inline(always)]
     fn ask(&self, digest: Digest, _: usize, band: u32) -> u64 {
-        let cell = cell(self.layout, digest, band);
+        let cell = cell(self.filter, digest, band);
         self.cells.prefetch(cell);
         cell
     }
 
     #[inline(always)]
     fn value(&self, _: usize, cell: u64) -> u8 {
-        self.cells.get(cell) as u8
+        self.cells.deepest(cell) as u8
     }
 
     #[inline(always)]
@@ -167,80 +243,69 @@ impl<D, S: Words> Probed for SingleFilter<D, S> {
 
     #[inline(always)]
     fn levels_alone(&self, digest: Digest) -> LevelSet {
-        self.levels_of_digest(digest)
+        self.lookup(digest)
     }
 }
 
-impl<D> Summary for SingleFilterSummary<D> {
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+impl<C: ChangeCells> FollowTable for SingleFilter<C> {
+    const CAN_REMOVE: bool = C::CAN_REMOVE;
 
     fn level_count(&self) -> usize {
         self.levels
     }
 
-    #[inline]
-    fn lookup(&self, digest: Digest) -> LevelSet {
-        self.levels_of_digest(digest)
-    }
-
-    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        sieve(self, digests, answer);
-    }
-
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
         check_level(level, self.levels)?;
-        for band in 0..self.layout.hashes() {
-            self.cells.raise(cell(self.layout, digest, band), level as u64 + 1);
+        self.cells.change(cells_of(self.filter, digest), level, true);
+        Ok(())
+    }
+
+    fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
+        if !C::CAN_REMOVE {
+            return Err(ChangeError::InsertOnly);
+        }
+        check_level(level, self.levels)?;
+        if !self.cells.have(cells_of(self.filter, digest), level) {
+            return Err(ChangeError::NotPresent);
+        }
+        self.cells.change(cells_of(self.filter, digest), level, false);
+        Ok(())
+    }
+
+    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
+        check_level(from.max(to), self.levels)?;
+        if !C::CAN_REMOVE && to < from {
+            return Err(ChangeError::InsertOnly);
+        }
+        if C::CAN_REMOVE && !self.cells.have(cells_of(self.filter, digest), from) {
+            return Err(ChangeError::NotPresent);
+        }
+        self.cells.change(cells_of(self.filter, digest), to, true);
+        if C::CAN_REMOVE {
+            self.cells.change(cells_of(self.filter, digest), from, false);
         }
         Ok(())
     }
 
-    fn remove(&mut self, _: Digest, _: usize) -> Result<(), ChangeError> {
-        Err(ChangeError::InsertOnly)
-    }
-
-    fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
-        if to < from { Err(ChangeError::InsertOnly) } else { self.insert(digest, to) }
-    }
-
-    fn can_remove(&self) -> bool {
-        false
-    }
-
-    fn reset(&mut self, _: u32) {
+    fn reset(&mut self) {
         self.cells.clear();
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
-    where
-        Self: Clone,
-        D: Clone,
-    {
-        Self::with_digester(self.layout, self.levels, self.digester.clone())
+    fn emptied(&self) -> Result<Self, BuildError> {
+        Ok(Self { cells: self.cells.emptied(self.filter.cells())?, ..*self })
     }
 
     fn byte_len(&self) -> u64 {
-        match &self.cells {
-            Cells::ThreeAByte(_) => self.layout.cells().div_ceil(3),
-            Cells::Bits(counters) => {
-                (self.layout.cells() * u64::from(counters.maximum().count_ones())).div_ceil(8)
-            }
-        }
+        self.cells.byte_len(self.filter.cells())
     }
 }
 
-impl<D, S: Words> fmt::Debug for SingleFilter<D, S> {
+impl<C> fmt::Debug for SingleFilter<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let occupied = (0..self.layout.cells()).filter(|&at| self.cells.get(at) > 0).count();
         f.debug_struct("SingleFilter")
-            .field("cells", &self.layout.cells())
-            .field("hashes", &self.layout.hashes())
+            .field("cells", &self.filter.cells())
+            .field("hashes", &self.filter.hashes())
             .field("levels", &self.levels)
-            .field("fill", &(occupied as f64 / self.layout.cells() as f64))
             .finish_non_exhaustive()
     }
 }

@@ -6,8 +6,8 @@
 //! | [`BoundedMap`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
 //! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
 //!
-//! The crate `oneread-study` simulates what a layout does under churn, and has the textbook tables to
-//! compare with.
+//! The crate `oneread-study` simulates what a layout does under churn, and has the textbook tables
+//! to compare with.
 //!
 //! ```
 //! use oneread::layout::MultilevelLayout;
@@ -33,4 +33,3 @@ pub use multilevel::{
     Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
     OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,
 };
-pub(crate) use multilevel::{decode_moves, encode_moves};

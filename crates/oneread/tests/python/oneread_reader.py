@@ -985,31 +985,6 @@ class InterpolationSummary:
         return shown(sorted({level for string, level in self.entries if string == own}, reverse=True))
 
 
-class PageSummary:
-    """A string for each slot of a table."""
-
-    def __init__(self, layout, payload):
-        self.width, count, slots, moves, generation = layout
-        check(1 <= self.width <= 16 and moves % 256 in (0, 4), "impossible strings")
-        words = Words(payload)
-        check(1 <= count <= 64, "impossible levels")
-        levels = words.numbers(count)
-        sizes = struct.pack(f"<{count}Q", *levels) + bytes(8 * (-(-slots * sum(levels) // 64)))
-        self.table = MultilevelTable((count, slots, 0, moves, 0, generation), sizes)
-        self.strings = words.bits(slots * sum(levels) * self.width)
-        words.end()
-
-    def answer(self, digest):
-        own = reduce(word(digest, SUMMARY, 0), 2**self.width - 1) + 1
-        table, found = self.table, []
-        for level, bucket in enumerate(table.buckets(digest)):
-            first = table.slots * (sum(table.levels[:level]) + bucket)
-            slots = range(first, first + table.slots)
-            if any(number(self.strings, self.width * slot, self.width) == own for slot in slots):
-                found.append(level)
-        return shown(found)
-
-
 def check_places(m, k, scheme):
     check(1 <= m <= 2**46 and 1 <= k <= 64 and scheme <= 9, "impossible bits, hashes or scheme")
     check(scheme < 8 or (m >= k and m % k == 0), "bands that leave bits over")
@@ -1025,7 +1000,6 @@ KINDS[18] = SingleFilterSummary, 3
 KINDS[19] = CountingMultiFilterSummary, 4
 KINDS[20] = CountingSingleFilterSummary, 3
 KINDS[21] = InterpolationSummary, 4
-KINDS[22] = PageSummary, 5
 KINDS[48] = DLeftCountingFilter, 7
 KINDS[49] = GrowingDLeftCountingFilter, 5
 KINDS[51] = PlacedFilter, 4

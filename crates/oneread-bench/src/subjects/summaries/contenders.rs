@@ -8,23 +8,22 @@ use foldhash::fast::FixedState;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{
     CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, MultilevelLayout, MultipleFiltersLayout,
-    PageLayout, SingleFilterLayout,
+    SingleFilterLayout,
 };
 use oneread::summary::{
     CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
-    PageSummary, SingleFilterSummary, Summary,
+    SingleFilterSummary, Summary,
 };
 use oneread::table::MultilevelTable;
 use oneread_study::table::BloomierFunction;
 
 pub(super) const SEED: u64 = 1;
 
-/// The library's summaries; each has contests of its own.
-pub(super) const SUMMARIES: [&str; 7] = [
+/// The summaries of the library, each of which has contests of its own.
+pub(super) const SUMMARIES: [&str; 6] = [
     "multiple filters",
     "single filter",
     "strings in blocks",
-    "strings by buckets, 8 bits",
     "multiple counting filters",
     "strings in one array",
     "single counting filter",
@@ -83,21 +82,20 @@ pub(super) fn all(table: MultilevelTable<u64, u64>, items: &[Item]) -> Result<Ve
         ours(SUMMARIES[0], multiple),
         ours(SUMMARIES[1], SingleFilterSummary::with_digester(cells, levels, digester)?),
         ours(SUMMARIES[2], InterpolationSummary::in_blocks(strings, levels, n, digester)?),
-        ours(SUMMARIES[3], PageSummary::with_digester(PageLayout::new(8)?, &layout, digester)?),
         ours(
-            SUMMARIES[4],
+            SUMMARIES[3],
             CountingMultiFilterSummary::with_digester(CountingFiltersLayout::usual(filters), digester)?,
         ),
     ];
     // An insertion shifts half of the array on average.
     if n <= 10_000 {
         let array = InterpolationSummary::with_digester(strings, levels, digester)?;
-        contenders.push(ours(SUMMARIES[5], array));
+        contenders.push(ours(SUMMARIES[4], array));
     }
     // With 10 million keys it would take 225 MB.
     if n <= 100_000 {
         let counting = CountingSingleFilterSummary::with_digester(counters, digester)?;
-        contenders.push(ours(SUMMARIES[6], counting));
+        contenders.push(ours(SUMMARIES[5], counting));
     }
     contenders.push(Box::new(Bloomier { digester, function: None }));
     contenders.push(Box::new(Hashbrown(hashbrown::HashMap::with_hasher(FixedState::with_seed(SEED)))));
@@ -167,7 +165,7 @@ impl<S: Summary<Digester = Portable>> Contender for Ours<S> {
     }
 
     fn rebuild(&mut self, items: &[Item]) {
-        self.summary.reset(0);
+        self.summary.reset();
         self.insert(items);
     }
 

@@ -9,13 +9,9 @@ use std::hint::black_box;
 
 use anyhow::{Result, anyhow};
 use oneread::hash::Portable;
-use oneread::layout::{
-    InterpolationLayout, MultilevelLayout, MultipleFiltersLayout, PageLayout, SingleFilterLayout,
-};
+use oneread::layout::{InterpolationLayout, MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout};
 use oneread::plan::bloom;
-use oneread::summary::{
-    InterpolationSummary, MultiFilterSummary, PageSummary, SingleFilterSummary, Summarized, Summary,
-};
+use oneread::summary::{InterpolationSummary, MultiFilterSummary, SingleFilterSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
 
 use super::contenders::{SEED, paper_table};
@@ -57,7 +53,6 @@ fn contest(bench: &mut Bench, workload: &str, layout: MultilevelLayout) -> Resul
     let single = single_filter(&reached)?;
     // For n/2^b of the absent keys, and as many of the present ones, some key has the same string.
     let strings = InterpolationLayout::new((ITEMS as f64 / NAMED).log2().ceil() as u32)?;
-    let page = PageLayout::new(page_bits(&table))?;
     let contestants = vec![
         joined(
             "multiple filters",
@@ -77,13 +72,6 @@ fn contest(bench: &mut Bench, workload: &str, layout: MultilevelLayout) -> Resul
             "strings in one array",
             &table,
             InterpolationSummary::with_digester(strings, levels, digester)?,
-            present,
-            absent,
-        )?,
-        joined(
-            &format!("strings by buckets, {} bits", page.fingerprint_bits()),
-            &table,
-            PageSummary::with_digester(page, &layout, digester)?,
             present,
             absent,
         )?,
@@ -116,19 +104,7 @@ fn single_filter(reached: &[u64]) -> Result<SingleFilterLayout> {
     Ok(SingleFilterLayout::new(cells(best).ceil() as u64, best)?)
 }
 
-/// The fewest bits that meet both limits. The string of an absent key equals that of each item in
-/// its buckets with probability 1/(2^b − 1). A key at level j has passed j full buckets, and its
-/// string equals those of their items equally often.
-fn page_bits(table: &MultilevelTable<u64, u64>) -> u32 {
-    let (layout, loads) = (table.layout(), table.level_loads());
-    let in_buckets: f64 = layout.levels().iter().zip(loads).map(|(&m, &load)| load as f64 / m as f64).sum();
-    let passed: u64 = loads.iter().enumerate().map(|(level, &load)| level as u64 * load).sum();
-    let in_passed = passed as f64 * f64::from(layout.slots()) / ITEMS as f64;
-    ((in_buckets / NAMED).max(in_passed / EXTRA_READS) + 1.0).log2().ceil() as u32
-}
-
-/// Lookups of present keys through the summary and the table, with its size and the reads per
-/// lookup.
+/// Lookups of keys that are there, through the summary and the table; with what it takes, and what lookups read.
 fn joined<'a, S: Summary<Digester = Portable> + 'static>(
     name: &str,
     table: &MultilevelTable<u64, u64>,

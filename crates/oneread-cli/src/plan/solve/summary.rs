@@ -66,9 +66,6 @@ impl Subject for SolveSummary {
 impl SolveSummary {
     fn targets(&self) -> Result<Targets> {
         let goal = match (self.failure, self.extra_reads) {
-            (Some(_), None) if self.kind == SummaryKind::Page => {
-                bail!("--kind page has an average and no guarantee: give --extra-reads instead of --failure")
-            }
             (Some(failure), None) => Goal::Guarantee { failure },
             (None, Some(extra_reads)) => Goal::Average { extra_reads },
             (None, None) => {
@@ -87,7 +84,6 @@ impl SolveSummary {
             SummaryKind::Interpolation => Some(Kind::Interpolation),
             SummaryKind::Single => Some(Kind::Single),
             SummaryKind::Multiple => Some(Kind::Multiple),
-            SummaryKind::Page => Some(Kind::Page),
         };
         let question = (table.layout().clone(), table.items(), targets);
         self.solved
@@ -143,18 +139,6 @@ fn solve_one(table: &MultilevelPlan, targets: Targets, kind: Kind) -> Option<Pla
 fn with_plan(report: Report, planned: &Planned) -> Report {
     let plan = match planned {
         Planned::Summary(plan) => plan,
-        Planned::Page(plan) => {
-            let report = report.whole("items", "inserted", plan.table().items());
-            let report = table::with_layout(report, plan.table().layout())
-                .whole("fingerprint_bits", "a slot", plan.layout().fingerprint_bits())
-                .real("false_positive", "of absent keys, at most", plan.false_positive())
-                .real("extra_reads_per_hit", "reads beyond the first", plan.extra_reads_per_hit())
-                .real("reads_per_miss", "reads", plan.reads_per_miss())
-                .whole("bytes", "of the summary", plan.byte_len())
-                .whole("occupancy_bytes", "of a bit for each bucket, which it does without", 0u64)
-                .whole("total_bytes", "of both", plan.byte_len());
-            return table::with_accuracy(report, plan.table());
-        }
         _ => return report,
     };
     let report = report.whole("items", "inserted", plan.table().items());
@@ -185,7 +169,7 @@ fn row(planned: &Planned) -> Report {
 /// The layout for `plan summary --layout`.
 fn layout_file(planned: &Planned) -> Result<LayoutFile> {
     let Some(plan) = planned.summary() else {
-        bail!("--layout-out: a page summary has no file that `plan` reads: name another --kind")
+        bail!("--layout-out: this kind of summary has no file that `plan` reads: name another --kind")
     };
     let (levels, slots) = (plan.table().layout().levels().to_vec(), plan.table().layout().slots().into());
     Ok(match plan.layout() {

@@ -53,7 +53,7 @@ fn critical_blocks() -> Experiment {
             let mut largest = f64::NEG_INFINITY;
             for table in HEIGHTS {
                 let cells = 1u64 << table;
-                for block in 0..table.min(probing::MOST_HEIGHT) {
+                for block in 0..table.min(probing::MAX_HEIGHT) {
                     let ln_exact = probing::ln_critical_block_probability(cells, cells / 3, block)?;
                     largest = largest.max(ln_exact - probing::ln_critical_block_bound(block));
                 }

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use oneread::hash::Digester;
 use oneread::layout::{MultilevelLayout, SingleFilterLayout};
-use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
+use oneread::summary::SingleFilterSummary;
 use oneread::table::MultilevelTable;
 use oneread::table::placement::Placement;
 use oneread_study::hash::Ideal;
+use oneread_study::summary::{LazilyDeleting, Rebuild};
 
 use crate::experiment::Error;
 use crate::papers::random::Random;

@@ -5,7 +5,7 @@ use oneread::layout::LayoutError;
 use oneread_study::hash::Ideal;
 use oneread_study::table::{BloomierFunction, NoFunction};
 
-use crate::statistics::{SIX_SIGMA, binomial_z};
+use crate::fixtures::{SIX_SIGMA, binomial_z};
 
 fn digest(key: u64) -> Digest {
     Ideal::with_seed(1).digest(&key)

@@ -3,7 +3,7 @@
 use oneread_study::hash::Ideal;
 use oneread_study::table::{CuckooTable, Digested, StudyTable};
 
-use crate::statistics::chernoff_most;
+use crate::fixtures::chernoff_most;
 
 /// With m = (2 + ε)·n buckets, c = 2n/m = 1/(1 + ε/2) and a timeout of t moves, an insertion leads
 /// to a rehash only if

@@ -26,7 +26,6 @@
 mod churned;
 mod interpolation;
 mod multiple;
-mod page;
 mod reads;
 mod single;
 
@@ -39,7 +38,6 @@ use super::multilevel::MultilevelPlan;
 
 pub use churned::{Churned, MOST_TURNOVERS, churned, churned_single};
 pub(in crate::plan) use multiple::Part;
-pub use page::PagePlan;
 pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};
 pub(in crate::plan) use single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 pub use single::{hashes_for_failures, hashes_for_false_positives, single_for_exponent};

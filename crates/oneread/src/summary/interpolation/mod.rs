@@ -1,10 +1,10 @@
 //! A string for each key, sorted, found by interpolation.
 //!
 //! # Invariants
-//! 1. For each key there is an entry with its string and level; equal strings are neighbours, in no order of their levels.
+//! 1. For each key there is an entry with its string and level; equal strings are neighbours, in no
+//!    order of their levels.
 //! 2. Block number i has the strings whose leading bits are i, in order.
 
-mod array;
 mod packed;
 
 use alloc::vec;
@@ -13,35 +13,56 @@ use core::fmt;
 
 use super::batch::{Stepped, look_ahead};
 use super::error::check_level;
+use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
 use super::single::check_levels;
-use super::{BuildError, ChangeError, DOMAIN, LevelSet, Summary, constructors};
-use crate::bits::{Words, prefetch, reserved};
+use super::{BuildError, ChangeError, DOMAIN, LevelSet};
+use crate::bits::{LittleEndian, Words, prefetch, reserved};
+use crate::bytes::View;
 use crate::hash::{Digest, Portable};
 use crate::layout::InterpolationLayout;
 
-pub use array::{InterpolationArray, InterpolationView};
 pub(super) use packed::{Packed, Widths};
 
-/// A summary that hardly ever errs on absent keys and forgets any key: a random string of b bits for each, in order, with its level.
+/// Sorted strings over words of storage `S`; use its named forms, [`InterpolationSummary`] and
+/// [`InterpolationView`].
+#[derive(Clone)]
+pub struct SortedStrings<S> {
+    pub(super) layout: InterpolationLayout,
+    pub(super) levels: usize,
+    pub(super) widths: Widths,
+    /// As many as there are values of `block_bits` bits.
+    pub(super) blocks: Vec<Packed<S>>,
+    pub(super) block_bits: u32,
+    pub(super) len: usize,
+    /// Of a view, how many of its strings each block had when they were saved: a view is one block.
+    pub(super) saved_lengths: Option<S>,
+}
+
+/// A summary that hardly ever errs on absent keys and forgets any key: a random string of b bits
+/// for each, in order, with its level.
 ///
-/// A lookup guesses where the string must be, since random strings are spread evenly, and is there in a few steps. Two
-/// keys with equal strings are two entries, each with its level, so that none is lost; the deepest level is read first.
+/// A lookup guesses where the string must be, since random strings are spread evenly, and is there
+/// in a few steps. Two keys with equal strings are two entries, each with its level, so that none
+/// is lost; the deepest level is read first.
 ///
 /// # Two forms
-/// [`new`](Self::new) keeps the one array of the paper, bit by bit to its bytes, and shifts what is behind an entry that comes or goes: half
-/// of it, 36 KB for ten thousand keys. [`in_blocks`](Self::in_blocks) divides the array by the leading bits of the strings into blocks of
-/// about 64 keys, and shifts part of a block only, for 2 to 4 bits a key more. (Blocks, since strings are random: no tree is
-/// needed to keep them even.)
+/// [`new`](KeySummary::new) keeps the one array of the paper, bit by bit to its bytes, and shifts
+/// what is behind an entry that comes or goes: half of it, 36 KB for ten thousand keys.
+/// [`in_blocks`](KeySummary::in_blocks) divides the array by the leading bits of the strings into
+/// blocks of about 64 keys, and shifts part of a block only, for 2 to 4 bits a key more. (Blocks,
+/// since strings are random: no tree is needed to keep them even.)
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII. Ours: equal strings, which the paper counts as
-/// a failure, and the blocks.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII. Ours:
+/// equal strings, which the paper counts as a failure, and the blocks.
 ///
 /// # Costs
-/// b + ⌈log2 d⌉ bits a key: 58 in the paper's design. About log log n strings are looked at, never more than 3·log2 n.
+/// b + ⌈log2 d⌉ bits a key: 58 in the paper's design. About log log n strings are looked at, never
+/// more than 3·log2 n.
 ///
 /// # Limits
-/// The memory grows with the keys, by the allocator's steps; [`byte_len`](Summary::byte_len) counts what is in use.
+/// The memory grows with the keys, by the allocator's steps; [`byte_len`](super::Summary::byte_len)
+/// counts what is in use.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -64,22 +85,21 @@ pub(super) use packed::{Packed, Widths};
 /// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct InterpolationSummary<D = Portable> {
-    pub(super) layout: InterpolationLayout,
-    pub(super) levels: usize,
-    pub(super) digester: D,
-    pub(super) widths: Widths,
-    /// As many as there are values of `block_bits` bits.
-    pub(super) blocks: Vec<Packed>,
-    pub(super) block_bits: u32,
-    pub(super) len: usize,
-}
+pub type InterpolationSummary<D = Portable> = KeySummary<SortedStrings<Vec<u64>>, D>;
 
-/// What a block has when it is as full as planned: few enough to be shifted in a hundred nanoseconds.
+/// An [`InterpolationSummary`] queried where its bytes lie.
+pub type InterpolationView<'a, D = Portable> = View<'a, KeySummary<SortedStrings<LittleEndian<'a>>, D>>;
+
+/// What a block has when it is as full as planned: few enough to be shifted in a hundred
+/// nanoseconds.
 const KEYS_A_BLOCK: u64 = 64;
 
-constructors!(InterpolationSummary, layout: InterpolationLayout, levels: usize);
+constructors!(
+    InterpolationSummary,
+    SortedStrings<Vec<u64>>,
+    layout: InterpolationLayout,
+    levels: usize
+);
 
 /// The string of a digest.
 #[inline]
@@ -104,8 +124,8 @@ fn leading(string: u128, widths: Widths, same_bits: u32) -> u64 {
 
 /// The first entry whose string is not below one, where all begin with the same bits.
 ///
-/// Two guesses by interpolation, then a halving: random strings are found by the guesses, any others by the halvings, and strings that
-/// are not in order end the search all the same.
+/// Two guesses by interpolation, then a halving: random strings are found by the guesses, any
+/// others by the halvings, and strings that are not in order end the search all the same.
 fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same_bits: u32) -> usize {
     let leading = |string| leading(string, widths, same_bits);
     let target = leading(string);
@@ -132,26 +152,9 @@ fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same
     low
 }
 
-/// The levels of all entries with a string.
-fn levels_of<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same_bits: u32) -> LevelSet {
-    let equal = entries.equal(string, lower_bound(entries, string, widths, same_bits), widths);
-    LevelSet::deepest_first(equal.map(|at| entries.level(at, widths)))
-}
-
 impl<D> InterpolationSummary<D> {
-    /// An empty summary of a table with so many levels, in one array, for digests of this digester.
-    ///
-    /// # Errors
-    /// If there are no levels or more than [`MOST_LEVELS`](crate::layout::MultilevelLayout::MOST_LEVELS).
-    pub fn with_digester(
-        layout: InterpolationLayout,
-        levels: usize,
-        digester: D,
-    ) -> Result<Self, BuildError> {
-        Self::divided(layout, levels, 0, digester)
-    }
-
-    /// The same in blocks, for about so many keys. With more of them it is slower, and works.
+    /// An empty summary in blocks, for about `items` keys. With more of them it is slower, and
+    /// works.
     ///
     /// # Errors
     /// As [`with_digester`](Self::with_digester), or if there is no memory for the blocks.
@@ -162,22 +165,12 @@ impl<D> InterpolationSummary<D> {
         digester: D,
     ) -> Result<Self, BuildError> {
         let blocks = (items / KEYS_A_BLOCK).max(1);
-        Self::divided(layout, levels, blocks.ilog2().min(layout.fingerprint_bits()), digester)
+        let block_bits = blocks.ilog2().min(layout.fingerprint_bits());
+        Ok(Self::of(SortedStrings::divided(layout, levels, block_bits)?, digester))
     }
+}
 
-    fn divided(
-        layout: InterpolationLayout,
-        levels: usize,
-        block_bits: u32,
-        digester: D,
-    ) -> Result<Self, BuildError> {
-        check_levels(levels)?;
-        let mut blocks = reserved(1 << block_bits)?;
-        blocks.resize_with(1 << block_bits, Packed::default);
-        let widths = Widths::new(layout.fingerprint_bits(), levels);
-        Ok(Self { layout, levels, digester, widths, blocks, block_bits, len: 0 })
-    }
-
+impl<S: Words> SortedStrings<S> {
     /// The layout it was made with.
     pub fn layout(&self) -> InterpolationLayout {
         self.layout
@@ -203,6 +196,26 @@ impl<D> InterpolationSummary<D> {
         lower_bound(&self.blocks[block], string, self.widths, self.block_bits)
     }
 
+    fn bytes(&self) -> u64 {
+        let bits = self.len as u64 * self.widths.entry();
+        let blocks = if self.block_bits == 0 { 0 } else { size_of_val(self.blocks.as_slice()) as u64 };
+        bits.div_ceil(8) + blocks
+    }
+}
+
+impl SortedStrings<Vec<u64>> {
+    fn empty(layout: InterpolationLayout, levels: usize) -> Result<Self, BuildError> {
+        Self::divided(layout, levels, 0)
+    }
+
+    fn divided(layout: InterpolationLayout, levels: usize, block_bits: u32) -> Result<Self, BuildError> {
+        check_levels(levels)?;
+        let mut blocks = reserved(1 << block_bits)?;
+        blocks.resize_with(1 << block_bits, Packed::default);
+        let widths = Widths::new(layout.fingerprint_bits(), levels);
+        Ok(Self { layout, levels, widths, blocks, block_bits, len: 0, saved_lengths: None })
+    }
+
     /// The block and number of the entry of a key at a level.
     fn entry(&self, digest: Digest, level: usize) -> Result<(usize, usize), ChangeError> {
         check_level(level, self.levels)?;
@@ -216,11 +229,11 @@ impl<D> InterpolationSummary<D> {
 }
 
 /// The block, then the entry that is guessed first: the others are near.
-impl<D> Stepped for InterpolationSummary<D> {
+impl<S: Words> Stepped for SortedStrings<S> {
     const STEPS: usize = 2;
 
     fn stored_bytes(&self) -> usize {
-        self.byte_len() as usize
+        self.bytes() as usize
     }
 
     #[inline(always)]
@@ -234,7 +247,7 @@ impl<D> Stepped for InterpolationSummary<D> {
             let part = u128::from(leading(string, self.widths, self.block_bits));
             let guess = (part * u128::from(entries.len() as u64)) >> 32;
             let bit = guess as u64 * self.widths.entry();
-            prefetch(&entries.words, (bit / 64) as usize);
+            entries.words.prefetch((bit / 64) as usize);
         }
     }
 
@@ -244,24 +257,26 @@ impl<D> Stepped for InterpolationSummary<D> {
     }
 }
 
-impl<D> Summary for InterpolationSummary<D> {
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
+impl<S: Words> NameLevels for SortedStrings<S> {
+    /// The levels of all entries with the string.
+    fn lookup(&self, digest: Digest) -> LevelSet {
+        let string = string_of(digest, self.widths);
+        let block = self.block_of(string);
+        let entries = &self.blocks[block];
+        let equal = entries.equal(string, self.lower_bound(block, string), self.widths);
+        LevelSet::deepest_first(equal.map(|at| entries.level(at, self.widths)))
     }
+
+    fn lookup_many(&self, digests: &[Digest], answer: impl FnMut(LevelSet)) {
+        look_ahead(self, digests, answer);
+    }
+}
+
+impl FollowTable for SortedStrings<Vec<u64>> {
+    const CAN_REMOVE: bool = true;
 
     fn level_count(&self) -> usize {
         self.levels
-    }
-
-    fn lookup(&self, digest: Digest) -> LevelSet {
-        let string = string_of(digest, self.widths);
-        levels_of(&self.blocks[self.block_of(string)], string, self.widths, self.block_bits)
-    }
-
-    fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
-        look_ahead(self, digests, answer);
     }
 
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError> {
@@ -289,33 +304,23 @@ impl<D> Summary for InterpolationSummary<D> {
         Ok(())
     }
 
-    fn can_remove(&self) -> bool {
-        true
-    }
-
-    fn reset(&mut self, _: u32) {
+    fn reset(&mut self) {
         self.blocks = vec![Packed::default(); self.blocks.len()];
         self.len = 0;
     }
 
-    fn emptied(&self, _: u32) -> Result<Self, BuildError>
-    where
-        Self: Clone,
-        D: Clone,
-    {
-        Self::divided(self.layout, self.levels, self.block_bits, self.digester.clone())
+    fn emptied(&self) -> Result<Self, BuildError> {
+        Self::divided(self.layout, self.levels, self.block_bits)
     }
 
     fn byte_len(&self) -> u64 {
-        let bits = self.len as u64 * self.widths.entry();
-        let blocks = if self.block_bits == 0 { 0 } else { size_of_val(self.blocks.as_slice()) as u64 };
-        bits.div_ceil(8) + blocks
+        self.bytes()
     }
 }
 
-impl<D> fmt::Debug for InterpolationSummary<D> {
+impl<S> fmt::Debug for SortedStrings<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InterpolationSummary")
+        f.debug_struct("SortedStrings")
             .field("fingerprint_bits", &self.widths.string)
             .field("levels", &self.levels)
             .field("len", &self.len)

@@ -1,8 +1,8 @@
 //! Strings with levels, in order, packed without gaps.
 //!
 //! # Layout
-//! Entry i is bits i·w to i·w + w − 1 of the words, the least significant first: the string, then the level. Bits after the last entry
-//! are 0, and there is no word without a bit of an entry.
+//! Entry i is bits i·w to i·w + w − 1 of the words, the least significant first: the string, then
+//! the level. Bits after the last entry are 0, and there is no word without a bit of an entry.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -73,7 +73,8 @@ impl Packed {
         self.len += 1;
         self.words.resize((self.len as u64 * width).div_ceil(64) as usize, 0);
         for word in (bit / 64..self.words.len() as u64).rev() {
-            // Bits below the gap stay, those above it come from `width` bits lower; the gap itself is written afterwards.
+            // Bits below the gap stay, those above it come from `width` bits lower; the gap itself
+            // is written afterwards.
             let start = word * 64;
             let stay = ones_below(bit.saturating_sub(start));
             let above = !ones_below((bit + width).saturating_sub(start));

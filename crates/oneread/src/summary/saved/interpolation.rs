@@ -1,10 +1,13 @@
 //! Strings in order: kind 21. The array is one, also where the summary has it in blocks.
 
-use super::super::interpolation::{InterpolationArray, InterpolationSummary, Packed, Widths, block_of};
+use alloc::vec::Vec;
+
+use super::super::interpolation::{Packed, SortedStrings, Widths, block_of};
+use super::super::keys::{ReadCore, WriteCore};
 use super::super::single::check_levels;
 use super::{check_words, invalid, narrow};
 use crate::bits::{LittleEndian, Words, reserved};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, Viewed, write_words};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::layout::{InterpolationLayout, MOST_PLACES};
 
 /// What the fields of the layout say.
@@ -32,6 +35,19 @@ impl Fields {
         Ok(Self { layout, levels, len, block_bits: narrow(block_bits), widths })
     }
 
+    /// The fields, the lengths of the blocks, and the strings.
+    fn read<S: Words>(
+        block: &LayoutBlock,
+        source: &mut impl Source<S>,
+    ) -> Result<(Self, S, Packed<S>), LoadError> {
+        let fields = Self::decode(block)?;
+        let lengths = source.take(fields.block_words())?;
+        let words = source.take(fields.bits().div_ceil(64))?;
+        check_words(&words, fields.bits())?;
+        let all = Packed::over_words(words, fields.len);
+        Ok((fields, lengths, all))
+    }
+
     /// Words that say how many entries each block has.
     fn block_words(&self) -> u64 {
         if self.block_bits == 0 { 0 } else { 1 << self.block_bits }
@@ -41,7 +57,8 @@ impl Fields {
         self.len as u64 * self.widths.entry()
     }
 
-    /// Whether the entries are in order, at levels that there are, and in the blocks of their strings. Reads all of them.
+    /// Whether the entries are in order, at levels that there are, and in the blocks of their
+    /// strings. Reads all of them.
     fn check(&self, entries: &Packed<impl Words>, lengths: &impl Words) -> Result<(), LoadError> {
         let string = |at| entries.string(at, self.widths);
         if (1..self.len).any(|at| string(at - 1) > string(at)) {
@@ -65,14 +82,7 @@ impl Fields {
     }
 }
 
-impl<D: Identified> Saved for InterpolationSummary<D> {
-    const KIND: Kind = Kind::InterpolationSummary;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
-
+impl WriteCore for SortedStrings<Vec<u64>> {
     fn layout_block(&self) -> LayoutBlock {
         let bits = self.layout.fingerprint_bits().into();
         LayoutBlock::new([bits, self.levels as u64, self.len as u64, self.block_bits.into()])
@@ -103,13 +113,13 @@ impl<D: Identified> Saved for InterpolationSummary<D> {
         }
         write_words(&piece.words, sink);
     }
+}
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
-        let fields = Fields::decode(layout)?;
-        let lengths = payload.words(fields.block_words())?;
-        let words = payload.words(fields.bits().div_ceil(64))?;
-        check_words(&words, fields.bits())?;
-        let all = Packed::over_words(words, fields.len);
+impl ReadCore<Vec<u64>> for SortedStrings<Vec<u64>> {
+    const KIND: Kind = Kind::InterpolationSummary;
+
+    fn read(block: &LayoutBlock, source: &mut impl Source<Vec<u64>>) -> Result<Self, LoadError> {
+        let (fields, lengths, all) = Fields::read(block, source)?;
         fields.check(&all, &lengths)?;
         let Fields { layout, levels, len, block_bits, widths } = fields;
         // As many as there were lengths.
@@ -127,27 +137,24 @@ impl<D: Identified> Saved for InterpolationSummary<D> {
                 blocks.push(block);
             }
         }
-        Ok(Self { layout, levels, digester, widths, blocks, block_bits, len })
+        Ok(Self { layout, levels, widths, blocks, block_bits, len, saved_lengths: None })
     }
 }
 
-impl<'a, D: Identified> Viewed<'a> for InterpolationArray<D, LittleEndian<'a>> {
+impl<'a> ReadCore<LittleEndian<'a>> for SortedStrings<LittleEndian<'a>> {
     const KIND: Kind = Kind::InterpolationSummary;
-    type Digester = D;
 
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let fields = Fields::decode(layout)?;
-        let too_short = LoadError::Invalid { what: "the payload is shorter than its layout says" };
-        let (block_lengths, words) = payload.split(fields.block_words()).ok_or(too_short)?;
-        check_words(&words, fields.bits())?;
+    fn read(block: &LayoutBlock, source: &mut impl Source<LittleEndian<'a>>) -> Result<Self, LoadError> {
+        let (fields, lengths, all) = Fields::read(block, source)?;
         let Fields { layout, levels, len, widths, .. } = fields;
-        let entries = Packed::over_words(words, len);
-        Ok(Self { layout, levels, digester, widths, entries, block_lengths })
+        let saved_lengths = Some(lengths);
+        Ok(Self { layout, levels, widths, blocks: Vec::from([all]), block_bits: 0, len, saved_lengths })
     }
 
     fn check_content(&self) -> Result<(), LoadError> {
-        let block_bits = if self.block_lengths.is_empty() { 0 } else { self.block_lengths.len().ilog2() };
-        let Self { layout, levels, widths, ref entries, ref block_lengths, .. } = *self;
-        Fields { layout, levels, len: entries.len(), block_bits, widths }.check(entries, block_lengths)
+        let Some(lengths) = &self.saved_lengths else { return Ok(()) };
+        let block_bits = if lengths.is_empty() { 0 } else { lengths.len().ilog2() };
+        let Self { layout, levels, len, widths, .. } = *self;
+        Fields { layout, levels, len, block_bits, widths }.check(&self.blocks[0], lengths)
     }
 }

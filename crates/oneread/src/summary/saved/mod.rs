@@ -1,14 +1,12 @@
-//! Summaries as bytes: `docs/format.md`, kinds 17 to 22.
+//! Summaries as bytes: `docs/format.md`, kinds 17 to 21.
 
-mod any;
-mod counting;
-mod filters;
 mod interpolation;
-mod page;
+mod multiple;
+mod single;
 
 use crate::bits::Words;
 use crate::bytes::LoadError;
-use crate::layout::{LayoutError, ListLayout, MultilevelLayout, MultipleFiltersLayout};
+use crate::layout::{LayoutError, MultilevelLayout};
 
 /// The words are as many as so many bits take, and nothing is beyond the last bit.
 fn check_words(words: &impl Words, bits: u64) -> Result<(), LoadError> {
@@ -35,23 +33,9 @@ fn invalid(_: LayoutError) -> LoadError {
     LoadError::Invalid { what: "a layout that no summary has" }
 }
 
+const TOO_LARGE: LoadError = LoadError::Invalid { what: "a summary of more words than there can be" };
+
 /// A field of 32 bits; what does not fit is beyond every limit.
 fn narrow(field: u64) -> u32 {
     u32::try_from(field).unwrap_or(u32::MAX)
-}
-
-/// The fields of a list: levels, items and bits of a string, all 0 without one.
-fn encode_list(layout: &MultipleFiltersLayout) -> [u64; 3] {
-    layout.list().map_or([0; 3], |list| [list.levels() as u64, list.items(), list.fingerprint_bits().into()])
-}
-
-fn with_list(
-    layout: MultipleFiltersLayout,
-    [levels, items, bits]: [u64; 3],
-) -> Result<MultipleFiltersLayout, LoadError> {
-    if [levels, items, bits] == [0; 3] {
-        return Ok(layout);
-    }
-    let levels = usize::try_from(levels).unwrap_or(usize::MAX);
-    ListLayout::new(levels, items, narrow(bits)).and_then(|list| layout.with_list(list)).map_err(invalid)
 }

@@ -13,7 +13,8 @@ use crate::table::{Full, MultilevelTable};
 const COUNTED_HERE: u32 = 0;
 
 impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
+    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
+    /// back.
     ///
     /// # Errors
     /// [`Full`] with the item if there is no room for it; nothing was changed.
@@ -84,7 +85,8 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         if level < placement.level_count() { self.summary.insert(digest, level) } else { Ok(()) }
     }
 
-    /// Tells the summary of the items that the last change moved, step by step. The stash is not in the summary.
+    /// Tells the summary of the items that the last change moved, step by step. The stash is not in
+    /// the summary.
     fn follow_moves(&mut self) -> Result<(), ChangeError> {
         if self.table.last_moves().is_empty() {
             return Ok(());
@@ -115,16 +117,18 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
 }
 
 impl<K, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Forgets what the summary has, and inserts all items of the table. Counters that are stuck are free again.
+    /// Forgets what the summary has, and inserts all items of the table. Counters that are stuck
+    /// are free again.
     pub fn rebuild_summary(&mut self) {
         self.trusted = false;
-        self.summary.reset(self.table.generation());
+        self.summary.reset();
         let placement = self.table.placement();
         for place in 0..placement.stash().start {
             if let Some((key, _)) = self.table.item_at(place) {
                 let digest = self.table.digester().digest(key);
                 if self.summary.insert(digest, placement.level_of(place)).is_err() {
-                    // None of ours refuses an item that its table has. With one that does, the map goes on without summary.
+                    // None of ours refuses an item that its table has. With one that does, the map
+                    // goes on without summary.
                     return;
                 }
             }

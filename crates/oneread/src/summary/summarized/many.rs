@@ -3,7 +3,6 @@
 use core::borrow::Borrow;
 
 use super::Summarized;
-use super::stats::Lookup;
 use crate::hash::{Digest, Digester};
 use crate::summary::{LevelSet, Summary};
 use crate::table::MultilevelTable;
@@ -11,11 +10,13 @@ use crate::table::MultilevelTable;
 /// Keys that are looked up together: in the summary first, for which a few hundred are best.
 const BATCH: usize = 256;
 
-/// Keys between asking for a bucket and reading it: about as many reads as a core has under way at a time.
+/// Keys between asking for a bucket and reading it: about as many reads as a core has under way at
+/// a time.
 const AHEAD: usize = 16;
 
 impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Looks many keys up, and counts the lookups; `answer` gets the values in the order of the keys.
+    /// Looks many keys up, and counts the lookups; `answer` gets the values in the order of the
+    /// keys.
     ///
     /// # Example
     /// ```
@@ -36,25 +37,6 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         &'a self,
         keys: impl IntoIterator<Item = &'q Q>,
         mut answer: impl FnMut(Option<&'a V>),
-    ) where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.find_many(
-            keys,
-            |_| true,
-            |place| {
-                answer(place.and_then(|place| self.table.item_at(place)).map(|(_, value)| value));
-            },
-        );
-    }
-
-    /// The places of keys, among those that a test accepts, in the order of the keys.
-    pub(super) fn find_many<'q, Q: ?Sized + Eq + 'q>(
-        &self,
-        keys: impl IntoIterator<Item = &'q Q>,
-        accepts: impl Fn(usize) -> bool,
-        mut found: impl FnMut(Option<usize>),
     ) where
         K: Borrow<Q>,
         D: Digester<Q>,
@@ -87,9 +69,9 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
             (0..AHEAD).for_each(ask);
             for (at, key) in batch.iter().flatten().enumerate() {
                 ask(at + AHEAD);
-                let lookup: Lookup = self.find_in(levels[at], digests[at], *key, &accepts);
+                let lookup = self.find_in(levels[at], digests[at], *key);
                 self.tally.count(&lookup);
-                found(lookup.place);
+                answer(lookup.place.and_then(|place| self.table.item_at(place)).map(|(_, value)| value));
             }
             if filled < BATCH {
                 return;

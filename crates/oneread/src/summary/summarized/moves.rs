@@ -12,7 +12,8 @@ pub(super) struct Step {
     pub(super) end: usize,
 }
 
-/// The moves in their order, each with the place where its item is now: an item may have been moved several times.
+/// The moves in their order, each with the place where its item is now: an item may have been moved
+/// several times.
 pub(super) fn steps(moves: &[Move]) -> Vec<Step> {
     // Backwards: where the items that were at a place before the moves seen so far are in the end.
     let mut ends: Vec<(usize, usize)> = Vec::new();

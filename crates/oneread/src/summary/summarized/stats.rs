@@ -18,7 +18,8 @@ pub(super) struct Lookup {
     pub(super) wrong_level: bool,
 }
 
-/// Counts that lookups through a shared reference change. A lookup that goes as planned changes one of them.
+/// Counts that lookups through a shared reference change. A lookup that goes as planned changes one
+/// of them.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     hits_in_levels: AtomicU64,
@@ -76,27 +77,18 @@ impl Tally {
 pub struct Stats {
     /// What its lookups did.
     pub measured: Measured,
-    /// What they were planned to do, if it was made from a plan: for as many items as were planned for.
-    pub planned: Option<Planned>,
+    /// What they were planned to do, if it was made from a plan: for as many items as were planned
+    /// for.
+    pub planned: Option<Expected>,
     /// The items that it has.
     pub items: u64,
-    /// Items that are deleted and still there, in a [lazily deleting](super::LazilyDeleting) map.
-    pub deleted: u64,
-    /// How often the summary was built anew by itself: the table changed its hash functions in a crisis, or code of the
-    /// user's panicked in the middle of a change, or a lazily deleting map made room.
+    /// How often the summary was built anew by itself: the table changed its hash functions in a
+    /// crisis, or code of the user's panicked in the middle of a change.
     pub rebuilds: u64,
-    /// The items that were moved to make room.
-    pub moved: u64,
-    /// The deleted items that others took the place of.
-    pub overwritten: u64,
-    /// Of these, the ones that the summary still has: lookups of their keys take a read, and those of others may.
-    pub stale: u64,
-    /// The bytes of the summary; of both summaries in the middle of a rebuild in steps.
+    /// The bytes of the summary.
     pub summary_bytes: u64,
     /// The bytes of a bit a bucket.
     pub occupancy_bytes: u64,
-    /// The bytes of a deletion bit a slot.
-    pub deletion_bytes: u64,
 }
 
 /// What lookups did, since the table was made or the counts were set to 0.
@@ -152,7 +144,7 @@ impl Measured {
 /// What a plan says of lookups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct Expected {
     /// The items planned for.
     pub items: u64,
     /// 1, and the expected reads beyond it.
@@ -165,7 +157,7 @@ pub struct Planned {
     pub failure: f64,
 }
 
-impl From<&SummaryPlan> for Planned {
+impl From<&SummaryPlan> for Expected {
     fn from(plan: &SummaryPlan) -> Self {
         Self {
             items: plan.table().items(),

@@ -48,14 +48,16 @@ impl<K, V, D> BoundedMap<K, V, D> {
         Ok(place)
     }
 
-    /// A free place for a key whose home has none: in its neighbour, or in the emptier group of the first line with room.
+    /// A free place for a key whose home has none: in its neighbour, or in the emptier group of the
+    /// first line with room.
     #[inline(always)]
     fn place_out(&self, home: usize, tag: Tag, note: &mut impl Note) -> Option<usize> {
         note.group(home ^ 1);
         if let Some(slot) = self.slots.groups()[home ^ 1].free().first() {
             return Some((home ^ 1) * SLOTS + slot);
         }
-        // Most that get here end in the next line: with its number a constant, so is half of the way to it.
+        // Most that get here end in the next line: with its number a constant, so is half of the
+        // way to it.
         let first = self.place_in_line(1, home, tag, note);
         first.or_else(|| (2..route::LINES).find_map(|line| self.place_in_line(line, home, tag, note)))
     }
@@ -93,8 +95,8 @@ impl<K, V, D> BoundedMap<K, V, D> {
         Some(item)
     }
 
-    /// A slot became free in a group: a key whose home it is, and which is out, comes into it. Tells whether one was thought to be
-    /// out.
+    /// A slot became free in a group: a key whose home it is, and which is out, comes into it.
+    /// Tells whether one was thought to be out.
     #[inline]
     pub(super) fn pull_home(&mut self, at: usize, note: &mut impl Note) -> bool
     where
@@ -121,7 +123,8 @@ impl<K, V, D> BoundedMap<K, V, D> {
         };
         note.group(home);
         let from = self.find_out(home, tag, is_of_home, note).map(|(place, _)| place);
-        // If there is no such key, a drain took it and was forgotten: then nothing with this tag is out.
+        // If there is no such key, a drain took it and was forgotten: then nothing with this tag is
+        // out.
         self.slots.group_mut(home).comes_back(tag);
         if let Some(from) = from
             && let Some(item) = self.slots.take(from)

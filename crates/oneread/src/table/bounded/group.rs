@@ -8,8 +8,9 @@
 //! ```
 //!
 //! # Invariants
-//! A key is *out* if this is its home and it lies in another group. For each tag t there are at most as many keys out with the tag t as
-//! there are out-tags t, but for `more` keys in all. So a key whose tag is neither among the out-tags, while `more` is 0, is not out.
+//! A key is *out* if this is its home and it lies in another group. For each tag t there are at
+//! most as many keys out with the tag t as there are out-tags t, but for `more` keys in all. So a
+//! key whose tag is neither among the out-tags, while `more` is 0, is not out.
 //!
 //! The order of out-tags means nothing, and equal ones are interchangeable.
 
@@ -29,7 +30,8 @@ const OUT_BITS: u32 = (1 << OUT_TAGS) - 1;
 pub(super) struct Tag(u8);
 
 impl Tag {
-    /// The tag of a word: its lowest bits, since its highest choose the home. Of 256 words two have the tag 1.
+    /// The tag of a word: its lowest bits, since its highest choose the home. Of 256 words two have
+    /// the tag 1.
     #[inline(always)]
     pub(super) const fn of(word: u64) -> Self {
         let low = word as u8;
@@ -76,9 +78,11 @@ impl Set {
         self.0.count_ones()
     }
 
-    /// Whether it has as many slots as another, or more: its own and those that the other has not are then sixteen.
+    /// Whether it has as many slots as another, or more: its own and those that the other has not
+    /// are then sixteen.
     ///
-    /// Processors that cannot count bits, which programs are built for if nobody says otherwise, so count once.
+    /// Processors that cannot count bits, which programs are built for if nobody says otherwise, so
+    /// count once.
     #[inline(always)]
     pub(super) const fn has_as_many_as(self, other: Self) -> bool {
         (self.0 | !other.0 << SLOTS).count_ones() >= SLOTS as u32
@@ -137,7 +141,8 @@ impl Group {
 
     /// Whether a key with this tag may be out.
     ///
-    /// The bytes of `more` are compared like out-tags: only if it is not 0 can they be equal to a tag, and then anything may be out.
+    /// The bytes of `more` are compared like out-tags: only if it is not 0 can they be equal to a
+    /// tag, and then anything may be out.
     #[inline(always)]
     pub(super) fn may_be_out(&self, tag: Tag) -> bool {
         (equal_from_out(self, tag.get()) | u32::from(self.more)) != 0
@@ -220,7 +225,8 @@ pub(super) fn equal_portable(bytes: &[u8; SLOTS], byte: u8) -> u32 {
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let zeros = |half: u64| {
         let other = half ^ (ONES * u64::from(byte));
-        // A byte's highest bit is set by the sum if its lower ones are not all 0: no carry leaves a byte.
+        // A byte's highest bit is set by the sum if its lower ones are not all 0: no carry leaves a
+        // byte.
         let zero = !(((other & !HIGHS) + !HIGHS) | other) & HIGHS;
         (zero >> 7).wrapping_mul(GATHER) >> 56
     };
@@ -238,7 +244,8 @@ mod tests {
         let mut state = 1u64;
         for round in 0..if cfg!(miri) { 100 } else { 20_000 } {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Few values in some rounds, so that many bytes are equal; neighbours of the byte in others.
+            // Few values in some rounds, so that many bytes are equal; neighbours of the byte in
+            // others.
             let spread = [1, 2, 3, 255][round % 4];
             let bytes: [u8; SLOTS] =
                 core::array::from_fn(|at| ((state.rotate_left(4 * at as u32) >> 40) % (spread + 1)) as u8);
@@ -246,7 +253,8 @@ mod tests {
                 let expected = (0..SLOTS).filter(|&at| bytes[at] == byte).fold(0, |bits, at| bits | 1 << at);
                 assert_eq!(equal(&bytes, byte), expected, "{bytes:?} {byte}");
                 assert_eq!(equal_portable(&bytes, byte), expected, "{bytes:?} {byte}");
-                // Both halves, one upon the other: out-tags in another order, and a count behind them.
+                // Both halves, one upon the other: out-tags in another order, and a count behind
+                // them.
                 let (out, more) =
                     (core::array::from_fn(|at| bytes[(5 * at + 3) % SLOTS]), (state >> 48) as u16);
                 let group = Group { tags: bytes, out, more };

@@ -46,11 +46,12 @@ impl From<BuildError> for GrowError {
 impl<K, V, D: Digester<K>> BoundedMap<K, V, D> {
     /// Moves all items into memory for so many, more or fewer than before.
     ///
-    /// Nothing else allocates. It takes time in proportion to the items, and for a while both memories
-    /// and eight bytes per item.
+    /// Nothing else allocates. It takes time in proportion to the items, and for a while both
+    /// memories and eight bytes per item.
     ///
     /// # Errors
-    /// If there is no memory for the new map, if it is for no items, or for fewer than there are. Nothing was changed.
+    /// If there is no memory for the new map, if it is for no items, or for fewer than there are.
+    /// Nothing was changed.
     ///
     /// # Example
     /// ```
@@ -69,7 +70,8 @@ impl<K, V, D: Digester<K>> BoundedMap<K, V, D> {
     pub fn grow_into(&mut self, capacity: usize) -> Result<(), GrowError> {
         let layout = BoundedLayout::for_capacity(capacity as u64)?;
         let mut slots: Slots<K, V> = Slots::new(layout.lines(), layout.home_lines())?;
-        // Where everything will be is found out on the tags alone, and while something of the user's may panic, nothing moves.
+        // Where everything will be is found out on the tags alone, and while something of the
+        // user's may panic, nothing moves.
         let mut tags = BoundedMap::<(), (), ()>::with_digester(layout, ())?;
         let mut places = reserved(self.len as u64)?;
         for (_, (key, _)) in self.slots.iter() {

@@ -54,7 +54,8 @@ impl<K, V> Iterator for Drain<'_, K, V> {
         if *self.len == 0 {
             return None;
         }
-        // Out-tags of what was taken stay until the end. If there is none, they cost a later lookup time, and nothing else.
+        // Out-tags of what was taken stay until the end. If there is none, they cost a later lookup
+        // time, and nothing else.
         let item = self.slots.take_next(&mut self.next);
         *self.len -= usize::from(item.is_some());
         item
@@ -70,7 +71,8 @@ impl<K, V> FusedIterator for Drain<'_, K, V> {}
 
 impl<K, V> Drop for Drain<'_, K, V> {
     fn drop(&mut self) {
-        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as everywhere.
+        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as
+        /// everywhere.
         struct Rest<'d, 'a, K, V>(&'d mut Drain<'a, K, V>);
         impl<K, V> Drop for Rest<'_, '_, K, V> {
             fn drop(&mut self) {

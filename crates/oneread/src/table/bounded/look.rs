@@ -8,8 +8,8 @@ use super::slots::{GROUPS, Seen};
 use super::{BoundedMap, route};
 use crate::hash::Digester;
 
-/// Somebody who is told what an operation touches. Nobody, in general: then nothing of this is left when it is compiled, and what
-/// is counted is what runs.
+/// Somebody who is told what an operation touches. Nobody, in general: then nothing of this is left
+/// when it is compiled, and what is counted is what runs.
 pub(super) trait Note {
     /// A group's tags were read.
     fn group(&mut self, _at: usize) {}
@@ -64,19 +64,20 @@ pub(super) const fn block_lines(item_bytes: usize) -> usize {
 
 /// What a lookup touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Located {
+pub struct LookupLines {
     /// Where the key is, if it is there.
-    pub location: Option<Location>,
+    pub location: Option<Region>,
     /// The lines of tags that the lookup reads.
     pub tag_lines: usize,
-    /// The lines of items that it reads: none for most keys that are not there. What keys have on the heap is not counted.
+    /// The lines of items that it reads: none for most keys that are not there. What keys have on
+    /// the heap is not counted.
     pub item_lines: usize,
 }
 
 /// Where a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Location {
+pub enum Region {
     /// In its home group.
     Home,
     /// In the other group of its home's line.
@@ -178,9 +179,10 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find(route::word(self.digester.digest(key)), key, &mut ())
     }
 
-    /// Where a key is, and how many cache lines a lookup touches until it is found, or known to be absent.
+    /// Where a key is, and how many cache lines a lookup touches until it is found, or known to be
+    /// absent.
     #[must_use]
-    pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> Located
+    pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> LookupLines
     where
         K: Borrow<Q>,
         D: Digester<Q>,
@@ -188,7 +190,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         let word = route::word(self.digester.digest(key));
         let mut touched = Touched::new::<K, V>();
         let place = self.find(word, key, &mut touched).map(|(place, _)| place);
-        Located {
+        LookupLines {
             location: place.map(|place| self.location(place, self.slots.home(word))),
             tag_lines: touched.tags.len(),
             item_lines: touched.items.len(),
@@ -196,18 +198,18 @@ impl<K, V, D> BoundedMap<K, V, D> {
     }
 
     /// Where a place is for a key of this home.
-    fn location(&self, place: usize, home: usize) -> Location {
+    fn location(&self, place: usize, home: usize) -> Region {
         let (at, homes) = (place / SLOTS, self.slots.homes());
         if at == home {
-            Location::Home
+            Region::Home
         } else if at == home ^ 1 {
-            Location::Neighbour
+            Region::Neighbour
         } else if at < homes {
-            Location::Other
+            Region::Other
         } else if at < homes + self.layout.last_lines() as usize * GROUPS {
-            Location::LastLevel
+            Region::LastLevel
         } else {
-            Location::Stash
+            Region::Stash
         }
     }
 }

@@ -5,17 +5,20 @@ use core::borrow::Borrow;
 use super::group::Tag;
 use super::slots::Seen;
 use super::{BoundedMap, route};
-use crate::filter::batch::BATCH;
 use crate::hash::Digester;
 
-/// A map below this size is looked up as fast one key after the other, or faster: with 2 MB hits took 7.2 ns and 7.8 in batches, misses 3.6 and 6.5; with 4 MB 8.6 and 8.2, 3.8 and
-/// 6.7; with 16 MB 26 and 17, 10.2 and 9.7.
-pub(super) const NEARBY_BYTES: usize = 3 << 20;
+/// Keys in flight: about as many as a core has outstanding cache misses.
+const BATCH: usize = 32;
+
+/// A map below this size is mostly in a cache, where keys are looked up as fast one after the
+/// other.
+const CACHED_BYTES: usize = 3 << 20;
 
 impl<K, V, D> BoundedMap<K, V, D> {
     /// Looks many keys up; `answer` gets the values in the order of the keys.
     ///
-    /// The tags of a batch are all asked for before any is looked at, and then the items whose tags match, so that the waits for memory overlap in a large map.
+    /// In a large map the tags of a batch are prefetched before any is looked at, and then the
+    /// items whose tags match, so that the waits for memory overlap.
     ///
     /// # Example
     /// ```
@@ -36,14 +39,14 @@ impl<K, V, D> BoundedMap<K, V, D> {
         K: Borrow<Q>,
         D: Digester<Q>,
     {
-        if self.byte_len() < NEARBY_BYTES {
+        if self.byte_len() < CACHED_BYTES {
             keys.into_iter().for_each(|key| answer(self.get(key)));
         } else {
             self.get_in_batches(keys.into_iter(), answer);
         }
     }
 
-    pub(super) fn get_in_batches<'a, 'q, Q: ?Sized + Eq + 'q>(
+    fn get_in_batches<'a, 'q, Q: ?Sized + Eq + 'q>(
         &'a self,
         mut keys: impl Iterator<Item = &'q Q>,
         mut answer: impl FnMut(Option<&'a V>),
@@ -79,8 +82,8 @@ impl<K, V, D> BoundedMap<K, V, D> {
 }
 
 impl<K, V, D> BoundedMap<K, V, D> {
-    /// Asks for what [`find_out`](Self::find_out) reads. Without this, the one key in thirteen that is out waits for memory twice,
-    /// alone, which takes as long as all others together.
+    /// Asks for what [`find_out`](Self::find_out) reads. Without this, the one key in thirteen that
+    /// is out waits for memory twice, alone, which takes as long as all others together.
     #[inline(never)]
     fn prefetch_out(&self, home: usize, tag: Tag) {
         // On the home's line, so that its tags are here.

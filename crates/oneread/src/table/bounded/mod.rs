@@ -1,13 +1,14 @@
 //! A map whose memory and worst case stay bounded under churn near full.
 //!
 //! # Invariants
-//! 1. A key lies in a group of its route (`route.rs`): at home, or *out* in one of the others. A key that is out is known to its home's
-//!    out-tags (`group.rs`).
+//! 1. A key lies in a group of its route (`route.rs`): at home, or *out* in one of the others. A
+//!    key that is out is known to its home's out-tags (`group.rs`).
 //! 2. `len` is the number of slots in use, at most the capacity.
 //! 3. No two items have equal keys, unless their `Eq` lies.
 //!
-//! A change makes all of this true before anything of the user's runs (`Drop`, `Eq`, a digester), so that a panic of theirs leaves a map that
-//! works. Digests that contradict each other can make items unfindable, and nothing worse.
+//! A change makes all of this true before anything of the user's runs (`Drop`, `Eq`, a digester),
+//! so that a panic of theirs leaves a map that works. Digests that contradict each other can make
+//! items unfindable, and nothing worse.
 
 mod change;
 mod entry;
@@ -22,16 +23,15 @@ mod serde;
 mod slots;
 #[cfg(test)]
 mod tests;
-mod traits;
 
 use core::borrow::Borrow;
 use core::mem;
 
 use crate::hash::{Digester, Portable};
-use crate::layout::{BoundedLayout, BuildError, LayoutError};
-use crate::plan::solve::map::{Layout, Planned};
+use crate::layout::{BoundedLayout, BuildError};
 
 use super::Full;
+use super::surface::map_traits;
 use group::{SLOTS, Tag};
 use route::Routes;
 use slots::Slots;
@@ -39,34 +39,41 @@ use slots::Slots;
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use grow::GrowError;
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
-pub use look::{Located, Location};
+pub use look::{LookupLines, Region};
 
-/// A map of fixed capacity whose memory never grows, and whose every operation takes constant time, however long items come and go.
+/// A map of fixed capacity whose memory never grows, and whose every operation takes constant time,
+/// however long items come and go.
 ///
-/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail. A `HashMap` that is nearly full and
-/// churned doubles its memory, and the insertion that does it moves every item; here nothing is allocated after the map was made, an
-/// insertion moves nothing and a removal at most one item.
+/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail.
+/// A `HashMap` that is nearly full and churned doubles its memory, and the insertion that does it
+/// moves every item; here nothing is allocated after the map was made, an insertion moves nothing
+/// and a removal at most one item.
 ///
-/// A key has a *home*: a group of sixteen slots with a tag of eight bits for each, which one instruction compares. A key whose home is
-/// full goes *out* to the first free slot of its route, ten more groups, and leaves its tag as an out-tag at home. So a lookup of a key that
-/// is not there reads the half cache line of its home and usually nothing else: no tag matches, no out-tag either. When a removal
-/// frees a slot at a home that has keys out, one of them comes back; without that, twice as many would be out after long
-/// churn. At nine tenths of the slots 7.5% of the keys are out: 2.3% in the other half of the home's line, 5% in another line.
+/// A key has a *home*: a group of sixteen slots with a tag of eight bits for each, which one
+/// instruction compares. A key whose home is full goes *out* to the first free slot of its route,
+/// ten more groups, and leaves its tag as an out-tag at home. So a lookup of a key that is not
+/// there reads the half cache line of its home and usually nothing else: no tag matches, no out-tag
+/// either. When a removal frees a slot at a home that has keys out, one of them comes back; without
+/// that, twice as many would be out after long churn. At nine tenths of the slots 7.5% of the keys
+/// are out: 2.3% in the other half of the home's line, 5% in another line.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI and XII (levels; buckets of several items), and "On
-/// the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008 (a move on a deletion). Differs from the
-/// papers in: the other choices follow from the first and a tag, so that moves need neither hints nor other keys' digests. Tags
-/// compared sixteen at a time are those of the `SwissTable`.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI and XII
+/// (levels; buckets of several items), and "On the Performance of Multiple Choice Hash Tables with
+/// Moves on Deletes and Inserts", 2008 (a move on a deletion). Differs from the papers in: the
+/// other choices follow from the first and a tag, so that moves need neither hints nor other keys'
+/// digests. Tags compared sixteen at a time are those of the `SwissTable`.
 ///
 /// # Costs
-/// Two bytes a slot beside the item: with pairs of words 20 bytes an entry. A lookup reads 1.11 lines of tags if the key is there, 1.03 if it is
-/// not, when the map is full and churned; [`locate`](Self::locate) counts. The bounds are [`max_lines_touched`](Self::max_lines_touched).
+/// Two bytes a slot beside the item: with pairs of words 20 bytes an entry. A lookup reads 1.11
+/// lines of tags if the key is there, 1.03 if it is not, when the map is full and churned;
+/// [`locate`](Self::locate) counts. The bounds are [`max_lines_touched`](Self::max_lines_touched).
 ///
 /// # Limits
-/// An insertion fails when there are [`capacity`](Self::capacity) items, and, so rarely that it was never seen, before: when all of the
-/// key's groups are full and the stash is. [`plan::bounded`](crate::plan::bounded) says how rarely. With a digester that gives
-/// all keys one digest that is after 192 of them.
+/// An insertion fails when there are [`capacity`](Self::capacity) items, and, so rarely that it was
+/// never seen, before: when all of the key's groups are full and the stash is.
+/// [`plan::bounded`](crate::plan::bounded) says how rarely. With a digester that gives all keys one
+/// digest that is after 192 of them.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -132,10 +139,10 @@ pub struct BoundedMap<K, V, D = Portable> {
     digester: D,
 }
 
-/// The most cache lines that an operation touches, whatever the keys are: of tags and of items, without what keys and values have on
-/// the heap.
+/// The most cache lines that an operation touches, whatever the keys are: of tags and of items,
+/// without what keys and values have on the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MostLines {
+pub struct LineBounds {
     /// A lookup.
     pub lookup: usize,
     /// An insertion, its lookup included.
@@ -154,7 +161,8 @@ impl<K, V> BoundedMap<K, V> {
         Self::new(BoundedLayout::for_capacity(items as u64)?)
     }
 
-    /// An empty map with a random seed.
+    /// An empty map of this layout, with a random seed. [`solve::map`](crate::plan::solve::map())
+    /// finds the smallest layout for some needs.
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -169,46 +177,6 @@ impl<K, V> BoundedMap<K, V> {
     /// If there is no memory for it.
     pub fn with_seed(layout: BoundedLayout, seed: u64) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
-    /// An empty map as planned, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it, or the plan is one for another structure.
-    ///
-    /// # Example
-    /// ```
-    /// use oneread::plan::solve::{self, map::Targets};
-    /// use oneread::table::BoundedMap;
-    ///
-    /// // A hundred thousand entries of 24 bytes: there is no room for them in as many bytes, in 30 each there is.
-    /// let targets = Targets { bytes: Some(2_400_000), ..Targets::new(100_000, 24) };
-    /// assert!(solve::map(&targets).is_err());
-    /// let planned = solve::map(&Targets { bytes: Some(3_000_000), ..targets })?.best;
-    /// let mut flows = BoundedMap::from_plan(&planned)?;
-    /// assert!(!flows.contains_key(&7));
-    /// flows.insert(7, [1.0, 2.0])?;
-    /// assert!(flows.contains_key(&7) && flows.capacity() == 100_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[cfg(feature = "std")]
-    pub fn from_plan(planned: &Planned) -> Result<Self, BuildError> {
-        Self::new(Self::layout_of(planned)?)
-    }
-
-    /// The same for the same seed.
-    ///
-    /// # Errors
-    /// As [`from_plan`](Self::from_plan).
-    pub fn from_plan_with_seed(planned: &Planned, seed: u64) -> Result<Self, BuildError> {
-        Self::with_seed(Self::layout_of(planned)?, seed)
-    }
-
-    const fn layout_of(planned: &Planned) -> Result<BoundedLayout, LayoutError> {
-        match &planned.layout {
-            Layout::Bounded(layout) => Ok(*layout),
-            _ => Err(LayoutError::Structure { expected: "BoundedMap", found: planned.structure }),
-        }
     }
 
     /// A map of these items with a random seed, and with room for so many.
@@ -232,10 +200,10 @@ impl<K, V> BoundedMap<K, V> {
 
 impl<K, V, D> BoundedMap<K, V, D> {
     /// The most items that an insertion moves.
-    pub const MOST_INSERTION_MOVES: usize = 0;
+    pub const MAX_INSERTION_MOVES: usize = 0;
 
     /// The most items that a removal moves.
-    pub const MOST_REMOVAL_MOVES: usize = 1;
+    pub const MAX_REMOVAL_MOVES: usize = 1;
 
     /// An empty map whose keys go through this digester.
     ///
@@ -299,16 +267,17 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.slots.byte_len()
     }
 
-    /// The most cache lines that an operation touches. This is a bound for keys that an adversary has chosen, whose tags are all alike; see
-    /// [`Costs`](Self#costs) for the usual.
+    /// The most cache lines that an operation touches. This is a bound for keys that an adversary
+    /// has chosen, whose tags are all alike; see [`Costs`](Self#costs) for the usual.
     ///
-    /// A route has six lines of tags, each with the items of 32 slots. A lookup and an insertion stay on one route; a removal
-    /// that frees a slot follows that of the key that comes home, which begins in the same line.
+    /// A route has six lines of tags, each with the items of 32 slots. A lookup and an insertion
+    /// stay on one route; a removal that frees a slot follows that of the key that comes home,
+    /// which begins in the same line.
     #[must_use]
-    pub fn max_lines_touched(&self) -> MostLines {
+    pub fn max_lines_touched(&self) -> LineBounds {
         let a_line = 1 + slots::GROUPS * look::block_lines(size_of::<(K, V)>());
         let route = route::LINES * a_line;
-        MostLines { lookup: route, insertion: route, removal: 2 * route }
+        LineBounds { lookup: route, insertion: route, removal: 2 * route }
     }
 
     /// The value of a key.
@@ -406,14 +375,16 @@ impl<K, V, D> BoundedMap<K, V, D> {
 }
 
 impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
+    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
+    /// back.
     ///
     /// # Errors
     /// [`Full`] with the item if there is no room for it; nothing was changed.
     #[inline(always)]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         let word = route::word(self.digester.digest(&key));
-        // A new key mostly has a tag that no other has in its home; then one look at that tells all.
+        // A new key mostly has a tag that no other has in its home; then one look at that tells
+        // all.
         if self.slots.see_home_mut(word).lacks(Tag::of(word)) {
             return self.insert_new(word, key, value, &mut ()).map(|_| None);
         }
@@ -434,8 +405,20 @@ impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
     /// Inserts items, replacing the values of keys that are there.
     ///
     /// # Errors
-    /// [`Full`] with the first item that has no room; those before it are in, those after it were not asked for.
+    /// [`Full`] with the first item that has no room; those before it are in, those after it were
+    /// not asked for.
     pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
         items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
+    }
+}
+
+map_traits!(BoundedMap);
+
+impl<K: Clone, V: Clone, D: Clone> Clone for BoundedMap<K, V, D> {
+    /// # Panics
+    /// If there is no memory for it, as for every collection that is cloned.
+    fn clone(&self) -> Self {
+        let slots = self.slots.try_clone().expect("there is memory for a clone");
+        Self { slots, digester: self.digester.clone(), ..*self }
     }
 }

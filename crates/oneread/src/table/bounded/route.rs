@@ -1,17 +1,19 @@
 //! The groups that a key can be in, in the order in which they are tried.
 //!
-//! The home comes from the digest. All others follow from the home and the tag alone, so that whoever has an out-tag knows where its key
-//! can be. They are: the other group of the home's line, both groups of three other home lines, both of a line of the last level,
-//! both of the stash.
+//! The home comes from the digest. All others follow from the home and the tag alone, so that
+//! whoever has an out-tag knows where its key can be. They are: the other group of the home's line,
+//! both groups of three other home lines, both of a line of the last level, both of the stash.
 //!
-//! At most 255 tags times 128 slots, and 48 more, can hold keys that are out of one group: fewer than the 65535 that a group can count.
+//! At most 255 tags times 128 slots, and 48 more, can hold keys that are out of one group: fewer
+//! than the 65535 that a group can count.
 
 use super::group::Tag;
 use super::slots::GROUPS;
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::BoundedLayout;
 
-/// Home lines beside the key's own that it can be in. With two, the last level would have to be larger.
+/// Home lines beside the key's own that it can be in. With two, the last level would have to be
+/// larger.
 pub(super) const OTHER_LINES: usize = 3;
 
 /// The lines of a route: the home's, the others, that of the last level, the stash.

@@ -17,7 +17,8 @@ impl<K: Serialize, V: Serialize, D> Serialize for BoundedMap<K, V, D> {
     }
 }
 
-/// Puts the items into this map, which has the capacity and the digester that the form does not have.
+/// Puts the items into this map, which has the capacity and the digester that the form does not
+/// have.
 ///
 /// An item that has no room is an error.
 impl<'de, K, V, D> DeserializeSeed<'de> for BoundedMap<K, V, D>
@@ -55,7 +56,8 @@ where
     }
 }
 
-/// The items in their order, before it is known how many they are: what the form says of that is not trusted.
+/// The items in their order, before it is known how many they are: what the form says of that is
+/// not trusted.
 struct Items<K, V>(PhantomData<(K, V)>);
 
 impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for Items<K, V> {
@@ -88,8 +90,8 @@ fn just_large_enough<K: Eq, V, D: Digester<K>, E: Error>(
 /// The traits of maps with a digester that can be made from nothing.
 macro_rules! deserialize {
     ([$($parameter:ident: $bound:path)?], $digester:ty, $make:expr) => {
-        /// With capacity for its items and no more: [`grow_into`](BoundedMap::grow_into) gives it another, and a map that there is
-        /// takes items as a `DeserializeSeed`.
+        /// With capacity for its items and no more: [`grow_into`](BoundedMap::grow_into) gives it
+        /// another, and a map that there is takes items as a `DeserializeSeed`.
         impl<'de, K, V, $($parameter: $bound)?> Deserialize<'de> for BoundedMap<K, V, $digester>
         where
             K: Deserialize<'de> + Eq,

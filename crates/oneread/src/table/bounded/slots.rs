@@ -1,12 +1,14 @@
 //! The memory of a bounded map: groups of tags, and beside each the items of its sixteen slots.
 //!
-//! Why unsafe: a free slot holds nothing, and only its group's tag tells. As `Option<(K, V)>` a pair of words would take 24 bytes a slot
-//! and not 16, which is 28.9 bytes an entry at 90% of the slots and not 20. This is all the unsafe code there is in the map.
+//! Why unsafe: a free slot holds nothing, and only its group's tag tells. As `Option<(K, V)>` a
+//! pair of words would take 24 bytes a slot and not 16, which is 28.9 bytes an entry at 90% of the
+//! slots and not 20. This is all the unsafe code there is in the map.
 //!
 //! # Invariants
 //! 1. There are as many blocks as groups.
-//! 2. The item of a slot is initialized exactly if the slot has a tag. A tag is set after its item was written and taken away before
-//!    the item is moved out, and nothing of the user's runs between.
+//! 2. The item of a slot is initialized exactly if the slot has a tag. A tag is set after its item
+//!    was written and taken away before the item is moved out, and nothing of the user's runs
+//!    between.
 //! 3. `homes` is at least 1 and at most the number of groups.
 
 use alloc::vec::Vec;
@@ -110,7 +112,8 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn see_home(&self, word: u64) -> Seen<'_, K, V> {
         let at = self.home(word);
-        // SAFETY: `reduce` gives a number below `homes`, which is not 0, and there are at least as many groups and blocks.
+        // SAFETY: `home` is a number below `homes` (`reduce`), `homes` is at most the number of
+        // groups (invariant 3), and there are as many blocks (invariant 1).
         let (group, block) = unsafe { (self.groups().get_unchecked(at), self.blocks.get_unchecked(at)) };
         Seen { at, group, block, found: Set::EMPTY }
     }
@@ -125,16 +128,19 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn see_home_mut(&mut self, word: u64) -> SeenMut<'_, K, V> {
         let at = self.home(word);
-        // SAFETY: as above.
+        // SAFETY: `home` is a number below `homes` (`reduce`), `homes` is at most the number of
+        // groups (invariant 3), and there are as many blocks (invariant 1).
         let (group, block) = unsafe {
             (self.lines.as_flattened_groups_mut().get_unchecked_mut(at), self.blocks.get_unchecked_mut(at))
         };
         SeenMut { at, group, block }
     }
 
-    /// The place of the first item among several groups that has this tag and is the one looked for, with the item.
+    /// The place of the first item among several groups that has this tag and is the one looked
+    /// for, with the item.
     ///
-    /// The tags of all groups are compared before any item is looked at, so that there is one branch to guess and not one a group.
+    /// The tags of all groups are compared before any item is looked at, so that there is one
+    /// branch to guess and not one a group.
     #[inline(always)]
     pub(super) fn find_among<'a, const N: usize>(
         &'a self,
@@ -151,7 +157,8 @@ impl<K, V> Slots<K, V> {
             let bit = matching.trailing_zeros() as usize;
             matching &= matching - 1;
             let (at, slot) = (groups[bit / SLOTS], bit % SLOTS);
-            // SAFETY: a tag is not 0, so that a slot with it is in use and holds an item.
+            // SAFETY: the bit is one that `matching` set, so the slot has the tag, which is not 0;
+            // by invariant 2 the item of a slot with a tag is initialized.
             let item = unsafe { self.blocks[at].0[slot].assume_init_ref() };
             if is_it(at * SLOTS + slot, item) {
                 return Some((at * SLOTS + slot, item));
@@ -170,7 +177,8 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn get(&self, place: usize) -> Option<&(K, V)> {
         let item = &self.blocks.get(place / SLOTS)?.0[place % SLOTS];
-        // SAFETY: a slot with a tag holds an item.
+        // SAFETY: the closure runs only if the slot has a tag; by invariant 2 its item is
+        // initialized then.
         self.tag(place).map(|_| unsafe { item.assume_init_ref() })
     }
 
@@ -178,7 +186,8 @@ impl<K, V> Slots<K, V> {
     #[inline(always)]
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
         self.tag(place)?;
-        // SAFETY: a slot with a tag holds an item.
+        // SAFETY: `tag` returned if the slot had none; by invariant 2 the item of a slot with a tag
+        // is initialized.
         Some(unsafe { self.blocks[place / SLOTS].0[place % SLOTS].assume_init_mut() })
     }
 
@@ -203,7 +212,9 @@ impl<K, V> Slots<K, V> {
         let group = &mut self.lines[at / GROUPS].0[at % GROUPS];
         group.tag(slot)?;
         group.set_tag(slot, None);
-        // SAFETY: the slot had a tag, so it holds an item; it has none any more, so that nobody reads it again.
+        // SAFETY: the slot had a tag, so its item is initialized (invariant 2). The tag is gone, so
+        // that this is the only copy: nothing reads or drops the slot's bytes before another item
+        // is written to them.
         Some(unsafe { item.assume_init_read() })
     }
 
@@ -265,13 +276,17 @@ trait AsGroups {
 impl AsGroups for [Line] {
     #[inline(always)]
     fn as_flattened_groups(&self) -> &[Group] {
-        // SAFETY: a line is an array of groups without anything between or behind them: its 64 bytes are twice a group's 32.
+        const { assert!(size_of::<Line>() == GROUPS * size_of::<Group>()) };
+        // SAFETY: `Line` is `repr(C)` with one field, an array of two groups whose 64 bytes fill
+        // its alignment, so it has no padding: `n` lines are `2n` initialized groups in a row.
+        // Shared and valid for as long as `self` is.
         unsafe { slice::from_raw_parts(self.as_ptr().cast(), self.len() * GROUPS) }
     }
 
     #[inline(always)]
     fn as_flattened_groups_mut(&mut self) -> &mut [Group] {
-        // SAFETY: as above.
+        // SAFETY: `n` lines are `2n` groups in a row, as in `as_flattened_groups`; the borrow of
+        // `self` is exclusive, and any group's bytes are a valid group.
         unsafe { slice::from_raw_parts_mut(self.as_mut_ptr().cast(), self.len() * GROUPS) }
     }
 }
@@ -304,8 +319,9 @@ impl<'a, K, V> Seen<'a, K, V> {
         let mut left = self.found;
         while let Some(slot) = left.first() {
             let place = self.at * SLOTS + slot;
-            // SAFETY: the slot was found for its tag, which is not 0, so that it is in use and holds an item; nobody can have
-            // taken it since, as the group is borrowed.
+            // SAFETY: `found` is empty or what `matching` gave for this group, so `slot` is below
+            // sixteen and has a tag; by invariant 2 its item is initialized. Group and block are
+            // borrowed, so neither has changed since.
             let item = unsafe { self.block.0.get_unchecked(slot).assume_init_ref() };
             if is_it(place, item) {
                 return Some((place, item));
@@ -353,7 +369,8 @@ impl<K, V> SeenMut<'_, K, V> {
         self.group.free().first()
     }
 
-    /// Puts an item into the first free slot; gives its place. If there is none the item comes back.
+    /// Puts an item into the first free slot; gives its place. If there is none the item comes
+    /// back.
     #[inline(always)]
     pub(super) fn put(self, tag: Tag, item: (K, V)) -> Result<usize, (usize, (K, V))> {
         let Some(slot) = self.free() else { return Err((self.at, item)) };
@@ -383,7 +400,8 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(slot) = self.left.next() {
-                // SAFETY: a slot in use holds an item.
+                // SAFETY: `left` are slots of group `at` that have tags, and the map is borrowed
+                // since they were read; by invariant 2 their items are initialized.
                 let item = unsafe { self.slots.blocks[self.at].0[slot].assume_init_ref() };
                 return Some((self.at * SLOTS + slot, item));
             }
@@ -411,7 +429,8 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
             if let Some(slot) = self.left.next() {
                 let item = self.items.nth(slot - self.next)?;
                 self.next = slot + 1;
-                // SAFETY: a slot in use holds an item.
+                // SAFETY: `left` are slots with tags of the group beside `items`; by invariant 2
+                // their items are initialized.
                 return Some(unsafe { item.assume_init_mut() });
             }
             self.left = self.groups.next()?.in_use();
@@ -434,7 +453,8 @@ mod sse2 {
 
     #[inline(always)]
     pub(in super::super) fn equal(bytes: &[u8; SLOTS], byte: u8) -> u32 {
-        // SAFETY: sixteen bytes are read from an array of sixteen.
+        // SAFETY: the load needs SSE2, which the `cfg` of the module asks for, and sixteen readable
+        // bytes at any alignment: `bytes` is an array of sixteen.
         compare(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }, byte)
     }
 
@@ -442,7 +462,9 @@ mod sse2 {
     #[inline(always)]
     pub(in super::super) fn equal_from_out(group: &Group, byte: u8) -> u32 {
         const { assert!(size_of::<Group>() == 2 * SLOTS) };
-        // SAFETY: the second half of a group's 32 bytes is read, all of which are initialized: it has no padding.
+        // SAFETY: SSE2 is there, by the `cfg`. A group is 32 bytes (asserted above) of three
+        // integer fields without padding, so its second sixteen bytes are initialized and inside
+        // the reference.
         compare(unsafe { _mm_loadu_si128(core::ptr::from_ref(group).cast::<__m128i>().add(1)) }, byte)
     }
 
@@ -450,7 +472,9 @@ mod sse2 {
     #[inline(always)]
     pub(in super::super) fn equal_in_halves(group: &Group, byte: u8) -> u32 {
         const { assert!(size_of::<Group>() == 2 * SLOTS) };
-        // SAFETY: both halves of a group's 32 bytes are read, all of which are initialized; the feature is there, by the `cfg`.
+        // SAFETY: SSE2 is there, by the `cfg`. A group is 32 bytes (asserted above) of three
+        // integer fields without padding, so both sixteen bytes are initialized and inside the
+        // reference.
         unsafe {
             let (halves, byte) = (core::ptr::from_ref(group).cast::<__m128i>(), _mm_set1_epi8(byte as i8));
             let [tags, out] = [0, 1].map(|half| _mm_cmpeq_epi8(_mm_loadu_si128(halves.add(half)), byte));
@@ -460,7 +484,8 @@ mod sse2 {
 
     #[inline(always)]
     fn compare(bytes: __m128i, byte: u8) -> u32 {
-        // SAFETY: the feature is there, by the `cfg`.
+        // SAFETY: these instructions need SSE2, which the `cfg` of the module asks for, and no
+        // memory.
         unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8))) as u32 }
     }
 }
@@ -476,7 +501,8 @@ pub(super) use super::group::{
 
 impl<K, V> Drop for Slots<K, V> {
     fn drop(&mut self) {
-        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as everywhere.
+        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as
+        /// everywhere.
         struct Rest<'a, K, V>(&'a mut Slots<K, V>, usize);
         impl<K, V> Rest<'_, K, V> {
             fn drop_all(&mut self) {

@@ -1,11 +1,11 @@
-//! What operations touch, told by the operations themselves, against what is promised; and the invariants after each.
+//! What operations touch, told by the operations themselves, against what is promised; and the
+//! invariants after each.
 
 use alloc::vec::Vec;
 
 use super::group::{SLOTS, Tag};
 use super::look::Touched;
-use super::many::NEARBY_BYTES;
-use super::{BoundedMap, MostLines, route};
+use super::{BoundedMap, LineBounds, route};
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::BoundedLayout;
 
@@ -57,15 +57,16 @@ impl<V, D: Digester<u64>> BoundedMap<u64, V, D> {
 
 #[test]
 fn no_operation_touches_more_lines_than_promised_whatever_the_digests() {
-    let mut most = MostLines { lookup: 0, insertion: 0, removal: 0 };
+    let mut most = LineBounds { lookup: 0, insertion: 0, removal: 0 };
     let mut refused = 0;
-    // Few lines, so that routes meet; and one digest in many, so that all lines of its route are different.
+    // Few lines, so that routes meet; and one digest in many, so that all lines of its route are
+    // different.
     for (digests, lines) in [(1, 100), (2, 12), (3, 12), (5, 12), (8, 12), (13, 12), (40, 12), (1000, 12)] {
         let layout = BoundedLayout::new(400, lines, 3).unwrap();
         let mut map = BoundedMap::<u64, u64, _>::with_digester(layout, Few { digests }).unwrap();
         let bound = map.max_lines_touched();
         // Six lines of tags, and for each the items of 32 slots: 16 bytes each, so eight lines.
-        assert_eq!(bound, MostLines { lookup: 6 * 9, insertion: 6 * 9, removal: 12 * 9 });
+        assert_eq!(bound, LineBounds { lookup: 6 * 9, insertion: 6 * 9, removal: 12 * 9 });
         for step in 0..if cfg!(miri) { 40u64 } else { 20_000 } {
             let random = Portable::with_seed(digests).digest(&step).word(Domain::new(0), 0);
             let (key, filling) = (random % 600, step / 2000 % 2 == 0);
@@ -124,48 +125,9 @@ fn a_removal_brings_a_key_home() {
     let mut map = BoundedMap::<u64, (), _>::with_digester(layout, Few { digests: 1 }).unwrap();
     (0..17).for_each(|key| assert!(map.insert(key, ()).is_ok()));
     let at_home =
-        |map: &BoundedMap<_, _, _>, key: u64| map.locate(&key).location == Some(super::Location::Home);
+        |map: &BoundedMap<_, _, _>, key: u64| map.locate(&key).location == Some(super::Region::Home);
     assert!(at_home(&map, 15) && !at_home(&map, 16));
     map.remove(&3);
     assert!(at_home(&map, 16));
     map.check();
-}
-
-#[test]
-fn keys_in_batches_are_found_as_one_after_the_other() {
-    // From each key in a digest of its own to routes that are full, so that keys are at home, out, and in the stash.
-    let (few, many) = ([3], [1, 3, 50, 5000]);
-    for &digests in if cfg!(miri) { &few[..] } else { &many } {
-        let layout = BoundedLayout::new(1000, 100, 3).unwrap();
-        let mut map = BoundedMap::<u64, u64, _>::with_digester(layout, Few { digests }).unwrap();
-        for key in 0..if cfg!(miri) { 60 } else { 1000 } {
-            // Not all find room where digests are few.
-            _ = map.insert(key, key + 1);
-        }
-        for asked in [0, 1, 31, 32, 33, 64, if cfg!(miri) { 0 } else { 2000 }] {
-            let keys: Vec<u64> = (0..asked).map(|key| key * 7 % 2000).collect();
-            let mut found = Vec::new();
-            map.get_in_batches(keys.iter(), |value| found.push(value.copied()));
-            let expected: Vec<_> = keys.iter().map(|key| map.get(key).copied()).collect();
-            assert_eq!(found, expected, "{digests} digests, {asked} keys");
-            found.clear();
-            map.get_many(&keys, |value| found.push(value.copied()));
-            assert_eq!(found, expected, "{digests} digests, {asked} keys");
-        }
-    }
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "too slow")]
-fn a_large_map_is_looked_up_in_batches() {
-    let len = 200_000;
-    let layout = BoundedLayout::for_capacity(len).unwrap();
-    let mut map = BoundedMap::with_digester(layout, Portable::with_seed(1)).unwrap();
-    for key in 0..len {
-        map.insert(key, 3 * key).unwrap();
-    }
-    let keys: Vec<u64> = (0..2 * len).step_by(3).collect();
-    let mut expected = keys.iter().map(|&key| (key < len).then_some(3 * key));
-    map.get_many(&keys, |value| assert_eq!(Some(value.copied()), expected.next()));
-    assert!(map.byte_len() > NEARBY_BYTES && expected.next().is_none());
 }

@@ -68,7 +68,8 @@ impl<K, V> FusedIterator for Drain<'_, K, V> {}
 
 impl<K, V> Drop for Drain<'_, K, V> {
     fn drop(&mut self) {
-        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as everywhere.
+        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as
+        /// everywhere.
         struct Rest<'d, 'a, K, V>(&'d mut Drain<'a, K, V>);
         impl<K, V> Drop for Rest<'_, '_, K, V> {
             fn drop(&mut self) {

@@ -1,19 +1,19 @@
 //! The multilevel hash table as a map.
 //!
 //! # Invariants
-//! 1. `entries[place]` is `Some` exactly where the placement says that `place` is in use. A change makes both true before
-//!    anything of the user's runs (`Drop`, `Eq`, a digester), so that a panic of theirs leaves a table that works.
+//! 1. `entries[place]` is `Some` exactly where the placement says that `place` is in use. A change
+//!    makes both true before anything of the user's runs (`Drop`, `Eq`, a digester), so that a
+//!    panic of theirs leaves a table that works.
 //! 2. An item lies in a bucket of its digest, or in the stash.
 //! 3. No two items have equal keys, unless their `Eq` lies.
 
 mod access;
+mod changed;
 mod entry;
 mod full;
-mod held;
 mod iter;
 mod rebuild;
 mod saved;
-mod traits;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -24,39 +24,46 @@ use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{MultilevelLayout, OnCrisis};
 
 use super::placement::{Crisis, Location, Move, Placement};
-use held::{Held, Reads};
+use super::surface::map_traits;
+use changed::{Entries, Reads};
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
-pub(crate) use saved::{decode_moves, encode_moves};
 
-/// A map of fixed capacity whose every operation reads at most one bucket a level, unless its layout says otherwise.
+/// A map of fixed capacity whose every operation reads at most one bucket a level, unless its
+/// layout says otherwise.
 ///
-/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail and nothing grows: no
-/// rehash and no resize behind the caller's back, however long it is used. A key has one bucket in each level, and goes to
-/// the first that has room. With the paper's table of six buckets an item, 88 of 100 keys are in level 0 and all but 41 in
-/// a million in the first three; the chance that any of ten thousand finds no room at all is 1e-12
-/// ([`plan::multilevel`](crate::plan::multilevel) computes it for any layout), and then there is still the stash.
+/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail
+/// and nothing grows: no rehash and no resize behind the caller's back, however long it is used. A
+/// key has one bucket in each level, and goes to the first that has room. With the paper's table of
+/// six buckets an item, 88 of 100 keys are in level 0 and all but 41 in a million in the first
+/// three; the chance that any of ten thousand finds no room at all is 1e-12
+/// ([`plan::multilevel`](crate::plan::multilevel) computes it for any layout), and then there is
+/// still the stash.
 ///
-/// Deletions leave room where they happen, which after long churn is not where new keys look first: size such tables by
-/// [`plan::moves`](crate::plan::moves) or the simulator of the crate `oneread-study`, and let items move ([`Moves`](crate::layout::Moves)):
-/// with Second Chance and hints, half the buckets can be in use with four levels.
+/// Deletions leave room where they happen, which after long churn is not where new keys look first:
+/// size such tables by [`plan::moves`](crate::plan::moves) or the simulator of the crate
+/// `oneread-study`, and let items move ([`Moves`](crate::layout::Moves)): with Second Chance and
+/// hints, half the buckets can be in use with four levels.
 ///
 /// # Source
-/// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices",
-/// 2008, section VI; and "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008.
-/// Differs from the papers in: buckets may have several slots; a crisis goes to a stash by default.
+/// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for
+/// Hashing With Choices", 2008, section VI; and "On the Performance of Multiple Choice Hash Tables
+/// with Moves on Deletes and Inserts", 2008. Differs from the papers in: buckets may have several
+/// slots; a crisis goes to a stash by default.
 ///
 /// # Costs
-/// A lookup reads the bits that say whether a bucket is in use, and the buckets that are, at most one a level. An insertion looks
-/// first, and needs no more than the bits and what the look read; a removal neither. The policies that read more are those of
-/// restricted hashing and, on insertions, hints that are kept while they are the deepest: [`Moves`](crate::layout::Moves) has
-/// the bounds, [`last_reads`](Self::last_reads) the number. Memory is `Option<(K, V)>` for each slot and a bit; hints take four bytes more a bucket.
+/// A lookup reads the bits that say whether a bucket is in use, and the buckets that are, at most
+/// one a level. An insertion looks first, and needs no more than the bits and what the look read; a
+/// removal neither. The policies that read more are those of restricted hashing and, on insertions,
+/// hints that are kept while they are the deepest: [`Moves`](crate::layout::Moves) has the bounds,
+/// [`last_reads`](Self::last_reads) the number. Memory is `Option<(K, V)>` for each slot and a bit;
+/// hints take four bytes more a bucket.
 ///
 /// # Limits
-/// An insertion fails when all buckets of its key are full and the stash is too. With a digester that gives all keys one digest, that
-/// is after a slot of each level and the stash.
+/// An insertion fails when all buckets of its key are full and the stash is too. With a digester
+/// that gives all keys one digest, that is after a slot of each level and the stash.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
@@ -97,7 +104,8 @@ pub struct MultilevelTable<K, V, D = Portable> {
 pub struct Located {
     /// Where the key is, if it is there. The stash counts as the level after the last.
     pub location: Option<Location>,
-    /// The buckets that a lookup reads; those without items are not read, and the stash is not counted.
+    /// The buckets that a lookup reads; those without items are not read, and the stash is not
+    /// counted.
     pub buckets_read: u32,
 }
 
@@ -163,7 +171,8 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.len() == 0
     }
 
-    /// The slots of all levels and the stash. Insertions may fail before they are all used: [`Full`].
+    /// The slots of all levels and the stash. Insertions may fail before they are all used:
+    /// [`Full`].
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.entries.len()
@@ -193,25 +202,29 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.placement.stash_load() as usize
     }
 
-    /// The moves that the last insertion or removal made, in order. [`location`](Self::location) tells what a place is, and
-    /// [`item_at`](Self::item_at) which item was moved there.
+    /// The moves that the last insertion or removal made, in order. [`location`](Self::location)
+    /// tells what a place is, and [`item_at`](Self::item_at) which item was moved there.
     #[must_use]
     pub fn last_moves(&self) -> &[Move] {
         self.placement.moves()
     }
 
-    /// The buckets that the last insertion or removal read, through an entry or not: its look for the key, and the buckets of other items that the moves
-    /// had to know. Each counts once; buckets without items are not read, and the stash is not counted.
-    /// [`MultilevelLayout::most_insertion_reads`] and [`most_removal_reads`](MultilevelLayout::most_removal_reads) say how many
-    /// there can be. A rebuilding reads all.
+    /// The buckets that the last insertion or removal read, through an entry or not: its look for
+    /// the key, and the buckets of other items that the moves had to know. Each counts once;
+    /// buckets without items are not read, and the stash is not counted.
+    /// [`MultilevelLayout::most_insertion_reads`] and
+    /// [`most_removal_reads`](MultilevelLayout::most_removal_reads) say how many there can be. A
+    /// rebuilding reads all.
     ///
-    /// What goes through all items ([`retain`](Self::retain), [`drain`](Self::drain), [`clear`](Self::clear)) is neither.
+    /// What goes through all items ([`retain`](Self::retain), [`drain`](Self::drain),
+    /// [`clear`](Self::clear)) is neither.
     #[must_use]
     pub fn last_reads(&self) -> u64 {
         self.reads.last
     }
 
-    /// How often all items were placed anew with fresh functions ([`OnCrisis::Rebuild`]), attempts that failed included.
+    /// How often all items were placed anew with fresh functions ([`OnCrisis::Rebuild`]), attempts
+    /// that failed included.
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.placement.generation()
@@ -307,8 +320,8 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.find_key(key).is_some()
     }
 
-    /// The value of a key that is looked for in the stash and in these levels only, in this order. Levels that there are not are
-    /// passed over.
+    /// The value of a key that is looked for in the stash and in these levels only, in this order.
+    /// Levels that there are not are passed over.
     ///
     /// For whoever knows from elsewhere, such as a summary, where a key can be.
     #[must_use]
@@ -328,7 +341,8 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.item_at(place).map(|(_, value)| value)
     }
 
-    /// Where a key is, and how many buckets a lookup reads until it is found, or known to be absent.
+    /// Where a key is, and how many buckets a lookup reads until it is found, or known to be
+    /// absent.
     #[must_use]
     pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> Located
     where
@@ -365,15 +379,16 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         }
     }
 
-    /// Takes out the item at a place that is in use, and moves others. The look for it read so many buckets.
+    /// Takes out the item at a place that is in use, and moves others. The look for it read so many
+    /// buckets.
     pub(crate) fn take(&mut self, place: usize, digest: Digest, looked: u32) -> Option<(K, V)>
     where
         D: Digester<K>,
     {
         self.reads.begin(looked);
         let entry = self.entries[place].take();
-        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-        self.placement.remove(place, digest, &mut held);
+        let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+        self.placement.remove(place, digest, &mut entries);
         // The look ended where the item was.
         self.reads.end(&self.placement, digest, self.placement.level_of(place) + 1);
         entry
@@ -398,14 +413,17 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         }
         for &place in vacated.iter().rev() {
             self.reads.begin(0);
-            let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-            self.placement.refill(place, &mut held);
+            let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+            self.placement.refill(place, &mut entries);
         }
     }
 }
 
+map_traits!(MultilevelTable);
+
 impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given back.
+    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
+    /// back.
     ///
     /// # Errors
     /// [`Full`] with the item if there is no room for it; nothing was changed.
@@ -425,12 +443,14 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
     /// Inserts items, replacing the values of keys that are there.
     ///
     /// # Errors
-    /// [`Full`] with the first item that has no room; those before it are in, those after it were not asked for.
+    /// [`Full`] with the first item that has no room; those before it are in, those after it were
+    /// not asked for.
     pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
         items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
 
-    /// Inserts an item whose key is not there; gives its place. The look for it read so many buckets.
+    /// Inserts an item whose key is not there; gives its place. The look for it read so many
+    /// buckets.
     pub(crate) fn insert_new(
         &mut self,
         digest: Digest,
@@ -439,8 +459,8 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         looked: u32,
     ) -> Result<usize, Full<K, V>> {
         self.reads.begin(looked);
-        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-        let mut placed = self.placement.insert_in_level(digest, &mut held);
+        let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+        let mut placed = self.placement.insert_in_level(digest, &mut entries);
         if placed.is_err() {
             placed = self.insert_in_crisis(digest);
         }
@@ -463,7 +483,7 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         {
             return Ok(place);
         }
-        let mut held = Held::new(&mut self.entries, &self.digester, &mut self.reads);
-        self.placement.insert_in_stash(digest, &mut held)
+        let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
+        self.placement.insert_in_stash(digest, &mut entries)
     }
 }

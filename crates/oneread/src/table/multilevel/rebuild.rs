@@ -26,8 +26,9 @@ impl Items for Numbers<'_> {
 }
 
 impl<K, V, D: Digester<K>> MultilevelTable<K, V, D> {
-    /// Finds functions that put all items and a new one into levels, and does it; gives the new one's place, where nothing is
-    /// yet. If there are none within the attempts, or no memory to try, nothing is changed.
+    /// Finds functions that put all items and a new one into levels, and does it; gives the new
+    /// one's place, where nothing is yet. If there are none within the attempts, or no memory to
+    /// try, nothing is changed.
     pub(super) fn rebuild(&mut self, digest: Digest, attempts: u32) -> Option<usize> {
         let mut old_places = reserved(self.len() as u64).ok()?;
         let mut digests = reserved(self.len() as u64 + 1).ok()?;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::MultilevelTable;
-use super::held::Reads;
+use super::changed::Reads;
 use crate::bits::reserved;
 use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Record, Saved, write_words};
 use crate::hash::Digester;
@@ -95,7 +95,7 @@ where
 }
 
 /// The layout and the generation of a block, with the sizes of so many levels.
-pub(super) fn decode(
+fn decode(
     block: &LayoutBlock,
     sizes: impl FnOnce(u64) -> Result<Vec<u64>, LoadError>,
 ) -> Result<(MultilevelLayout, u32), LoadError> {
@@ -130,7 +130,7 @@ fn decode_layout(
 }
 
 /// Four bytes: the policy, then what it has.
-pub(crate) fn encode_moves(moves: Moves) -> u64 {
+fn encode_moves(moves: Moves) -> u64 {
     let hints = |hints: Hints| {
         let rule = match hints.rule {
             HintRule::Replace => 0,
@@ -162,7 +162,7 @@ pub(crate) fn encode_moves(moves: Moves) -> u64 {
     u32::from_le_bytes([policy, rest[0], rest[1], rest[2]]).into()
 }
 
-pub(crate) fn decode_moves(field: u64) -> Option<Moves> {
+fn decode_moves(field: u64) -> Option<Moves> {
     let [policy, first, second, third] = u32::try_from(field).ok()?.to_le_bytes();
     let hints = || {
         let rules = [HintRule::Replace, HintRule::Deepest, HintRule::Next, HintRule::DeepestUnchecked];

@@ -4,8 +4,8 @@
 //! ```text
 //!  place:  0 … level 0, bucket by bucket … │ … level 1 … │ … │ … the last level … │ … the stash …
 //! ```
-//! A bucket is `slots` places. Deeper levels have higher places, and the stash, which counts as the level after the
-//! last, the highest.
+//! A bucket is `slots` places. Deeper levels have higher places, and the stash, which counts as the
+//! level after the last, the highest.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -28,7 +28,7 @@ struct Extent {
 
 /// The places of a layout and the hash functions that lead to them.
 #[derive(Clone, Debug)]
-pub(crate) struct Geometry {
+pub(super) struct Geometry {
     levels: Vec<Extent>,
     slots: usize,
     stash: Range<usize>,
@@ -48,8 +48,9 @@ pub(super) struct Bucket {
 }
 
 impl Geometry {
-    /// The places of a layout, which must be few enough for a `usize`; `generation` tells hash functions apart.
-    pub(crate) fn new(layout: &MultilevelLayout, generation: u32) -> Self {
+    /// The places of a layout, which must be few enough for a `usize`; `generation` tells hash
+    /// functions apart.
+    pub(super) fn new(layout: &MultilevelLayout, generation: u32) -> Self {
         let slots = layout.slots() as usize;
         let mut start = 0;
         let extent = |&buckets: &u64| {
@@ -78,16 +79,10 @@ impl Geometry {
     }
 
     /// The same for any layout, or an error if it has too many places.
-    pub(crate) fn of(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
+    pub(super) fn of(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
         let places = layout.capacity() + u64::from(layout.stash());
         usize::try_from(places).map_err(|_| OutOfMemory { bytes: places / 8 })?;
         Ok(Self::new(layout, generation))
-    }
-
-    /// The places of a digest's bucket in a level.
-    #[inline]
-    pub(crate) fn places_in(&self, digest: Digest, level: usize) -> Range<usize> {
-        self.places_of(self.choice(digest, level))
     }
 
     #[inline(always)]
@@ -185,8 +180,8 @@ impl Geometry {
         self.bucket(level, reduce(word, self.levels[level].buckets))
     }
 
-    /// The places of a digest in some levels, where buckets have one slot and hashing is not restricted. Levels that there are not
-    /// are passed over.
+    /// The places of a digest in some levels, where buckets have one slot and hashing is not
+    /// restricted. Levels that there are not are passed over.
     #[inline(always)]
     pub(super) fn single_places(&self, digest: Digest, levels: Range<usize>) -> impl Iterator<Item = usize> {
         let words = self.first_word.wrapping_add(levels.start as u32);
@@ -208,7 +203,8 @@ impl Geometry {
         reduce(word, u64::from(self.fanout())) as u32
     }
 
-    /// A digest's priority in a level, the smaller the more: random, and no function of its buckets.
+    /// A digest's priority in a level, the smaller the more: random, and no function of its
+    /// buckets.
     pub(super) fn priority(&self, digest: Digest, level: usize) -> u64 {
         digest.word(Domain::TABLE, self.first_word.wrapping_add(PRIORITIES + level as u32))
     }

@@ -1,8 +1,9 @@
 //! Hints: where an item is that would like to come back to a bucket.
 //!
 //! # Invariants
-//! 1. A hint in a bucket is a place of a deeper level, or of the stash, or none. It may be out of date: it is followed only if
-//!    the place is in use by an item that has the bucket among its own.
+//! 1. A hint in a bucket is a place of a deeper level, or of the stash, or none. It may be out of
+//!    date: it is followed only if the place is in use by an item that has the bucket among its
+//!    own.
 
 use alloc::vec::Vec;
 
@@ -95,7 +96,8 @@ impl Placement {
         comes.then_some(place)
     }
 
-    /// A place is free: an item that was hinted at moves there, then perhaps another one to where that was.
+    /// A place is free: an item that was hinted at moves there, then perhaps another one to where
+    /// that was.
     pub(super) fn follow_hints(&mut self, mut place: usize, items: &mut impl Items) {
         let Some(chain) = self.hints.as_ref().map(|hints| hints.chain) else { return };
         loop {

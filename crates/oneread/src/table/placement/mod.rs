@@ -1,7 +1,8 @@
 //! Where an item goes, and what moves: one piece of code for tables, stores and simulations.
 //!
-//! A [`Placement`] knows a layout, which places are in use, and the hints. It does not have the items: whoever has
-//! them ([`Items`]) tells the digest of one when a policy asks for it, and carries out the moves.
+//! A [`Placement`] knows a layout, which places are in use, and the hints. It does not have the
+//! items: whoever has them ([`Items`]) tells the digest of one when a policy asks for it, and
+//! carries out the moves.
 //!
 //! ```text
 //!  digest ──▶ a bucket in each level ──▶ the first with room ──▶ a place
@@ -10,28 +11,23 @@
 //!                                        or the stash, or a crisis
 //! ```
 
-mod by_level;
 mod geometry;
 mod hints;
 mod occupancy;
 mod restricted;
 mod saved;
-mod weighted;
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
 use crate::bits::OutOfMemory;
-use crate::hash::Digest;
+use crate::hash::{Digest, Domain, reduce};
 use crate::layout::{Moves, MultilevelLayout};
 
-use geometry::Bucket;
-pub(crate) use geometry::Geometry;
+use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
-
-pub use weighted::{Weighted, bucket};
 
 /// Whoever has the items of a [`Placement`].
 ///
@@ -67,6 +63,28 @@ impl fmt::Display for Crisis {
 
 impl core::error::Error for Crisis {}
 
+/// The bucket of a digest in a level of `buckets` buckets: the choice of every [`Placement`] of the
+/// first generation without restricted hashing.
+///
+/// For lookups in levels whose sizes are known from elsewhere, as in a store with a directory.
+///
+/// ```
+/// use oneread::hash::{Digester, Portable};
+/// use oneread::layout::MultilevelLayout;
+/// use oneread::table::placement::{self, Placement};
+///
+/// let placement = Placement::new(&MultilevelLayout::new([1000, 200])?)?;
+/// let digest = Portable::with_seed(1).digest(&7u64);
+/// assert_eq!(placement::bucket(digest, 1, 200), placement.bucket(digest, 1));
+/// assert_ne!(placement::bucket(digest, 0, 1000), placement::bucket(digest, 1, 1000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn bucket(digest: Digest, level: usize, buckets: u64) -> u64 {
+    reduce(digest.word(Domain::TABLE, level as u32), buckets)
+}
+
 /// A place in the words of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
@@ -81,13 +99,14 @@ pub struct Location {
 /// The places of a multilevel table: which are in use, where a digest's item goes, what moves.
 ///
 /// # Source
-/// Broder, Karlin, "Multilevel adaptive hashing", 1990, for the table. Kirsch, Mitzenmacher, "On the Performance of
-/// Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008, for the moves; [`Moves`] says what of it is
-/// inferred.
+/// Broder, Karlin, "Multilevel adaptive hashing", 1990, for the table. Kirsch, Mitzenmacher, "On
+/// the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008, for the
+/// moves; [`Moves`] says what of it is inferred.
 ///
 /// # Costs
-/// A lookup looks at one bucket a level at most. An insertion or a deletion reads the items whose digest it asks for, and no
-/// others: [`Moves`] has the most buckets that these and the lookup before can be, and why.
+/// A lookup looks at one bucket a level at most. An insertion or a deletion reads the items whose
+/// digest it asks for, and no others: [`Moves`] has the most buckets that these and the lookup
+/// before can be, and why.
 ///
 /// # Example
 /// ```
@@ -227,6 +246,22 @@ impl Placement {
         Location { level, bucket: bucket.number, slot: (place - bucket.start) as u32 }
     }
 
+    #[inline(always)]
+    pub(crate) fn level_count(&self) -> usize {
+        self.geometry.level_count()
+    }
+
+    /// The places of a digest's bucket in a level, in use or not.
+    #[inline(always)]
+    pub(crate) fn places_in(&self, digest: Digest, level: usize) -> Range<usize> {
+        self.geometry.places_of(self.geometry.choice(digest, level))
+    }
+
+    /// The places of the stash, in use or not.
+    pub(crate) fn stash(&self) -> Range<usize> {
+        self.geometry.stash()
+    }
+
     /// The bucket of a digest in a level.
     #[must_use]
     pub fn bucket(&self, digest: Digest, level: usize) -> u64 {
@@ -239,7 +274,8 @@ impl Placement {
         self.occupancy.byte_len() + self.hints.as_ref().map_or(0, HintTable::byte_len)
     }
 
-    /// The places in use where a digest's item can be, in the order of a lookup: by levels, then the stash.
+    /// The places in use where a digest's item can be, in the order of a lookup: by levels, then
+    /// the stash.
     pub fn candidates(&self, digest: Digest) -> impl Iterator<Item = usize> + '_ {
         let first = Some(self.geometry.first(digest));
         let buckets = core::iter::successors(first, move |&bucket| self.geometry.next(digest, bucket));
@@ -249,11 +285,7 @@ impl Placement {
 
     /// The places of a digest's bucket in one level that are in use.
     pub fn candidates_in(&self, digest: Digest, level: usize) -> impl Iterator<Item = usize> + '_ {
-        let range = if level < self.geometry.level_count() {
-            self.geometry.places_of(self.geometry.choice(digest, level))
-        } else {
-            0..0
-        };
+        let range = if level < self.level_count() { self.places_in(digest, level) } else { 0..0 };
         self.occupancy.in_use(range)
     }
 
@@ -267,8 +299,8 @@ impl Placement {
         self.occupancy.in_use(stash)
     }
 
-    /// The first of a digest's places that satisfies a test, and how many buckets it took to read: those in use up to
-    /// there. The stash, in fast memory, is not counted.
+    /// The first of a digest's places that satisfies a test, and how many buckets it took to read:
+    /// those in use up to there. The stash, in fast memory, is not counted.
     #[inline(always)]
     pub(super) fn find(&self, digest: Digest, mut is_it: impl FnMut(usize) -> bool) -> (Option<usize>, u32) {
         let (found, read) = if self.geometry.slots() == 1 && !self.geometry.is_restricted() {
@@ -299,7 +331,8 @@ impl Placement {
         (None, read)
     }
 
-    /// Most items are in level 0, and most others in level 1. Who is in neither is deeper or absent.
+    /// Most items are in level 0, and most others in level 1. Who is in neither is deeper or
+    /// absent.
     #[inline(always)]
     fn find_in_single_slots(
         &self,
@@ -319,7 +352,8 @@ impl Placement {
         self.find_deeper(digest, ONE_BY_ONE, read, is_it)
     }
 
-    /// The bits of several levels are read together, with no branch between them, so that one does not wait for the other.
+    /// The bits of several levels are read together, with no branch between them, so that one does
+    /// not wait for the other.
     #[inline(always)]
     fn find_deeper(
         &self,
@@ -349,8 +383,8 @@ impl Placement {
         (None, read)
     }
 
-    /// Finds a place for a new item, in a level or else in the stash, and moves others as the policy has it. The item is
-    /// not there yet: the caller puts it.
+    /// Finds a place for a new item, in a level or else in the stash, and moves others as the
+    /// policy has it. The item is not there yet: the caller puts it.
     ///
     /// # Errors
     /// [`Crisis`] if there is no room; nothing was changed.
@@ -409,8 +443,8 @@ impl Placement {
         }
     }
 
-    /// Section II of the paper: where the buckets of levels i and i + 1 are full, an item of the first may move to its
-    /// bucket of level i + 1.
+    /// Section II of the paper: where the buckets of levels i and i + 1 are full, an item of the
+    /// first may move to its bucket of level i + 1.
     fn insert_with_second_chance(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
         let mut bucket = self.geometry.first(digest);
         if let Some(place) = self.vacancy(bucket) {
@@ -439,7 +473,8 @@ impl Placement {
         }
     }
 
-    /// Marks a place as in use by the new item, and hints at it in the buckets that the item found full.
+    /// Marks a place as in use by the new item, and hints at it in the buckets that the item found
+    /// full.
     #[inline]
     fn settle(&mut self, place: usize, level: usize, items: &impl Items) -> usize {
         // Hints first: they ask for digests, and whoever makes them may panic.
@@ -455,7 +490,8 @@ impl Placement {
         self.occupancy.vacancy(self.geometry.places_of(bucket))
     }
 
-    /// Gives a place back whose item is gone, and moves others as the policy has it. `digest` is that of the item.
+    /// Gives a place back whose item is gone, and moves others as the policy has it. `digest` is
+    /// that of the item.
     pub fn remove(&mut self, place: usize, digest: Digest, items: &mut impl Items) {
         self.vacate(place);
         match self.policy {
@@ -466,13 +502,27 @@ impl Placement {
     }
 
     /// Gives a place back, and moves nothing.
-    pub(super) fn vacate(&mut self, place: usize) {
+    ///
+    /// # Panics
+    /// If the place is not in use.
+    pub fn vacate(&mut self, place: usize) {
+        assert!(self.in_use(place), "place {place} is not in use");
         self.moves.clear();
         self.occupancy.clear(place, self.level_of(place));
     }
 
-    /// Moves an item to a place that was given back by [`vacate`](Self::vacate), if the policy has one for it. Deeper
-    /// places come first.
+    /// Takes a place for an item of which it is known that it belongs there, and moves nothing.
+    ///
+    /// # Panics
+    /// If there is no such place, or if it is in use.
+    pub fn occupy(&mut self, place: usize) {
+        assert!(place < self.places() && !self.in_use(place), "place {place} is not free");
+        self.moves.clear();
+        self.occupancy.set(place, self.level_of(place));
+    }
+
+    /// Moves an item to a place that was given back by [`vacate`](Self::vacate), if the policy has
+    /// one for it. Deeper places come first.
     pub(super) fn refill(&mut self, place: usize, items: &mut impl Items) {
         self.moves.clear();
         match self.policy {

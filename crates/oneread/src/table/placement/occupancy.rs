@@ -11,7 +11,8 @@ pub(super) struct Occupancy {
     words: Vec<u64>,
     /// Places in use in each level, then in the stash.
     loads: Vec<u64>,
-    /// No place of the stash from this one on is in use: a large stash with few items is searched fast.
+    /// No place of the stash from this one on is in use: a large stash with few items is searched
+    /// fast.
     stash_end: usize,
 }
 

@@ -1,15 +1,18 @@
-//! Restricted hashing: the items that come to a bucket are all below it, so that one to take back is easily found.
+//! Restricted hashing: the items that come to a bucket are all below it, so that one to take back
+//! is easily found.
 //!
 //! # Invariants
-//! 1. An item that is not in its bucket of some level *comes to* that bucket and is passed on, to the child that its
-//!    digest names. A free bucket has no items that come to it and are below. (Places that were given back without a refill
-//!    break this until they are refilled, deepest first: then items are overlooked, none is lost.)
-//! 2. `Keep::Random`: a bucket's item has the least priority of all that come to the bucket. Priorities are random, so it is any
-//!    of them with the same probability; and which items are where follows from the set of items alone (but for
-//!    the order of the stash).
-//! 3. `Keep::Greedy`: a bucket's item is of a child to which the most of those that come to the bucket belong (of the leftmost such
-//!    child, with ties to the left), unless the stash had no room for the exchange that would have made it so. Which of the
-//!    child's items it is does not change the odds: none of the rules looks at what an item does further down.
+//! 1. An item that is not in its bucket of some level *comes to* that bucket and is passed on, to
+//!    the child that its digest names. A free bucket has no items that come to it and are below.
+//!    (Places that were given back without a refill break this until they are refilled, deepest
+//!    first: then items are overlooked, none is lost.)
+//! 2. `Keep::Random`: a bucket's item has the least priority of all that come to the bucket.
+//!    Priorities are random, so it is any of them with the same probability; and which items are
+//!    where follows from the set of items alone (but for the order of the stash).
+//! 3. `Keep::Greedy`: a bucket's item is of a child to which the most of those that come to the
+//!    bucket belong (of the leftmost such child, with ties to the left), unless the stash had no
+//!    room for the exchange that would have made it so. Which of the child's items it is does not
+//!    change the odds: none of the rules looks at what an item does further down.
 
 use crate::hash::Digest;
 use crate::layout::{Keep, MultilevelLayout, Restriction, Ties};
@@ -17,13 +20,14 @@ use crate::layout::{Keep, MultilevelLayout, Restriction, Ties};
 use super::geometry::Bucket;
 use super::{Crisis, Items, Placement};
 
-const MOST_FANOUT: usize = Restriction::MOST_FANOUT as usize;
+const MAX_FANOUT: usize = Restriction::MOST_FANOUT as usize;
 
-/// The items that come to a bucket and are passed on, by child: how many, and the one of least priority.
+/// The items that come to a bucket and are passed on, by child: how many, and the one of least
+/// priority.
 #[derive(Default)]
 struct Survey {
-    counts: [u32; MOST_FANOUT],
-    least: [Option<(u64, usize)>; MOST_FANOUT],
+    counts: [u32; MAX_FANOUT],
+    least: [Option<(u64, usize)>; MAX_FANOUT],
 }
 
 impl Survey {
@@ -48,7 +52,8 @@ impl Survey {
         least.map(|&(_, place)| place)
     }
 
-    /// Whether a child, with one more item that is kept, has the most; with ties to the left, none before it has as many.
+    /// Whether a child, with one more item that is kept, has the most; with ties to the left, none
+    /// before it has as many.
     fn justifies(&self, digit: u32, ties: Ties) -> bool {
         let count = self.counts[digit as usize] + 1;
         let beaten_by = |(child, &other): (usize, &u32)| {
@@ -76,8 +81,8 @@ impl Placement {
         Ok(place)
     }
 
-    /// Makes room for an item that comes to a bucket; gives its place, which is free afterwards. With `stash`, the way may
-    /// end in the stash.
+    /// Makes room for an item that comes to a bucket; gives its place, which is free afterwards.
+    /// With `stash`, the way may end in the stash.
     fn insert_below(
         &mut self,
         start: Bucket,
@@ -197,7 +202,8 @@ impl Placement {
         survey
     }
 
-    /// Looks at what is below a way: the first `length` of these buckets, each a child of the one before.
+    /// Looks at what is below a way: the first `length` of these buckets, each a child of the one
+    /// before.
     fn survey_below(
         &self,
         way: &mut [Bucket; MultilevelLayout::MOST_LEVELS],
@@ -225,7 +231,8 @@ impl Placement {
         }
     }
 
-    /// Whether an item's buckets are those of a way. Several ways may lead to one bucket: an item counts on its own.
+    /// Whether an item's buckets are those of a way. Several ways may lead to one bucket: an item
+    /// counts on its own.
     fn came_by(&self, digest: Digest, way: &[Bucket]) -> bool {
         let mut bucket = Some(self.geometry.choice(digest, way[0].level));
         way.iter().all(|&step| {

@@ -37,7 +37,8 @@ macro_rules! map_items {
     };
 }
 
-/// The iterators over keys and over values, and the methods that make them, of a map that has `Iter`, `IterMut` and `IntoIter`.
+/// The iterators over keys and over values, and the methods that make them, of a map that has
+/// `Iter`, `IterMut` and `IntoIter`.
 macro_rules! map_parts {
     ($map:ident) => {
         map_parts! {

@@ -1,6 +1,8 @@
-//! What every map of Rust has, written once for the maps here: iterators, entries, equality, indexing.
+//! What every map of Rust has, written once for the maps here: iterators, entries, equality,
+//! indexing.
 //!
-//! As macros and not as generic types, so that users meet plain ones: `Iter<'a, K, V>` of a map and not an adapter of its memory.
+//! As macros and not as generic types, so that users meet plain ones: `Iter<'a, K, V>` of a map and
+//! not an adapter of its memory.
 
 mod entry;
 mod iter;

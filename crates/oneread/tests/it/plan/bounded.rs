@@ -4,7 +4,7 @@ use oneread::hash::{Digester, Domain, reduce};
 use oneread::layout::{BoundedLayout, LayoutError};
 use oneread::plan::bounded::{MOST_LOAD, churned, for_churn};
 use oneread::table::BoundedMap;
-use oneread::table::bounded::Location;
+use oneread::table::bounded::Region;
 use oneread_study::hash::Ideal;
 
 /// The mean fraction of keys out of their lines, and the mean number in the last level, of several snapshots of a churned map.
@@ -31,8 +31,8 @@ fn simulated(layout: BoundedLayout) -> (f64, f64) {
         churn(&mut map, items);
         for key in map.keys() {
             match map.locate(key).location.unwrap() {
-                Location::Home | Location::Neighbour => {}
-                Location::LastLevel => (out, last) = (out + 1, last + 1),
+                Region::Home | Region::Neighbour => {}
+                Region::LastLevel => (out, last) = (out + 1, last + 1),
                 _ => out += 1,
             }
         }

@@ -4,13 +4,12 @@ use oneread::bytes::Saved;
 use oneread::hash::Digester;
 use oneread::layout::{
     CountingFiltersLayout, InterpolationLayout, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout,
-    PageLayout, SingleFilterLayout,
+    SingleFilterLayout,
 };
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
     BuildError, ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary,
-    LazilyDeleting, MultiFilterSummary, PageSummary, Rebuild, RejoinError, SingleFilterSummary, Summarized,
-    Summary,
+    JoinError, MultiFilterSummary, SingleFilterSummary, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -32,21 +31,16 @@ macro_rules! with_each_summary {
         $check(CountingSingleFilterSummary::with_seed(cells, $seed).unwrap());
         let strings = InterpolationLayout::new(55).unwrap();
         $check(InterpolationSummary::with_seed(strings, 5, $seed).unwrap());
-        $check(PageSummary::with_seed(PageLayout::new(8).unwrap(), &paper_table(), $seed).unwrap());
     };
 }
 
 #[test]
 fn another_seed_is_refused_for_every_summary() {
     fn check<S: Summary<Digester = oneread::hash::Portable> + Clone>(summary: S) {
-        let when = Rebuild::when_asked();
-        let wrong = BuildError::Digesters;
+        let wrong = JoinError::Digesters;
         assert_eq!(Summarized::new(table(2), summary.clone()).err(), Some(wrong));
-        assert_eq!(Summarized::rejoin(table(2), summary.clone()).err(), Some(RejoinError::Build(wrong)));
-        assert_eq!(LazilyDeleting::new(table(2), summary.clone(), when).err(), Some(wrong));
-        assert_eq!(LazilyDeleting::rejoin(table(2), summary.clone(), when).err(), Some(wrong.into()));
+        assert_eq!(Summarized::rejoin(table(2), summary.clone()).err(), Some(wrong));
         assert!(Summarized::new(table(1), summary.clone()).is_ok());
-        assert!(LazilyDeleting::new(table(1), summary, when).is_ok());
         assert!(wrong.to_string().contains("same seed"));
     }
     with_each_summary!(1, check);
@@ -56,10 +50,9 @@ fn another_seed_is_refused_for_every_summary() {
 fn another_number_of_levels_is_refused_for_every_summary() {
     fn check<S: Summary<Digester = oneread::hash::Portable> + Clone>(summary: S) {
         let four = || Table::with_seed(halving(64, 4, Moves::None), 1).unwrap();
-        let wrong = BuildError::Levels { expected: 4, found: 5 };
+        let wrong = JoinError::Levels { expected: 4, found: 5 };
         assert_eq!(Summarized::new(four(), summary.clone()).err(), Some(wrong));
-        assert_eq!(Summarized::rejoin(four(), summary.clone()).err(), Some(wrong.into()));
-        assert_eq!(LazilyDeleting::new(four(), summary, Rebuild::when_asked()).err(), Some(wrong));
+        assert_eq!(Summarized::rejoin(four(), summary.clone()).err(), Some(wrong));
     }
     with_each_summary!(1, check);
 }
@@ -98,11 +91,6 @@ fn duplicates_and_absent_keys_change_nothing_with_any_summary() {
             Err(error) => assert_eq!((error, map.summary().can_remove()), (ChangeError::InsertOnly, false)),
         }
         assert_eq!((map.get(&7), map.summary().lookup(digest)), (Some(&2), named));
-
-        let mut map = LazilyDeleting::new(table(1), summary, Rebuild::when_asked()).unwrap();
-        map.insert(7, 1).unwrap();
-        assert_eq!((map.insert(7, 2), map.remove(&8), map.len(), map.deleted()), (Ok(Some(1)), None, 1, 0));
-        assert_eq!((map.remove(&7), map.remove(&7), map.deleted()), (Some(2), None, 1));
     }
     with_each_summary!(1, check);
 }
@@ -140,7 +128,7 @@ fn a_map_is_saved_by_its_parts_and_joined_again_without_a_rebuild() {
     let level = map.table().locate(&4).location.unwrap().level;
     less.remove(map.table().digester().digest(&4u64), level).unwrap();
     let error = Summarized::rejoin(loaded(), less).err();
-    assert_eq!(error, Some(RejoinError::Items { level }));
+    assert_eq!(error, Some(JoinError::Items { level }));
     assert!(error.unwrap().to_string().contains("Summarized::new"));
     // More than the table has does no harm.
     let mut more = summary;

@@ -4,11 +4,11 @@ use oneread::bytes::Saved;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{
     CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, ListLayout, MultilevelLayout,
-    MultipleFiltersLayout, PageLayout, SingleFilterLayout,
+    MultipleFiltersLayout, SingleFilterLayout,
 };
 use oneread::summary::{
     AnySummary, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, LevelSet,
-    MultiFilterSummary, MultiFilterView, PageSummary, SingleFilterSummary, Summary,
+    MultiFilterSummary, MultiFilterView, SingleFilterSummary, Summary,
 };
 
 /// Half a megabyte is where batches begin to ask for memory: this is more in every form, and less in the small ones.
@@ -67,7 +67,6 @@ fn batches_answer_as_single_lookups_do() {
             }
         }
         let table = MultilevelLayout::new([size / 4, size / 16, 9, 9]).unwrap().with_slots(3).unwrap();
-        check(PageSummary::with_seed(PageLayout::new(11).unwrap(), &table, 1).unwrap());
         let strings = InterpolationLayout::new(50).unwrap();
         // Most of the blocks are empty, and take more than a cache.
         check(InterpolationSummary::in_blocks(strings, 4, size / 8, Portable::with_seed(1)).unwrap());

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use oneread::hash::{Digest, Digester, Portable};
-use oneread::layout::{InterpolationLayout, MultilevelLayout, PageLayout};
+use oneread::layout::{InterpolationLayout, MultilevelLayout};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
-    AnySummary, BuildError, ChangeError, InterpolationSummary, MultiFilterSummary, PageSummary,
-    SingleFilterSummary, Summarized, Summary,
+    AnySummary, ChangeError, InterpolationSummary, JoinError, MultiFilterSummary, SingleFilterSummary,
+    Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
@@ -20,18 +20,10 @@ type Table<D = Portable> = MultilevelTable<u64, u64, D>;
 fn different_seeds_or_levels_are_refused() {
     let table = |seed| Table::with_seed(paper_table(), seed).unwrap();
     let filters = |seed| MultiFilterSummary::with_seed(paper_filters(), seed).unwrap();
-    assert_eq!(Summarized::new(table(1), filters(2)).err(), Some(BuildError::Digesters));
+    assert_eq!(Summarized::new(table(1), filters(2)).err(), Some(JoinError::Digesters));
     assert!(Summarized::new(table(1), filters(1)).is_ok());
     let six = SingleFilterSummary::with_seed(paper_cells(), 6, 1).unwrap();
-    assert_eq!(Summarized::new(table(1), six).err(), Some(BuildError::Levels { expected: 5, found: 6 }));
-
-    // A summary by buckets is for one layout of levels and slots; the stash does not matter.
-    let page = PageLayout::new(8).unwrap();
-    let other = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_501]).unwrap();
-    let summary = PageSummary::with_seed(page, &other, 1).unwrap();
-    assert_eq!(Summarized::new(table(1), summary).err(), Some(BuildError::Tables));
-    let summary = PageSummary::with_seed(page, &paper_table().with_stash(1).unwrap(), 1).unwrap();
-    assert!(Summarized::new(table(1), summary).is_ok());
+    assert_eq!(Summarized::new(table(1), six).err(), Some(JoinError::Levels { expected: 5, found: 6 }));
 }
 
 #[test]
@@ -41,9 +33,9 @@ fn a_summary_without_counters_goes_with_tables_that_never_move_items_up() {
         let layout = MultilevelLayout::new([64, 32, 16, 8, 4]).unwrap().with_moves(moves).unwrap();
         let table = || Table::with_seed(layout.clone(), 1).unwrap();
         let filters = MultiFilterSummary::with_seed(paper_filters(), 1).unwrap();
-        assert_eq!(Summarized::new(table(), filters).err(), up.then_some(BuildError::Moves), "{name}");
+        assert_eq!(Summarized::new(table(), filters).err(), up.then_some(JoinError::Moves), "{name}");
         let cells = SingleFilterSummary::with_seed(paper_cells(), 5, 1).unwrap();
-        assert_eq!(Summarized::new(table(), cells).err(), up.then_some(BuildError::Moves), "{name}");
+        assert_eq!(Summarized::new(table(), cells).err(), up.then_some(JoinError::Moves), "{name}");
         let strings = InterpolationSummary::with_seed(InterpolationLayout::new(20).unwrap(), 5, 1).unwrap();
         assert!(Summarized::new(table(), strings).is_ok(), "{name}");
     }

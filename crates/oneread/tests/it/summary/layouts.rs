@@ -1,8 +1,6 @@
 //! Layouts of summaries in serde's formats: whole, and checked.
 
-use oneread::layout::{
-    Counting, CountingCellsLayout, CountingFiltersLayout, MultipleFiltersLayout, PageLayout,
-};
+use oneread::layout::{Counting, CountingCellsLayout, CountingFiltersLayout, MultipleFiltersLayout};
 
 use super::counting_cells;
 
@@ -25,9 +23,4 @@ fn layouts_of_summaries_with_counters_come_back_as_they_were() {
     assert_eq!(json, r#"{"cells":100,"hashes":5,"counter_bits":[4,2]}"#);
     assert_eq!(serde_json::from_str::<CountingCellsLayout>(&json).unwrap(), cells);
     assert!(serde_json::from_str::<CountingCellsLayout>(&json.replace("[4,2]", "[4,9]")).is_err());
-
-    let page = PageLayout::new(12).unwrap();
-    let json = serde_json::to_string(&page).unwrap();
-    assert_eq!((json.as_str(), serde_json::from_str(&json).unwrap()), (r#"{"fingerprint_bits":12}"#, page));
-    assert!(serde_json::from_str::<PageLayout>(r#"{"fingerprint_bits":17}"#).is_err());
 }

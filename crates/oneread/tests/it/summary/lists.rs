@@ -66,7 +66,7 @@ fn a_key_is_at_the_level_of_its_entry() {
     assert_eq!([1, 3].map(|key| summary.lookup(keys[key])), [LevelSet::up_to(3), LevelSet::up_to(4)]);
     assert_eq!(summary.relocate(keys[3], 4, 3), Err(ChangeError::InsertOnly));
     assert_eq!(summary.insert(keys[5], 5), Err(ChangeError::Level { levels: 5, found: 5 }));
-    summary.reset(0);
+    summary.reset();
     assert_eq!((summary.list_load(), summary.lookup(keys[3])), ((0, false), LevelSet::EMPTY));
 }
 
@@ -116,7 +116,7 @@ fn keys_leave_a_counted_list_as_they_came() {
     assert_eq!((summary.list_load(), summary.largest_counters()), ((0, true), vec![0; 3]));
     summary.insert(keys[3], 0).unwrap();
     assert!(summary.lookup(keys[3]).contains(0));
-    summary.reset(0);
+    summary.reset();
     assert_eq!(summary.list_load(), (0, false));
 }
 

@@ -6,19 +6,14 @@ mod interpolation;
 mod joined;
 #[cfg(feature = "serde")]
 mod layouts;
-mod lazy;
-mod lazy_model;
 mod lists;
 mod model;
 mod multiple;
-mod page;
 mod properties;
 pub(crate) mod saved;
 mod single;
 mod sizes;
 // Whole tables of the paper.
-#[cfg(not(miri))]
-mod pollution;
 #[cfg(not(miri))]
 mod promises;
 #[cfg(not(miri))]

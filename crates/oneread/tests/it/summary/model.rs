@@ -6,23 +6,23 @@ use std::fmt::Debug;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{
     Counting, CountingFiltersLayout, InterpolationLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
-    OnCrisis, PageLayout, SingleFilterLayout,
+    OnCrisis, SingleFilterLayout,
 };
 use oneread::summary::{
     ChangeError, CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary,
-    MultiFilterSummary, PageSummary, SingleFilterSummary, Summarized, Summary,
+    MultiFilterSummary, SingleFilterSummary, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
 
 use super::{Random, counting_cells, halving, policies};
 
 /// Filters so small that every kind of mistake is common, and counters so narrow that many are stuck.
-pub(super) fn small_filters(levels: usize) -> MultipleFiltersLayout {
+fn small_filters(levels: usize) -> MultipleFiltersLayout {
     let filters = [(150, 2), (40, 3), (20, 3), (9, 5), (5, 5)];
     MultipleFiltersLayout::new(&filters[..levels]).unwrap()
 }
 
-pub(super) fn small_counters(levels: usize) -> CountingFiltersLayout {
+fn small_counters(levels: usize) -> CountingFiltersLayout {
     let (each, once) = (Counting::EachProbe, Counting::OncePerItem);
     let counters = [(3, each), (2, once), (3, each), (1, once), (2, once)];
     CountingFiltersLayout::new(small_filters(levels), &counters[..levels]).unwrap()
@@ -145,7 +145,6 @@ where
     let strings = InterpolationLayout::new(5).unwrap();
     compare_with!(InterpolationSummary::with_digester(strings, levels, digester.clone()));
     compare_with!(InterpolationSummary::in_blocks(strings, levels, 300, digester.clone()));
-    compare_with!(PageSummary::with_digester(PageLayout::new(3).unwrap(), layout, digester.clone()));
     if matches!(layout.moves(), Moves::None | Moves::SecondChance) {
         compare_with!(MultiFilterSummary::with_digester(small_filters(levels), digester.clone()));
         let cells = SingleFilterLayout::new(90, 3).unwrap();

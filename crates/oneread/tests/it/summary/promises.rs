@@ -10,7 +10,7 @@ use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::solve::summary::{Goal, Kind, Planned, Targets};
 use oneread::plan::solve::{self, table};
 use oneread::plan::summary::{SummaryPlan, single_for_exponent};
-use oneread::summary::{InterpolationSummary, PageSummary, Summarized, Summary};
+use oneread::summary::{InterpolationSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
 
 use crate::statistics::{SIX_SIGMA, chernoff_most};
@@ -58,12 +58,6 @@ fn samples(planned: &Planned, items: u64, tables: u64, absent: u64) -> Vec<Sampl
             }
             _ => sample(Summarized::from_plan_with_seed(plan, seed).unwrap(), items, absent),
         },
-        Planned::Page(plan) => {
-            let (layout, digester) = (plan.table().layout(), Portable::with_seed(seed));
-            let summary = PageSummary::with_digester(plan.layout(), layout, digester).unwrap();
-            let table = MultilevelTable::with_digester(layout.clone(), digester).unwrap();
-            sample(Summarized::new(table, summary).unwrap(), items, absent)
-        }
         other => panic!("no test knows {other:?}"),
     };
     (0..tables).map(of_seed).collect()
@@ -88,9 +82,6 @@ fn solved_summaries_keep_their_odds(items: u64, tables: u64, absent: u64, failur
     let table = MultilevelPlan::new(&layout, items).unwrap();
     for goal in [Goal::Guarantee { failure }, Goal::Average { extra_reads }] {
         for kind in Kind::ALL {
-            if kind == Kind::Page && matches!(goal, Goal::Guarantee { .. }) {
-                continue;
-            }
             let targets = Targets { false_positive: FALSE_POSITIVE, goal, bytes: None };
             let best = solve::summary(&table, &targets, Some(kind)).unwrap().best;
             let samples = samples(&best, items, tables, absent);

@@ -52,7 +52,7 @@ fn keeps_every_level<S: Summary>(summary: &mut S, operations: &[(u64, u64, usize
             assert!(answer.contains(level), "key {key} is at level {level}, and the answer {answer:?}");
         }
     }
-    summary.reset(0);
+    summary.reset();
     assert!(levels.keys().all(|&key| summary.lookup(digest(key)).is_empty()));
 }
 

@@ -3,13 +3,13 @@
 use oneread::bytes::{Identified, Kind, LoadError, Saved};
 use oneread::hash::{Digest, Digester, Keyed, Portable};
 use oneread::layout::{
-    Counting, CountingFiltersLayout, InterpolationLayout, Keep, ListLayout, Maps, Moves, MultilevelLayout,
-    MultipleFiltersLayout, PageLayout, Restriction, SingleFilterLayout,
+    Counting, CountingFiltersLayout, InterpolationLayout, ListLayout, MultipleFiltersLayout,
+    SingleFilterLayout,
 };
 use oneread::summary::{
     AnySummary, CountingMultiFilterSummary, CountingMultiFilterView, CountingSingleFilterSummary,
     CountingSingleFilterView, InterpolationSummary, InterpolationView, LevelSet, MultiFilterSummary,
-    MultiFilterView, PageSummary, PageView, SingleFilterSummary, SingleFilterView, Summary,
+    MultiFilterView, SingleFilterSummary, SingleFilterView, Summary,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -49,12 +49,6 @@ fn counting(filters: MultipleFiltersLayout) -> CountingFiltersLayout {
     CountingFiltersLayout::new(filters, counters).unwrap()
 }
 
-fn pages(moves: Moves) -> PageSummary {
-    let table = MultilevelLayout::new([32, 16, 8, 8]).unwrap();
-    let table = if moves == Moves::None { table.with_slots(7).unwrap() } else { table };
-    PageSummary::with_seed(PageLayout::new(9).unwrap(), &table.with_moves(moves).unwrap(), SEED).unwrap()
-}
-
 /// A small file of each kind, and of each form of it.
 fn samples() -> Vec<(&'static str, Kind, Vec<u8>)> {
     let single = |levels| {
@@ -79,7 +73,6 @@ fn samples() -> Vec<(&'static str, Kind, Vec<u8>)> {
         ("counting_single", Kind::CountingSingleFilterSummary, fill(cells.unwrap()).to_bytes()),
         ("interpolation", Kind::InterpolationSummary, fill(array.unwrap()).to_bytes()),
         ("interpolation_blocks", Kind::InterpolationSummary, fill(blocks.unwrap()).to_bytes()),
-        ("page", Kind::PageSummary, fill(pages(Moves::None)).to_bytes()),
     ]
 }
 
@@ -99,7 +92,7 @@ fn loaded<S: Summary + Saved>(bytes: &[u8]) -> Result<(Vec<LevelSet>, Vec<u8>), 
     }
     let changed = summary.to_bytes();
     assert_eq!(S::from_bytes(&changed).expect("what was saved").to_bytes(), changed);
-    summary.reset(1);
+    summary.reset();
     assert!((0..100).all(|key| summary.lookup(digest(key)).is_empty()));
     Ok((levels, saved))
 }
@@ -111,7 +104,6 @@ fn load_with_levels(kind: Kind, bytes: &[u8]) -> Result<(Vec<LevelSet>, Vec<u8>)
         Kind::CountingMultiFilterSummary => loaded::<CountingMultiFilterSummary>(bytes),
         Kind::CountingSingleFilterSummary => loaded::<CountingSingleFilterSummary>(bytes),
         Kind::InterpolationSummary => loaded::<InterpolationSummary>(bytes),
-        Kind::PageSummary => loaded::<PageSummary>(bytes),
         _ => panic!("a kind without a sample: {kind}"),
     }
 }
@@ -131,7 +123,6 @@ fn open_with_levels(kind: Kind, bytes: &[u8]) -> Result<Vec<LevelSet>, LoadError
         Kind::CountingMultiFilterSummary => open!(CountingMultiFilterView),
         Kind::CountingSingleFilterSummary => open!(CountingSingleFilterView),
         Kind::InterpolationSummary => open!(InterpolationView),
-        Kind::PageSummary => open!(PageView),
         _ => panic!("a kind without a sample: {kind}"),
     }
 }
@@ -179,14 +170,12 @@ fn summaries_of_every_kind_come_back_as_they_were() {
 fn an_emptied_summary_is_as_one_that_was_reset() {
     fn check<S: Summary<Digester = Portable> + Saved + Clone>(bytes: &[u8]) {
         let summary = S::from_bytes(bytes).unwrap();
-        for generation in [0, 3] {
-            let mut expected = summary.clone();
-            expected.reset(generation);
-            let mut found = summary.emptied(generation).unwrap();
-            assert!(found.to_bytes() == expected.to_bytes());
-            assert_eq!(found.insert(digest(1), 1), expected.insert(digest(1), 1));
-            assert!(found.to_bytes() == expected.to_bytes() && !found.lookup(digest(1)).is_empty());
-        }
+        let mut expected = summary.clone();
+        expected.reset();
+        let mut found = summary.emptied().unwrap();
+        assert!(found.to_bytes() == expected.to_bytes());
+        assert_eq!(found.insert(digest(1), 1), expected.insert(digest(1), 1));
+        assert!(found.to_bytes() == expected.to_bytes() && !found.lookup(digest(1)).is_empty());
         assert!(summary.to_bytes() == bytes, "it has what it had");
     }
     for (_, kind, bytes) in samples() {
@@ -195,8 +184,7 @@ fn an_emptied_summary_is_as_one_that_was_reset() {
             Kind::SingleFilterSummary => check::<SingleFilterSummary>(&bytes),
             Kind::CountingMultiFilterSummary => check::<CountingMultiFilterSummary>(&bytes),
             Kind::CountingSingleFilterSummary => check::<CountingSingleFilterSummary>(&bytes),
-            Kind::InterpolationSummary => check::<InterpolationSummary>(&bytes),
-            _ => check::<PageSummary>(&bytes),
+            _ => check::<InterpolationSummary>(&bytes),
         }
     }
 }
@@ -222,32 +210,9 @@ fn a_loaded_summary_goes_on_as_the_other_would() {
             Kind::SingleFilterSummary => check::<SingleFilterSummary>(&bytes),
             Kind::CountingMultiFilterSummary => check::<CountingMultiFilterSummary>(&bytes),
             Kind::CountingSingleFilterSummary => check::<CountingSingleFilterSummary>(&bytes),
-            Kind::InterpolationSummary => check::<InterpolationSummary>(&bytes),
-            _ => check::<PageSummary>(&bytes),
+            _ => check::<InterpolationSummary>(&bytes),
         }
     }
-}
-
-#[test]
-fn pages_remember_the_hash_functions_of_their_table() {
-    let restriction = Restriction { fanout: 2, maps: Maps::Shifts, keep: Keep::Random };
-    let restricted = Moves::Restricted(restriction);
-    let mut summary = pages(restricted);
-    summary.reset(3);
-    // Buckets of one: some of the five may share one.
-    let inserted = (0..5).filter(|&key| summary.insert(digest(key), 3).is_ok()).count();
-    assert!(inserted > 1);
-    let bytes = summary.to_bytes();
-    let loaded = <PageSummary>::from_bytes(&bytes).unwrap();
-    assert!((0..1000).all(|key| summary.lookup(digest(key)) == loaded.lookup(digest(key))));
-    let table = MultilevelLayout::new([32, 16, 8, 8]).unwrap();
-    loaded.check_table(&table.clone().with_moves(restricted).unwrap()).unwrap();
-    assert!(loaded.check_table(&table).is_err());
-    // Moves that say nothing of where a bucket is are not written: Second Chance is 1.
-    let mut forged = bytes.clone();
-    put(&mut forged, LAYOUT + 24, 1);
-    reseal(&mut forged);
-    assert!(matches!(<PageSummary>::from_bytes(&forged), Err(LoadError::Invalid { .. })));
 }
 
 #[test]
@@ -437,8 +402,7 @@ fn summaries_go_through_serde() {
             Kind::SingleFilterSummary => check::<SingleFilterSummary>(&bytes),
             Kind::CountingMultiFilterSummary => check::<CountingMultiFilterSummary>(&bytes),
             Kind::CountingSingleFilterSummary => check::<CountingSingleFilterSummary>(&bytes),
-            Kind::InterpolationSummary => check::<InterpolationSummary>(&bytes),
-            _ => check::<PageSummary>(&bytes),
+            _ => check::<InterpolationSummary>(&bytes),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The bytes of the paper: Table III and section XI-B.
 
 use oneread::layout::{
-    Counting, CountingCellsLayout, CountingFiltersLayout, LayoutError, MultipleFiltersLayout, PageLayout,
+    Counting, CountingCellsLayout, CountingFiltersLayout, LayoutError, MultipleFiltersLayout,
     SingleFilterLayout,
 };
 use oneread::summary::{
@@ -62,7 +62,6 @@ fn what_cannot_be_built_is_an_error() {
         let summary = SingleFilterSummary::with_seed(paper_cells(), levels, 1);
         assert!(matches!(summary, Err(BuildError::Layout(_))), "{levels} levels");
     }
-    assert!(PageLayout::new(0).is_err() && PageLayout::new(17).is_err());
     // 2^46 cells of four bits are 32 TiB.
     let huge = SingleFilterLayout::new(1 << 46, 1).unwrap();
     assert!(matches!(SingleFilterSummary::with_seed(huge, 9, 1), Err(BuildError::OutOfMemory(_))));

@@ -1,4 +1,4 @@
-//! What the tests of tables share, here and in `oneread-study`.
+//! What the tests of tables share.
 
 use std::hash::{Hash, Hasher};
 

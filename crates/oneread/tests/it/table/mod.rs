@@ -4,6 +4,7 @@ mod bounded;
 pub(crate) mod fixtures;
 mod hints;
 mod hostile;
+mod maps;
 mod model;
 mod panics;
 mod placement;
@@ -14,7 +15,6 @@ mod reads;
 mod saved;
 mod surface;
 mod tracked;
-mod weighted;
 
 use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, Restriction, Ties};
 

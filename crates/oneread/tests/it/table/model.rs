@@ -6,6 +6,7 @@ use oneread::hash::Digester;
 use oneread::layout::{Moves, MultilevelLayout, OnCrisis};
 use oneread::table::{Entry, MultilevelTable};
 
+use super::maps::{one_operation, whole_map};
 use super::{Constant, Random, halving, policies};
 
 /// Random operations on keys below `keys`, in a table that may become full.
@@ -20,77 +21,11 @@ fn compare<D: Digester<u64>>(
     let mut refused = 0;
     let depth = table.layout().level_count() as u32;
     for operation in 0..operations {
-        let (key, value) = (random.below(keys), random.word());
-        match random.below(100) {
-            0..45 => match table.insert(key, value) {
-                Ok(before) => assert_eq!(before, model.insert(key, value)),
-                Err(full) => {
-                    refused += 1;
-                    assert_eq!((full.key, full.value), (key, value));
-                    assert!(!model.contains_key(&key) && !table.contains_key(&key));
-                }
-            },
-            45..75 => assert_eq!(table.remove(&key), model.remove(&key)),
-            75..85 => match table.entry(key) {
-                Entry::Occupied(mut entry) => {
-                    assert_eq!((entry.key(), Some(entry.get())), (&key, model.get(&key)));
-                    if value % 2 == 0 {
-                        assert_eq!(Some(entry.insert(value)), model.insert(key, value));
-                    } else {
-                        assert_eq!(Some(entry.remove()), model.remove(&key));
-                    }
-                }
-                Entry::Vacant(entry) => {
-                    assert!(!model.contains_key(entry.key()));
-                    match entry.try_insert(value) {
-                        Ok(placed) => {
-                            assert_eq!(*placed, value);
-                            model.insert(key, value);
-                        }
-                        Err(full) => assert_eq!((full.key, full.value), (key, value)),
-                    }
-                }
-            },
-            85..90 => {
-                if let Some(value) = table.get_mut(&key) {
-                    *value ^= 1;
-                    *model.get_mut(&key).unwrap() ^= 1;
-                }
-            }
-            _ => {
-                assert_eq!(table.get(&key), model.get(&key));
-                let located = table.locate(&key);
-                assert!(
-                    located.buckets_read <= depth && located.location.is_some() == model.contains_key(&key)
-                );
-            }
-        }
-        assert_eq!(table.len(), model.len());
-        // Rarely, since it takes time in proportion to the table.
+        refused += u32::from(one_operation!(table, model, random, keys));
+        let read = table.locate(&random.below(keys)).buckets_read;
+        assert!(read <= depth, "{read} buckets");
         if operation % 4096 == 4095 {
-            match random.below(16) {
-                0 => {
-                    let threshold = random.word();
-                    table.retain(|_, value| *value < threshold);
-                    model.retain(|_, value| *value < threshold);
-                }
-                1 => {
-                    let drained: HashMap<_, _> = table.drain().collect();
-                    assert_eq!(drained, model);
-                    model.clear();
-                }
-                2 => {
-                    table.clear();
-                    model.clear();
-                }
-                3 => {
-                    table.values_mut().for_each(|value| *value ^= 2);
-                    model.values_mut().for_each(|value| *value ^= 2);
-                }
-                _ => {}
-            }
-            assert_eq!(table.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
-            assert_eq!(table.iter().len(), model.len());
+            whole_map!(table, model, random);
             let loads = table.level_loads().iter().sum::<u64>() as usize;
             assert_eq!(loads + table.stash_len(), model.len());
         }

@@ -1,115 +1,10 @@
-//! The methods that a map has, each with something that could go wrong.
+//! What only the multilevel table has, each with something that could go wrong.
 
-use oneread::hash::{Keyed, Portable};
+use oneread::hash::Keyed;
 use oneread::layout::{HintChain, Hints, Moves, MultilevelLayout, OnCrisis};
-use oneread::table::{Entry, MultilevelTable, TryExtendError};
+use oneread::table::{MultilevelTable, TryExtendError};
 
 use super::halving;
-
-fn table() -> MultilevelTable<String, u32> {
-    let mut table = MultilevelTable::with_seed(halving(16, 3, Moves::None), 1).unwrap();
-    table.try_extend(["one", "two", "three"].map(str::to_owned).into_iter().zip(1..)).unwrap();
-    table
-}
-
-#[test]
-fn keys_are_found_in_borrowed_form() {
-    let mut table = table();
-    assert_eq!((table.get("two"), table.get("four")), (Some(&2), None));
-    assert_eq!(table.get_key_value("two"), Some((&"two".to_owned(), &2)));
-    assert!(table.contains_key("three") && !table.contains_key("four"));
-    *table.get_mut("two").unwrap() += 10;
-    assert_eq!(table["two"], 12);
-    assert_eq!(table.remove_entry("two"), Some(("two".to_owned(), 12)));
-    assert_eq!((table.remove("two"), table.len()), (None, 2));
-}
-
-#[test]
-#[should_panic(expected = "the key is in the table")]
-fn indexing_an_absent_key_panics() {
-    _ = table()["four"];
-}
-
-#[test]
-fn an_inserted_key_stays_the_one_that_came_first() {
-    // Equal by number, different by name: the map keeps the first, as a `HashMap` does.
-    #[derive(Clone, Copy, Debug)]
-    struct Named(u64, &'static str);
-    impl PartialEq for Named {
-        fn eq(&self, other: &Self) -> bool {
-            self.0 == other.0
-        }
-    }
-    impl Eq for Named {}
-    impl oneread::hash::Key for Named {
-        fn canonical(&self) -> oneread::hash::Canonical<'_> {
-            self.0.canonical()
-        }
-    }
-    let mut table = MultilevelTable::with_seed(halving(16, 3, Moves::None), 1).unwrap();
-    assert_eq!(table.insert(Named(1, "first"), 1), Ok(None));
-    assert_eq!(table.insert(Named(1, "second"), 2), Ok(Some(1)));
-    assert_eq!(table.get_key_value(&Named(1, "")).map(|(key, value)| (key.1, *value)), Some(("first", 2)));
-}
-
-#[test]
-fn iterators_know_their_length_and_give_everything_once() {
-    let mut table = table();
-    let mut keys: Vec<_> = table.keys().cloned().collect();
-    keys.sort();
-    assert_eq!(keys, ["one", "three", "two"]);
-    assert_eq!((table.keys().len(), table.values().len(), table.iter().len()), (3, 3, 3));
-    assert_eq!(table.values().sum::<u32>(), 6);
-    for (_, value) in &mut table {
-        *value *= 2;
-    }
-    table.iter_mut().for_each(|(_, value)| *value += 1);
-    assert_eq!(table.clone().into_values().sum::<u32>(), 15);
-    assert_eq!(table.clone().into_keys().len(), 3);
-    let mut items: Vec<_> = (&table).into_iter().map(|(key, value)| (key.as_str(), *value)).collect();
-    items.sort_unstable();
-    assert_eq!(items, [("one", 3), ("three", 7), ("two", 5)]);
-    let mut iter = table.into_iter();
-    assert_eq!((iter.by_ref().count(), iter.next(), iter.len()), (3, None, 0));
-}
-
-#[test]
-fn equality_is_that_of_the_items() {
-    let one = table();
-    let layout = MultilevelLayout::new([40, 30]).unwrap();
-    let mut other = MultilevelTable::with_seed(layout, 99).unwrap();
-    assert!(one != other);
-    other.try_extend(one.clone()).unwrap();
-    assert_eq!(one, other);
-    other.insert("two".to_owned(), 3).unwrap();
-    assert_ne!(one, other);
-    assert_eq!(one.clone(), one);
-}
-
-#[test]
-fn it_shows_itself_as_a_map() {
-    let mut table = MultilevelTable::with_seed(halving(16, 3, Moves::None), 1).unwrap();
-    assert_eq!(format!("{table:?}"), "{}");
-    table.insert("a", 1).unwrap();
-    assert_eq!(format!("{table:?}"), r#"{"a": 1}"#);
-    assert_eq!(format!("{:?}", table.entry("a")), r#"Entry(OccupiedEntry { key: "a", value: 1, .. })"#);
-    assert_eq!(format!("{:?}", table.entry("b")), r#"Entry(VacantEntry("b"))"#);
-}
-
-#[test]
-fn entries_are_filled_changed_and_removed() {
-    let mut table = table();
-    *table.entry("one".to_owned()).and_modify(|value| *value += 10).or_try_default().unwrap() += 1;
-    assert_eq!(table["one"], 12);
-    *table.entry("nine".to_owned()).and_modify(|value| *value += 10).or_try_default().unwrap() += 1;
-    assert_eq!(table["nine"], 1);
-    let Entry::Occupied(entry) = table.entry("nine".to_owned()) else { panic!("it is there") };
-    assert_eq!(entry.remove_entry(), ("nine".to_owned(), 1));
-    let Entry::Vacant(entry) = table.entry("nine".to_owned()) else { panic!("it is gone") };
-    assert_eq!(entry.into_key(), "nine");
-    assert_eq!(table.entry("ten".to_owned()).key(), "ten");
-    assert_eq!(table.len(), 3);
-}
 
 #[test]
 fn making_one_of_too_many_items_gives_the_first_without_room_back() {
@@ -172,16 +67,4 @@ fn a_rebuilding_changes_places_and_nothing_else() {
     assert!(with > without, "{with} {without}");
     assert!(table.generation() > 0 && table.len() == with);
     assert!((0..with as u64).all(|key| table[&key] == key && table.locate(&key).location.is_some()));
-}
-
-#[test]
-fn the_same_seed_places_alike() {
-    let loads = |seed| {
-        let mut table =
-            MultilevelTable::with_digester(halving(64, 3, Moves::None), Portable::with_seed(seed)).unwrap();
-        table.try_extend((0..60u64).map(|key| (key, ()))).unwrap();
-        table.keys().copied().collect::<Vec<_>>()
-    };
-    assert_ne!(loads(1), loads(2));
-    assert_eq!(loads(1), loads(1));
 }

@@ -6,9 +6,10 @@
 
 use oneread::layout::{CountingFiltersLayout, MultipleFiltersLayout, SingleFilterLayout};
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
+use oneread::summary::SingleFilterSummary;
 use oneread::table::MultilevelTable;
 use oneread_study::hash::Ideal;
+use oneread_study::summary::{LazilyDeleting, Rebuild};
 
 use super::super::summary::FILTERS_10K;
 use super::super::table_10k;

@@ -6,11 +6,11 @@ mod one;
 use alloc::vec::Vec;
 
 use crate::hash::probes::SchemeName;
-use crate::layout::{LayoutError, MOST_PLACES, MultipleFiltersLayout, PageLayout, check_fraction};
+use crate::layout::{LayoutError, MOST_PLACES, MultipleFiltersLayout, check_fraction};
 use crate::plan::bloom;
 use crate::plan::float::{exp, ln, ln_1p};
 use crate::plan::multilevel::MultilevelPlan;
-use crate::plan::summary::{PagePlan, SummaryPlan};
+use crate::plan::summary::SummaryPlan;
 use crate::plan::work::Work;
 
 use super::{Relax, Solution, Target, Unsolved, rounded_up};
@@ -73,13 +73,11 @@ pub enum Kind {
     Single,
     /// A filter for each level, perhaps with a list of the deepest.
     Multiple,
-    /// A string for each slot; only for [`Goal::Average`].
-    Page,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Interpolation, Self::Single, Self::Multiple, Self::Page];
+    pub const ALL: [Self; 3] = [Self::Interpolation, Self::Single, Self::Multiple];
 
     /// A name for it.
     #[must_use]
@@ -88,7 +86,6 @@ impl Kind {
             Self::Interpolation => "interpolation",
             Self::Single => "single",
             Self::Multiple => "multiple",
-            Self::Page => "page",
         }
     }
 }
@@ -99,8 +96,6 @@ impl Kind {
 pub enum Planned {
     /// Of the papers' three kinds.
     Summary(SummaryPlan),
-    /// A string for each slot.
-    Page(PagePlan),
 }
 
 impl Planned {
@@ -114,7 +109,6 @@ impl Planned {
                 SummaryLayout::Single(_) => Kind::Single,
                 SummaryLayout::Multiple(_) => Kind::Multiple,
             },
-            Self::Page(_) => Kind::Page,
         }
     }
 
@@ -123,7 +117,6 @@ impl Planned {
     pub const fn summary(&self) -> Option<&SummaryPlan> {
         match self {
             Self::Summary(plan) => Some(plan),
-            Self::Page(_) => None,
         }
     }
 
@@ -132,7 +125,6 @@ impl Planned {
     pub fn total_bytes(&self) -> u64 {
         match self {
             Self::Summary(plan) => plan.byte_len() + plan.occupancy_bytes(),
-            Self::Page(plan) => plan.byte_len(),
         }
     }
 
@@ -141,7 +133,6 @@ impl Planned {
     pub fn false_positive(&self) -> f64 {
         match self {
             Self::Summary(plan) => plan.false_positive(),
-            Self::Page(plan) => plan.false_positive(),
         }
     }
 
@@ -150,7 +141,6 @@ impl Planned {
     pub const fn extra_reads_per_hit(&self) -> f64 {
         match self {
             Self::Summary(plan) => plan.extra_reads_per_hit(),
-            Self::Page(plan) => plan.extra_reads_per_hit(),
         }
     }
 
@@ -159,11 +149,10 @@ impl Planned {
     pub const fn reads_per_miss(&self) -> f64 {
         match self {
             Self::Summary(plan) => plan.reads_per_miss(),
-            Self::Page(plan) => plan.reads_per_miss(),
         }
     }
 
-    /// The probability that any key fails or finds no room, by the larger of the two formulas for failures; none for a page summary.
+    /// The probability that any key fails or finds no room, by the larger of the two formulas for failures.
     #[must_use]
     pub fn failure_and_crisis(&self) -> Option<f64> {
         let plan = self.summary()?;
@@ -190,7 +179,7 @@ impl Planned {
 /// multiple filters the formula of partitioned ones, a few percent above, and of interpolation the expected pairs.
 ///
 /// # What is smallest
-/// Interpolation, single filter and page summary: all numbers of hash functions are tried, and by each the fewest cells or bits are found. Multiple filters:
+/// Interpolation and single filter: all numbers of hash functions are tried, and by each the fewest cells or bits are found. Multiple filters:
 /// the first filter is the smallest for its false positives, whatever its hash functions; of the others, none can lose a bit without
 /// a bit for another, whatever its hash functions, and exchanges of 1 to 64 bits between the largest and each other
 /// save nothing. Lists are tried from every level on that has up to 128 keys on average.
@@ -279,7 +268,6 @@ fn of_kind(
         Kind::Interpolation => one::interpolation(table, targets).map(Planned::Summary),
         Kind::Single => one::single(table, targets, work).map(Planned::Summary),
         Kind::Multiple => of_filters(table, targets, work)?.map(Planned::Summary),
-        Kind::Page => one::page(table, targets).map(Planned::Page),
     })
 }
 
@@ -364,9 +352,6 @@ fn binds(best: &Planned, targets: &Targets) -> Result<Vec<Target>, LayoutError> 
                 return Ok(binds);
             }
         },
-        Planned::Page(plan) => PageLayout::new(plan.layout().fingerprint_bits() - 1)
-            .ok()
-            .map(|layout| Ok(Planned::Page(PagePlan::with_table(plan.table().clone(), layout)))),
     };
     Ok(smaller.transpose()?.map(|smaller| smaller.missed(targets)).unwrap_or_default())
 }

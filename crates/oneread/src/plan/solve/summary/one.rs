@@ -1,11 +1,9 @@
 //! The kinds that are one structure: few parameters, all of which are tried.
 
-use crate::layout::{InterpolationLayout, MOST_HASHES, MOST_PLACES, PageLayout, SingleFilterLayout};
+use crate::layout::{InterpolationLayout, MOST_HASHES, MOST_PLACES, SingleFilterLayout};
 use crate::plan::float::{exp, ln};
 use crate::plan::multilevel::MultilevelPlan;
-use crate::plan::summary::{
-    PagePlan, SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells,
-};
+use crate::plan::summary::{SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 use crate::plan::work::Work;
 
 use super::super::{least, least_near};
@@ -20,22 +18,6 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &Targets) -> Option
     };
     let serves = |bits| plan(bits).is_some_and(|plan| Planned::Summary(plan).missed(targets).is_empty());
     let most = u64::from(InterpolationLayout::MOST_FINGERPRINT_BITS);
-    if !serves(most) {
-        return None;
-    }
-    plan(least(0, most, serves))
-}
-
-/// The shortest strings of slots, likewise.
-pub(super) fn page(table: &MultilevelPlan, targets: &Targets) -> Option<PagePlan> {
-    if let Goal::Guarantee { .. } = targets.goal {
-        return None;
-    }
-    let plan = |bits: u64| {
-        PageLayout::new(bits as u32).ok().map(|layout| PagePlan::with_table(table.clone(), layout))
-    };
-    let serves = |bits| plan(bits).is_some_and(|plan| Planned::Page(plan).missed(targets).is_empty());
-    let most = u64::from(PageLayout::MOST_FINGERPRINT_BITS);
     if !serves(most) {
         return None;
     }

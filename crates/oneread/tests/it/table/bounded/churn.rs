@@ -3,7 +3,7 @@
 use oneread::layout::BoundedLayout;
 use oneread::plan::bounded::for_churn;
 use oneread::table::BoundedMap;
-use oneread::table::bounded::Location;
+use oneread::table::bounded::Region;
 
 use crate::statistics::chernoff_most;
 use crate::table::Random;
@@ -31,7 +31,7 @@ fn stays_as_it_is(items: u64, turnovers: u64) {
     let mut random = Random::new(99);
     let sample = 200_000.min(items) as usize;
     let located: Vec<_> = keys[..sample].iter().map(|key| map.locate(key)).collect();
-    let away = located.iter().filter(|found| found.location != Some(Location::Home)).count();
+    let away = located.iter().filter(|found| found.location != Some(Region::Home)).count();
     let misses: usize = (0..sample).map(|_| map.locate(&random.word()).tag_lines).sum();
     let hits: usize = located.iter().map(|found| found.tag_lines).sum();
     let [away, misses, hits] = [away, misses, hits].map(|count| count as f64 / sample as f64);

@@ -9,6 +9,7 @@ use oneread::table::BoundedMap;
 use oneread::table::bounded::Entry;
 use oneread_study::hash::Ideal;
 
+use crate::table::maps::{one_operation, whole_map};
 use crate::table::{Constant, Random};
 
 /// Keys share digests by the dozen.
@@ -18,6 +19,18 @@ struct Colliding;
 impl Digester<u64> for Colliding {
     fn digest(&self, key: &u64) -> Digest {
         Ideal::with_seed(1).digest(&(key / 12))
+    }
+}
+
+/// So many digests in all: tags are alike, and groups full.
+#[derive(Clone, Copy)]
+struct Few {
+    digests: u64,
+}
+
+impl Digester<u64> for Few {
+    fn digest(&self, key: &u64) -> Digest {
+        Ideal::with_seed(3).digest(&(key % self.digests))
     }
 }
 
@@ -33,85 +46,24 @@ fn compare<D: Digester<u64> + Clone>(
     let mut refused = 0;
     let bytes = map.byte_len();
     for operation in 0..operations {
-        let (key, value) = (random.below(keys), random.word());
-        match random.below(100) {
-            0..50 => match map.insert(key, value) {
-                Ok(before) => assert_eq!(before, model.insert(key, value)),
-                Err(full) => {
-                    refused += 1;
-                    assert_eq!((full.key, full.value), (key, value));
-                    assert!(!model.contains_key(&key) && !map.contains_key(&key));
-                }
-            },
-            50..75 => assert_eq!(map.remove(&key), model.remove(&key)),
-            75..85 => match map.entry(key) {
-                Entry::Occupied(mut entry) => {
-                    assert_eq!((entry.key(), Some(entry.get())), (&key, model.get(&key)));
-                    if value % 2 == 0 {
-                        assert_eq!(Some(entry.insert(value)), model.insert(key, value));
-                    } else {
-                        assert_eq!(Some(entry.remove()), model.remove(&key));
-                    }
-                }
-                Entry::Vacant(entry) => {
-                    assert!(!model.contains_key(entry.key()));
-                    match entry.try_insert(value) {
-                        Ok(placed) => {
-                            assert_eq!(*placed, value);
-                            model.insert(key, value);
-                        }
-                        Err(full) => assert_eq!((full.key, full.value), (key, value)),
-                    }
-                }
-            },
-            85..90 => {
-                if let Some(value) = map.get_mut(&key) {
-                    *value ^= 1;
-                    *model.get_mut(&key).unwrap() ^= 1;
-                }
-            }
-            _ => {
-                assert_eq!(map.get(&key), model.get(&key));
-                assert_eq!(map.locate(&key).location.is_some(), model.contains_key(&key));
-            }
-        }
-        assert_eq!((map.len(), map.byte_len()), (model.len(), bytes));
-        // Rarely, since it takes time in proportion to the map.
+        refused += u64::from(one_operation!(map, model, random, keys));
+        assert_eq!(map.byte_len(), bytes);
         if operation % 4096 == 4095 {
             match random.below(16) {
                 0 => {
-                    let threshold = random.word();
-                    map.retain(|_, value| *value < threshold);
-                    model.retain(|_, value| *value < threshold);
-                }
-                1 => {
-                    let drained: HashMap<_, _> = map.drain().collect();
-                    assert_eq!(drained, model);
-                    model.clear();
-                }
-                2 => {
-                    map.clear();
-                    model.clear();
-                }
-                3 => {
-                    map.values_mut().for_each(|value| *value ^= 2);
-                    model.values_mut().for_each(|value| *value ^= 2);
-                }
-                4 => {
                     let mut few = map.drain();
                     few.by_ref().take(3).for_each(|(key, value)| assert_eq!(model.remove(&key), Some(value)));
                     std::mem::forget(few);
                 }
-                5 => {
+                1 => {
                     let capacity = map.capacity();
                     map.grow_into(2 * capacity).unwrap();
                     map.grow_into(capacity).unwrap();
                 }
-                6 => *map = map.clone(),
+                2 => *map = map.clone(),
                 _ => {}
             }
-            assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
-            assert_eq!(map.iter().len(), model.len());
+            whole_map!(map, model, random);
             let looked: Vec<_> = (0..keys.min(500)).collect();
             let mut answers = looked.iter();
             map.get_many(&looked, |value| assert_eq!(value, model.get(answers.next().unwrap())));
@@ -157,4 +109,41 @@ fn does_what_a_hash_map_does_through_the_standard_library() {
     let layout = BoundedLayout::for_capacity(2000).unwrap();
     let mut map = BoundedMap::with_digester(layout, Std::<RandomState>::default()).unwrap();
     compare(&mut map, 3000, scaled(500_000), 9);
+}
+
+/// Values so large that a map of a thousand does not fit a cache: there lookups go in batches.
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn keys_in_batches_are_found_as_one_after_the_other() {
+    // From each key in a digest of its own to routes that are full, so that keys are at home, out, and in the stash.
+    for digests in [1, 3, 50, 5000] {
+        let layout = BoundedLayout::new(1000, 100, 3).unwrap();
+        let mut map = BoundedMap::with_digester(layout, Few { digests }).unwrap();
+        for key in 0..1000 {
+            // Not all find room where digests are few.
+            _ = map.insert(key, [key + 1; 200]);
+        }
+        assert!(map.byte_len() > 4 << 20);
+        for asked in [0, 1, 31, 32, 33, 64, 2000] {
+            let keys: Vec<u64> = (0..asked).map(|key| key * 7 % 2000).collect();
+            let mut found = Vec::new();
+            map.get_many(&keys, |value| found.push(value));
+            let expected: Vec<_> = keys.iter().map(|key| map.get(key)).collect();
+            assert!(found == expected, "{digests} digests, {asked} keys");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn a_large_map_is_looked_up_in_batches() {
+    let len = 200_000;
+    let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(len).unwrap(), 1).unwrap();
+    for key in 0..len {
+        map.insert(key, 3 * key).unwrap();
+    }
+    let keys: Vec<u64> = (0..2 * len).step_by(3).collect();
+    let mut expected = keys.iter().map(|&key| (key < len).then_some(3 * key));
+    map.get_many(&keys, |value| assert_eq!(Some(value.copied()), expected.next()));
+    assert!(expected.next().is_none());
 }

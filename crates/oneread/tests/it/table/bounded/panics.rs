@@ -1,7 +1,6 @@
 //! Keys and values that panic: nothing is lost, nothing is dropped twice, and the map goes on working.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use oneread::hash::{Digest, Digester, Portable, Std};
@@ -9,6 +8,7 @@ use oneread::layout::BoundedLayout;
 use oneread::table::BoundedMap;
 
 use crate::table::Liar;
+use crate::table::maps::quietly;
 use crate::table::tracked::{Digests, Ledger, Tracked};
 
 type Table = BoundedMap<Tracked, Tracked, Digests>;
@@ -16,11 +16,6 @@ type Table = BoundedMap<Tracked, Tracked, Digests>;
 /// A map whose one home line is soon full, so that keys are out.
 fn table() -> Table {
     BoundedMap::with_digester(BoundedLayout::new(70, 1, 1).unwrap(), Digests).unwrap()
-}
-
-/// Silences the messages of panics that are expected.
-fn quietly(work: impl FnOnce()) {
-    _ = catch_unwind(AssertUnwindSafe(work));
 }
 
 #[test]
@@ -53,41 +48,6 @@ fn a_panic_in_a_comparison_or_a_digest_leaves_a_map_that_works() {
         }
         assert!(table.is_empty(), "{fuse}");
         assert_eq!(ledger.alive.get(), 0, "{fuse}");
-    }
-    std::panic::set_hook(hook);
-}
-
-#[test]
-fn a_panic_in_a_drop_loses_nothing_else() {
-    type Act = fn(&mut Table);
-    let acts: [Act; 5] = [
-        |table| table.clear(),
-        |table| drop(table.drain()),
-        |table| table.retain(|_, _| false),
-        |table| drop(std::mem::replace(table, self::table())),
-        |table| std::mem::replace(table, self::table()).into_iter().take(2).for_each(drop),
-    ];
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
-    for act in acts {
-        for fuse in (1..12).step_by(if cfg!(miri) { 5 } else { 1 }) {
-            let ledger = Rc::new(Ledger::default());
-            let mut table = table();
-            for number in 0..10 {
-                let mut value = Tracked::new(number, &ledger);
-                value.panics_on_drop = true;
-                assert!(table.insert(Tracked::new(number, &ledger), value).is_ok());
-            }
-            ledger.fuse.set(fuse);
-            quietly(|| act(&mut table));
-            ledger.fuse.set(0);
-            assert_eq!(ledger.alive.get(), 2 * table.len() as i64, "fuse {fuse}");
-            assert_eq!(table.iter().count(), table.len());
-            let found = table.keys().map(|key| key.number).collect::<Vec<_>>();
-            assert!(found.iter().all(|&number| table.contains_key(&Tracked::new(number, &ledger))));
-            drop(table);
-            assert_eq!(ledger.alive.get(), 0, "fuse {fuse}");
-        }
     }
     std::panic::set_hook(hook);
 }
@@ -169,42 +129,4 @@ fn keys_that_lie_about_equality_are_kept_or_found_and_dropped_once() {
         // Keys that are equal to nothing are never removed, until there is no room; of the others some take others for themselves.
         assert!(if equal { map.len() <= 50 } else { map.len() == 100 }, "{equal} {}", map.len());
     }
-}
-
-#[test]
-fn a_drain_that_is_forgotten_keeps_what_it_did_not_give() {
-    let mut table = BoundedMap::with_seed(BoundedLayout::new(70, 1, 1).unwrap(), 1).unwrap();
-    table.try_extend((0..60u64).map(|key| (key, key))).unwrap();
-    let mut drain = table.drain();
-    let given: Vec<_> = drain.by_ref().take(40).collect();
-    std::mem::forget(drain);
-    assert_eq!(table.len(), 20);
-    for key in 0..60 {
-        assert_eq!(table.contains_key(&key), !given.contains(&(key, key)));
-    }
-    // What it left is put right as the map is used.
-    (0..60).for_each(|key| assert!(table.insert(key, key).is_ok()));
-    (0..60).for_each(|key| assert_eq!(table.remove(&key), Some(key)));
-    assert!(table.is_empty());
-}
-
-#[test]
-fn a_test_that_panics_in_retain_leaves_a_map_that_works() {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
-    let mut table = BoundedMap::with_seed(BoundedLayout::new(70, 1, 1).unwrap(), 1).unwrap();
-    table.try_extend((0..50u64).map(|key| (key, key))).unwrap();
-    let mut seen = 0;
-    quietly(|| {
-        table.retain(|_, _| {
-            seen += 1;
-            assert!(seen < 30, "enough");
-            seen % 2 == 0
-        });
-    });
-    assert_eq!(table.len(), 35);
-    let keys: Vec<_> = table.keys().copied().collect();
-    assert!(keys.iter().all(|key| table.remove(key) == Some(*key)));
-    assert!(table.is_empty());
-    std::panic::set_hook(hook);
 }

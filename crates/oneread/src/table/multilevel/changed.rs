@@ -11,7 +11,8 @@ use crate::table::placement::{Items, Placement};
 pub(super) struct Reads {
     /// The buckets of the last change.
     pub(super) last: u64,
-    /// The places whose digests the placement asked for, perhaps some of them twice; kept to save allocations.
+    /// The places whose digests the placement asked for, perhaps some of them twice; kept to save
+    /// allocations.
     asked: Vec<usize>,
     /// Everything was read: nothing is left to add.
     all: bool,
@@ -25,7 +26,8 @@ impl Reads {
         self.all = false;
     }
 
-    /// A rebuilding reads the items of all places in use, which are given in order. Places from `stash` on are not in buckets.
+    /// A rebuilding reads the items of all places in use, which are given in order. Places from
+    /// `stash` on are not in buckets.
     pub(super) fn all(&mut self, places: &[usize], slots: usize, stash: usize) {
         let in_buckets = places.iter().take_while(|&&place| place < stash);
         let mut before = None;
@@ -34,8 +36,9 @@ impl Reads {
         self.all = true;
     }
 
-    /// The change is done. Adds the buckets of the places that were asked for, each once, but those that the look had read: the
-    /// digest's own, of the levels below `looked_at`. The stash, in fast memory, is not counted.
+    /// The change is done. Adds the buckets of the places that were asked for, each once, but those
+    /// that the look had read: the digest's own, of the levels below `looked_at`. The stash, in
+    /// fast memory, is not counted.
     #[inline]
     pub(super) fn end(&mut self, placement: &Placement, digest: Digest, looked_at: usize) {
         if !self.asked.is_empty() && !self.all {
@@ -62,24 +65,25 @@ impl Reads {
 }
 
 /// The entries, while a placement changes them.
-pub(super) struct Held<'a, K, V, D> {
+pub(super) struct Entries<'a, K, V, D> {
     entries: &'a mut [Option<(K, V)>],
     digester: &'a D,
     asked: RefCell<&'a mut Vec<usize>>,
 }
 
-impl<'a, K, V, D> Held<'a, K, V, D> {
+impl<'a, K, V, D> Entries<'a, K, V, D> {
     pub(super) fn new(entries: &'a mut [Option<(K, V)>], digester: &'a D, reads: &'a mut Reads) -> Self {
         Self { entries, digester, asked: RefCell::new(&mut reads.asked) }
     }
 }
 
-impl<K, V, D: Digester<K>> Items for Held<'_, K, V, D> {
+impl<K, V, D: Digester<K>> Items for Entries<'_, K, V, D> {
     #[inline]
     fn digest(&self, place: usize) -> Digest {
         let mut asked = self.asked.borrow_mut();
         if asked.len() == asked.capacity() {
-            // Restricted hashing asks for the same places often: the list grows with how many they are, not with how often.
+            // Restricted hashing asks for the same places often: the list grows with how many they
+            // are, not with how often.
             asked.sort_unstable();
             asked.dedup();
         }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::layout::LayoutError;
+use oneread::layout::LayoutError;
 
 /// When and how a [`LazilyDeleting`](super::LazilyDeleting) map makes room.
 ///
@@ -22,8 +22,9 @@ use crate::layout::LayoutError;
 /// ```
 /// use core::time::Duration;
 /// use oneread::layout::{MultilevelLayout, SingleFilterLayout};
-/// use oneread::summary::{LazilyDeleting, Rebuild, SingleFilterSummary};
+/// use oneread::summary::SingleFilterSummary;
 /// use oneread::table::MultilevelTable;
+/// use oneread_study::summary::{LazilyDeleting, Rebuild};
 ///
 /// // With two deleted items or every hour, 300 of the 550 places and the stash with each change.
 /// let when = Rebuild::when_asked().at_deleted(2).every(Duration::from_secs(3600)).in_steps(300);
@@ -131,12 +132,13 @@ impl Rebuild {
         self.or(BY_TIME, Condition { period: Some((period, clock)), ..Condition::ALWAYS })
     }
 
-    /// Not all at once: each change looks at so many places, in use or not, and no more. The change that begins a rebuild also takes the memory
-    /// of the second summary.
+    /// Not all at once: each change looks at so many places, in use or not, and no more. The change
+    /// that begins a rebuild also takes the memory of the second summary.
     ///
-    /// A rebuild is done after places/`step` changes, in which new keys take room too: a table with room for a tenth more is safe with
-    /// a step of 60 places for the paper's 60 000. An insertion that finds no room in the levels takes the place of a deleted item
-    /// among its own, as if [`overwriting`](Self::overwriting).
+    /// A rebuild is done after places/`step` changes, in which new keys take room too: a table with
+    /// room for a tenth more is safe with a step of 60 places for the paper's 60 000. An insertion
+    /// that finds no room in the levels takes the place of a deleted item among its own, as if
+    /// [`overwriting`](Self::overwriting).
     #[must_use]
     pub const fn in_steps(self, step: usize) -> Self {
         Self { step: Some(step), ..self }
@@ -144,8 +146,9 @@ impl Rebuild {
 
     /// A new item takes the place of a deleted one where it comes to one first.
     ///
-    /// A summary that cannot forget keeps the key that was there, so that more absent keys are looked for and more levels
-    /// are wrong, until the next rebuild; every lookup of that key takes a read. [`Stats::stale`](super::Stats::stale) counts them.
+    /// A summary that cannot forget keeps the key that was there, so that more absent keys are
+    /// looked for and more levels are wrong, until the next rebuild; every lookup of that key takes
+    /// a read. [`LazyStats::stale`](super::LazyStats::stale) counts them.
     #[must_use]
     pub const fn overwriting(self) -> Self {
         Self { overwrites: true, ..self }
@@ -161,7 +164,8 @@ impl Rebuild {
         period.map_or(Duration::ZERO, |(_, clock)| clock())
     }
 
-    /// Whether it is time for so many deleted items, of so many in all, after a rebuild that began then.
+    /// Whether it is time for so many deleted items, of so many in all, after a rebuild that began
+    /// then.
     pub(super) fn is_due(self, deleted: usize, items: usize, last: Duration) -> bool {
         let mut conditions = self.alternatives.into_iter().flatten();
         deleted > 0 && conditions.any(|condition| condition.holds(deleted, items, last))

@@ -2,11 +2,12 @@
 
 use oneread::hash::Digester;
 use oneread::layout::MultipleFiltersLayout;
-use oneread::summary::{LazilyDeleting, MultiFilterSummary, Rebuild, Stats, Summary};
+use oneread::summary::{MultiFilterSummary, Summary};
 use oneread::table::MultilevelTable;
+use oneread_study::summary::{LazilyDeleting, LazyStats, Rebuild};
 
 use super::{Random, paper_filters, paper_table};
-use crate::statistics::SIX_SIGMA;
+use crate::fixtures::SIX_SIGMA;
 
 type Map = LazilyDeleting<u64, (), MultiFilterSummary>;
 
@@ -41,7 +42,7 @@ fn churned(when: Rebuild, filters: MultipleFiltersLayout, rounds: u64, seed: u64
 }
 
 /// The stats of looking up so many absent keys, then those that were there once.
-fn looked_up(map: &mut Map, gone: &[u64]) -> [Stats; 2] {
+fn looked_up(map: &mut Map, gone: &[u64]) -> [LazyStats; 2] {
     map.reset_counts();
     assert!((1 << 40..(1 << 40) + ABSENT).all(|key| !map.contains_key(&key)));
     let absent = map.stats();

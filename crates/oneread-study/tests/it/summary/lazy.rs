@@ -4,16 +4,15 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use oneread::hash::{Digester, Portable};
-use oneread::layout::{LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout};
+use oneread::layout::{Hints, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, Restriction};
 use oneread::plan::deletion;
 use oneread::plan::summary::SummaryPlan;
-use oneread::summary::{
-    BuildError, LazilyDeleting, MultiFilterSummary, Rebuild, RejoinError, Summarized, Summary,
-};
+use oneread::summary::{JoinError, MultiFilterSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
+use oneread_study::summary::{LazilyDeleting, Rebuild};
 
 use super::{Random, halving, paper_filters, paper_table};
-use crate::statistics::SIX_SIGMA;
+use crate::fixtures::SIX_SIGMA;
 
 type Map = LazilyDeleting<u64, u64, MultiFilterSummary>;
 
@@ -179,15 +178,17 @@ fn what_cannot_be_kept_right_is_refused() {
     let table = |moves| MultilevelTable::<u64, u64>::with_seed(halving(64, 3, moves), 1).unwrap();
     let filters = MultipleFiltersLayout::new([(150, 2), (40, 3), (20, 3)]).unwrap();
     let summary = |seed| MultiFilterSummary::with_seed(filters.clone(), seed).unwrap();
-    for (name, moves) in super::policies() {
+    let hints = Hints::default();
+    let restricted = Moves::Restricted(Restriction::default());
+    for moves in [Moves::None, Moves::SecondChance, Moves::Hints(hints), Moves::Both(hints), restricted] {
         let error = LazilyDeleting::new(table(moves), summary(1), Rebuild::when_asked()).err();
-        assert_eq!(error, (moves != Moves::None).then_some(BuildError::Moves), "{name}");
+        assert_eq!(error, (moves != Moves::None).then_some(JoinError::Moves), "{moves:?}");
     }
     let no_step = LazilyDeleting::new(table(Moves::None), summary(1), Rebuild::when_asked().in_steps(0));
-    let expected = BuildError::Layout(LayoutError::Zero { what: "places of a step" });
+    let expected = JoinError::Build(LayoutError::Zero { what: "places of a step" }.into());
     assert_eq!(no_step.err(), Some(expected));
     let other = LazilyDeleting::new(table(Moves::None), summary(2), Rebuild::when_asked());
-    assert_eq!(other.err(), Some(BuildError::Digesters));
+    assert_eq!(other.err(), Some(JoinError::Digesters));
 }
 
 /// The paper's example: 9999 items, 909 of them deleted, 97.00 moves on average (its own 96.98), and 114.25 where those deleted are of
@@ -386,8 +387,8 @@ fn what_was_parted_is_joined_again_without_a_rebuild() {
     assert!((0..40).all(|key| map.get(&key).is_some() == (key >= 10)));
     assert_eq!(map.stats().rebuilds, 0);
     let (table, mut summary) = map.into_parts().unwrap();
-    summary.reset(0);
+    summary.reset();
     let error = LazilyDeleting::rejoin(table.clone(), summary.clone(), Rebuild::when_asked()).err();
-    assert_eq!(error, Some(RejoinError::Items { level: 0 }));
+    assert_eq!(error, Some(JoinError::Items { level: 0 }));
     assert!(Summarized::rejoin(table, summary).is_err());
 }

@@ -8,17 +8,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use oneread::hash::{Digest, Digester, Portable};
-use oneread::layout::{
-    InterpolationLayout, Moves, MultilevelLayout, OnCrisis, PageLayout, SingleFilterLayout,
-};
+use oneread::layout::{InterpolationLayout, Moves, MultilevelLayout, OnCrisis, SingleFilterLayout};
 use oneread::summary::{
-    CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, LazilyDeleting,
-    MultiFilterSummary, PageSummary, Rebuild, SingleFilterSummary, Summary,
+    CountingMultiFilterSummary, CountingSingleFilterSummary, InterpolationSummary, MultiFilterSummary,
+    SingleFilterSummary, Summary,
 };
 use oneread::table::MultilevelTable;
+use oneread_study::summary::{LazilyDeleting, Rebuild};
 
-use super::model::{small_counters, small_filters};
-use super::{Random, counting_cells, halving};
+use super::{Random, counting_cells, halving, small_counters, small_filters};
 
 thread_local!(static NOW: Cell<u64> = const { Cell::new(0) });
 
@@ -85,9 +83,6 @@ where
             assert!((0..keys).all(|key| map.get(&key) == model.get(&key)), "{when:?}");
         }
         if operation % 512 == 511 {
-            let (mut answers, all) = (Vec::new(), (0..keys).collect::<Vec<_>>());
-            map.get_many(&all, |value| answers.push(value));
-            assert!(all.iter().map(|key| model.get(key)).eq(answers));
             assert_eq!(map.iter().map(|(&key, &value)| (key, value)).collect::<HashMap<_, _>>(), model);
             let levels = map.summary().level_count();
             for key in model.keys() {
@@ -125,7 +120,6 @@ fn compare_all(layout: &MultilevelLayout, when: Rebuild, keys: u64, operations: 
     let strings = InterpolationLayout::new(5).unwrap();
     compare_with!(InterpolationSummary::with_digester(strings, levels, digester));
     compare_with!(InterpolationSummary::in_blocks(strings, levels, 300, digester));
-    compare_with!(PageSummary::with_digester(PageLayout::new(3).unwrap(), layout, digester));
     assert!(rebuilds > 0 || cfg!(miri), "{when:?}");
 }
 
@@ -265,8 +259,9 @@ fn panics_lose_nothing(ways: impl IntoIterator<Item = Rebuild>) {
             let levels = layout.level_count();
             let filters = MultiFilterSummary::with_digester(small_filters(levels), Digests).unwrap();
             survives_panics(&layout, filters, when);
-            let page = PageSummary::with_digester(PageLayout::new(3).unwrap(), &layout, Digests).unwrap();
-            survives_panics(&layout, page, when);
+            let strings = InterpolationLayout::new(5).unwrap();
+            let strings = InterpolationSummary::with_digester(strings, levels, Digests).unwrap();
+            survives_panics(&layout, strings, when);
         }
     }
 }
