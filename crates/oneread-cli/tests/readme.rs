@@ -9,7 +9,8 @@ use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::solve::filter::{self, Needs};
 use oneread::plan::solve::summary::{Goal, Planned, Targets};
-use oneread::plan::solve::{self, map, store};
+use oneread::plan::solve::{self, map};
+use oneread_store::plan::StoreTargets;
 
 const BEGIN: &str = "<!-- made by `cargo xtask readme` from the solvers; do not edit by hand -->\n";
 const END: &str = "<!-- end of what the solvers say -->\n";
@@ -70,14 +71,9 @@ fn of_study(name: &str, file: &str) -> String {
 }
 
 fn store_row() -> [String; 3] {
-    let targets = store::Targets {
-        items: KEYS,
-        key_bytes: 16,
-        value_bytes: 100,
-        reads_per_miss: 0.01,
-        ram_bytes: None,
-    };
-    let best = solve::store(&targets).expect("a store").best;
+    let targets =
+        StoreTargets { items: KEYS, key_bytes: 16, value_bytes: 100, reads_per_miss: 0.01, ram_bytes: None };
+    let best = oneread_store::plan::solve(&targets).expect("a store").best;
     let ram = best.ram_bytes as f64 / KEYS as f64;
     [
         "pairs on disk, one page read a hit, a hundredth a miss".into(),

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use oneread::layout::MultilevelLayout;
-use oneread::plan::solve::{Solution, store, summary, table};
+use oneread::plan::solve::{Solution, summary, table};
+use oneread_store::plan::{PlannedStore, StoreTargets};
 
 use super::plan::{Items, LayoutOut, Output, Summarized, bytes, fraction, positive, whole};
 use crate::plan::Solved;
@@ -219,7 +220,7 @@ pub(crate) struct SolveStore {
     #[command(flatten)]
     pub(crate) output: Output,
     #[arg(skip)]
-    pub(crate) solved: Solved<store::Targets, Solution<store::Planned>>,
+    pub(crate) solved: Solved<StoreTargets, Solution<PlannedStore>>,
 }
 
 #[derive(Clone, clap::Args)]

@@ -9,8 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressFinish, ProgressStyle};
 use oneread::hash::reduce;
-use oneread::plan::solve;
-use oneread::plan::solve::store::{Planned, Targets};
+use oneread_store::plan::{PlannedStore, StoreTargets, solve};
 use oneread_store::{Builder, Options, Report as Built, Sealed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -105,15 +104,15 @@ fn fill(options: Options, keys: u64, records: &Records, progress: &ProgressBar) 
 }
 
 /// What the store will be like, by calculation.
-fn plan(args: &args::Demo) -> Result<Planned> {
-    let targets = Targets {
+fn plan(args: &args::Demo) -> Result<PlannedStore> {
+    let targets = StoreTargets {
         items: args.keys,
         key_bytes: Records::KEY_BYTES as u64,
         value_bytes: args.value_bytes.into(),
         reads_per_miss: RATE,
         ram_bytes: None,
     };
-    Ok(solve::store(&targets)?.best)
+    Ok(solve(&targets)?.best)
 }
 
 struct Lookups {
@@ -145,7 +144,7 @@ impl Lookups {
 
 struct Shown<'a> {
     args: &'a args::Demo,
-    plan: Planned,
+    plan: PlannedStore,
     built: Built,
     store: Sealed,
     path: PathBuf,

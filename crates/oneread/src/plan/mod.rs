@@ -19,7 +19,6 @@
 //! | [`bounded`] | bounded map, under churn | keys out of their lines, and the odds that the stash is needed | modelled, for many lines |
 //! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters | about an upper bound; as counting Bloom filter |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound; under churn, the limit for many buckets |
-//! | [`store`] | multilevel on pages, with guides | the bytes of the guides, and reads of a lookup | for many guides |
 //!
 //! [`solve`] turns them round: it finds the smallest layout that meets all targets at once.
 //!
@@ -43,7 +42,7 @@ mod differential;
 pub mod dleft;
 pub mod dleft_counting;
 pub(crate) mod error;
-mod float;
+pub(crate) mod float;
 pub mod growing;
 mod interpolation;
 pub mod line;
@@ -53,7 +52,6 @@ mod occupancy;
 pub mod placed;
 pub mod probes;
 pub mod solve;
-pub mod store;
 pub mod summary;
 mod work;
 

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use anyhow::Result;
-use oneread::plan::solve::store::{Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::Solution;
+use oneread_store::plan::{PlannedStore, StoreTargets, solve};
 
 use super::super::Subject;
 use super::super::plot::{self, Chart};
@@ -57,8 +57,8 @@ const DEFAULT_VALUE_BYTES: u64 = 100;
 const DEFAULT_READS_PER_MISS: f64 = 0.01;
 
 impl SolveStore {
-    fn targets(&self) -> Result<Targets> {
-        let targets = Targets {
+    fn targets(&self) -> Result<StoreTargets> {
+        let targets = StoreTargets {
             items: self.items.given()?,
             key_bytes: self.key_bytes,
             value_bytes: self.value_bytes.unwrap_or(DEFAULT_VALUE_BYTES),
@@ -66,24 +66,23 @@ impl SolveStore {
             ram_bytes: self.ram_bytes,
         };
         match (self.reads_per_miss, self.ram_bytes) {
-            (None, Some(_)) => Ok(Targets { reads_per_miss: fewest_reads(&targets), ..targets }),
+            (None, Some(_)) => Ok(StoreTargets { reads_per_miss: fewest_reads(&targets), ..targets }),
             _ => Ok(targets),
         }
     }
 
-    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
-        self.solved
-            .once(self.targets()?, |targets| patiently("the guides of a store", || solve::store(targets)))
+    fn solve(&self) -> Result<Rc<Solution<PlannedStore>>> {
+        self.solved.once(self.targets()?, |targets| patiently("the guides of a store", || solve(targets)))
     }
 
     fn against_ram(&self) -> Result<Chart> {
-        let targets = Targets { ram_bytes: None, ..self.targets()? };
-        let point = |planned: &Planned| (planned.ram_bytes as f64, planned.plan.reads_per_miss().ln());
+        let targets = StoreTargets { ram_bytes: None, ..self.targets()? };
+        let point = |planned: &PlannedStore| (planned.ram_bytes as f64, planned.plan.reads_per_miss().ln());
         let points = patiently("the frontier", || {
             let values = around(targets.reads_per_miss, 3.0, 30);
             let solved = values
                 .into_iter()
-                .filter_map(|reads_per_miss| solve::store(&Targets { reads_per_miss, ..targets }).ok());
+                .filter_map(|reads_per_miss| solve(&StoreTargets { reads_per_miss, ..targets }).ok());
             Ok(solved.map(|solved| point(&solved.best)).collect())
         })?;
         let title = format!("Stores of {} records", targets.items);
@@ -94,11 +93,11 @@ impl SolveStore {
 
 /// The fewest reads of a miss that the memory allows, to a thousandth; the most there can be if it
 /// allows none.
-fn fewest_reads(targets: &Targets) -> f64 {
+fn fewest_reads(targets: &StoreTargets) -> f64 {
     /// What a builder accepts.
     const LEAST: f64 = 1e-8;
     const MOST: f64 = 3.0;
-    let fits = |reads_per_miss: f64| solve::store(&Targets { reads_per_miss, ..*targets }).is_ok();
+    let fits = |reads_per_miss: f64| solve(&StoreTargets { reads_per_miss, ..*targets }).is_ok();
     if fits(LEAST) {
         return LEAST;
     }
@@ -110,7 +109,7 @@ fn fewest_reads(targets: &Targets) -> f64 {
     fitting
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedStore) -> Report {
     Report::new("")
         .real("ratio", "", planned.ratio)
         .whole("ram_bytes", "", planned.ram_bytes)

@@ -5,7 +5,6 @@
 //! | [`table()`] | items, and the odds that one finds no room | the sizes of the levels, and which items move |
 //! | [`summary()`] | a planned table, false positives, and failures or extra reads | the smallest summary of each kind |
 //! | [`filter()`] | items, a rate, and what the filter must be able to do | the smallest structure that can |
-//! | [`store()`] | items, the bytes of a record, and reads of a miss | pages, levels and filters of a store |
 //! | [`map()`] | entries, their bytes, and the memory | the table that holds them under churn |
 //!
 //! Each returns a [`Solution`]: the best, the targets that keep it from being smaller, and the runners-up; or
@@ -20,7 +19,6 @@
 
 pub mod filter;
 pub mod map;
-pub mod store;
 pub mod summary;
 pub mod table;
 
@@ -32,7 +30,6 @@ use crate::layout::LayoutError;
 
 pub use filter::filter;
 pub use map::map;
-pub use store::store;
 pub use summary::summary;
 pub use table::table;
 
@@ -101,7 +98,6 @@ impl fmt::Display for Target {
 
 /// The smallest that meets the targets.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Solution<P> {
     /// The smallest.
     pub best: P,
@@ -113,7 +109,6 @@ pub struct Solution<P> {
 
 /// A target that, changed alone, lets all be met.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Relax {
     /// Which.
     pub target: Target,
@@ -183,7 +178,7 @@ impl From<OutOfRange> for Unsolved {
 }
 
 /// A number with four digits that is no smaller, so that it is printed as it is meant.
-fn rounded_up(number: f64) -> f64 {
+pub fn rounded_up(number: f64) -> f64 {
     use super::float::{ceil, exp, floor, ln};
     if number <= 0.0 || !number.is_finite() {
         return number;

@@ -18,7 +18,7 @@ use oneread::plan::multilevel::{self, MultilevelPlan};
 use oneread::plan::solve::{self, Unsolved, table::Odds};
 use oneread::plan::{
     blocked, bloom, bounded, count_min, counting, deletion, dleft, dleft_counting, growing, line, placed,
-    store, summary,
+    summary,
 };
 
 const COUNTS: [u64; 8] = [0, 1, 2, 1000, 627_776, 1 << 32, 1 << 46, u64::MAX];
@@ -182,12 +182,9 @@ fn odds_of_filters_are_calculated_at_once() {
         for small in SMALL {
             let asked = (number, small);
             within(FILTER, ("asymptotic", asked), || bloom::asymptotic(number, small));
-            within(FILTER, ("homes", asked), || store::guide_homes_log2(number));
-            within(FILTER, ("loads", asked), || store::Loads::random(number, small));
             within(FILTER, ("remainders", asked), || dleft::fixed_remainders(small, number, 14)).ok();
             for other in SMALL {
                 let asked = (number, small, other);
-                within(FILTER, ("foreign", asked), || store::reads_of_foreign_key(small, other, small));
                 within(FILTER, ("loads", asked), || dleft::loads(&[1 << 20; 4], Ties::Left, number, small))
                     .ok();
                 for turnovers in NUMBERS {
@@ -218,13 +215,13 @@ fn odds_of_filters_are_calculated_at_once() {
 
 #[test]
 #[ignore = "long: about 6 s"]
-fn solvers_of_filters_and_stores_end_at_once() {
+fn solvers_of_filters_end_at_once() {
     solve_filters(&FEW_COUNTS, &FEW_NUMBERS);
 }
 
 #[test]
 #[ignore = "long: about 30 s"]
-fn solvers_of_filters_and_stores_end_at_once_for_all_extremes() {
+fn solvers_of_filters_end_at_once_for_all_extremes() {
     solve_filters(&COUNTS, &NUMBERS);
 }
 
@@ -239,18 +236,6 @@ fn solve_filters(counts: &[u64], numbers: &[f64]) {
                 within(FILTER, targets, || solve::filter(&targets)).ok();
                 let targets = solve::filter::Targets { bytes: Some(items / 2), ..targets };
                 within(FILTER, targets, || solve::filter(&targets)).ok();
-            }
-            for bytes in [0, 1, 100, 1 << 20, u64::MAX] {
-                let targets = solve::store::Targets {
-                    items,
-                    key_bytes: 16,
-                    value_bytes: bytes,
-                    reads_per_miss: number,
-                    ram_bytes: None,
-                };
-                within(FILTER, targets, || solve::store(&targets)).ok();
-                let targets = solve::store::Targets { key_bytes: bytes, ram_bytes: Some(items), ..targets };
-                within(FILTER, targets, || solve::store(&targets)).ok();
             }
         }
     }

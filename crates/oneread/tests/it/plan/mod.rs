@@ -13,7 +13,6 @@ mod line;
 mod moves;
 mod multilevel;
 mod solve;
-mod store;
 mod summary;
 
 /// Rates no solver accepts.
