@@ -7,6 +7,7 @@ use super::{LayoutError, MOST_PLACES};
 
 /// What an item does to a counter that two of its probes fall on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Counting {
     /// Each probe moves its counter, so that one item may move a counter twice. The common way, and the
     /// faster one.
@@ -33,6 +34,7 @@ pub enum Counting {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CountingLayout {
     counters: u64,
     hashes: u32,
@@ -89,34 +91,17 @@ impl CountingLayout {
         Ok(Self { counters, scheme, ..self })
     }
 
-    /// The counters that are used (m in the papers).
-    #[must_use]
-    pub const fn counters(&self) -> u64 {
-        self.counters
-    }
-
-    /// The number of hash functions (k in the papers).
-    #[must_use]
-    pub const fn hashes(&self) -> u32 {
-        self.hashes
-    }
-
-    /// The width of a counter (b in the papers).
-    #[must_use]
-    pub const fn counter_bits(&self) -> u32 {
-        self.counter_bits
-    }
-
-    /// What an item does to a counter that two of its probes fall on.
-    #[must_use]
-    pub const fn counting(&self) -> Counting {
-        self.counting
-    }
-
-    /// How a key's probes are found.
-    #[must_use]
-    pub const fn scheme(&self) -> SchemeName {
-        self.scheme
+    getters! {
+        /// The counters that are used (m in the papers).
+        counters: u64,
+        /// The number of hash functions (k in the papers).
+        hashes: u32,
+        /// The width of a counter (b in the papers).
+        counter_bits: u32,
+        /// What an item does to a counter that two of its probes fall on.
+        counting: Counting,
+        /// How a key's probes are found.
+        scheme: SchemeName,
     }
 
     /// The largest value of a counter, where it gets stuck: 2^b − 1.

@@ -24,6 +24,16 @@ pub enum BucketBits {
 }
 
 impl BucketBits {
+    /// The size of 64 or 128 bits.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Option<Self> {
+        match bits {
+            64 => Some(Self::Bits64),
+            128 => Some(Self::Bits128),
+            _ => None,
+        }
+    }
+
     /// The bits of a bucket: 64 or 128.
     #[must_use]
     pub const fn bits(self) -> u32 {
@@ -66,6 +76,7 @@ impl BucketBits {
 /// Bonomi et al., "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, section II-B, which
 /// gives a load of 11 a zero count too: that would take 267 states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Semisort {
     /// Nothing is saved: all bits are stored.
     None,
@@ -78,6 +89,7 @@ pub enum Semisort {
 
 /// How the bits of a bucket, or of a group of them, are divided among its fingerprints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Division {
     /// Equally; what is left over is not used.
     #[default]
@@ -252,34 +264,17 @@ impl DLeftLayout {
         self.buckets().iter().sum::<u64>() * self.pages.max(1)
     }
 
-    /// The size of a bucket.
-    #[must_use]
-    pub const fn bucket_bits(&self) -> BucketBits {
-        self.bucket_bits
-    }
-
-    /// Which leading bits the state tells.
-    #[must_use]
-    pub const fn semisort(&self) -> Semisort {
-        self.semisort
-    }
-
-    /// The buckets of a group; 1 if they are not grouped.
-    #[must_use]
-    pub const fn group(&self) -> u32 {
-        self.group
-    }
-
-    /// Which of equally loaded buckets a fingerprint goes to.
-    #[must_use]
-    pub const fn ties(&self) -> Ties {
-        self.ties
-    }
-
-    /// How bits are divided among fingerprints.
-    #[must_use]
-    pub const fn division(&self) -> Division {
-        self.division
+    getters! {
+        /// The size of a bucket.
+        bucket_bits: BucketBits,
+        /// Which leading bits the state tells.
+        semisort: Semisort,
+        /// The buckets of a group; 1 if they are not grouped.
+        group: u32,
+        /// Which of equally loaded buckets a fingerprint goes to.
+        ties: Ties,
+        /// How bits are divided among fingerprints.
+        division: Division,
     }
 
     /// The most fingerprints in a bucket.

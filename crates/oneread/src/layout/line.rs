@@ -27,6 +27,7 @@ use super::{LayoutError, MOST_PLACES};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct LineLayout {
     remainder_bits: u32,
     lines: u64,
@@ -69,16 +70,11 @@ impl LineLayout {
         Ok(Self { remainder_bits, lines })
     }
 
-    /// The bits of a remainder.
-    #[must_use]
-    pub const fn remainder_bits(&self) -> u32 {
-        self.remainder_bits
-    }
-
-    /// The number of lines.
-    #[must_use]
-    pub const fn lines(&self) -> u64 {
-        self.lines
+    getters! {
+        /// The bits of a remainder.
+        remainder_bits: u32,
+        /// The number of lines.
+        lines: u64,
     }
 
     /// The slots of a line.

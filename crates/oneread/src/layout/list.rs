@@ -28,6 +28,7 @@ use super::{LayoutError, MultilevelLayout};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ListLayout {
     levels: usize,
     items: u64,
@@ -54,22 +55,13 @@ impl ListLayout {
         Ok(Self { levels, items, fingerprint_bits })
     }
 
-    /// The levels that have no filter of their own.
-    #[must_use]
-    pub const fn levels(&self) -> usize {
-        self.levels
-    }
-
-    /// The keys that there is room for.
-    #[must_use]
-    pub const fn items(&self) -> u64 {
-        self.items
-    }
-
-    /// The bits of a string.
-    #[must_use]
-    pub const fn fingerprint_bits(&self) -> u32 {
-        self.fingerprint_bits
+    getters! {
+        /// The levels that have no filter of their own.
+        levels: usize,
+        /// The keys that there is room for.
+        items: u64,
+        /// The bits of a string.
+        fingerprint_bits: u32,
     }
 
     /// The bits of a level, from 1; 0 stands for none.

@@ -29,6 +29,7 @@ use super::{HintRule, Keep, LayoutError, MOST_PLACES, Moves, OnCrisis, Restricti
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct MultilevelLayout {
     levels: Vec<u64>,
     slots: u32,
@@ -178,28 +179,15 @@ impl MultilevelLayout {
         self.levels.len()
     }
 
-    /// The slots of a bucket.
-    #[must_use]
-    pub const fn slots(&self) -> u32 {
-        self.slots
-    }
-
-    /// The items for which there is room in the stash.
-    #[must_use]
-    pub const fn stash(&self) -> u32 {
-        self.stash
-    }
-
-    /// Which items move.
-    #[must_use]
-    pub const fn moves(&self) -> Moves {
-        self.moves
-    }
-
-    /// What happens to an item that finds no room.
-    #[must_use]
-    pub const fn on_crisis(&self) -> OnCrisis {
-        self.on_crisis
+    getters! {
+        /// The slots of a bucket.
+        slots: u32,
+        /// The items for which there is room in the stash.
+        stash: u32,
+        /// Which items move.
+        moves: Moves,
+        /// What happens to an item that finds no room.
+        on_crisis: OnCrisis,
     }
 
     /// The buckets of all levels.

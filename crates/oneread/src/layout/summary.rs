@@ -15,6 +15,7 @@ use super::{Counting, CountingLayout, LayoutError, ListLayout, MOST_PLACES, Mult
 /// | [`SingleFilterLayout`] | a Bloom filter of levels | 40 000 |
 /// | [`MultipleFiltersLayout`] | a Bloom filter for each level | 24 950 |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SummaryLayout {
     /// A sorted array of strings.
@@ -71,6 +72,7 @@ impl From<MultipleFiltersLayout> for SummaryLayout {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct InterpolationLayout {
     fingerprint_bits: u32,
 }
@@ -129,6 +131,7 @@ impl InterpolationLayout {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SingleFilterLayout {
     cells: u64,
     hashes: u32,
@@ -147,16 +150,11 @@ impl SingleFilterLayout {
         Ok(Self { cells: places_used(SchemeName::IndependentBands, cells, hashes)?, hashes })
     }
 
-    /// The cells that are used (m in the paper).
-    #[must_use]
-    pub const fn cells(&self) -> u64 {
-        self.cells
-    }
-
-    /// The number of hash functions (k in the paper).
-    #[must_use]
-    pub const fn hashes(&self) -> u32 {
-        self.hashes
+    getters! {
+        /// The cells that are used (m in the paper).
+        cells: u64,
+        /// The number of hash functions (k in the paper).
+        hashes: u32,
     }
 
     /// The bytes of the cells: three cells a byte or whole bits a cell, whichever is smaller.
@@ -438,6 +436,7 @@ impl CountingCellsLayout {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PageLayout {
     fingerprint_bits: u32,
 }

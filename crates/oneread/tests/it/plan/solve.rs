@@ -14,7 +14,7 @@ use oneread::plan::summary::{PagePlan, SummaryPlan};
 use oneread::plan::{blocked, bloom, moves};
 use rand_pcg::Pcg64Mcg;
 
-use super::{BAD_FRACTIONS, assert_close, below};
+use super::{BAD_FRACTIONS, below};
 
 fn planned_table(levels: &[u64], items: u64) -> MultilevelPlan {
     MultilevelPlan::new(&MultilevelLayout::new(levels).unwrap(), items).unwrap()
