@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{random_seed, whole_in};
+use super::parse::{bytes, whole_in};
+use super::random_seed;
 
 /// The pages that a miss reads in a store that was not told a rate.
 const DEFAULT_RATE: f64 = 0.01;
@@ -325,7 +326,7 @@ fn rate(text: &str) -> Result<f64, String> {
 
 /// A number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T comes after it.
 fn memory(text: &str) -> Result<u64, String> {
-    super::plan::bytes(text)
+    bytes(text)
         .ok()
         .filter(|bytes| (LEAST_MEMORY..=usize::MAX as u64 / 2).contains(bytes))
         .ok_or_else(|| "expected a number of bytes from 1M on: 256M, 2G".to_owned())

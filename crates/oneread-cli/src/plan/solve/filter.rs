@@ -8,13 +8,10 @@ use super::super::report::Report;
 use super::super::sweep::Number;
 use super::super::{Subject, given};
 use super::{patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveFilter;
 
 impl Subject for SolveFilter {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<Planned>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -24,7 +21,7 @@ impl Subject for SolveFilter {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let needs = Needs {
             delete: self.delete,
             growth: self.growth,
@@ -34,9 +31,11 @@ impl Subject for SolveFilter {
         };
         let (items, rate) = (self.items.given()?, given(self.rate, "rate")?);
         let targets = Targets { items, rate, needs, bytes: self.bytes };
-        let Solution { best, binds, runners_up, .. } =
-            patiently("the smallest filter", || solve::filter(&targets))?;
-        let report = Report::new("sub-table").whole("items", "inserted", items).text(
+        patiently("the smallest filter", || solve::filter(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+        let report = Report::new("sub-table").whole("items", "inserted", self.items.given()?).text(
             "structure",
             "the smallest that can do it",
             best.structure,
@@ -49,7 +48,7 @@ impl Subject for SolveFilter {
             .real("bits_over_optimum", "a key beyond log2(1/false_positive)", best.bits_over_optimum())
             .real("lines_per_hit", "cache lines", best.lines_per_hit)
             .real("lines_per_miss", "cache lines", best.lines_per_miss);
-        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 }
 

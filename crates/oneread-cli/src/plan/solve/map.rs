@@ -9,13 +9,10 @@ use super::super::sweep::Number;
 use super::super::{Subject, given, small, table};
 use super::table::moves;
 use super::{patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveMap;
 
 impl Subject for SolveMap {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<Planned>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -27,13 +24,15 @@ impl Subject for SolveMap {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let usual = Targets::new(given(self.entries, "entries")?, given(self.entry_bytes, "entry-bytes")?);
         let levels = self.level_count.map_or(Ok(usual.levels), |levels| small(levels, "level-count"))?;
         let stash = self.stash.unwrap_or(usual.stash);
         let targets = Targets { bytes: self.bytes, stash, levels, ..usual };
-        let Solution { best, binds, runners_up, .. } =
-            patiently("the smallest map", || solve::map(&targets))?;
+        patiently("the smallest map", || solve::map(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
         let report = Report::new("level").whole("entries", "at a time", best.entries).text(
             "structure",
             "the smallest",
@@ -56,7 +55,7 @@ impl Subject for SolveMap {
             .real("bytes_per_entry", "bytes", best.bytes_per_entry())
             .real("load", "entries for each place", best.load)
             .real("expected_stash", "entries", best.expected_stash);
-        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 }
 

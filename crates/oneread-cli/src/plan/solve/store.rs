@@ -1,7 +1,5 @@
 //! `oneread plan solve store`.
 
-use std::rc::Rc;
-
 use anyhow::Result;
 use oneread::plan::solve::Solution;
 use oneread_store::plan::{PlannedStore, StoreTargets, solve};
@@ -11,13 +9,10 @@ use super::super::plot::{self, Chart};
 use super::super::report::Report;
 use super::super::sweep::Number;
 use super::{around, frontier, patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveStore;
 
 impl Subject for SolveStore {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<PlannedStore>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -28,9 +23,12 @@ impl Subject for SolveStore {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
-        let solution = self.solve()?;
-        let Solution { best, binds, runners_up, .. } = &*solution;
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
+        let targets = self.targets()?;
+        patiently("the guides of a store", || solve(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
         let report = Report::new("level")
             .whole("items", "stored", best.items)
             .whole("page_bytes", "a page", best.page_bytes)
@@ -47,8 +45,8 @@ impl Subject for SolveStore {
         Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
-    fn save(&self) -> Result<()> {
-        plot::write(self.plot.as_deref(), || Ok(vec![self.against_ram()?]))
+    fn save(&self, Solution { best, .. }: &Self::Planned) -> Result<()> {
+        plot::write(self.plot.as_deref(), || Ok(vec![self.against_ram(best)?]))
     }
 }
 
@@ -71,11 +69,7 @@ impl SolveStore {
         }
     }
 
-    fn solve(&self) -> Result<Rc<Solution<PlannedStore>>> {
-        self.solved.once(self.targets()?, |targets| patiently("the guides of a store", || solve(targets)))
-    }
-
-    fn against_ram(&self) -> Result<Chart> {
+    fn against_ram(&self, best: &PlannedStore) -> Result<Chart> {
         let targets = StoreTargets { ram_bytes: None, ..self.targets()? };
         let point = |planned: &PlannedStore| (planned.ram_bytes as f64, planned.plan.reads_per_miss().ln());
         let points = patiently("the frontier", || {
@@ -87,7 +81,7 @@ impl SolveStore {
         })?;
         let title = format!("Stores of {} records", targets.items);
         let labels = ("bytes of memory", "reads of a miss");
-        Ok(frontier(title, labels, vec![("smallest".to_owned(), points)], point(&self.solve()?.best)))
+        Ok(frontier(title, labels, vec![("smallest".to_owned(), points)], point(best)))
     }
 }
 

@@ -1,7 +1,5 @@
 //! `oneread plan solve summary`.
 
-use std::rc::Rc;
-
 use anyhow::{Result, bail};
 use oneread::layout::SummaryLayout;
 use oneread::plan::multilevel::MultilevelPlan;
@@ -15,58 +13,55 @@ use super::super::summary::{with_filters, with_odds};
 use super::super::sweep::Number;
 use super::super::{Subject, given, table};
 use super::{around, frontier, patiently, with_binds};
-use crate::args::plan::{BitsAndHashes, List, Output, Table};
-use crate::args::solve::{SolveSummary, SummaryKind};
+use crate::args::plan::Summarized;
+use crate::args::solve::SolveSummary;
 
-impl Subject for SolveSummary {
-    fn output(&self) -> &Output {
-        &self.of.output
-    }
+impl Subject for Summarized<SolveSummary> {
+    type Planned = Solution<Planned>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         let mut numbers = vec![
-            ("items", Number::Whole(&mut self.of.items.number)),
-            ("false_positive", Number::Real(&mut self.false_positive)),
-            ("failure", Number::Real(&mut self.failure)),
-            ("extra_reads", Number::Real(&mut self.extra_reads)),
-            ("bytes", Number::Whole(&mut self.bytes)),
+            ("items", Number::Whole(&mut self.items.number)),
+            ("false_positive", Number::Real(&mut self.kind.false_positive)),
+            ("failure", Number::Real(&mut self.kind.failure)),
+            ("extra_reads", Number::Real(&mut self.kind.extra_reads)),
+            ("bytes", Number::Whole(&mut self.kind.bytes)),
         ];
-        numbers.extend(self.of.table.numbers());
+        numbers.extend(self.table.numbers());
         numbers
     }
 
     fn load(&mut self) -> Result<()> {
-        match LayoutFile::read(&self.of.files)? {
-            None => Ok(()),
-            Some(LayoutFile::Multilevel { levels, slots }) => {
-                self.of.table = Table::listed(levels, slots);
-                Ok(())
-            }
-            Some(other) => other.refuse("multilevel"),
-        }
+        self.table.load(&self.files)
     }
 
-    fn report(&self) -> Result<Report> {
-        let solution = self.solve()?;
-        let Solution { best, binds, runners_up, .. } = &*solution;
+    fn plan(&self, last: Option<&Self::Planned>) -> Result<Self::Planned> {
+        let table = self.table.plan(&self.items, last.map(|last| last.best.table()))?;
+        let targets = self.kind.targets()?;
+        patiently("the smallest summary", || solve::summary(&table, &targets, self.kind.kind))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
         let report = Report::new("level").text("kind", "the smallest", best.kind().name());
-        let report = with_plan(report, best);
-        let report = with_binds(report, binds);
+        let report = with_binds(with_plan(report, best), binds);
         Ok(report.rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
-    fn save(&self) -> Result<()> {
-        if self.of.files.out.layout_out.is_some() {
-            layout_file(&self.solve()?.best)?.write(&self.of.files.out)?;
+    fn save(&self, solution: &Self::Planned) -> Result<()> {
+        if self.files.out.layout_out.is_some() {
+            let Some(plan) = solution.best.summary() else {
+                bail!("--layout-out: a page summary has no file that `plan` reads: name another --kind")
+            };
+            LayoutFile::of_summary(plan.table().layout(), plan.layout())?.write(&self.files.out)?;
         }
-        plot::write(self.of.plot.as_deref(), || Ok(vec![self.against_bytes()?]))
+        plot::write(self.plot.as_deref(), || Ok(vec![self.kind.against_bytes(solution)?]))
     }
 }
 
 impl SolveSummary {
     fn targets(&self) -> Result<Targets> {
         let goal = match (self.failure, self.extra_reads) {
-            (Some(_), None) if self.kind == SummaryKind::Page => {
+            (Some(_), None) if self.kind == Some(Kind::Page) => {
                 bail!("--kind page has an average and no guarantee: give --extra-reads instead of --failure")
             }
             (Some(failure), None) => Goal::Guarantee { failure },
@@ -80,28 +75,13 @@ impl SolveSummary {
         Ok(Targets { false_positive, goal, bytes: self.bytes })
     }
 
-    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
-        let (table, targets) = (self.of.table.plan(self.of.items.given()?)?, self.targets()?);
-        let kind = match self.kind {
-            SummaryKind::Any => None,
-            SummaryKind::Interpolation => Some(Kind::Interpolation),
-            SummaryKind::Single => Some(Kind::Single),
-            SummaryKind::Multiple => Some(Kind::Multiple),
-            SummaryKind::Page => Some(Kind::Page),
-        };
-        let question = (table.layout().clone(), table.items(), targets);
-        self.solved
-            .once(question, |_| patiently("the smallest summary", || solve::summary(&table, &targets, kind)))
-    }
-
     /// What is to be had for more bytes and for fewer: of the kind that is smallest here, and of the next.
-    fn against_bytes(&self) -> Result<Chart> {
+    fn against_bytes(&self, solution: &Solution<Planned>) -> Result<Chart> {
         /// Six decades in each direction, eight solutions each.
         const DECADES: f64 = 6.0;
         const STEPS: i32 = 8;
-        let (table, targets) = (self.of.table.plan(self.of.items.given()?)?, self.targets()?);
-        let targets = Targets { bytes: None, ..targets };
-        let solution = self.solve()?;
+        let table = solution.best.table();
+        let targets = Targets { bytes: None, ..self.targets()? };
         let kinds =
             [Some(&solution.best), solution.runners_up.first()].map(|planned| planned.map(Planned::kind));
         let odds = |planned: &Planned| match targets.goal {
@@ -119,7 +99,7 @@ impl SolveSummary {
                 Goal::Average { .. } => Goal::Average { extra_reads: value },
             });
             // What is out of reach has no point.
-            let solved = goals.filter_map(|goal| solve_one(&table, Targets { goal, ..targets }, kind));
+            let solved = goals.filter_map(|goal| solve_one(table, Targets { goal, ..targets }, kind));
             solved.map(|planned| (planned.total_bytes() as f64, odds(&planned).ln())).collect()
         };
         let series = patiently("the frontier", || {
@@ -180,38 +160,4 @@ fn row(planned: &Planned) -> Report {
         .real("false_positive", "", planned.false_positive())
         .real("failure_and_crisis", "", planned.failure_and_crisis().unwrap_or(f64::NAN))
         .real("extra_reads_per_hit", "", planned.extra_reads_per_hit())
-}
-
-/// The layout for `plan summary --layout`.
-fn layout_file(planned: &Planned) -> Result<LayoutFile> {
-    let Some(plan) = planned.summary() else {
-        bail!("--layout-out: a page summary has no file that `plan` reads: name another --kind")
-    };
-    let (levels, slots) = (plan.table().layout().levels().to_vec(), plan.table().layout().slots().into());
-    Ok(match plan.layout() {
-        SummaryLayout::Interpolation(layout) => LayoutFile::SummaryInterpolation {
-            levels,
-            slots,
-            fingerprint_bits: layout.fingerprint_bits().into(),
-        },
-        SummaryLayout::Single(layout) => {
-            LayoutFile::SummarySingle { levels, slots, cells: layout.cells(), hashes: layout.hashes().into() }
-        }
-        SummaryLayout::Multiple(layout) => {
-            let filters = layout.filters().iter();
-            LayoutFile::SummaryMultiple {
-                levels,
-                slots,
-                filters: filters
-                    .map(|&(bits, hashes)| BitsAndHashes { bits, hashes: hashes.into() })
-                    .collect(),
-                list: layout.list().map(|list| List {
-                    levels: list.levels() as u64,
-                    items: list.items(),
-                    fingerprint_bits: list.fingerprint_bits().into(),
-                }),
-            }
-        }
-        _ => bail!("--layout-out: this kind has no file that `plan` reads"),
-    })
 }

@@ -1,7 +1,5 @@
 //! `oneread plan solve table`.
 
-use std::rc::Rc;
-
 use anyhow::{Result, bail};
 use oneread::layout::{Keep, Moves};
 use oneread::plan::solve::table::{Odds, Planned, Targets};
@@ -13,13 +11,10 @@ use super::super::report::Report;
 use super::super::sweep::Number;
 use super::super::{Subject, small, table as of_table};
 use super::{around, frontier, patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveTable;
 
 impl Subject for SolveTable {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<Planned>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -30,9 +25,12 @@ impl Subject for SolveTable {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
-        let solution = self.solve()?;
-        let Solution { best, binds, runners_up, .. } = &*solution;
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
+        let targets = self.targets()?;
+        patiently("the smallest table", || solve::table(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
         let report = Report::new("level").whole("items", "at a time", best.items);
         let report = of_table::with_layout(report, &best.layout)
             .text("moves", "which items move", moves(best.layout.moves()))
@@ -58,13 +56,9 @@ impl Subject for SolveTable {
         Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
-    fn save(&self) -> Result<()> {
-        if self.layout.layout_out.is_some() {
-            let layout = &self.solve()?.best.layout;
-            LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
-                .write(&self.layout)?;
-        }
-        plot::write(self.plot.as_deref(), || Ok(vec![self.against_buckets()?]))
+    fn save(&self, Solution { best, .. }: &Self::Planned) -> Result<()> {
+        LayoutFile::of_table(&best.layout).write(&self.layout)?;
+        plot::write(self.plot.as_deref(), || Ok(vec![self.against_buckets(best)?]))
     }
 }
 
@@ -94,11 +88,7 @@ impl SolveTable {
         Ok(Targets { items, levels, slots, buckets, odds })
     }
 
-    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
-        self.solved.once(self.targets()?, |targets| patiently("the smallest table", || solve::table(targets)))
-    }
-
-    fn against_buckets(&self) -> Result<Chart> {
+    fn against_buckets(&self, best: &Planned) -> Result<Chart> {
         let targets = Targets { buckets: None, ..self.targets()? };
         let (value, most) = match targets.odds {
             Odds::Crisis(value) => (value, 1.0),
@@ -120,7 +110,7 @@ impl SolveTable {
             Ok(solved.map(|(value, solved)| (solved.best.layout.buckets() as f64, value.ln())).collect())
         })?;
         let label = if most == 1.0 { "that any item finds no room" } else { "items in the stash" };
-        let here = (self.solve()?.best.layout.buckets() as f64, value.ln());
+        let here = (best.layout.buckets() as f64, value.ln());
         let title = format!("The smallest tables of {} items, {} levels", targets.items, targets.levels);
         Ok(frontier(title, ("buckets", label), vec![("smallest".to_owned(), points)], here))
     }

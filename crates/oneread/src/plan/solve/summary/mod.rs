@@ -127,6 +127,15 @@ impl Planned {
         }
     }
 
+    /// The plan of the table.
+    #[must_use]
+    pub const fn table(&self) -> &MultilevelPlan {
+        match self {
+            Self::Summary(plan) => plan.table(),
+            Self::Page(plan) => plan.table(),
+        }
+    }
+
     /// The bytes of the summary, and of the bit a bucket if it needs one.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
