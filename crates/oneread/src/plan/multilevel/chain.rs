@@ -16,12 +16,17 @@ use alloc::vec::Vec;
 
 use crate::layout::MultilevelLayout;
 
-use super::super::float::{ln, sqrt};
 use super::passed_on::PassedOn;
 use super::rows::{self, Row, Wanted};
+use crate::plan::float::{ln, sqrt};
 use crate::plan::work::Work;
 
-use super::{Accuracy, Cut, Level, bucket, buckets, contour, normal, rare, recursion, series};
+use super::Accuracy;
+use super::exact::{buckets, recursion, series};
+use super::fast;
+use super::fast::contour;
+use super::level::{Cut, Level};
+use super::rare;
 
 /// How much work a level may take.
 #[derive(Clone, Copy)]
@@ -180,7 +185,7 @@ pub(super) fn pass_on(
             let exact = if is_much { None } else { by_integrals(level, &lattice, cut, stride, effort.work) };
             match exact {
                 Some(output) => (output, Way::Integrals),
-                None => (normal::pass_on(level, input, cut, stride), Way::Normal),
+                None => (fast::pass_on_normal(level, input, cut, stride), Way::Normal),
             }
         }
     }
@@ -198,8 +203,8 @@ pub(super) enum Method {
 }
 
 pub(super) fn method(level: Level, input: &PassedOn, cut: Cut, effort: Effort<'_>) -> Method {
-    let (_, variance) = bucket::moments(level, input.mean());
-    let cells = (1.0 + bucket::deviations(cut) * sqrt(variance)) * input.weights.len() as f64;
+    let (_, variance) = level.moments(input.mean());
+    let cells = (1.0 + cut.deviations() * sqrt(variance)) * input.weights.len() as f64;
     // What is too small for integrals is small enough for the others, whatever the effort.
     let few = input.last() < rows::LEAST_ITEMS;
     if level.slots == 1 && input.stride == 1 && (few || cells <= effort.most_cells) {
@@ -257,7 +262,7 @@ fn is_bell(input: &PassedOn) -> bool {
 /// Whether a level passes on a number with a bell for a distribution, all of it above some number.
 pub(super) fn passes_on_a_bell_above(level: Level, input: &PassedOn, needed: u64) -> bool {
     let (given, given_deviation) = (input.mean(), sqrt(input.variance()));
-    let (mean, variance) = bucket::moments(level, given);
+    let (mean, variance) = level.moments(given);
     let slope = slope(level, given, given_deviation);
     let deviation = sqrt(variance + slope * slope * given_deviation * given_deviation);
     mean - BELL_DEVIATIONS * deviation > needed as f64
@@ -275,7 +280,7 @@ fn times(level: Level, input: &PassedOn) -> u64 {
 /// Of what a level passes on, every so many-th number that the next one needs.
 fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
     let (given, given_deviation) = (input.mean(), sqrt(input.variance()));
-    let (mean, variance) = bucket::moments(level, given);
+    let (mean, variance) = level.moments(given);
     let slope = slope(level, given, given_deviation);
     let deviation = sqrt(variance + slope * slope * given_deviation * given_deviation);
     if mean - BELL_DEVIATIONS * deviation < 0.0 {
@@ -289,7 +294,7 @@ fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
 
 /// The standard deviation of the number given to a level, among those that it passes the same number on of.
 fn deviation_beside(level: Level, mean: f64, deviation: f64) -> f64 {
-    let (_, variance) = bucket::moments(level, mean);
+    let (_, variance) = level.moments(mean);
     let slope = slope(level, mean, deviation);
     if slope == 0.0 {
         return deviation;
@@ -300,7 +305,7 @@ fn deviation_beside(level: Level, mean: f64, deviation: f64) -> f64 {
 /// By how much more a level passes on if it is given one more.
 fn slope(level: Level, mean: f64, deviation: f64) -> f64 {
     let step = deviation.max(1.0);
-    let [(less, _), (more, _)] = [-step, step].map(|step| bucket::moments(level, (mean + step).max(0.0)));
+    let [(less, _), (more, _)] = [-step, step].map(|step| level.moments((mean + step).max(0.0)));
     (more - less) / (2.0 * step)
 }
 

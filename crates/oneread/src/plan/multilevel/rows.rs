@@ -2,10 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::super::float::{exp, ln};
-use super::few::{self, Counted};
-use super::wide::Weight;
-use super::{Cut, Level, bucket, buckets, contour, series};
+use super::exact::wide::Weight;
+use super::exact::{buckets, series};
+use super::fast::contour;
+use super::fast::few::{self, Counted};
+use super::level::{Cut, Level};
+use crate::plan::float::{exp, ln};
 use crate::plan::work::Work;
 
 /// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the real axis, and may be left out there.
@@ -100,7 +102,7 @@ pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     /// Where fewer than these are expected, the whole row comes from one integral. Where more are, it is a bell that has
     /// fallen to 1e-40 before it ends at 0.
     const FEW: f64 = 200.0;
-    let (mean, _) = bucket::moments(level, balls as f64);
+    let (mean, _) = level.moments(balls as f64);
     let free = (level.buckets * u64::from(level.slots)) as f64 + mean - balls as f64;
     if level.buckets == 1 || level.is_surely_full(balls) || wanted.work.is_spent() {
         return LnRow::certain(balls.saturating_sub(level.buckets * u64::from(level.slots)));

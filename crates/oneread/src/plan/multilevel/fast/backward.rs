@@ -1,10 +1,10 @@
 //! The odds alone, from the last level back to the first: for searches, which ask for them a hundred times and for nothing else.
 //!
 //! Let `g_i`(a) be the odds if a items reach level i. After the last level they are known: any item left is a crisis, and l
-//! items left are l in the stash. Before it they are a sum over a [row](super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l),
+//! items left are l in the stash. Before it they are a sum over a [row](super::super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l),
 //! and `g_0`(n) is what is asked for. All terms are positive.
 //!
-//! Where a [chain](super::chain) needs the rows of all numbers that may reach a level, this needs some ten of them, since ln `g_i`
+//! Where a [chain](super::super::chain) needs the rows of all numbers that may reach a level, this needs some ten of them, since ln `g_i`
 //! is [smooth](super::smooth).
 //!
 //! # What is left out
@@ -16,13 +16,15 @@ use alloc::vec::Vec;
 
 use crate::layout::MultilevelLayout;
 
-use super::super::float::{exp, ln, sqrt};
-use super::passed_on::PassedOn;
-use super::rows::{self, LnRow, Row, Wanted};
+use super::super::passed_on::PassedOn;
+use super::super::rows::{self, LnRow, Row, Wanted};
 use super::smooth::Smooth;
+use crate::plan::float::{exp, ln, sqrt};
 use crate::plan::work::Work;
 
-use super::{Cut, Level, MultilevelPlan, bucket, buckets, expected, series};
+use super::super::exact::{buckets, series};
+use super::super::level::{Cut, Level};
+use super::super::{MultilevelPlan, closed_forms};
 
 /// What is asked of the items that find no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +172,7 @@ fn before_last(
                 high,
                 close.most_doubt(),
                 // A sum over the loads of a bucket.
-                |items| work.take(1000.0).then(|| expected::ln_passed_on(level, items)),
+                |items| work.take(1000.0).then(|| closed_forms::ln_passed_on(level, items)),
                 weight,
             )
         }
@@ -320,7 +322,7 @@ impl<'a> Step<'a> {
         const POINTS_A_DEVIATION: f64 = 5.0;
         /// From the mean down to 0.
         const BELL_DEVIATIONS: f64 = 12.0;
-        let (mean, variance) = bucket::moments(self.level, items as f64);
+        let (mean, variance) = self.level.moments(items as f64);
         let deviation = sqrt(variance);
         let is_bell = mean >= BELL_DEVIATIONS * deviation;
         if is_bell { (deviation / POINTS_A_DEVIATION).max(1.0) as u64 } else { 1 }

@@ -8,10 +8,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::f64::consts::PI;
 
-use super::super::float::{cos, exp, ln};
+use crate::plan::float::{cos, exp, ln};
 
 /// The function from a first number on.
-pub(super) struct Smooth {
+pub(crate) struct Smooth {
     first: u64,
     last: u64,
     /// Its values at the first numbers, one by one.
@@ -25,7 +25,7 @@ impl Smooth {
     ///
     /// Polynomials may be off by `most_doubt` at the points of the next, which is off by far less. A number and its value may count
     /// less than others: `weight` is at most 1.
-    pub(super) fn new(
+    pub(crate) fn new(
         low: u64,
         rough: u64,
         high: u64,
@@ -54,7 +54,7 @@ impl Smooth {
     }
 
     /// The value at a number; before the first and after the last, the value there.
-    pub(super) fn at(&self, number: u64) -> f64 {
+    pub(crate) fn at(&self, number: u64) -> f64 {
         let number = number.min(self.last);
         let index = number.saturating_sub(self.first) as usize;
         if let Some(value) = self.few.get(index) {
