@@ -7,9 +7,9 @@ use std::path::Path;
 
 use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::filter::{self, Needs};
-use oneread::plan::solve::summary::{Goal, Planned, Targets};
-use oneread::plan::solve::{self, map};
+use oneread::plan::solve::{
+    self, FilterLayout, FilterTargets, Goal, MapTargets, Needs, PlannedFilter, PlannedSummary, SummaryTargets,
+};
 use oneread_store::plan::StoreTargets;
 
 const BEGIN: &str = "<!-- made by `cargo xtask readme` from the solvers; do not edit by hand -->\n";
@@ -82,13 +82,13 @@ fn store_row() -> [String; 3] {
     ]
 }
 
-fn solved(rate: f64, needs: Needs) -> filter::Planned {
-    solve::filter(&filter::Targets { items: KEYS, rate, needs, bytes: None }).expect("a filter").best
+fn solved(rate: f64, needs: Needs) -> PlannedFilter {
+    solve::filter(&FilterTargets { items: KEYS, rate, needs, bytes: None }).expect("a filter").best
 }
 
 fn filter_rows() -> Vec<[String; 3]> {
     let none = Needs::default();
-    let cost = |planned: &filter::Planned, rate: &str| {
+    let cost = |planned: &PlannedFilter, rate: &str| {
         format!(
             "{:.1} bits a key at {rate} ({:.1} more than any filter must have), {} a hit",
             planned.bits_per_key(),
@@ -130,29 +130,29 @@ fn lines(lines: f64) -> String {
     }
 }
 
-const fn may_be_full(layout: filter::Layout) -> bool {
-    matches!(layout, filter::Layout::DLeft(_) | filter::Layout::DLeftCounting(_) | filter::Layout::Line(_))
+const fn may_be_full(layout: FilterLayout) -> bool {
+    matches!(layout, FilterLayout::DLeft(_) | FilterLayout::DLeftCounting(_) | FilterLayout::Line(_))
 }
 
 /// Where a filter lies.
-fn file(layout: filter::Layout) -> &'static str {
+fn file(layout: FilterLayout) -> &'static str {
     match layout {
-        filter::Layout::Bloom(_) => "filter/bloom.rs",
-        filter::Layout::Blocked(_) => "filter/blocked/mod.rs",
-        filter::Layout::Counting(_) => "filter/counting.rs",
-        filter::Layout::DLeft(_) => "filter/dleft/mod.rs",
-        filter::Layout::DLeftCounting(_) | filter::Layout::GrowingDLeftCounting(_) => {
+        FilterLayout::Bloom(_) => "filter/bloom.rs",
+        FilterLayout::Blocked(_) => "filter/blocked/mod.rs",
+        FilterLayout::Counting(_) => "filter/counting.rs",
+        FilterLayout::DLeft(_) => "filter/dleft/mod.rs",
+        FilterLayout::DLeftCounting(_) | FilterLayout::GrowingDLeftCounting(_) => {
             "filter/dleft_counting/mod.rs"
         }
-        filter::Layout::Line(_) => "filter/line/mod.rs",
-        filter::Layout::GrowingLine(_) => "filter/line/growing/mod.rs",
-        filter::Layout::Growing(_) => "filter/growing.rs",
+        FilterLayout::Line(_) => "filter/line/mod.rs",
+        FilterLayout::GrowingLine(_) => "filter/line/growing/mod.rs",
+        FilterLayout::Growing(_) => "filter/growing.rs",
         other => panic!("where is {other:?}?"),
     }
 }
 
 fn table_rows() -> Vec<[String; 3]> {
-    let maps = solve::map(&map::Targets::new(100_000, 16)).expect("a map");
+    let maps = solve::map(&MapTargets::new(100_000, 16)).expect("a map");
     let bounded = maps.best;
     assert_eq!(bounded.structure, "BoundedMap", "name the file of another map here");
     let multilevel = maps.runners_up.iter().find(|map| map.structure == "MultilevelTable");
@@ -160,8 +160,8 @@ fn table_rows() -> Vec<[String; 3]> {
     let layout = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500]).expect("the paper's table");
     let table = MultilevelPlan::new(&layout, 10_000).expect("its plan");
     let bits = |goal: Goal| {
-        let targets = Targets { false_positive: 0.00617, goal, bytes: None };
-        let best: Planned = solve::summary(&table, &targets, None).expect("a summary").best;
+        let targets = SummaryTargets { false_positive: 0.00617, goal, bytes: None };
+        let best: PlannedSummary = solve::summary(&table, &targets, None).expect("a summary").best;
         8.0 * best.total_bytes() as f64 / 10_000.0
     };
     let (guarantee, average) =

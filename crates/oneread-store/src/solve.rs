@@ -5,8 +5,10 @@
 //! are; which of its shapes leaves the fewest records without room, so which one it takes; and how many records
 //! have each page of the first level as their home, so how large the guides are.
 
+use std::convert::Infallible;
+
 use oneread::plan::solve::{Relax, Solution, Target, Unsolved};
-use oneread::workspace::{check, exp, ln, rounded_up};
+use oneread::workspace::{check, exp, least_possible, ln};
 
 use crate::format::geometry::LEVELS;
 use crate::format::{INLINE_BYTES, KEY_BYTES, PAGE, page};
@@ -205,20 +207,13 @@ fn relaxed(targets: &StoreTargets, best: &PlannedStore) -> Vec<Relax> {
     let most = targets.ram_bytes.unwrap_or(u64::MAX);
     let mut relax =
         Vec::from([Relax { target: Target::Bytes, asked: most as f64, possible: best.ram_bytes as f64 }]);
-    let serves = |ln_reads: f64| {
-        let targets = StoreTargets { reads_per_miss: exp(ln_reads), ..*targets };
+    let serves = |reads_per_miss: f64| {
+        let targets = StoreTargets { reads_per_miss, ..*targets };
         let levels = best.level_pages.iter().filter(|&&pages| pages > 0).count();
         planned(&targets, (best.ratio, levels)).is_ok_and(|planned| planned.ram_bytes <= most)
     };
-    const PRECISION: f64 = 1e-3;
-    let (mut low, mut high) = (ln(targets.reads_per_miss), ln(0.999 * LEVELS as f64));
-    if low < high && serves(high) {
-        while high - low > PRECISION {
-            let middle = low + (high - low) / 2.0;
-            *(if serves(middle) { &mut high } else { &mut low }) = middle;
-        }
-        let possible = rounded_up(exp(high));
-        relax.push(Relax { target: Target::ReadsPerMiss, asked: targets.reads_per_miss, possible });
-    }
+    let (asked, most_reads) = (targets.reads_per_miss, 0.999 * LEVELS as f64);
+    let Ok(possible) = least_possible(asked, most_reads, |reads| Ok::<_, Infallible>(serves(reads)));
+    relax.extend(possible.map(|possible| Relax { target: Target::ReadsPerMiss, asked, possible }));
     relax
 }

@@ -6,7 +6,7 @@ pub use crate::bits::memory::{reserved, zeroed};
 pub use crate::plan::binomial::ln_upper_tail as ln_binomial_upper_tail;
 pub use crate::plan::error::check;
 pub use crate::plan::float::{exp, ln};
-pub use crate::plan::solve::rounded_up;
+pub use crate::plan::solve::least_possible;
 
 /// The domain of a structure in another crate of the workspace.
 #[must_use]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clap::builder::TypedValueParser;
-use oneread::plan::solve::summary::Kind;
+use oneread::plan::solve::SummaryKind;
 
 use super::parse::{bytes, fraction, one_of, positive, whole};
 use super::plan::{Items, LayoutOut, Plan, Summarized};
@@ -78,15 +78,19 @@ pub(crate) struct SolveTable {
 
 /// A kind of summary; none for the smallest of all. (By another name than `Option`, which clap takes for a flag that
 /// may be left out.)
-pub(crate) type KindOrAny = Option<Kind>;
+pub(crate) type KindOrAny = Option<SummaryKind>;
 
-fn summary_kind() -> impl TypedValueParser<Value = Option<Kind>> {
+fn summary_kind() -> impl TypedValueParser<Value = Option<SummaryKind>> {
     one_of([
         ("any", None, "The smallest of all"),
-        ("interpolation", Some(Kind::Interpolation), "A sorted string of bits for each item"),
-        ("single", Some(Kind::Single), "One filter of cells"),
-        ("multiple", Some(Kind::Multiple), "A filter for each level, perhaps with a list for the deepest"),
-        ("page", Some(Kind::Page), "A string for each slot; only with --extra-reads"),
+        ("interpolation", Some(SummaryKind::Interpolation), "A sorted string of bits for each item"),
+        ("single", Some(SummaryKind::Single), "One filter of cells"),
+        (
+            "multiple",
+            Some(SummaryKind::Multiple),
+            "A filter for each level, perhaps with a list for the deepest",
+        ),
+        ("page", Some(SummaryKind::Page), "A string for each slot; only with --extra-reads"),
     ])
 }
 

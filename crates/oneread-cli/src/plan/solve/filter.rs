@@ -1,8 +1,7 @@
 //! `oneread plan solve filter`.
 
 use anyhow::Result;
-use oneread::plan::solve::filter::{Layout, Needs, Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::{self, FilterLayout, FilterTargets, Needs, PlannedFilter, Solution};
 
 use super::super::report::Report;
 use super::super::sweep::Number;
@@ -11,7 +10,7 @@ use super::{patiently, with_binds};
 use crate::args::solve::SolveFilter;
 
 impl Subject for SolveFilter {
-    type Planned = Solution<Planned>;
+    type Planned = Solution<PlannedFilter>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -30,7 +29,7 @@ impl Subject for SolveFilter {
             one_page: self.one_page,
         };
         let (items, rate) = (self.items.given()?, given(self.rate, "rate")?);
-        let targets = Targets { items, rate, needs, bytes: self.bytes };
+        let targets = FilterTargets { items, rate, needs, bytes: self.bytes };
         patiently("the smallest filter", || solve::filter(&targets))
     }
 
@@ -53,38 +52,40 @@ impl Subject for SolveFilter {
 }
 
 /// Adds what the structure is made with.
-fn with_layout(report: Report, layout: Layout) -> Report {
+fn with_layout(report: Report, layout: FilterLayout) -> Report {
     match layout {
-        Layout::Bloom(layout) => report.whole("hashes", "a key", layout.hashes()),
-        Layout::Blocked(layout) => report.whole("blocks", "of 512 bits", layout.blocks()),
-        Layout::Counting(layout) => report
+        FilterLayout::Bloom(layout) => report.whole("hashes", "a key", layout.hashes()),
+        FilterLayout::Blocked(layout) => report.whole("blocks", "of 512 bits", layout.blocks()),
+        FilterLayout::Counting(layout) => report
             .whole("counters", "in all", layout.counters())
             .whole("counter_bits", "a counter", layout.counter_bits())
             .whole("hashes", "a key", layout.hashes()),
-        Layout::DLeft(layout) => {
+        FilterLayout::DLeft(layout) => {
             let report = report.wholes("buckets", "buckets", layout.buckets());
             match layout.pages() {
                 Some(pages) => report.whole("pages", "of 4 KiB, each with these buckets", pages),
                 None => report,
             }
         }
-        Layout::DLeftCounting(layout) => report
+        FilterLayout::DLeftCounting(layout) => report
             .whole("subtables", "in all", layout.subtables())
             .whole("buckets_each", "of 128 bits", layout.buckets_each())
             .whole("capacity", "keys a bucket", layout.capacity()),
-        Layout::Line(layout) => report.whole("lines", "of 512 bits", layout.lines()).whole(
+        FilterLayout::Line(layout) => report.whole("lines", "of 512 bits", layout.lines()).whole(
             "remainder_bits",
             "a key",
             layout.remainder_bits(),
         ),
-        Layout::Growing(layout) | Layout::GrowingDLeftCounting(layout) | Layout::GrowingLine(layout) => {
+        FilterLayout::Growing(layout)
+        | FilterLayout::GrowingDLeftCounting(layout)
+        | FilterLayout::GrowingLine(layout) => {
             report.whole("first_items", "of the first layer", layout.first_items())
         }
         _ => report,
     }
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedFilter) -> Report {
     Report::new("")
         .text("structure", "", planned.structure)
         .real("bits_per_key", "", planned.bits_per_key())

@@ -1,8 +1,7 @@
 //! `oneread plan solve map`.
 
 use anyhow::Result;
-use oneread::plan::solve::map::{Layout, Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::{self, MapLayout, MapTargets, PlannedMap, Solution};
 
 use super::super::report::Report;
 use super::super::sweep::Number;
@@ -12,7 +11,7 @@ use super::{patiently, with_binds};
 use crate::args::solve::SolveMap;
 
 impl Subject for SolveMap {
-    type Planned = Solution<Planned>;
+    type Planned = Solution<PlannedMap>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -25,10 +24,10 @@ impl Subject for SolveMap {
     }
 
     fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
-        let usual = Targets::new(given(self.entries, "entries")?, given(self.entry_bytes, "entry-bytes")?);
+        let usual = MapTargets::new(given(self.entries, "entries")?, given(self.entry_bytes, "entry-bytes")?);
         let levels = self.level_count.map_or(Ok(usual.levels), |levels| small(levels, "level-count"))?;
         let stash = self.stash.unwrap_or(usual.stash);
-        let targets = Targets { bytes: self.bytes, stash, levels, ..usual };
+        let targets = MapTargets { bytes: self.bytes, stash, levels, ..usual };
         patiently("the smallest map", || solve::map(&targets))
     }
 
@@ -39,12 +38,12 @@ impl Subject for SolveMap {
             best.structure,
         );
         let report = match &best.layout {
-            Layout::Multilevel(layout) => {
+            MapLayout::Multilevel(layout) => {
                 let report = table::with_layout(report, layout);
                 let report = report.text("moves", "which entries move", moves(layout.moves()));
                 report.whole("stash", "room for entries", layout.stash())
             }
-            Layout::Bounded(layout) => {
+            MapLayout::Bounded(layout) => {
                 let report = report.whole("home_lines", "of 32 slots", layout.home_lines());
                 report.whole("last_lines", "of 32 slots", layout.last_lines())
             }
@@ -59,9 +58,9 @@ impl Subject for SolveMap {
     }
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedMap) -> Report {
     let moving = match &planned.layout {
-        Layout::Multilevel(layout) => moves(layout.moves()),
+        MapLayout::Multilevel(layout) => moves(layout.moves()),
         _ => "none",
     };
     Report::new("")

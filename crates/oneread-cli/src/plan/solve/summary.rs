@@ -3,8 +3,7 @@
 use anyhow::{Result, bail};
 use oneread::layout::SummaryLayout;
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::summary::{Goal, Kind, Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::{self, Goal, PlannedSummary, Solution, SummaryKind, SummaryTargets};
 
 use super::super::layout_file::LayoutFile;
 use super::super::plot::{self, Chart};
@@ -17,7 +16,7 @@ use crate::args::plan::Summarized;
 use crate::args::solve::SolveSummary;
 
 impl Subject for Summarized<SolveSummary> {
-    type Planned = Solution<Planned>;
+    type Planned = Solution<PlannedSummary>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         let mut numbers = vec![
@@ -59,9 +58,9 @@ impl Subject for Summarized<SolveSummary> {
 }
 
 impl SolveSummary {
-    fn targets(&self) -> Result<Targets> {
+    fn targets(&self) -> Result<SummaryTargets> {
         let goal = match (self.failure, self.extra_reads) {
-            (Some(_), None) if self.kind == Some(Kind::Page) => {
+            (Some(_), None) if self.kind == Some(SummaryKind::Page) => {
                 bail!("--kind page has an average and no guarantee: give --extra-reads instead of --failure")
             }
             (Some(failure), None) => Goal::Guarantee { failure },
@@ -72,23 +71,23 @@ impl SolveSummary {
             (Some(_), Some(_)) => bail!("expected --failure or --extra-reads, found both: leave one out"),
         };
         let false_positive = given(self.false_positive, "false-positive")?;
-        Ok(Targets { false_positive, goal, bytes: self.bytes })
+        Ok(SummaryTargets { false_positive, goal, bytes: self.bytes })
     }
 
     /// What is to be had for more bytes and for fewer: of the kind that is smallest here, and of the next.
-    fn against_bytes(&self, solution: &Solution<Planned>) -> Result<Chart> {
+    fn against_bytes(&self, solution: &Solution<PlannedSummary>) -> Result<Chart> {
         /// Six decades in each direction, eight solutions each.
         const DECADES: f64 = 6.0;
         const STEPS: i32 = 8;
         let table = solution.best.table();
-        let targets = Targets { bytes: None, ..self.targets()? };
-        let kinds =
-            [Some(&solution.best), solution.runners_up.first()].map(|planned| planned.map(Planned::kind));
-        let odds = |planned: &Planned| match targets.goal {
+        let targets = SummaryTargets { bytes: None, ..self.targets()? };
+        let kinds = [Some(&solution.best), solution.runners_up.first()]
+            .map(|planned| planned.map(PlannedSummary::kind));
+        let odds = |planned: &PlannedSummary| match targets.goal {
             Goal::Guarantee { .. } => planned.failure_and_crisis().unwrap_or(1.0),
             Goal::Average { .. } => planned.extra_reads_per_hit(),
         };
-        let points = |kind: Kind| -> Vec<(f64, f64)> {
+        let points = |kind: SummaryKind| -> Vec<(f64, f64)> {
             let value = match targets.goal {
                 Goal::Guarantee { failure } => failure,
                 Goal::Average { extra_reads } => extra_reads,
@@ -99,7 +98,7 @@ impl SolveSummary {
                 Goal::Average { .. } => Goal::Average { extra_reads: value },
             });
             // What is out of reach has no point.
-            let solved = goals.filter_map(|goal| solve_one(table, Targets { goal, ..targets }, kind));
+            let solved = goals.filter_map(|goal| solve_one(table, SummaryTargets { goal, ..targets }, kind));
             solved.map(|planned| (planned.total_bytes() as f64, odds(&planned).ln())).collect()
         };
         let series = patiently("the frontier", || {
@@ -115,15 +114,15 @@ impl SolveSummary {
     }
 }
 
-fn solve_one(table: &MultilevelPlan, targets: Targets, kind: Kind) -> Option<Planned> {
+fn solve_one(table: &MultilevelPlan, targets: SummaryTargets, kind: SummaryKind) -> Option<PlannedSummary> {
     solve::summary(table, &targets, Some(kind)).ok().map(|solution| solution.best)
 }
 
 /// Adds the fields of a plan, as `plan summary` has them.
-fn with_plan(report: Report, planned: &Planned) -> Report {
+fn with_plan(report: Report, planned: &PlannedSummary) -> Report {
     let plan = match planned {
-        Planned::Summary(plan) => plan,
-        Planned::Page(plan) => {
+        PlannedSummary::Summary(plan) => plan,
+        PlannedSummary::Page(plan) => {
             let report = report.whole("items", "inserted", plan.table().items());
             let report = table::with_layout(report, plan.table().layout())
                 .whole("fingerprint_bits", "a slot", plan.layout().fingerprint_bits())
@@ -153,7 +152,7 @@ fn with_plan(report: Report, planned: &Planned) -> Report {
 }
 
 /// A runner-up in a line.
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedSummary) -> Report {
     Report::new("")
         .text("kind", "", planned.kind().name())
         .whole("total_bytes", "", planned.total_bytes())

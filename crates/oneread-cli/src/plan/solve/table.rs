@@ -2,8 +2,7 @@
 
 use anyhow::{Result, bail};
 use oneread::layout::{Keep, Moves};
-use oneread::plan::solve::table::{Odds, Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::{self, Odds, PlannedTable, Solution, TableTargets};
 
 use super::super::layout_file::LayoutFile;
 use super::super::plot::{self, Chart};
@@ -14,7 +13,7 @@ use super::{around, frontier, patiently, with_binds};
 use crate::args::solve::SolveTable;
 
 impl Subject for SolveTable {
-    type Planned = Solution<Planned>;
+    type Planned = Solution<PlannedTable>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -63,7 +62,7 @@ impl Subject for SolveTable {
 }
 
 impl SolveTable {
-    fn targets(&self) -> Result<Targets> {
+    fn targets(&self) -> Result<TableTargets> {
         let items = self.items.given()?;
         let odds = match (self.crisis, self.stash, self.churn) {
             (Some(crisis), None, false) => Odds::Crisis(crisis),
@@ -85,17 +84,17 @@ impl SolveTable {
             bail!("there is no room for a single bucket: allow more");
         }
         let (levels, slots) = (small(self.level_count, "level-count")?, small(self.slots, "slots")?);
-        Ok(Targets { items, levels, slots, buckets, odds })
+        Ok(TableTargets { items, levels, slots, buckets, odds })
     }
 
-    fn against_buckets(&self, best: &Planned) -> Result<Chart> {
-        let targets = Targets { buckets: None, ..self.targets()? };
+    fn against_buckets(&self, best: &PlannedTable) -> Result<Chart> {
+        let targets = TableTargets { buckets: None, ..self.targets()? };
         let (value, most) = match targets.odds {
             Odds::Crisis(value) => (value, 1.0),
             Odds::Filled(value) | Odds::Churn(value) => (value, targets.items as f64),
             _ => bail!("these odds have no frontier"),
         };
-        let with = |value| Targets {
+        let with = |value| TableTargets {
             odds: match targets.odds {
                 Odds::Filled(_) => Odds::Filled(value),
                 Odds::Churn(_) => Odds::Churn(value),
@@ -131,7 +130,7 @@ pub(super) const fn moves(moves: Moves) -> &'static str {
     }
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedTable) -> Report {
     Report::new("")
         .text("moves", "", moves(planned.layout.moves()))
         .whole("level_count", "", planned.layout.level_count() as u64)

@@ -17,10 +17,10 @@
 //! solution meets its targets by the calculators. Where a function is known to fall as a size grows it is searched by halving; where it is not,
 //! as with the number of hash functions, all are tried. Each function's docs say in which sense its answer is the smallest.
 
-pub mod filter;
-pub mod map;
-pub mod summary;
-pub mod table;
+mod filter;
+mod map;
+mod summary;
+mod table;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -28,10 +28,10 @@ use core::fmt;
 use super::OutOfRange;
 use crate::layout::LayoutError;
 
-pub use filter::filter;
-pub use map::map;
-pub use summary::summary;
-pub use table::table;
+pub use filter::{FilterLayout, FilterTargets, Needs, PlannedFilter, filter};
+pub use map::{MapLayout, MapTargets, PlannedMap, map};
+pub use summary::{Goal, PlannedSummary, SummaryKind, SummaryTargets, summary};
+pub use table::{Odds, PlannedTable, TableTargets, table};
 
 /// What a solver was asked to keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -178,7 +178,7 @@ impl From<OutOfRange> for Unsolved {
 }
 
 /// A number with four digits that is no smaller, so that it is printed as it is meant.
-pub fn rounded_up(number: f64) -> f64 {
+fn rounded_up(number: f64) -> f64 {
     use super::float::{ceil, exp, floor, ln};
     if number <= 0.0 || !number.is_finite() {
         return number;
@@ -186,6 +186,36 @@ pub fn rounded_up(number: f64) -> f64 {
     let unit = exp(core::f64::consts::LN_10 * (floor(ln(number) / core::f64::consts::LN_10) - 3.0));
     // A number that is round already but for rounding grows all the same: the target must be met.
     ceil(number * (1.0 + 1e-9) / unit) * unit
+}
+
+/// The least value from `asked` on with which all targets can be met, to three digits; none if `most` is not enough. The more,
+/// the easier.
+pub fn least_possible<E>(
+    asked: f64,
+    most: f64,
+    mut serves: impl FnMut(f64) -> Result<bool, E>,
+) -> Result<Option<f64>, E> {
+    use super::float::{exp, ln};
+    const PRECISION: f64 = 1e-3;
+    let (mut low, mut high) = (ln(asked), ln(most));
+    if low >= high || !serves(most)? {
+        return Ok(None);
+    }
+    while high - low > PRECISION {
+        let middle = low + (high - low) / 2.0;
+        *(if serves(exp(middle))? { &mut high } else { &mut low }) = middle;
+    }
+    Ok(Some(rounded_up(exp(high))))
+}
+
+/// The first of what was found, and the others within a limit; or the first alone if it is beyond the limit.
+fn first_within<P>(mut found: Vec<P>, fits: impl Fn(&P) -> bool) -> Result<(P, Vec<P>), Option<P>> {
+    if !found.first().is_some_and(&fits) {
+        return Err(found.into_iter().next());
+    }
+    let best = found.remove(0);
+    found.retain(fits);
+    Ok((best, found))
 }
 
 /// The least number from `low` + 1 to `high` that serves, where all from some number on do and `high` does.

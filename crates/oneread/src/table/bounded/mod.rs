@@ -29,7 +29,7 @@ use core::mem;
 
 use crate::hash::{Digester, Portable};
 use crate::layout::{BoundedLayout, BuildError, LayoutError};
-use crate::plan::solve::map::{Layout, Planned};
+use crate::plan::solve::{MapLayout, PlannedMap};
 
 use super::Full;
 use group::{SLOTS, Tag};
@@ -178,7 +178,7 @@ impl<K, V> BoundedMap<K, V> {
     ///
     /// # Example
     /// ```
-    /// use oneread::plan::solve::{self, map::Targets};
+    /// use oneread::plan::solve::{self, MapTargets};
     /// use oneread::table::BoundedMap;
     ///
     /// // A hundred thousand entries of 24 bytes: there is no room for them in as many bytes, in 30 each there is.
@@ -192,7 +192,7 @@ impl<K, V> BoundedMap<K, V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "std")]
-    pub fn from_plan(planned: &Planned) -> Result<Self, BuildError> {
+    pub fn from_plan(planned: &PlannedMap) -> Result<Self, BuildError> {
         Self::new(Self::layout_of(planned)?)
     }
 
@@ -200,13 +200,13 @@ impl<K, V> BoundedMap<K, V> {
     ///
     /// # Errors
     /// As [`from_plan`](Self::from_plan).
-    pub fn from_plan_with_seed(planned: &Planned, seed: u64) -> Result<Self, BuildError> {
+    pub fn from_plan_with_seed(planned: &PlannedMap, seed: u64) -> Result<Self, BuildError> {
         Self::with_seed(Self::layout_of(planned)?, seed)
     }
 
-    const fn layout_of(planned: &Planned) -> Result<BoundedLayout, LayoutError> {
+    const fn layout_of(planned: &PlannedMap) -> Result<BoundedLayout, LayoutError> {
         match &planned.layout {
-            Layout::Bounded(layout) => Ok(*layout),
+            MapLayout::Bounded(layout) => Ok(*layout),
             _ => Err(LayoutError::Structure { expected: "BoundedMap", found: planned.structure }),
         }
     }

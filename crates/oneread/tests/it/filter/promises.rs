@@ -15,7 +15,7 @@ use oneread::layout::BloomLayout;
 use oneread::plan;
 use oneread::plan::bloom::Accuracy;
 use oneread::plan::solve;
-use oneread::plan::solve::filter::{Layout, Needs, Targets};
+use oneread::plan::solve::{FilterLayout as Layout, FilterTargets as Targets, Needs};
 
 use crate::statistics::{SIX_SIGMA, chernoff_most};
 

@@ -15,7 +15,9 @@ use oneread::layout::{
 };
 use oneread::plan::moves::{self, Policy};
 use oneread::plan::multilevel::{self, MultilevelPlan};
-use oneread::plan::solve::{self, Unsolved, table::Odds};
+use oneread::plan::solve::{
+    self, FilterTargets, MapTargets, Needs, Odds, SummaryTargets, TableTargets, Unsolved,
+};
 use oneread::plan::{
     blocked, bloom, bounded, count_min, counting, deletion, dleft, dleft_counting, growing, line, placed,
     summary,
@@ -228,21 +230,18 @@ fn solvers_of_filters_end_at_once_for_all_extremes() {
 fn solve_filters(counts: &[u64], numbers: &[f64]) {
     for &items in counts {
         for &number in numbers {
-            for needs in [
-                solve::filter::Needs::default(),
-                solve::filter::Needs { delete: true, growth: true, ..Default::default() },
-            ] {
-                let targets = solve::filter::Targets { items, rate: number, needs, bytes: None };
+            for needs in [Needs::default(), Needs { delete: true, growth: true, ..Default::default() }] {
+                let targets = FilterTargets { items, rate: number, needs, bytes: None };
                 within(FILTER, targets, || solve::filter(&targets)).ok();
-                let targets = solve::filter::Targets { bytes: Some(items / 2), ..targets };
+                let targets = FilterTargets { bytes: Some(items / 2), ..targets };
                 within(FILTER, targets, || solve::filter(&targets)).ok();
             }
         }
     }
 }
 
-const fn table(items: u64, levels: u32, slots: u32, odds: Odds) -> solve::table::Targets {
-    solve::table::Targets { items, levels, slots, buckets: None, odds }
+const fn table(items: u64, levels: u32, slots: u32, odds: Odds) -> TableTargets {
+    TableTargets { items, levels, slots, buckets: None, odds }
 }
 
 /// This search once ran for many minutes: each plan of it took seconds, and nothing counted them.
@@ -271,7 +270,7 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
         table(10_000_000_000, 64, 1024, Odds::Crisis(0.5)),
         table(627_776, 6, 1, Odds::Churn(2.2e-244)),
         table(10_000_000_000, 64, 1, Odds::Churn(f64::MIN_POSITIVE)),
-        solve::table::Targets { buckets: Some(700_000), ..table(627_776, 6, 1, Odds::Crisis(1e-200)) },
+        TableTargets { buckets: Some(700_000), ..table(627_776, 6, 1, Odds::Crisis(1e-200)) },
     ] {
         match within(TABLE, targets, || solve::table(&targets)) {
             Err(Unsolved::Layout(error @ LayoutError::TooMuchWork { expected, .. })) => {
@@ -291,8 +290,7 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
         (10_000_000_000, 1e-300, 64, Some(1)),
         (10_000, 0.001, 64, Some(1)),
     ] {
-        let targets =
-            solve::map::Targets { stash, levels, bytes, ..solve::map::Targets::new(entries, 65_536) };
+        let targets = MapTargets { stash, levels, bytes, ..MapTargets::new(entries, 65_536) };
         within(TABLE, targets, || solve::map(&targets)).ok();
     }
 }
@@ -300,7 +298,7 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
 #[test]
 #[ignore = "long: about 60 s"]
 fn searches_for_summaries_end() {
-    use solve::summary::{Goal, Targets};
+    use solve::Goal;
     for (items, first, levels, slots) in [
         (10_000_000_000, 30_000_000_000, 12, 1),
         (10_000, 20_000, 64, 1),
@@ -314,7 +312,7 @@ fn searches_for_summaries_end() {
         };
         for number in [f64::NAN, f64::MIN_POSITIVE, 1e-18, 0.001, 1.0] {
             for goal in [Goal::Guarantee { failure: number }, Goal::Average { extra_reads: number }] {
-                let targets = Targets { false_positive: 0.001, goal, bytes: None };
+                let targets = SummaryTargets { false_positive: 0.001, goal, bytes: None };
                 within(TABLE, (items, targets), || solve::summary(&plan, &targets, None)).ok();
             }
         }

@@ -10,15 +10,16 @@ use crate::plan::work::Work;
 
 use super::super::{least, least_near};
 use super::multiple::STEPS_A_NUMBER;
-use super::{Goal, Planned, Targets};
+use super::{Goal, PlannedSummary, SummaryTargets};
 
 /// The shortest strings: each bit more halves all odds.
-pub(super) fn interpolation(table: &MultilevelPlan, targets: &Targets) -> Option<SummaryPlan> {
+pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) -> Option<SummaryPlan> {
     let plan = |bits: u64| {
         let layout = InterpolationLayout::new(bits as u32).ok()?;
         SummaryPlan::with_table(table.clone(), &layout.into()).ok()
     };
-    let serves = |bits| plan(bits).is_some_and(|plan| Planned::Summary(plan).missed(targets).is_empty());
+    let serves =
+        |bits| plan(bits).is_some_and(|plan| PlannedSummary::Summary(plan).missed(targets).is_empty());
     let most = u64::from(InterpolationLayout::MOST_FINGERPRINT_BITS);
     if !serves(most) {
         return None;
@@ -27,14 +28,14 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &Targets) -> Option
 }
 
 /// The shortest strings of slots, likewise.
-pub(super) fn page(table: &MultilevelPlan, targets: &Targets) -> Option<PagePlan> {
+pub(super) fn page(table: &MultilevelPlan, targets: &SummaryTargets) -> Option<PagePlan> {
     if let Goal::Guarantee { .. } = targets.goal {
         return None;
     }
     let plan = |bits: u64| {
         PageLayout::new(bits as u32).ok().map(|layout| PagePlan::with_table(table.clone(), layout))
     };
-    let serves = |bits| plan(bits).is_some_and(|plan| Planned::Page(plan).missed(targets).is_empty());
+    let serves = |bits| plan(bits).is_some_and(|plan| PlannedSummary::Page(plan).missed(targets).is_empty());
     let most = u64::from(PageLayout::MOST_FINGERPRINT_BITS);
     if !serves(most) {
         return None;
@@ -44,7 +45,7 @@ pub(super) fn page(table: &MultilevelPlan, targets: &Targets) -> Option<PagePlan
 
 /// The fewest cells with any number of hash functions. For one number, the odds fall as the cells rise: a cell's hash function falls
 /// on any given one less often.
-pub(super) fn single(table: &MultilevelPlan, targets: &Targets, work: &Work) -> Option<SummaryPlan> {
+pub(super) fn single(table: &MultilevelPlan, targets: &SummaryTargets, work: &Work) -> Option<SummaryPlan> {
     let ln_allowed = super::ln_allowed(table, targets.goal)?;
     let numbers: usize = table.passed_on().iter().map(|passed_on| passed_on.iter().count()).sum();
     let steps = STEPS_A_NUMBER * numbers as f64;

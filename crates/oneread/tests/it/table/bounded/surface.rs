@@ -3,7 +3,7 @@
 use oneread::hash::Portable;
 use oneread::layout::{BoundedLayout, LayoutError};
 use oneread::plan::solve;
-use oneread::plan::solve::map::{Layout, Targets};
+use oneread::plan::solve::{MapLayout as Layout, MapTargets as Targets};
 use oneread::table::bounded::{Entry, GrowError};
 use oneread::table::{BoundedMap, BuildError, TryExtendError};
 
