@@ -21,16 +21,16 @@ use parse::{scheme, whole_in};
 pub(crate) use reproduce::Reproduce;
 
 /// A billion records of 100 bytes take some 120 GB, and an hour.
-const MOST_KEYS: u64 = 1_000_000_000;
+const MAX_KEYS: u64 = 1_000_000_000;
 
 /// Longer values than that only show how fast the disk writes.
-const MOST_VALUE_BYTES: u64 = 1 << 20;
+const MAX_VALUE_BYTES: u64 = 1 << 20;
 
 /// The rate of a filter that was not told any.
 const DEFAULT_RATE: f64 = 0.01;
 
 /// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little less.
-const LEAST_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
+const MIN_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
 
 /// The seed of a filter or store that was given none. Nobody can prepare keys that collide under
 /// it.
@@ -105,7 +105,7 @@ pub(crate) struct Demo {
         long,
         value_name = "N",
         default_value_t = 1_000_000,
-        value_parser = whole_in(1..=MOST_KEYS),
+        value_parser = whole_in(1..=MAX_KEYS),
     )]
     pub(crate) keys: u64,
     /// How many bytes each value has; the keys have 16.
@@ -293,8 +293,8 @@ pub(crate) struct Output {
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
-        Ok(rate) if (LEAST_RATE..1.0).contains(&rate) => Ok(rate),
-        _ => Err(format!("expected a number from {LEAST_RATE:.1e} to below 1: 0.01 is one in a hundred")),
+        Ok(rate) if (MIN_RATE..1.0).contains(&rate) => Ok(rate),
+        _ => Err(format!("expected a number from {MIN_RATE:.1e} to below 1: 0.01 is one in a hundred")),
     }
 }
 
@@ -306,9 +306,9 @@ fn bits_per_key(text: &str) -> Result<f64, String> {
 }
 
 fn value_bytes(text: &str) -> Result<u32, String> {
-    Ok(parse::within(parse::bytes(text)?, &(0..=MOST_VALUE_BYTES))? as u32)
+    Ok(parse::within(parse::bytes(text)?, &(0..=MAX_VALUE_BYTES))? as u32)
 }
 
 fn counter_bits() -> RangeInclusive<i64> {
-    CountingLayout::LEAST_COUNTER_BITS.into()..=CountingLayout::MOST_COUNTER_BITS.into()
+    CountingLayout::MIN_COUNTER_BITS.into()..=CountingLayout::MAX_COUNTER_BITS.into()
 }

@@ -8,10 +8,10 @@ use oneread_study::simulate::{Lifetimes, Simulation};
 use super::parse::{one_of, whole, whole_in};
 
 /// The most trials: what each showed is kept until all are done.
-const MOST_TRIALS: u64 = 1_000_000;
+const MAX_TRIALS: u64 = 1_000_000;
 
 /// The most steps of a trial: some days.
-const MOST_STEPS: u64 = 1 << 40;
+const MAX_STEPS: u64 = 1 << 40;
 
 const MOST_SLOTS: i64 = MultilevelLayout::MOST_SLOTS as i64;
 const MOST_FANOUT: i64 = Restriction::MOST_FANOUT as i64;
@@ -73,10 +73,10 @@ pub(crate) struct Table {
     #[arg(long, value_name = "RULE", default_value = "random", value_parser = ties(), requires_ifs = needs_restricted(["left"]))]
     pub(crate) ties: Ties,
     /// How many items are deleted and inserted.
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole_in(0..=MOST_STEPS))]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole_in(0..=MAX_STEPS))]
     pub(crate) steps: u64,
     /// How many tables are tried.
-    #[arg(long, value_name = "T", default_value_t = 10, value_parser = whole_in(1..=MOST_TRIALS))]
+    #[arg(long, value_name = "T", default_value_t = 10, value_parser = whole_in(1..=MAX_TRIALS))]
     pub(crate) trials: u64,
     /// Which random numbers to use.
     #[arg(long, value_name = "X", default_value_t = 0)]

@@ -26,7 +26,7 @@ use records::Records;
 const RATE: f64 = 0.01;
 
 /// The most keys looked up that are there, and as many that are not; of a small store, each some times.
-const MOST_LOOKUPS: u64 = 500_000;
+const MAX_LOOKUPS: u64 = 500_000;
 const LOOKUPS_A_KEY: u64 = 10;
 
 /// The store's name in its folder.
@@ -123,7 +123,7 @@ struct Lookups {
 impl Lookups {
     /// Looks up keys at random, and compares every value.
     fn make(store: &Sealed, args: &args::Demo, records: &Records) -> Result<Self> {
-        let lookups = MOST_LOOKUPS.min(LOOKUPS_A_KEY * args.keys);
+        let lookups = MAX_LOOKUPS.min(LOOKUPS_A_KEY * args.keys);
         let chosen = |number: u64| {
             let word = Pcg64Mcg::new(u128::from(args.seed) << 64 | u128::from(number) << 1 | 1).next_u64();
             reduce(word, args.keys)

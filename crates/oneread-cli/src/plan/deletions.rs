@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use oneread::layout::MultilevelLayout;
-use oneread::plan::deletion::{expected_moves_first_level, expected_moves_uniform};
+use oneread_study::plan::deletion::{expected_moves_first_level, expected_moves_uniform};
 
 use super::layout_file::LayoutFile;
 use super::report::Report;

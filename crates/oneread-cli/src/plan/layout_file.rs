@@ -101,11 +101,11 @@ impl LayoutFile {
 
     fn open(path: &Path) -> Result<Self> {
         /// Far more than the most levels take; what is longer is no layout.
-        const MOST_BYTES: u64 = 1 << 20;
+        const MAX_BYTES: u64 = 1 << 20;
         let layout = || {
             let mut text = Vec::new();
             let file = File::open(path).context("cannot open it")?;
-            file.take(MOST_BYTES).read_to_end(&mut text).context("cannot read it")?;
+            file.take(MAX_BYTES).read_to_end(&mut text).context("cannot read it")?;
             serde_json::from_slice(&text)
                 .map_err(|error| anyhow!("it is no layout ({error}): make one with --layout-out"))
         };

@@ -11,7 +11,7 @@ use crate::args::plan::Restricted;
 const DEFAULT_FANOUT: u64 = 2;
 
 /// The library leaves out what is rarer.
-const LEAST_STASH: f64 = 1e-80;
+const MIN_STASH: f64 = 1e-80;
 
 impl Subject for Restricted {
     type Planned = moves::Restricted;
@@ -40,7 +40,7 @@ impl Subject for Restricted {
             .whole("levels", "levels", given(self.levels, "levels")?)
             .whole("fanout", "next cells", self.fanout())
             .reals("expected", "items", &plan.expected)
-            .at_least("expected_stash", "items without room", plan.expected_stash, LEAST_STASH))
+            .at_least("expected_stash", "items without room", plan.expected_stash, MIN_STASH))
     }
 }
 

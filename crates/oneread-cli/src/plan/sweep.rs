@@ -16,10 +16,10 @@ pub(super) enum Number<'a> {
 }
 
 /// The most values: a mistake in a step should not take all day.
-const MOST_VALUES: u64 = 10_000;
+const MAX_VALUES: u64 = 10_000;
 
 /// Up to so many whole numbers are all taken: in a hundred rows nothing is missed.
-const MOST_WHOLE_VALUES: f64 = 100.0;
+const MAX_WHOLE_VALUES: f64 = 100.0;
 
 /// The values of a sweep that does not say how many: twenty equal steps.
 const DEFAULT_VALUES: u64 = 21;
@@ -66,7 +66,7 @@ impl Sweep {
         if let Some(steps @ (0 | 1)) = output.steps {
             bail!("expected --steps of 2 or more, found {steps}: both ends of a sweep are included");
         }
-        let all_whole = whole && !output.log && last - first < MOST_WHOLE_VALUES;
+        let all_whole = whole && !output.log && last - first < MAX_WHOLE_VALUES;
         // Values may be reached but for rounding.
         let complete = |steps: f64| (steps + 1e-9).floor() + 1.0;
         let count = match (self.step, output.steps) {
@@ -76,8 +76,8 @@ impl Sweep {
             (None, None) if all_whole => complete(last - first),
             (None, None) => DEFAULT_VALUES as f64,
         };
-        if count > MOST_VALUES as f64 {
-            bail!("expected at most {MOST_VALUES} values of a sweep, found {count}: take larger steps");
+        if count > MAX_VALUES as f64 {
+            bail!("expected at most {MAX_VALUES} values of a sweep, found {count}: take larger steps");
         }
         let count = count as u32;
         let part = |at: u32| f64::from(at) / f64::from(count - 1);

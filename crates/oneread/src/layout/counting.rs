@@ -45,10 +45,10 @@ pub struct CountingLayout {
 
 impl CountingLayout {
     /// The narrowest counter.
-    pub const LEAST_COUNTER_BITS: u32 = 2;
+    pub const MIN_COUNTER_BITS: u32 = 2;
 
     /// The widest counter.
-    pub const MOST_COUNTER_BITS: u32 = 8;
+    pub const MAX_COUNTER_BITS: u32 = 8;
 
     /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers) hash
     /// functions, which count each probe, under the default scheme.
@@ -59,10 +59,10 @@ impl CountingLayout {
     pub fn new(counters: u64, hashes: u32, counter_bits: u32) -> Result<Self, LayoutError> {
         check_places("counters", counters, MOST_PLACES)?;
         check_hashes(hashes)?;
-        if !(Self::LEAST_COUNTER_BITS..=Self::MOST_COUNTER_BITS).contains(&counter_bits) {
+        if !(Self::MIN_COUNTER_BITS..=Self::MAX_COUNTER_BITS).contains(&counter_bits) {
             return Err(LayoutError::CounterBits {
-                at_least: Self::LEAST_COUNTER_BITS,
-                at_most: Self::MOST_COUNTER_BITS,
+                at_least: Self::MIN_COUNTER_BITS,
+                at_most: Self::MAX_COUNTER_BITS,
                 found: counter_bits,
             });
         }

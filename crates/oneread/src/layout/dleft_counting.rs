@@ -92,7 +92,7 @@ impl DLeftCountingLayout {
     pub const CAPACITY: u32 = 9;
 
     /// The widest counter of a cell.
-    pub const MOST_COUNTER_BITS: u32 = 2;
+    pub const MAX_COUNTER_BITS: u32 = 2;
 
     /// Where the count of equal remainders sticks: what a counter of two bits can tell.
     pub const STICKS_AT: u32 = 4;
@@ -140,7 +140,7 @@ impl DLeftCountingLayout {
     /// The same with counters of `counter_bits` bits in the cells: each bit doubles what a cell can count, and the rate.
     ///
     /// # Errors
-    /// If there are more than [`MOST_COUNTER_BITS`](Self::MOST_COUNTER_BITS); and as
+    /// If there are more than [`MAX_COUNTER_BITS`](Self::MAX_COUNTER_BITS); and as
     /// [`with_remainders`](Self::with_remainders).
     pub fn with_counter_bits(self, counter_bits: u32) -> Result<Self, LayoutError> {
         Self { counter_bits, ..self }.checked()
@@ -176,7 +176,7 @@ impl DLeftCountingLayout {
             return Err(LayoutError::Cells { at_least: least, at_most: most, found: self.capacity });
         }
         let split = self.remainders == Remainders::TwoSizes && self.repeats == Repeats::Stick;
-        let (at_least, at_most) = (if split { 2 } else { 0 }, Self::MOST_COUNTER_BITS);
+        let (at_least, at_most) = (if split { 2 } else { 0 }, Self::MAX_COUNTER_BITS);
         if !(at_least..=at_most).contains(&self.counter_bits) {
             return Err(LayoutError::CounterBits { at_least, at_most, found: self.counter_bits });
         }

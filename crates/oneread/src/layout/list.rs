@@ -40,17 +40,17 @@ impl ListLayout {
     pub const MOST_ITEMS: u64 = 1024;
 
     /// The longest string: that of a whole digest.
-    pub const MOST_FINGERPRINT_BITS: u32 = 128;
+    pub const MAX_FINGERPRINT_BITS: u32 = 128;
 
     /// A list for so many of the deepest levels, with room for so many keys and strings of so many bits.
     ///
     /// # Errors
     /// If there are none of these, or more than [`MultilevelLayout::MOST_LEVELS`], [`MOST_ITEMS`](Self::MOST_ITEMS) or
-    /// [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
+    /// [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(levels: usize, items: u64, fingerprint_bits: u32) -> Result<Self, LayoutError> {
         check_places("levels", levels as u64, MultilevelLayout::MOST_LEVELS as u64)?;
         check_places("items", items, Self::MOST_ITEMS)?;
-        let most_bits = Self::MOST_FINGERPRINT_BITS.into();
+        let most_bits = Self::MAX_FINGERPRINT_BITS.into();
         check_places("fingerprint bits", fingerprint_bits.into(), most_bits)?;
         Ok(Self { levels, items, fingerprint_bits })
     }

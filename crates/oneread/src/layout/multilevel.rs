@@ -137,7 +137,7 @@ impl MultilevelLayout {
     /// # Errors
     /// With hints, if there are 2^32 places or more, or buckets; with restricted hashing, if the fan-out is 0 or above
     /// [`MOST_FANOUT`](super::Restriction::MOST_FANOUT), if it is not 1 with nested maps, if a bucket has several slots, if more than
-    /// [`MOST_BELOW`](super::Restriction::MOST_BELOW) buckets of the last level are below one of the first, or if a level has fewer
+    /// [`MAX_BELOW`](super::Restriction::MAX_BELOW) buckets of the last level are below one of the first, or if a level has fewer
     /// buckets than children that its parts are for.
     pub fn with_moves(self, moves: Moves) -> Result<Self, LayoutError> {
         Self { moves, ..self }.checked()
@@ -146,10 +146,10 @@ impl MultilevelLayout {
     /// The same with another answer to a crisis.
     ///
     /// # Errors
-    /// If a rebuilding has no attempts or more than [`MOST_ATTEMPTS`](OnCrisis::MOST_ATTEMPTS).
+    /// If a rebuilding has no attempts or more than [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
     pub fn with_crisis(self, on_crisis: OnCrisis) -> Result<Self, LayoutError> {
         if let OnCrisis::Rebuild { attempts } = on_crisis {
-            check_places("attempts to rebuild", attempts.into(), OnCrisis::MOST_ATTEMPTS.into())?;
+            check_places("attempts to rebuild", attempts.into(), OnCrisis::MAX_ATTEMPTS.into())?;
         }
         Ok(Self { on_crisis, ..self })
     }
@@ -158,8 +158,8 @@ impl MultilevelLayout {
     fn checked(self) -> Result<Self, LayoutError> {
         if self.moves.hints().is_some() {
             // A hint is a 32-bit number; a stash of any size fits above these.
-            const MOST_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MOST_STASH as u64 - 1;
-            check_places("slots (with hints)", self.capacity(), MOST_HINTED)?;
+            const MAX_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MOST_STASH as u64 - 1;
+            check_places("slots (with hints)", self.capacity(), MAX_HINTED)?;
         }
         if let Some(restriction) = self.moves.restriction() {
             restriction.check(&self)?;

@@ -79,18 +79,14 @@ pub struct InterpolationLayout {
 
 impl InterpolationLayout {
     /// The longest string: that of a whole digest.
-    pub const MOST_FINGERPRINT_BITS: u32 = 128;
+    pub const MAX_FINGERPRINT_BITS: u32 = 128;
 
     /// Strings of so many bits (b in the paper).
     ///
     /// # Errors
-    /// If there are no bits or more than [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
+    /// If there are no bits or more than [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(fingerprint_bits: u32) -> Result<Self, LayoutError> {
-        check_places(
-            "fingerprint bits",
-            u64::from(fingerprint_bits),
-            u64::from(Self::MOST_FINGERPRINT_BITS),
-        )?;
+        check_places("fingerprint bits", u64::from(fingerprint_bits), u64::from(Self::MAX_FINGERPRINT_BITS))?;
         Ok(Self { fingerprint_bits })
     }
 
@@ -169,11 +165,11 @@ impl SingleFilterLayout {
     /// How cells with values from 0 to `levels` are packed.
     pub(crate) const fn packing(levels: usize) -> CellPacking {
         /// Three values from 0 to 5 fit in a byte.
-        const MOST_OF_THREE: usize = 5;
+        const MAX_OF_THREE: usize = 5;
         /// Of cells with fewer bits, more than three fit.
         const BITS_OF_THREE: u32 = 3;
         let bits = bits_for(levels as u64);
-        if levels <= MOST_OF_THREE && bits >= BITS_OF_THREE {
+        if levels <= MAX_OF_THREE && bits >= BITS_OF_THREE {
             CellPacking::ThreeAByte
         } else {
             CellPacking::Bits(bits)
@@ -311,7 +307,7 @@ pub struct CountingFiltersLayout {
 
 impl CountingFiltersLayout {
     /// The narrowest counter: it sticks at its first key, and so never forgets one.
-    pub const LEAST_COUNTER_BITS: u32 = 1;
+    pub const MIN_COUNTER_BITS: u32 = 1;
 
     /// The filters, with the bits of a counter and the way to count for each of them. (A list, if there is one, needs no counters:
     /// keys leave it as they came.)
@@ -443,14 +439,14 @@ pub struct PageLayout {
 
 impl PageLayout {
     /// The longest string of a slot.
-    pub const MOST_FINGERPRINT_BITS: u32 = 16;
+    pub const MAX_FINGERPRINT_BITS: u32 = 16;
 
     /// Strings of so many bits.
     ///
     /// # Errors
-    /// If there are no bits or more than [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
+    /// If there are no bits or more than [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(fingerprint_bits: u32) -> Result<Self, LayoutError> {
-        check_places("fingerprint bits", fingerprint_bits.into(), Self::MOST_FINGERPRINT_BITS.into())?;
+        check_places("fingerprint bits", fingerprint_bits.into(), Self::MAX_FINGERPRINT_BITS.into())?;
         Ok(Self { fingerprint_bits })
     }
 
@@ -469,7 +465,7 @@ impl PageLayout {
 
 /// A width that a counter of a summary can have.
 fn check_counter_bits(found: u32) -> Result<(), LayoutError> {
-    let (at_least, at_most) = (CountingFiltersLayout::LEAST_COUNTER_BITS, CountingLayout::MOST_COUNTER_BITS);
+    let (at_least, at_most) = (CountingFiltersLayout::MIN_COUNTER_BITS, CountingLayout::MAX_COUNTER_BITS);
     if (at_least..=at_most).contains(&found) {
         Ok(())
     } else {

@@ -51,7 +51,7 @@ pub enum Accuracy {
 /// set at a low rate is better served by `Independent`.
 #[must_use]
 pub const fn accuracy(layout: BloomLayout) -> Accuracy {
-    let few_hashes = layout.hashes() <= probes::MOST_EXACT_HASHES;
+    let few_hashes = layout.hashes() <= probes::MAX_EXACT_HASHES;
     match layout.scheme() {
         SchemeName::Independent | SchemeName::IndependentBands => Accuracy::Exact,
         SchemeName::Partitioned
@@ -464,51 +464,4 @@ fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option
     }
     let ln_probability = ln_false_positive_probability(layout(met).ok()?, items);
     Some(Candidate { bits: met, hashes, ln_probability })
-}
-
-/// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong at most half the
-/// time.
-///
-/// Simple to prove and 39% larger than need be: [`for_rate`] finds the smallest filter.
-///
-/// # Errors
-/// If the rate is not between 0 and 1 or below 2^−64, or if there are too many bits.
-///
-/// # Example
-/// ```
-/// use oneread::plan::bloom;
-///
-/// let layout = bloom::bands_for_rate(1_000_000, 0.01)?;
-/// assert_eq!((layout.hashes(), layout.bits()), (7, 14_000_000));
-/// assert!(bloom::false_positive_probability(layout, 1_000_000) < 0.01);
-/// # Ok::<(), oneread::layout::LayoutError>(())
-/// ```
-pub fn bands_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
-    check_fraction("rate", rate)?;
-    // Halving is exact, where a logarithm would have to be rounded.
-    let (mut bands, mut reached) = (1, 0.5);
-    while reached > rate {
-        bands += 1;
-        reached /= 2.0;
-    }
-    let bits = items.max(1).saturating_mul(2).saturating_mul(u64::from(bands));
-    BloomLayout::new(bits, bands)?.with_scheme(SchemeName::IndependentBands)
-}
-
-/// The lecture's trivial filter: one hash and ⌈n/rate⌉ bits.
-///
-/// # Errors
-/// If the rate is not between 0 and 1, or if there are too many bits.
-///
-/// # Example
-/// ```
-/// use oneread::plan::bloom;
-///
-/// assert_eq!(bloom::trivial_for_rate(1_000_000, 0.01)?.bits(), 100_000_000);
-/// # Ok::<(), oneread::layout::LayoutError>(())
-/// ```
-pub fn trivial_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
-    check_fraction("rate", rate)?;
-    // A float above the range becomes the largest number, which is too large in any case.
-    BloomLayout::new(ceil(items.max(1) as f64 / rate) as u64, 1)?.with_scheme(SchemeName::Independent)
 }

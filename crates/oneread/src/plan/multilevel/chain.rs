@@ -89,16 +89,16 @@ const POINTS_A_DEVIATION: f64 = 2.5;
 const BELL_DEVIATIONS: f64 = 12.0;
 
 /// More rows than this are not computed: only the levels that are nearly full of a very large table need as many.
-const MOST_ROWS: usize = 300;
+const MAX_ROWS: usize = 300;
 
 /// Rows of several slots that take more steps than this in all are not computed: about a second.
-const MOST_WORK: f64 = 3e8;
+const MAX_WORK: f64 = 3e8;
 
 /// Fewer buckets than these of several slots are no bell.
-const LEAST_BUCKETS: u64 = 32;
+const MIN_BUCKETS: u64 = 32;
 
 /// More numbers than this are not kept of a large distribution.
-const MOST_NUMBERS: f64 = 3000.0;
+const MAX_NUMBERS: f64 = 3000.0;
 
 /// Below this the logarithm is computed by itself.
 const NEARLY_UNDERFLOWS: f64 = 1e-200;
@@ -180,8 +180,8 @@ pub(super) fn pass_on(
             let stride = output_stride(level, next, input);
             let rows = lattice.weights.len();
             let work = rows as f64 * contour::work(level, input.mean() as u64);
-            let is_much = rows > MOST_ROWS && is_bell(input)
-                || level.slots > 1 && (work > MOST_WORK || level.buckets < LEAST_BUCKETS);
+            let is_much = rows > MAX_ROWS && is_bell(input)
+                || level.slots > 1 && (work > MAX_WORK || level.buckets < MIN_BUCKETS);
             let exact = if is_much { None } else { by_integrals(level, &lattice, cut, stride, effort.work) };
             match exact {
                 Some(output) => (output, Way::Integrals),
@@ -206,7 +206,7 @@ pub(super) fn method(level: Level, input: &PassedOn, cut: Cut, effort: Effort<'_
     let (_, variance) = level.moments(input.mean());
     let cells = (1.0 + cut.deviations() * sqrt(variance)) * input.weights.len() as f64;
     // What is too small for integrals is small enough for the others, whatever the effort.
-    let few = input.last() < rows::LEAST_ITEMS;
+    let few = input.last() < rows::MIN_ITEMS;
     if level.slots == 1 && input.stride == 1 && (few || cells <= effort.most_cells) {
         Method::Recursion
     } else if level.slots > 1 && buckets::suits(level, input, cut, effort.most_terms) {
@@ -235,7 +235,7 @@ fn mixture(input: &PassedOn, rows: &[Row<f64>], cut: Cut) -> PassedOn {
 fn by_integrals(level: Level, lattice: &PassedOn, cut: Cut, stride: u64, work: &Work) -> Option<PassedOn> {
     let top = lattice.weights.iter().copied().fold(0.0, f64::max);
     let mut out = PassedOn::zeros(0, 0, stride);
-    let of_few = rows::of_few::<f64>(level, lattice.first(), rows::LEAST_ITEMS - 1, Wanted::all(cut, work));
+    let of_few = rows::of_few::<f64>(level, lattice.first(), rows::MIN_ITEMS - 1, Wanted::all(cut, work));
     for (balls, weight) in lattice.iter() {
         // Beyond its edge a row falls at least geometrically, by so much that the rest is less than the cut.
         out.dropped += top * cut.high;
@@ -288,7 +288,7 @@ fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
     }
     let needed = next.map_or(deviation, |next| deviation_beside(next, mean, deviation));
     // Each row is a bell by itself. More numbers than can be rows are of no use.
-    let fewest = 2.0 * BELL_DEVIATIONS * deviation / MOST_NUMBERS;
+    let fewest = 2.0 * BELL_DEVIATIONS * deviation / MAX_NUMBERS;
     (needed.min(sqrt(variance)) / POINTS_A_DEVIATION).max(fewest).max(1.0) as u64
 }
 

@@ -49,7 +49,7 @@ use super::work::Work;
 
 pub(in crate::plan) use fast::{Close, Lost, ln_odds, ln_stirling};
 
-pub use closed_forms::{crisis_bound, expected_approximate, expected_exponential, skew_estimate};
+pub use closed_forms::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;
 
 /// How far a plan may be off.
@@ -106,7 +106,7 @@ impl MultilevelPlan {
     pub const MOST_ITEMS: u64 = 10_000_000_000;
 
     /// The most steps of calculation that a plan may take: some seconds.
-    const MOST_STEPS: f64 = 3e9;
+    const MAX_STEPS: f64 = 3e9;
 
     /// Plans for so many items: exact where that takes no more than a second or two, else approximate.
     ///
@@ -115,7 +115,7 @@ impl MultilevelPlan {
     /// [`LayoutError::TooMuchWork`] if it would take more than 3·10^9 steps of calculation, some
     /// seconds, as for many nearly full levels.
     pub fn new(layout: &MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
-        Self::with_work(layout, items, &Work::new("a plan of a table", Self::MOST_STEPS))
+        Self::with_work(layout, items, &Work::new("a plan of a table", Self::MAX_STEPS))
     }
 
     /// The same within a number of steps.

@@ -23,7 +23,7 @@ use crate::plan::float::{exp, ln, ln_sum};
 /// ln Pr(any item finds no room), and whether it is an estimate.
 pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> (f64, bool) {
     /// What is needed beyond this takes too long, since rows grow by its square.
-    const MOST_NEEDED: u64 = 100;
+    const MAX_NEEDED: u64 = 100;
     let levels = layout.level_count() as u64;
     // What a crisis takes at the entrance of a level, or after the last.
     let least = |level: u64| 1 + (levels - level) * u64::from(layout.slots());
@@ -45,7 +45,7 @@ pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_
             input = chain::pass_on(level, below, &input, Cut::new(CUT), effort).0;
             continue;
         }
-        let (output, ln_condition) = if level.slots > 1 && needed > MOST_NEEDED && mean < needed as f64 {
+        let (output, ln_condition) = if level.slots > 1 && needed > MAX_NEEDED && mean < needed as f64 {
             estimated = true;
             (PassedOn::certain(needed), rows::ln_rare(level, input.mean(), needed))
         } else {
@@ -89,7 +89,7 @@ fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort<
         Method::Series => mixture(series::rows(level, input.last(), wanted.ln_negligible(), wanted.work)),
         Method::Integrals { times } => {
             let mut sums = LnSums::default();
-            let of_few = rows::of_few::<Wide>(level, input.first(), rows::LEAST_ITEMS - 1, wanted);
+            let of_few = rows::of_few::<Wide>(level, input.first(), rows::MIN_ITEMS - 1, wanted);
             for (balls, weight) in input.every(times).iter() {
                 if let Some(Row { first, weights }) = of_few.get(balls as usize) {
                     let ln_weights: Vec<f64> = weights.iter().map(|weight| weight.ln()).collect();

@@ -11,7 +11,7 @@ use crate::plan::float::{exp, ln};
 use crate::plan::work::Work;
 
 /// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the real axis, and may be left out there.
-pub(super) const LEAST_ITEMS: u64 = 150;
+pub(super) const MIN_ITEMS: u64 = 150;
 
 /// Logarithms of the probabilities of numbers of items passed on, each a multiple of a stride.
 pub(super) struct LnRow {
@@ -88,7 +88,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The rows of all numbers below [`LEAST_ITEMS`], as far as they are needed: by sums, since they have no integrals.
+/// The rows of all numbers below [`MIN_ITEMS`], as far as they are needed: by sums, since they have no integrals.
 pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     match level.buckets {
         _ if least > last => Vec::new(),
@@ -97,7 +97,7 @@ pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wan
     }
 }
 
-/// ln Pr(l) of at least [`LEAST_ITEMS`] items.
+/// ln Pr(l) of at least [`MIN_ITEMS`] items.
 pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     /// Where fewer than these are expected, the whole row comes from one integral. Where more are, it is a bell that has
     /// fallen to 1e-40 before it ends at 0.

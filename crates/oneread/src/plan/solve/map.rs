@@ -100,9 +100,9 @@ const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 /// ```
 pub fn map(targets: &MapTargets) -> Result<Solution<PlannedMap>, Unsolved> {
     /// No entry is as large as an address space.
-    const MOST_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
-    check("bytes of an entry", targets.entry_bytes as f64, 1.0, MOST_ENTRY_BYTES)?;
-    let work = Work::new("a search for a map", table::MOST_STEPS);
+    const MAX_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
+    check("bytes of an entry", targets.entry_bytes as f64, 1.0, MAX_ENTRY_BYTES)?;
+    let work = Work::new("a search for a map", table::MAX_STEPS);
     let mut found: Vec<PlannedMap> = Vec::new();
     for candidate in CANDIDATES {
         found.extend(candidate(targets, &work)?);
@@ -187,8 +187,8 @@ const fn table(targets: &MapTargets) -> TableTargets {
 fn stash_room(mean: f64) -> u32 {
     const FULL: f64 = 1e-12;
     /// Above this the first term is no float, and far more than there should be in a stash.
-    const MOST_MEAN: f64 = 600.0;
-    if mean > MOST_MEAN {
+    const MAX_MEAN: f64 = 600.0;
+    if mean > MAX_MEAN {
         return MultilevelLayout::MOST_STASH;
     }
     let (mut probability, mut items) = (exp(-mean), 0u32);
@@ -223,9 +223,9 @@ fn relaxed(targets: &MapTargets, smallest: Option<&PlannedMap>, work: &Work) -> 
         relax.push(Relax { target: Target::Levels, asked, possible });
     }
     // A larger stash, as long as it is a small part of all.
-    const MOST_PART: f64 = 0.01;
+    const MAX_PART: f64 = 0.01;
     let serves = |stash: f64| bytes(&MapTargets { stash, ..*targets }).is_some_and(|bytes| bytes <= most);
-    let most_stash = MOST_PART * targets.entries as f64;
+    let most_stash = MAX_PART * targets.entries as f64;
     let Ok(possible) = least_possible(targets.stash, most_stash, |stash| Ok::<_, Infallible>(serves(stash)));
     relax.extend(possible.map(|possible| Relax { target: Target::Stash, asked: targets.stash, possible }));
     relax

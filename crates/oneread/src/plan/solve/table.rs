@@ -136,11 +136,11 @@ impl PlannedTable {
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
 pub fn table(targets: &TableTargets) -> Result<Solution<PlannedTable>, Unsolved> {
-    table_within(targets, &Work::new("a search for a table", MOST_STEPS))
+    table_within(targets, &Work::new("a search for a table", MAX_STEPS))
 }
 
 /// The most steps of calculation that a search may take: a hundred plans, or some seconds.
-pub(super) const MOST_STEPS: f64 = 3e9;
+pub(super) const MAX_STEPS: f64 = 3e9;
 
 /// The same within a number of steps.
 pub(super) fn table_within(targets: &TableTargets, work: &Work) -> Result<Solution<PlannedTable>, Unsolved> {
@@ -190,13 +190,13 @@ enum Kind {
 
 /// Below so many items in the stash, the limit for many buckets says nothing of a table: what reaches the last levels comes in
 /// bursts.
-const LEAST_LIMIT: f64 = 0.5;
+const MIN_LIMIT: f64 = 0.5;
 
 impl Kind {
     fn serves(self, targets: &TableTargets) -> bool {
         match (self, targets.odds) {
             (Self::Plain, _) => true,
-            (Self::SecondChance, Odds::Filled(stash)) => stash >= LEAST_LIMIT && targets.slots == 1,
+            (Self::SecondChance, Odds::Filled(stash)) => stash >= MIN_LIMIT && targets.slots == 1,
             (Self::Restricted, Odds::Churn(_)) => true,
             _ => false,
         }
@@ -234,7 +234,7 @@ type Known = BTreeMap<(u64, Close, Vec<u64>), f64>;
 const STEPS_OF_ODDS: f64 = 1e5;
 
 /// More buckets than that are out of reach whatever the division.
-const MOST_SIZE: f64 = MOST_PLACES as f64 / 64.0;
+const MAX_SIZE: f64 = MOST_PLACES as f64 / 64.0;
 
 impl<'a> Search<'a> {
     const fn new(kind: Kind, targets: &'a TableTargets, work: &'a Work) -> Self {
@@ -417,12 +417,12 @@ impl<'a> Search<'a> {
     ///
     /// The logarithm of the odds falls by about `fall` with that of all sizes, if this is known.
     fn scaled(&self, sizes: &[f64], precision: f64, fall: Option<f64>) -> Option<Vec<f64>> {
-        const MOST_STEPS: u32 = 60;
+        const MAX_STEPS: u32 = 60;
         let ln_target = ln(self.targets.odds.value());
         let times = |ln_factor: f64| -> Vec<f64> { sizes.iter().map(|size| size * exp(ln_factor)).collect() };
         let over = |ln_factor: f64| {
             let sizes = times(ln_factor);
-            if sizes.iter().sum::<f64>() > MOST_SIZE {
+            if sizes.iter().sum::<f64>() > MAX_SIZE {
                 f64::NEG_INFINITY
             } else {
                 self.ln_odds(&whole(&sizes)) - ln_target
@@ -451,7 +451,7 @@ impl<'a> Search<'a> {
             step *= 2.0;
         }
         // The logarithm is nearly a line: where it crosses, if that is not too near an end, else in the middle.
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let width = high - low;
             if width <= precision {
                 break;
@@ -467,7 +467,7 @@ impl<'a> Search<'a> {
             if value <= 0.0 { (high, at_high) = (at, value) } else { (low, at_low) = (at, value) }
         }
         let sizes = times(high);
-        (sizes.iter().sum::<f64>() <= MOST_SIZE).then_some(sizes)
+        (sizes.iter().sum::<f64>() <= MAX_SIZE).then_some(sizes)
     }
 
     /// Whole sizes, none of which can lose a hundredth or a bucket.
@@ -477,7 +477,7 @@ impl<'a> Search<'a> {
         let mut high = first;
         while !self.fits(&sizes) {
             high = high + high / 256 + 1;
-            if high as f64 > MOST_SIZE {
+            if high as f64 > MAX_SIZE {
                 return None;
             }
             sizes[0] = high;
@@ -513,7 +513,7 @@ impl<'a> Search<'a> {
     /// The least first level above a number that is too small, with the others as they are: they fit.
     fn least_first(&self, sizes: &[u64], mut low: u64) -> u64 {
         /// The logarithm is nearly a line; if it is not, halving finds it.
-        const MOST_CROSSINGS: u32 = 4;
+        const MAX_CROSSINGS: u32 = 4;
         let mut tried = sizes.to_vec();
         let ln_target = ln(self.targets.odds.value());
         let mut over = |size: u64| {
@@ -527,7 +527,7 @@ impl<'a> Search<'a> {
                 break;
             }
             let crossing = at_low / (at_low - at_high);
-            let share = if step < MOST_CROSSINGS && crossing.is_finite() { crossing } else { 0.5 };
+            let share = if step < MAX_CROSSINGS && crossing.is_finite() { crossing } else { 0.5 };
             let size = (low + ceil(share * (high - low) as f64) as u64).clamp(low + 1, high - 1);
             let value = over(size);
             if value <= 0.0 { (high, at_high) = (size, value) } else { (low, at_low) = (size, value) }

@@ -42,7 +42,7 @@ pub(in crate::plan) use multiple::Part;
 pub use page::PagePlan;
 pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};
 pub(in crate::plan) use single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
-pub use single::{hashes_for_failures, hashes_for_false_positives, single_for_exponent};
+pub use single::{hashes_for_failures, hashes_for_false_positives};
 
 /// What a summary of a layout says of a multilevel table with a number of items.
 ///

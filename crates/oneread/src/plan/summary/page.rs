@@ -99,10 +99,10 @@ fn expectation_over_bucket(
     function: impl Fn(u32) -> f64,
 ) -> f64 {
     /// e^−700 is nearly the smallest float.
-    const MOST_COMING: f64 = 700.0;
+    const MAX_COMING: f64 = 700.0;
     let (slots, coming) = (table.slots(), reached as f64);
     let in_bucket = 1.0 / table.levels()[level] as f64;
-    if in_bucket == 1.0 || coming * in_bucket > MOST_COMING {
+    if in_bucket == 1.0 || coming * in_bucket > MAX_COMING {
         return function(slots.min(u32::try_from(reached).unwrap_or(u32::MAX)));
     }
     let ln_none = coming * ln_1p(-in_bucket);

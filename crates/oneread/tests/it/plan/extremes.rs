@@ -19,9 +19,9 @@ use oneread::plan::solve::{
     self, FilterTargets, MapTargets, Needs, Odds, SummaryTargets, TableTargets, Unsolved,
 };
 use oneread::plan::{
-    blocked, bloom, bounded, count_min, counting, deletion, dleft, dleft_counting, growing, line, placed,
-    summary,
+    blocked, bloom, bounded, count_min, counting, dleft, dleft_counting, growing, line, placed, summary,
 };
+use oneread_study::plan as study;
 
 const COUNTS: [u64; 8] = [0, 1, 2, 1000, 627_776, 1 << 32, 1 << 46, u64::MAX];
 
@@ -78,8 +78,8 @@ fn calculate_filters(counts: &[u64], numbers: &[f64]) {
         for &number in numbers {
             let asked = (items, number);
             within(FILTER, ("bloom", asked), || bloom::for_rate(items, number)).ok();
-            within(FILTER, ("bands", asked), || bloom::bands_for_rate(items, number)).ok();
-            within(FILTER, ("trivial", asked), || bloom::trivial_for_rate(items, number)).ok();
+            within(FILTER, ("bands", asked), || study::bloom::bands_for_rate(items, number)).ok();
+            within(FILTER, ("trivial", asked), || study::bloom::trivial_for_rate(items, number)).ok();
             within(FILTER, ("blocked", asked), || blocked::for_rate(items, number)).ok();
             within(FILTER, ("blocked bits", asked), || blocked::for_bits_per_key(items, number)).ok();
             within(FILTER, ("line", asked), || line::for_rate(items, number)).ok();
@@ -147,7 +147,8 @@ fn odds_of_filters_are_calculated_at_once() {
                 within(FILTER, ("placed", asked), || {
                     placed::false_positive_probability(places, items, small)
                 });
-                within(FILTER, ("exponent", asked), || summary::single_for_exponent(items, small)).ok();
+                within(FILTER, ("exponent", asked), || study::summary::single_for_exponent(items, small))
+                    .ok();
                 if let Ok(layout) = LineLayout::new(small, places) {
                     within(FILTER, ("line", asked), || line::false_positive_probability(layout, items));
                     within(FILTER, ("lines", asked), || line::lines_read(layout, items));
@@ -339,12 +340,14 @@ fn plans_of_tables_end_with_an_answer_or_say_what_is_too_much() {
             .unwrap();
         let asked = (items, first, ratio, levels, slots);
         within(TABLE, ("plan", asked), || MultilevelPlan::new(&layout, items).map(drop)).ok();
-        within(TABLE, ("moves", asked), || deletion::expected_moves_uniform(&layout, items / 2, items / 2))
-            .ok();
+        within(TABLE, ("moves", asked), || {
+            study::deletion::expected_moves_uniform(&layout, items / 2, items / 2)
+        })
+        .ok();
         within(FILTER, ("expected", asked), || multilevel::expected_approximate(&layout, items));
         within(FILTER, ("expected", asked), || multilevel::expected_exponential(&layout, items));
-        within(FILTER, ("bound", asked), || multilevel::crisis_bound(&layout, items));
-        within(FILTER, ("skew", asked), || multilevel::skew_estimate(&layout, items));
+        within(FILTER, ("bound", asked), || study::multilevel::crisis_bound(&layout, items));
+        within(FILTER, ("skew", asked), || study::multilevel::skew_estimate(&layout, items));
         within(FILTER, ("steady", asked), || moves::steady_state(layout.levels(), items)).ok();
         within(FILTER, ("second chance", asked), || moves::second_chance(layout.levels(), items)).ok();
         for fanout in SMALL {

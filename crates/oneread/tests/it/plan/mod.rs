@@ -3,7 +3,6 @@ mod bloom;
 mod bounded;
 mod count_min;
 mod counting;
-mod deletion;
 mod dleft;
 mod dleft_counting;
 #[cfg(not(miri))]

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout};
-use oneread::plan::deletion;
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
     BuildError, LazilyDeleting, MultiFilterSummary, Rebuild, RejoinError, Summarized, Summary,
 };
 use oneread::table::MultilevelTable;
+use oneread_study::plan::deletion;
 
 use super::{Random, halving, paper_filters, paper_table};
 use crate::statistics::SIX_SIGMA;

@@ -14,7 +14,7 @@ use crate::plan::float::{ln, sqrt};
 use crate::plan::work::Work;
 
 /// With more items a bucket, e^−λ is no float.
-const MOST_LOAD: f64 = 600.0;
+const MAX_LOAD: f64 = 600.0;
 
 /// Whether there are more items than buckets, and not too many terms.
 pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
@@ -23,8 +23,8 @@ pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
     let (_, variance) = level.moments(last);
     let width = last.min(cut.deviations() * sqrt(variance) + 30.0);
     let loads = last.min(cut.deviations() * sqrt(load) + 30.0);
-    let is_small = input.last() < rows::LEAST_ITEMS || buckets * last * width * loads < most_terms;
-    input.stride == 1 && buckets <= last && is_small && load < MOST_LOAD
+    let is_small = input.last() < rows::MIN_ITEMS || buckets * last * width * loads < most_terms;
+    input.stride == 1 && buckets <= last && is_small && load < MAX_LOAD
 }
 
 /// The loads of one bucket with their weights in F, in units of λ^j so that those of usual loads are near 1.

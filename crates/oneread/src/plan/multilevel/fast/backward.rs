@@ -45,7 +45,7 @@ const LN_LITTLE: f64 = -23.0;
 const LN_LAST_HIGH: f64 = -400.0;
 
 /// Fewer items than this have no integrals here. Those of a plan need more, since it keeps rows down to 1e-40.
-const LEAST_ITEMS: u64 = 40;
+const MIN_ITEMS: u64 = 40;
 
 /// How close to the odds of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,13 +159,13 @@ fn before_last(
     work: &Work,
 ) -> Option<Smooth> {
     /// A few milliseconds.
-    const MOST_TERMS: u64 = 5_000_000;
+    const MAX_TERMS: u64 = 5_000_000;
     let (low, high) = (reach.lowest(), reach.highest());
     let weight = |items, ln_odds| reach.weight(cut, items, ln_odds);
     match lost {
         Lost::Number => {
             // Of no more than a few times the slots it is no polynomial.
-            let rough = LEAST_ITEMS.max(4 * u64::from(level.slots));
+            let rough = MIN_ITEMS.max(4 * u64::from(level.slots));
             Smooth::new(
                 low,
                 rough,
@@ -176,7 +176,7 @@ fn before_last(
                 weight,
             )
         }
-        Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MOST_TERMS => {
+        Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MAX_TERMS => {
             let ln_any = buckets::ln_any(level, high, Wanted::all(cut, work).ln_negligible(), work);
             Smooth::new(
                 low,
@@ -241,7 +241,7 @@ impl Trimmed {
 impl<'a> Step<'a> {
     fn new(level: Level, reach: Reach, cut: Cut, close: Close, work: &'a Work) -> Self {
         let high = reach.highest();
-        let last = if sums_suit(level, high, cut) { high } else { high.min(LEAST_ITEMS - 1) };
+        let last = if sums_suit(level, high, cut) { high } else { high.min(MIN_ITEMS - 1) };
         let sums = rows::of_few(level, reach.lowest(), last, Wanted::all(cut, work));
         Self { level, reach, cut, close, work, sums }
     }
@@ -332,10 +332,10 @@ impl<'a> Step<'a> {
 /// Whether the rows of all numbers up to the last are sums of few terms, or of buckets too few for integrals.
 fn sums_suit(level: Level, last: u64, cut: Cut) -> bool {
     /// Some milliseconds.
-    const MOST_TERMS: f64 = 1e7;
+    const MAX_TERMS: f64 = 1e7;
     /// With fewer, what one of them passes on is no small part of all, and integrals take long.
     const FEW_BUCKETS: u64 = 64;
-    let most_terms = if level.buckets < FEW_BUCKETS { 30.0 * MOST_TERMS } else { MOST_TERMS };
+    let most_terms = if level.buckets < FEW_BUCKETS { 30.0 * MAX_TERMS } else { MAX_TERMS };
     let all = PassedOn::certain(last);
     if level.buckets <= last {
         buckets::suits(level, &all, cut, most_terms)

@@ -231,11 +231,11 @@ impl Contour {
     /// Newton's method on a convex function, with steps of at most 1.
     fn aim(&mut self, placed: f64, passed_on: f64) {
         /// Far more than are needed from any start.
-        const MOST_STEPS: u32 = 300;
+        const MAX_STEPS: u32 = 300;
         const CLOSE: f64 = 0.01;
         // At the ends of the range the saddle point is at infinity; half an item before them it is not.
         let target = [placed.min(self.buckets * self.slots as f64 - 0.5), passed_on.max(0.5)];
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let Moments { mean, variance, covariance } = self.moments;
             // A variance too small for a float asks for the longest step.
             let variance = variance.map(|variance| variance.max(f64::MIN_POSITIVE));

@@ -152,7 +152,7 @@ fn around_the_circle(
     /// What errors may have grown to.
     const STABLE: f64 = 1e-10;
     /// Some hundred roundings.
-    const LEAST_MEAN: f64 = 1e-14;
+    const MIN_MEAN: f64 = 1e-14;
     /// Deviations of the integrand, whose logarithm is −x²/2, to where it has ended whatever its width.
     const ENDED: f64 = 30.0;
     let longest = series.nones.len() + series.some.len();
@@ -198,7 +198,7 @@ fn around_the_circle(
     // A mean that is small beside the others is the rest of terms that cancel. It belongs to a far tail: what is left of it is
     // kept while it has a digit.
     let top = sums.iter().copied().fold(0.0, f64::max);
-    sums.iter_mut().filter(|sum| **sum < LEAST_MEAN * top).for_each(|sum| *sum = 0.0);
+    sums.iter_mut().filter(|sum| **sum < MIN_MEAN * top).for_each(|sum| *sum = 0.0);
     sums.iter_mut().for_each(|sum| *sum /= steps as f64);
     Some(sums)
 }

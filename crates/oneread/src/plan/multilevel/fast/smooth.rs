@@ -114,7 +114,7 @@ impl Piece {
         /// Numbers of points; each has those before it among its own.
         const COUNTS: [u64; 3] = [5, 9, 17];
         /// The most that it may be off anywhere.
-        const MOST_OFF: f64 = 0.2;
+        const MAX_OFF: f64 = 0.2;
         if last - first < COUNTS[1] {
             // All of them.
             return Some(Some(Self::through(&values.at(first..=last)?)));
@@ -128,7 +128,7 @@ impl Piece {
             let values = values.at(numbers)?;
             let is_close = |piece: &Self| {
                 values.iter().all(|&(number, value)| {
-                    (piece.at(number) - value).abs() < (most_doubt / weight(number, value)).min(MOST_OFF)
+                    (piece.at(number) - value).abs() < (most_doubt / weight(number, value)).min(MAX_OFF)
                 })
             };
             let is_close = piece.as_ref().is_some_and(is_close);

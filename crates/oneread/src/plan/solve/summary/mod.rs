@@ -247,7 +247,7 @@ pub fn summary(
             return Err(Unsolved::Infeasible(is_possible.then_some(relax).into_iter().collect()));
         }
     }
-    let work = Work::new("a search for a summary", MOST_STEPS);
+    let work = Work::new("a search for a summary", MAX_STEPS);
     let mut found: Vec<PlannedSummary> = Vec::new();
     for &kind in &kinds {
         found.extend(of_kind(table, targets, kind, &work)?);
@@ -270,7 +270,7 @@ pub fn summary(
 }
 
 /// The most steps of calculation that a search may take: some seconds.
-const MOST_STEPS: f64 = 3e9;
+const MAX_STEPS: f64 = 3e9;
 
 fn check(targets: &SummaryTargets) -> Result<(), LayoutError> {
     check_fraction("false positives", targets.false_positive)?;
@@ -316,11 +316,11 @@ fn of_filters(
 ) -> Result<Option<SummaryPlan>, LayoutError> {
     /// By so much less is allowed if the exact odds of filters should be above those they were searched by.
     const STRICTER: f64 = 0.01;
-    const MOST_TRIES: u32 = 20;
+    const MAX_TRIES: u32 = 20;
     let first = bloom::for_rate_with(table.items(), targets.false_positive, SchemeName::Independent)?;
     let Some(mut ln_allowed) = ln_allowed(table, targets.goal) else { return Ok(None) };
     let (mut bits, hashes) = (first.bits(), first.hashes());
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let found = multiple::Search::new(table, targets.goal, ln_allowed, work).solve();
         let Some(deeper) = found.into_iter().next() else { return Ok(None) };
         loop {

@@ -20,7 +20,7 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) ->
     };
     let serves =
         |bits| plan(bits).is_some_and(|plan| PlannedSummary::Summary(plan).missed(targets).is_empty());
-    let most = u64::from(InterpolationLayout::MOST_FINGERPRINT_BITS);
+    let most = u64::from(InterpolationLayout::MAX_FINGERPRINT_BITS);
     if !serves(most) {
         return None;
     }
@@ -36,7 +36,7 @@ pub(super) fn page(table: &MultilevelPlan, targets: &SummaryTargets) -> Option<P
         PageLayout::new(bits as u32).ok().map(|layout| PagePlan::with_table(table.clone(), layout))
     };
     let serves = |bits| plan(bits).is_some_and(|plan| PlannedSummary::Page(plan).missed(targets).is_empty());
-    let most = u64::from(PageLayout::MOST_FINGERPRINT_BITS);
+    let most = u64::from(PageLayout::MAX_FINGERPRINT_BITS);
     if !serves(most) {
         return None;
     }
