@@ -14,6 +14,7 @@ use crate::hash::probes::SchemeName;
 use crate::layout::{BloomLayout, LayoutError, MOST_HASHES, MOST_PLACES, check_fraction};
 
 use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp, ln_sum};
+use super::search::least_near;
 use super::{occupancy, probes};
 
 /// How far the planned probability may be from that of a probe scheme under ideal hash functions.
@@ -438,30 +439,7 @@ fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option
     }
     // The limit is close, so the steps away from it start at one bit and double.
     let guess = ceil(limit_of_bits(items, rate, hashes)).clamp(1.0, MOST_PLACES as f64) as u64;
-    let (mut misses, mut met, mut step) = (0, guess, 1);
-    if meets(guess) {
-        while met > step {
-            if !meets(met - step) {
-                misses = met - step;
-                break;
-            }
-            met -= step;
-            step *= 2;
-        }
-    } else {
-        loop {
-            misses = met;
-            met = (met + step).min(MOST_PLACES);
-            if meets(met) {
-                break;
-            }
-            step *= 2;
-        }
-    }
-    while met - misses > 1 {
-        let middle = misses + (met - misses) / 2;
-        if meets(middle) { met = middle } else { misses = middle }
-    }
+    let met = least_near(guess, 1, 2, MOST_PLACES, meets)?;
     let ln_probability = ln_false_positive_probability(layout(met).ok()?, items);
     Some(Candidate { bits: met, hashes, ln_probability })
 }

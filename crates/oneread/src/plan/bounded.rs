@@ -24,6 +24,7 @@ use crate::layout::{BoundedLayout, LayoutError};
 use super::OutOfRange;
 use super::error::check;
 use super::float::{exp, expm1, floor, ln, ln_1p, sqrt};
+use super::search::least;
 
 /// Slots of a line.
 const SLOTS: usize = BoundedLayout::LINE_SLOTS as usize;
@@ -136,17 +137,12 @@ pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutEr
             let last_line_mean = plan.last_line_mean * last as f64 / lines as f64;
             Churned { last_line_mean, ..plan }.ln_stash_probability() <= ln(probability)
         };
-        let (mut low, mut high) = (0, lines);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if meets(middle) { high = middle } else { low = middle }
+        let fewest = least(0, lines, meets);
+        // One line fewer than the one before: the larger number meets it.
+        if fewest == last || fewest + 1 == last {
+            return Ok(layout);
         }
-        match high {
-            _ if high == last => return Ok(layout),
-            // A few lines more or less than the one before: the larger number meets it.
-            _ if high.abs_diff(last) <= 1 && high < last => return Ok(layout),
-            _ => last = high,
-        }
+        last = fewest;
     }
 }
 

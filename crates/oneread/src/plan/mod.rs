@@ -49,6 +49,7 @@ pub mod multilevel;
 mod occupancy;
 pub mod placed;
 pub mod probes;
+mod search;
 pub mod solve;
 pub mod summary;
 mod work;

@@ -17,10 +17,10 @@ use alloc::vec::Vec;
 use crate::layout::{ListLayout, MOST_HASHES, MOST_PLACES};
 use crate::plan::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp, sqrt};
 use crate::plan::multilevel::{MultilevelPlan, PassedOn};
+use crate::plan::search::{least, least_near};
 use crate::plan::summary::{LevelReads, Naming, Part, expected_reads};
 use crate::plan::work::Work;
 
-use super::super::{least, least_near};
 use super::Goal;
 
 /// Rounds in which the shares of the filters are found.
@@ -249,7 +249,7 @@ impl<'a> Search<'a> {
         mut fits: impl FnMut(&mut Self, &Odds) -> bool,
     ) -> Option<(u64, u32)> {
         let mut fewest_of = |search: &mut Self, guess: u64, most: u64, hashes: u32| {
-            least_near(guess, guess / 256, most, |bits| {
+            least_near(guess, guess / 256, 4, most, |bits| {
                 search.least_share(level, (bits, hashes)) <= most_share && {
                     let odds = search.odds(level, (bits, hashes)).clone();
                     fits(search, &odds)
@@ -380,7 +380,7 @@ impl<'a> Search<'a> {
     fn refit(&mut self, filters: &mut [(u64, u32)], list: Option<&Odds>) -> bool {
         let (near, hashes) = filters[0];
         let most = near + near / 16 + 1024;
-        let bits = least_near(near, 1, most, |bits| {
+        let bits = least_near(near, 1, 4, most, |bits| {
             filters[0] = (bits, hashes);
             self.total(filters, None, list) <= 1.0
         });

@@ -3,12 +3,12 @@
 use crate::layout::{InterpolationLayout, MOST_HASHES, MOST_PLACES, PageLayout, SingleFilterLayout};
 use crate::plan::float::{exp, ln};
 use crate::plan::multilevel::MultilevelPlan;
+use crate::plan::search::{least, least_near};
 use crate::plan::summary::{
     PagePlan, SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells,
 };
 use crate::plan::work::Work;
 
-use super::super::{least, least_near};
 use super::multiple::STEPS_A_NUMBER;
 use super::{Goal, PlannedSummary, SummaryTargets};
 
@@ -71,7 +71,7 @@ pub(super) fn single(table: &MultilevelPlan, targets: &SummaryTargets, work: &Wo
             continue;
         }
         let guess = best.map_or(table.items().saturating_mul(12) / u64::from(hashes), |_| most);
-        let found = least_near(guess, guess / 256, most, |bands| of(bands).is_ok_and(&serves));
+        let found = least_near(guess, guess / 256, 4, most, |bands| of(bands).is_ok_and(&serves));
         if let Some(layout) = found.and_then(|bands| of(bands).ok()) {
             best = Some(layout);
         }
