@@ -1,33 +1,36 @@
 //! Every subcommand and flag.
 
+mod parse;
 pub(crate) mod plan;
 mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod solve;
 pub(crate) mod store;
+pub(crate) mod sweep;
 
+use std::any::TypeId;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand, ValueEnum, value_parser};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 use oneread::hash::Portable;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{CountingLayout, MOST_HASHES};
 
+use parse::{scheme, whole_in};
 pub(crate) use reproduce::Reproduce;
 
 /// A billion records of 100 bytes take some 120 GB, and an hour.
-const MOST_KEYS: u64 = 1_000_000_000;
+const MAX_KEYS: u64 = 1_000_000_000;
 
 /// Longer values than that only show how fast the disk writes.
-const MOST_VALUE_BYTES: u64 = 1 << 20;
+const MAX_VALUE_BYTES: u64 = 1 << 20;
 
 /// The rate of a filter that was not told any.
 const DEFAULT_RATE: f64 = 0.01;
 
 /// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little less.
-const LEAST_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
+const MIN_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
 
 /// The seed of a filter or store that was given none. Nobody can prepare keys that collide under
 /// it.
@@ -50,6 +53,26 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// The arguments of this process.
+pub(crate) fn parsed() -> Result<Args, clap::Error> {
+    Args::from_arg_matches_mut(&mut with_negative_numbers(Args::command()).try_get_matches()?)
+}
+
+/// Lets numbers begin with a minus, so that the answer is about the number and not about a flag that there is not.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let of = arg.get_value_parser().type_id();
+        if of == TypeId::of::<f64>() {
+            arg.allow_hyphen_values(true)
+        } else if of == TypeId::of::<u64>() || of == TypeId::of::<u32>() {
+            arg.allow_negative_numbers(true)
+        } else {
+            arg
+        }
+    });
+    command.mut_subcommands(with_negative_numbers)
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Plans and builds a store of a million records, looks keys up in it, and shows what that took.
@@ -59,7 +82,7 @@ pub(crate) enum Command {
     Filter(Filter),
     /// Computes the odds of tables, summaries and filters before anything is built.
     #[command(subcommand)]
-    Plan(plan::Plan),
+    Plan(plan::Command),
     /// Judges what the papers print: calculates and measures every figure, and says which hold.
     Reproduce(Reproduce),
     /// Tries a design out before it is built.
@@ -82,7 +105,7 @@ pub(crate) struct Demo {
         long,
         value_name = "N",
         default_value_t = 1_000_000,
-        value_parser = whole_in(1..=MOST_KEYS),
+        value_parser = whole_in(1..=MAX_KEYS),
     )]
     pub(crate) keys: u64,
     /// How many bytes each value has; the keys have 16.
@@ -271,8 +294,8 @@ pub(crate) struct Output {
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
-        Ok(rate) if (LEAST_RATE..1.0).contains(&rate) => Ok(rate),
-        _ => Err(format!("expected a number from {LEAST_RATE:.1e} to below 1: 0.01 is one in a hundred")),
+        Ok(rate) if (MIN_RATE..1.0).contains(&rate) => Ok(rate),
+        _ => Err(format!("expected a number from {MIN_RATE:.1e} to below 1: 0.01 is one in a hundred")),
     }
 }
 
@@ -283,24 +306,10 @@ fn bits_per_key(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A whole number in a range, perhaps with an exponent: 10000 or 1e4.
-fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
-    move |text| within(plan::whole(text)?, &range)
-}
-
 fn value_bytes(text: &str) -> Result<u32, String> {
-    Ok(within(plan::bytes(text)?, &(0..=MOST_VALUE_BYTES))? as u32)
-}
-
-fn within(number: u64, range: &RangeInclusive<u64>) -> Result<u64, String> {
-    if range.contains(&number) { Ok(number) } else { Err(format!("{number} is not in {range:?}")) }
+    Ok(parse::within(parse::bytes(text)?, &(0..=MAX_VALUE_BYTES))? as u32)
 }
 
 fn counter_bits() -> RangeInclusive<i64> {
-    CountingLayout::LEAST_COUNTER_BITS.into()..=CountingLayout::MOST_COUNTER_BITS.into()
-}
-
-pub(crate) fn scheme() -> impl TypedValueParser<Value = SchemeName> {
-    PossibleValuesParser::new(SchemeName::ALL.map(SchemeName::as_str))
-        .map(|name| name.parse().expect("one of the names"))
+    CountingLayout::MIN_COUNTER_BITS.into()..=CountingLayout::MAX_COUNTER_BITS.into()
 }

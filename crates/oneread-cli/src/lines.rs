@@ -10,7 +10,7 @@ use memchr::{memchr_iter, memrchr};
 const BUFFER: usize = 1 << 20;
 
 /// A line with its newline is not longer unless told, so that memory stays bounded whatever comes.
-const MOST_LINE: usize = 16 << 20;
+const MAX_LINE: usize = 16 << 20;
 
 /// Whole lines of a reader, in batches of what one read gives.
 pub(crate) struct Lines<R> {
@@ -28,7 +28,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     pub(crate) fn new(reader: R) -> Self {
-        Self::with_longest(reader, MOST_LINE)
+        Self::with_longest(reader, MAX_LINE)
     }
 
     /// The same for lines of at most so many bytes, and at least those that are read at once.
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn a_long_line_is_whole_and_an_endless_one_an_error() {
-        let mut input = vec![b'x'; MOST_LINE - 1];
+        let mut input = vec![b'x'; MAX_LINE - 1];
         input.extend_from_slice(b"\nshort\n");
-        assert_eq!(all(&input, 1 << 16).iter().map(Vec::len).collect::<Vec<_>>(), [MOST_LINE - 1, 5]);
+        assert_eq!(all(&input, 1 << 16).iter().map(Vec::len).collect::<Vec<_>>(), [MAX_LINE - 1, 5]);
 
         let mut lines = Lines::new((&b"first\n"[..]).chain(std::io::repeat(b'x')));
         assert_eq!(lines.next_batch().unwrap().unwrap().count(), 1);

@@ -18,8 +18,6 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
-
 use args::{Args, Command};
 
 const NEGATIVE: u8 = 1;
@@ -33,7 +31,7 @@ enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match args::parsed() {
         Ok(args) => args,
         Err(error) => return refuse(&error),
     };

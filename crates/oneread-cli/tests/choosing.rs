@@ -8,9 +8,8 @@ use std::path::Path;
 
 use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::filter::{self, Needs};
-use oneread::plan::solve::summary::{Goal, Planned, Targets};
-use oneread::plan::solve::{self, map, store};
+use oneread::plan::solve::{self, FilterTargets, Goal, MapTargets, Needs, PlannedSummary, SummaryTargets};
+use oneread_store::plan::StoreTargets;
 
 /// Set by `cargo xtask choosing`.
 const UPDATE: &str = "ONEREAD_UPDATE_CHOOSING";
@@ -55,7 +54,7 @@ fn filters() -> String {
                     cache lines per hit |\n| --- | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for (need, rate, needs) in cases {
-        let targets = filter::Targets { items: KEYS, rate, needs, bytes: None };
+        let targets = FilterTargets { items: KEYS, rate, needs, bytes: None };
         let best = solve::filter(&targets).expect("a filter").best;
         text += &format!(
             "| {need} | {} | `{}` | {:.1} | {} | {:.1} | {:.1} |\n",
@@ -71,7 +70,7 @@ fn filters() -> String {
 }
 
 fn maps() -> String {
-    let maps = solve::map(&map::Targets::new(100_000, 16)).expect("a map");
+    let maps = solve::map(&MapTargets::new(100_000, 16)).expect("a map");
     let bounded = maps.best;
     assert_eq!(bounded.structure, "BoundedMap", "the text above the table speaks of it");
     let multilevel = maps.runners_up.iter().find(|map| map.structure == "MultilevelTable");
@@ -79,8 +78,8 @@ fn maps() -> String {
     let layout = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500]).expect("the paper's table");
     let table = MultilevelPlan::new(&layout, 10_000).expect("its plan");
     let bits = |goal: Goal| {
-        let targets = Targets { false_positive: 0.00617, goal, bytes: None };
-        let best: Planned = solve::summary(&table, &targets, None).expect("a summary").best;
+        let targets = SummaryTargets { false_positive: 0.00617, goal, bytes: None };
+        let best: PlannedSummary = solve::summary(&table, &targets, None).expect("a summary").best;
         8.0 * best.total_bytes() as f64 / 10_000.0
     };
     let (never, seldom) =
@@ -103,8 +102,8 @@ fn stores() -> String {
             .to_owned();
     for reads_per_miss in [0.1, 0.01, 0.001] {
         let targets =
-            store::Targets { items: KEYS, key_bytes: 16, value_bytes: 100, reads_per_miss, ram_bytes: None };
-        let best = solve::store(&targets).expect("a store").best;
+            StoreTargets { items: KEYS, key_bytes: 16, value_bytes: 100, reads_per_miss, ram_bytes: None };
+        let best = oneread_store::plan::solve(&targets).expect("a store").best;
         text += &format!("| {reads_per_miss} | {:.2} | 1 |\n", best.ram_bytes as f64 / KEYS as f64);
     }
     text

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use oneread::plan::solve::{self, store::Targets};
+use oneread_store::plan::{StoreTargets, solve};
 use oneread_store::{Builder, Options};
 use serde_json::Value;
 
@@ -110,14 +110,14 @@ fn tables_filters_stores_and_maps_are_solved() {
 #[test]
 fn a_store_is_as_large_as_it_was_solved() {
     for (items, value_bytes) in [(20_000u64, 20usize), (20_000, 100), (10_000, 400), (5_000, 900)] {
-        let targets = Targets {
+        let targets = StoreTargets {
             items,
             key_bytes: 8,
             value_bytes: value_bytes as u64,
             reads_per_miss: 0.01,
             ram_bytes: None,
         };
-        let planned = solve::store(&targets).unwrap().best;
+        let planned = solve(&targets).unwrap().best;
         let mut builder = Builder::new(Options::from_plan(&planned).seed(1)).unwrap();
         for key in 0..items {
             builder.insert(&key.to_le_bytes(), &vec![0; value_bytes]).unwrap();

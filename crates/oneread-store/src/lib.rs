@@ -51,12 +51,15 @@
 
 mod build;
 mod digest;
+mod domain;
 mod error;
 mod format;
 mod live;
 mod options;
+pub mod plan;
 mod read;
 mod sealed;
+mod solve;
 
 pub use build::{Builder, Progress, Report};
 pub use error::Error;

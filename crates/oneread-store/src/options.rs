@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::plan::{LOAD, PlannedStore};
 use oneread::hash::Portable;
-use oneread::plan::solve::store::{LOAD, Planned};
 
 use crate::Error;
 use crate::build::temporary::TemporaryFile;
@@ -61,17 +61,17 @@ impl Options {
     /// The defaults, for the reads of a miss and the load that were planned.
     ///
     /// ```
-    /// use oneread::plan::solve::{self, store::Targets};
+    /// use oneread_store::plan::{StoreTargets, solve};
     /// use oneread_store::{Builder, Options};
     ///
     /// let targets =
-    ///     Targets { items: 1000, key_bytes: 4, value_bytes: 4, reads_per_miss: 0.001, ram_bytes: Some(2_000) };
-    /// let solution = solve::store(&targets)?;
+    ///     StoreTargets { items: 1000, key_bytes: 4, value_bytes: 4, reads_per_miss: 0.001, ram_bytes: Some(2_000) };
+    /// let solution = solve(&targets)?;
     /// let builder = Builder::new(Options::from_plan(&solution.best))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn from_plan(planned: &Planned) -> Self {
+    pub fn from_plan(planned: &PlannedStore) -> Self {
         Self { miss_rate: planned.target_reads_per_miss, load: LOAD, ..Self::new() }
     }
 

@@ -3,9 +3,9 @@
 //! Run it with `cargo run --release -p oneread --example solve`.
 
 use oneread::filter::DLeftCountingFilter;
-use oneread::plan::solve::filter::{self, Needs};
-use oneread::plan::solve::summary::{Goal, Targets};
-use oneread::plan::solve::{self, map, table};
+use oneread::plan::solve::{
+    self, FilterLayout, FilterTargets, Goal, MapLayout, MapTargets, Needs, Odds, SummaryTargets, TableTargets,
+};
 use oneread::summary::Summarized;
 use oneread::table::{BoundedMap, MultilevelTable};
 
@@ -14,14 +14,15 @@ const ITEMS: u64 = 10_000;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A table in which one item of ten thousand finds no room once in 10^12 times, in the fewest buckets.
     let targets =
-        table::Targets { items: ITEMS, levels: 6, slots: 1, buckets: None, odds: table::Odds::Crisis(1e-12) };
+        TableTargets { items: ITEMS, levels: 6, slots: 1, buckets: None, odds: Odds::Crisis(1e-12) };
     let planned = solve::table(&targets)?.best;
     println!("levels {:?}: {:.2} buckets an item", planned.layout.levels(), planned.buckets_per_item());
     let planned = planned.filled.ok_or("a table that is filled once")?;
 
     // The smallest summary of it, with which a lookup reads one bucket and a thousandth, or a hundredth if the key is absent.
     let goal = Goal::Average { extra_reads: 0.001 };
-    let solution = solve::summary(&planned, &Targets { false_positive: 0.01, goal, bytes: None }, None)?;
+    let solution =
+        solve::summary(&planned, &SummaryTargets { false_positive: 0.01, goal, bytes: None }, None)?;
     println!("{}: {} bytes, with a bit a bucket", solution.best.kind().name(), solution.best.total_bytes());
 
     // One call from the plan to the structure.
@@ -37,9 +38,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A filter whose keys can be removed, whichever is the smallest.
     let needs = Needs { delete: true, ..Needs::default() };
-    let best = solve::filter(&filter::Targets { items: ITEMS, rate: 0.001, needs, bytes: None })?.best;
+    let best = solve::filter(&FilterTargets { items: ITEMS, rate: 0.001, needs, bytes: None })?.best;
     println!("{}: {:.1} bits a key", best.structure, best.bits_per_key());
-    if let filter::Layout::DLeftCounting(layout) = best.layout {
+    if let FilterLayout::DLeftCounting(layout) = best.layout {
         let mut filter = DLeftCountingFilter::with_seed(layout, 1)?;
         filter.insert("a key")?;
         filter.remove("a key")?;
@@ -47,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // A map of fixed size in which entries come and go.
-    let best = solve::map(&map::Targets::new(ITEMS, 16))?.best;
+    let best = solve::map(&MapTargets::new(ITEMS, 16))?.best;
     println!(
         "{}: {:.1} bytes an entry of 16, stash {:.2}",
         best.structure,
@@ -55,14 +56,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         best.expected_stash
     );
     match best.layout {
-        map::Layout::Multilevel(layout) => {
+        MapLayout::Multilevel(layout) => {
             let mut table = MultilevelTable::with_seed(layout, 1)?;
             for key in 0..ITEMS {
                 table.insert(key, key).expect("room");
             }
             assert_eq!(table.get(&42), Some(&42));
         }
-        map::Layout::Bounded(layout) => {
+        MapLayout::Bounded(layout) => {
             let mut map = BoundedMap::with_seed(layout, 1)?;
             for round in 0..10 {
                 for key in 0..ITEMS {

@@ -2,16 +2,20 @@
 //!
 //! Flags are many, and boxed: a command of few would take as much memory.
 //!
-//! Numbers that a sweep may set are options, even where a plan cannot do without them: whoever sweeps over a
-//! flag need not give it.
+//! Numbers that a sweep may set are options, even where a plan cannot do without them: the plan itself says which
+//! one is missing.
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use clap::builder::TypedValueParser;
 use oneread::hash::probes::SchemeName;
+use oneread::layout::{ListLayout, Semisort, Ties};
+use oneread::plan::moves::Policy;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{PlannedTable, Sweep};
+use super::parse::{fraction, one_of, positive, scheme, whole};
+use super::sweep::Sweep;
 
 #[derive(Subcommand)]
 #[command(after_help = "\
@@ -39,20 +43,20 @@ that changes first, then all other numbers, then lists with a column for each en
 A number that is too small for a float is null in JSON and empty in CSV, never 0; 0 is what cannot happen.
 Probabilities that may be that small come with their natural logarithm: ln_crisis_probability is that of
 crisis_probability.")]
-pub(crate) enum Plan {
+pub(crate) enum Command {
     /// A multilevel hash table: the items of each level, and the odds that one finds no room.
-    Multilevel(Box<Multilevel>),
+    Multilevel(Box<Plan<Multilevel>>),
     /// A summary of a multilevel hash table, which names the level to read: how often it errs.
     #[command(subcommand)]
     Summary(Summary),
     /// Lazy deletions from a multilevel hash table: the items that move when it is cleaned up.
-    Deletions(Box<Deletions>),
+    Deletions(Box<Plan<Deletions>>),
     /// A d-left filter: the loads of its buckets and its false positives.
-    Dleft(Dleft),
+    Dleft(Box<Plan<Dleft>>),
     /// A Bloom filter: its false positives, and the best number of hashes.
-    Bloom(Bloom),
+    Bloom(Box<Plan<Bloom>>),
     /// Restricted hashing: the items that a multilevel table with few next cells leaves to its stash.
-    Restricted(Restricted),
+    Restricted(Box<Plan<Restricted>>),
     /// The planner turned round: the smallest layout that meets the targets.
     #[command(subcommand)]
     Solve(super::solve::Solve),
@@ -67,15 +71,24 @@ Examples, the paper's three for ten thousand items:
           --filters 106000:7,87500:49,5500:49,500:49,100:49")]
 pub(crate) enum Summary {
     /// A sorted string of bits for each item, beside its level.
-    Interpolation(Box<Interpolation>),
+    Interpolation(Box<Plan<Summarized<Interpolation>>>),
     /// One Bloom filter whose cells hold levels.
-    Single(Box<Single>),
+    Single(Box<Plan<Summarized<Single>>>),
     /// A Bloom filter for each level, of the items at this level or deeper.
-    Multiple(Box<Multiple>),
+    Multiple(Box<Plan<Summarized<Multiple>>>),
+}
+
+/// Flags of a plan, and those of all plans.
+#[derive(clap::Args)]
+pub(crate) struct Plan<S: clap::Args> {
+    #[command(flatten)]
+    pub(crate) subject: S,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// Flags of all plans.
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 pub(crate) struct Output {
     /// Prints one JSON document instead of tables.
     #[arg(long)]
@@ -88,7 +101,7 @@ pub(crate) struct Output {
     #[arg(long, value_name = "FIELD=A..B", value_parser = Sweep::parse)]
     pub(crate) sweep: Option<Sweep>,
     /// How many values a sweep takes from A to B, both included.
-    #[arg(long, value_name = "N", requires = "sweep", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "N", requires = "sweep", value_parser = whole)]
     pub(crate) steps: Option<u64>,
     /// Makes a sweep multiply by equal factors instead of adding equal steps.
     #[arg(long, requires = "sweep")]
@@ -96,7 +109,7 @@ pub(crate) struct Output {
 }
 
 /// Flags of the plans that have a layout.
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 pub(crate) struct Files {
     /// Takes the layout from a file that --layout-out made, instead of from flags.
     #[arg(long, value_name = "FILE")]
@@ -106,7 +119,7 @@ pub(crate) struct Files {
 }
 
 /// The flag of all that have a layout or find one.
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 pub(crate) struct LayoutOut {
     /// Writes the layout as JSON: its kind, and the flags that describe it.
     #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
@@ -114,58 +127,35 @@ pub(crate) struct LayoutOut {
 }
 
 /// The levels of a multilevel table: listed, or each a fraction of the one before.
-#[derive(Clone, Default, clap::Args)]
+#[derive(Default, clap::Args)]
 pub(crate) struct Table {
     /// The buckets of each level, first to last.
     #[arg(
         long,
         value_name = "A,B,…",
         value_delimiter = ',',
-        allow_negative_numbers = true,
         value_parser = whole,
         conflicts_with_all = ["layout", "first_level", "buckets_per_item", "ratio", "level_count"],
     )]
     pub(crate) levels: Vec<u64>,
     /// The buckets of the first level, instead of --levels: each next one has --ratio times as many.
-    #[arg(
-        long,
-        value_name = "M",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        conflicts_with_all = ["layout", "buckets_per_item"],
-    )]
+    #[arg(long, value_name = "M", value_parser = whole, conflicts_with_all = ["layout", "buckets_per_item"])]
     pub(crate) first_level: Option<u64>,
     /// The same for each item: the first level has so many times as many buckets as there are items.
-    #[arg(
-        long,
-        visible_alias = "c1",
-        value_name = "C1",
-        allow_hyphen_values = true,
-        value_parser = positive,
-        conflicts_with = "layout",
-    )]
+    #[arg(long, visible_alias = "c1", value_name = "C1", value_parser = positive, conflicts_with = "layout")]
     pub(crate) buckets_per_item: Option<f64>,
     /// The size of a level, of that of the one before; rounded up to whole buckets [default: 0.5].
-    #[arg(
-        long,
-        visible_alias = "c2",
-        value_name = "C2",
-        allow_hyphen_values = true,
-        value_parser = fraction,
-        conflicts_with = "layout",
-    )]
+    #[arg(long, visible_alias = "c2", value_name = "C2", value_parser = fraction, conflicts_with = "layout")]
     pub(crate) ratio: Option<f64>,
     /// How many levels there are, with --first-level or --buckets-per-item [default: 5].
-    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    #[arg(long, value_name = "V", value_parser = whole, conflicts_with = "layout")]
     pub(crate) level_count: Option<u64>,
     /// The slots of a bucket [default: 1].
-    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    #[arg(long, value_name = "S", value_parser = whole, conflicts_with = "layout")]
     pub(crate) slots: Option<u64>,
-    #[arg(skip)]
-    pub(crate) planned: PlannedTable,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   oneread plan multilevel --items 10000 --levels 40000,10000,5000,2500,2500
@@ -185,27 +175,20 @@ pub(crate) struct Multilevel {
     /// Draws the items and the buckets of each level.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 pub(crate) struct Items {
     /// How many items are inserted.
-    #[arg(
-        id = "items",
-        long = "items",
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        required_unless_present = "sweep",
-    )]
+    #[arg(id = "items", long = "items", value_name = "N", value_parser = whole)]
     pub(crate) number: Option<u64>,
 }
 
-/// What all summaries have.
-#[derive(Clone, clap::Args)]
-pub(crate) struct Summarized {
+/// A kind of summary, and what all of them have.
+#[derive(clap::Args)]
+pub(crate) struct Summarized<K: clap::Args> {
+    #[command(flatten)]
+    pub(crate) kind: K,
     #[command(flatten)]
     pub(crate) items: Items,
     #[command(flatten)]
@@ -215,61 +198,34 @@ pub(crate) struct Summarized {
     /// Draws failures and false positives against the bytes of smaller and larger summaries.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   oneread plan summary interpolation --items 10000 --levels 40000,10000,5000,2500,2500 --sweep fingerprint-bits=50..60")]
 pub(crate) struct Interpolation {
     /// The bits of a string.
-    #[arg(
-        long,
-        value_name = "B",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        conflicts_with = "layout",
-        required_unless_present_any = ["sweep", "layout"],
-    )]
+    #[arg(long, value_name = "B", value_parser = whole, conflicts_with = "layout")]
     pub(crate) fingerprint_bits: Option<u64>,
-    #[command(flatten)]
-    pub(crate) of: Summarized,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   oneread plan summary single --items 10000 --levels 40000,10000,5000,2500,2500 --cells 120000 --sweep hashes=8..20")]
 pub(crate) struct Single {
     /// The cells of the filter, rounded down to a multiple of the hashes.
-    #[arg(
-        long,
-        value_name = "M",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        conflicts_with = "layout",
-        required_unless_present_any = ["sweep", "layout"],
-    )]
+    #[arg(long, value_name = "M", value_parser = whole, conflicts_with = "layout")]
     pub(crate) cells: Option<u64>,
     /// How many hashes an item has.
-    #[arg(
-        long,
-        value_name = "K",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        conflicts_with = "layout",
-        required_unless_present_any = ["sweep", "layout"],
-    )]
+    #[arg(long, value_name = "K", value_parser = whole, conflicts_with = "layout")]
     pub(crate) hashes: Option<u64>,
     #[command(flatten)]
     pub(crate) churn: Churn,
-    #[command(flatten)]
-    pub(crate) of: Summarized,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   oneread plan summary multiple --items 10000 --levels 40000,10000,5000,2500,2500 \\
@@ -283,7 +239,6 @@ pub(crate) struct Multiple {
         allow_hyphen_values = true,
         value_parser = bits_and_hashes,
         conflicts_with = "layout",
-        required_unless_present = "layout",
     )]
     pub(crate) filters: Vec<BitsAndHashes>,
     /// A list in the place of the filters of the deepest levels: how many levels, room for how many items, and the bits of a string.
@@ -294,19 +249,17 @@ pub(crate) struct Multiple {
         value_parser = list,
         conflicts_with = "layout",
     )]
-    pub(crate) list: Option<List>,
+    pub(crate) list: Option<ListLayout>,
     #[command(flatten)]
     pub(crate) churn: Churn,
-    #[command(flatten)]
-    pub(crate) of: Summarized,
 }
 
 /// What filters have if keys are removed from them.
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 pub(crate) struct Churn {
     /// Adds what becomes of a filter with counters when each item has been replaced this many
     /// times. The share of wrong levels is right to 3% for 10,000 items, and to 20% for 100.
-    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, value_name = "T", value_parser = positive)]
     pub(crate) turnovers: Option<f64>,
     /// The bits of the counters of each level [default: 4 for each].
     #[arg(long, value_name = "B,B,…", value_delimiter = ',', requires = "turnovers")]
@@ -321,16 +274,7 @@ pub(crate) struct BitsAndHashes {
     pub(crate) hashes: u64,
 }
 
-/// A list of the items at the deepest levels.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct List {
-    pub(crate) levels: u64,
-    pub(crate) items: u64,
-    pub(crate) fingerprint_bits: u64,
-}
-
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   oneread plan deletions --alive 9090 --deleted 909 --levels 40000,10000,5000,2500,2500
@@ -338,54 +282,36 @@ Example:
 Items that are deleted keep their places until the table is cleaned up; then what stands behind them moves up.")]
 pub(crate) struct Deletions {
     /// How many items are left.
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        required_unless_present = "sweep"
-    )]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) alive: Option<u64>,
     /// How many items are marked as deleted, and still take their places.
-    #[arg(
-        long,
-        value_name = "D",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        required_unless_present = "sweep"
-    )]
+    #[arg(long, value_name = "D", value_parser = whole)]
     pub(crate) deleted: Option<u64>,
     #[command(flatten)]
     pub(crate) table: Table,
     #[command(flatten)]
     pub(crate) files: Files,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 /// Which of equally good places is taken.
-#[derive(Clone, Copy, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Ties {
-    /// Each with the same probability.
-    Random,
-    /// The leftmost.
-    Left,
+fn ties() -> impl TypedValueParser<Value = Ties> {
+    one_of([("random", Ties::Random, "Each with the same probability"), ("left", Ties::Left, "The leftmost")])
 }
 
 /// The leading bits of fingerprints that a bucket's state tells.
-#[derive(Clone, Copy, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Semisort {
-    /// None.
-    None,
-    /// One, at the loads whose zeros the state can count.
-    One,
-    /// As many as the state can tell: one in a 64-bit bucket, up to two in a 128-bit bucket.
-    Paper,
+fn semisort() -> impl TypedValueParser<Value = Semisort> {
+    one_of([
+        ("none", Semisort::None, "None"),
+        ("one", Semisort::One, "One, at the loads whose zeros the state can count"),
+        (
+            "paper",
+            Semisort::Paper,
+            "As many as the state can tell: one in a 64-bit bucket, up to two in a 128-bit bucket",
+        ),
+    ])
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   oneread plan dleft --load 4
@@ -393,42 +319,34 @@ Examples:
   oneread plan dleft --sweep load=3..5..0.25")]
 pub(crate) struct Dleft {
     /// How many sub-tables a key has a bucket in [default: 3].
-    #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    #[arg(long, value_name = "D", value_parser = whole, conflicts_with = "layout")]
     pub(crate) subtables: Option<u64>,
     /// How many items there are for each bucket.
-    #[arg(
-        long,
-        value_name = "L",
-        allow_hyphen_values = true,
-        value_parser = positive,
-        required_unless_present = "sweep",
-    )]
+    #[arg(long, value_name = "L", value_parser = positive)]
     pub(crate) load: Option<f64>,
     /// The size of a bucket: 64 or 128 [default: 64].
-    #[arg(long, value_name = "BITS", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    #[arg(long, value_name = "BITS", value_parser = whole, conflicts_with = "layout")]
     pub(crate) bucket_bits: Option<u64>,
     /// Which bits of the fingerprints are saved by sorting them [default: paper].
-    #[arg(long, value_enum, conflicts_with = "layout")]
+    #[arg(long, conflicts_with = "layout", value_parser = semisort())]
     pub(crate) semisort: Option<Semisort>,
     /// How many buckets share their bits [default: 1].
-    #[arg(long, value_name = "G", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    #[arg(long, value_name = "G", value_parser = whole, conflicts_with = "layout")]
     pub(crate) group: Option<u64>,
     /// Which of equally loaded buckets is taken [default: left].
-    #[arg(long, value_enum, conflicts_with = "layout")]
+    #[arg(long, conflicts_with = "layout", value_parser = ties())]
     pub(crate) ties: Option<Ties>,
     /// The buckets of each sub-table: for the layout only, the plan is that of many buckets [default: 4096].
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    #[arg(long, value_name = "N", value_parser = whole, conflicts_with = "layout")]
     pub(crate) buckets: Option<u64>,
     #[command(flatten)]
     pub(crate) files: Files,
     /// Draws the loads, and the false positives against the bits of an item, beside those of a Bloom filter.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   oneread plan bloom --items 1e6 --bits 8e6
@@ -439,40 +357,22 @@ pub(crate) struct Bloom {
     #[command(flatten)]
     pub(crate) items: Items,
     /// The bits of the filter.
-    #[arg(
-        long,
-        value_name = "M",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        conflicts_with = "layout",
-        required_unless_present_any = ["sweep", "layout"],
-    )]
+    #[arg(long, value_name = "M", value_parser = whole, conflicts_with = "layout")]
     pub(crate) bits: Option<u64>,
     /// How many hashes an item has [default: the best number].
-    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = whole, conflicts_with = "layout")]
+    #[arg(long, value_name = "K", value_parser = whole, conflicts_with = "layout")]
     pub(crate) hashes: Option<u64>,
     /// How an item's hashes are made [default: independent].
-    #[arg(long, value_name = "NAME", conflicts_with = "layout", value_parser = super::scheme())]
+    #[arg(long, value_name = "NAME", conflicts_with = "layout", value_parser = scheme())]
     pub(crate) scheme: Option<SchemeName>,
     #[command(flatten)]
     pub(crate) files: Files,
     /// Draws the false positives against the bits of an item.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
-/// Which item a cell keeps.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Policy {
-    /// Any of them, with the same probability.
-    Random,
-    /// One of those whose next cell would get the most.
-    Greedy,
-}
-
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   oneread plan restricted --items 8192 --levels 6 --fanout 2 --policy greedy --ties random")]
@@ -480,67 +380,17 @@ pub(crate) struct Restricted {
     #[command(flatten)]
     pub(crate) items: Items,
     /// How many levels there are: the first has as many cells as there are items, each next one half of that.
-    #[arg(
-        long,
-        value_name = "V",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        required_unless_present = "sweep"
-    )]
+    #[arg(long, value_name = "V", value_parser = whole)]
     pub(crate) levels: Option<u64>,
     /// How many cells of the next level a cell's items go on to [default: 2].
-    #[arg(long, value_name = "L", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "L", value_parser = whole)]
     pub(crate) fanout: Option<u64>,
     /// Which item a cell keeps.
-    #[arg(long, value_enum, default_value_t = Policy::Random)]
+    #[arg(long, default_value = "random", value_parser = policy())]
     pub(crate) policy: Policy,
     /// Which of equally good items is kept (greedy).
-    #[arg(long, value_enum, default_value_t = Ties::Random)]
+    #[arg(long, default_value = "random", value_parser = ties())]
     pub(crate) ties: Ties,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-/// A whole number: 10000, `10_000` or 1e4.
-pub(super) fn whole(text: &str) -> Result<u64, String> {
-    let digits = text.replace('_', "");
-    if let Ok(number) = digits.parse() {
-        return Ok(number);
-    }
-    match digits.parse::<f64>() {
-        Ok(number) if number >= 0.0 && number.fract() == 0.0 && number < u64::MAX as f64 => Ok(number as u64),
-        Ok(number) if number >= u64::MAX as f64 => {
-            Err(format!("expected a whole number up to {:.1e}, found {number:e}", u64::MAX as f64))
-        }
-        _ => Err("expected a whole number that is not negative, such as 10000 or 1e4".to_owned()),
-    }
-}
-
-/// A number of bytes, perhaps in powers of 1024: 65536, 64e6, 64K, 256M, 2G or 1T.
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
-    let unit = text.chars().last().and_then(|last| "KMGT".find(last.to_ascii_uppercase()));
-    let (number, shift) = match unit {
-        Some(unit) => (&text[..text.len() - 1], 10 * (unit + 1)),
-        None => (text, 0),
-    };
-    let number = whole(number)
-        .map_err(|_| "expected a number of bytes, such as 65536, 64e6, 256M or 2G".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| format!("expected fewer than 2^64 bytes, found {text}"))
-}
-
-/// A ratio.
-pub(super) fn fraction(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
-        _ => Err("expected a number between 0 and 1, such as 0.5".to_owned()),
-    }
-}
-
-pub(super) fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("expected a number above 0, such as 4 or 5.5".to_owned()),
-    }
 }
 
 fn bits_and_hashes(text: &str) -> Result<BitsAndHashes, String> {
@@ -552,10 +402,20 @@ fn bits_and_hashes(text: &str) -> Result<BitsAndHashes, String> {
     }
 }
 
-fn list(text: &str) -> Result<List, String> {
+fn list(text: &str) -> Result<ListLayout, String> {
     let numbers: Option<Vec<u64>> = text.split(':').map(|number| whole(number).ok()).collect();
-    match numbers.as_deref() {
-        Some(&[levels, items, fingerprint_bits]) => Ok(List { levels, items, fingerprint_bits }),
-        _ => Err("expected the levels, the items and the bits of a string, such as 2:4:60".to_owned()),
-    }
+    let Some(&[levels, items, fingerprint_bits]) = numbers.as_deref() else {
+        return Err("expected the levels, the items and the bits of a string, such as 2:4:60".to_owned());
+    };
+    let levels = usize::try_from(levels).unwrap_or(usize::MAX);
+    let fingerprint_bits = u32::try_from(fingerprint_bits).unwrap_or(u32::MAX);
+    ListLayout::new(levels, items, fingerprint_bits).map_err(|error| error.to_string())
+}
+
+/// Which item a cell keeps.
+fn policy() -> impl TypedValueParser<Value = Policy> {
+    one_of([
+        ("random", Policy::Random, "Any of them, with the same probability"),
+        ("greedy", Policy::Greedy(Ties::Random), "One of those whose next cell would get the most"),
+    ])
 }

@@ -1,18 +1,17 @@
 //! The flags of `oneread simulate`.
 
-use clap::builder::ArgPredicate;
-use clap::{Subcommand, ValueEnum, value_parser};
-use oneread::layout::{HintChain, HintRule, Maps, MultilevelLayout, Restriction, Ties};
-use oneread_study::simulate::Simulation;
+use clap::builder::{ArgPredicate, TypedValueParser};
+use clap::{Subcommand, value_parser};
+use oneread::layout::{HintChain, HintRule, Keep, Maps, MultilevelLayout, Restriction, Ties};
+use oneread_study::simulate::{Lifetimes, Simulation};
 
-use super::plan::whole;
-use super::whole_in;
+use super::parse::{one_of, whole, whole_in};
 
 /// The most trials: what each showed is kept until all are done.
-const MOST_TRIALS: u64 = 1_000_000;
+const MAX_TRIALS: u64 = 1_000_000;
 
 /// The most steps of a trial: some days.
-const MOST_STEPS: u64 = 1 << 40;
+const MAX_STEPS: u64 = 1 << 40;
 
 const MOST_SLOTS: i64 = MultilevelLayout::MOST_SLOTS as i64;
 const MOST_FANOUT: i64 = Restriction::MOST_FANOUT as i64;
@@ -56,35 +55,35 @@ pub(crate) struct Table {
     #[arg(long, conflicts_with = "restricted")]
     pub(crate) second_chance: bool,
     /// Deletions take items back by hints, of which a bucket keeps this one.
-    #[arg(long, value_name = "RULE", conflicts_with = "restricted")]
-    pub(crate) hints: Option<Hint>,
+    #[arg(long, value_name = "RULE", conflicts_with = "restricted", value_parser = hint())]
+    pub(crate) hints: Option<HintRule>,
     /// How many items a deletion moves, with hints.
-    #[arg(long, value_name = "HOW", default_value = "one", requires_if("recursive", "hints"))]
-    pub(crate) moves: Chain,
+    #[arg(long, value_name = "HOW", default_value = "one", requires_if("recursive", "hints"), value_parser = chain())]
+    pub(crate) moves: HintChain,
     /// Restricted hashing: the items of a bucket go on to so many buckets of the next level.
     #[arg(long, value_name = "L", value_parser = value_parser!(u32).range(1..=MOST_FANOUT))]
     pub(crate) restricted: Option<u32>,
     /// Which buckets these are, with restricted hashing.
-    #[arg(long, value_name = "MAPS", default_value = "shifts", requires_ifs = needs_restricted(["random", "nested"]))]
-    pub(crate) maps: MapsName,
+    #[arg(long, value_name = "MAPS", default_value = "shifts", value_parser = maps(), requires_ifs = needs_restricted(["random", "nested"]))]
+    pub(crate) maps: Maps,
     /// Which item a bucket keeps, with restricted hashing.
-    #[arg(long, value_name = "WHICH", default_value = "random", requires_ifs = needs_restricted(["greedy"]))]
-    pub(crate) keep: KeepName,
+    #[arg(long, value_name = "WHICH", default_value = "random", value_parser = keep(), requires_ifs = needs_restricted(["greedy"]))]
+    pub(crate) keep: Keep,
     /// Which of equally good choices the greedy rule takes.
-    #[arg(long, value_name = "RULE", default_value = "random", requires_ifs = needs_restricted(["left"]))]
-    pub(crate) ties: TiesName,
+    #[arg(long, value_name = "RULE", default_value = "random", value_parser = ties(), requires_ifs = needs_restricted(["left"]))]
+    pub(crate) ties: Ties,
     /// How many items are deleted and inserted.
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole_in(0..=MOST_STEPS))]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole_in(0..=MAX_STEPS))]
     pub(crate) steps: u64,
     /// How many tables are tried.
-    #[arg(long, value_name = "T", default_value_t = 10, value_parser = whole_in(1..=MOST_TRIALS))]
+    #[arg(long, value_name = "T", default_value_t = 10, value_parser = whole_in(1..=MAX_TRIALS))]
     pub(crate) trials: u64,
     /// Which random numbers to use.
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Which item is deleted.
-    #[arg(long, value_name = "WHICH", default_value = "memoryless")]
-    pub(crate) lifetimes: LifetimesName,
+    #[arg(long, value_name = "WHICH", default_value = "memoryless", value_parser = lifetimes())]
+    pub(crate) lifetimes: Lifetimes,
     /// The exponent of heavy-tailed lifetimes: the smaller, the longer a few items live.
     #[arg(long, value_name = "A", default_value_t = 1.5, value_parser = shape)]
     pub(crate) shape: f64,
@@ -121,99 +120,55 @@ fn shape(text: &str) -> Result<f64, String> {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Hint {
-    /// The newest.
-    Replace,
-    /// The newest, unless the present one is of a deeper level and still good.
-    Deepest,
-    /// The newest of the next level.
-    Next,
-    /// The newest, unless the present one is of a deeper level, good or not.
-    DeepestUnchecked,
+fn hint() -> impl TypedValueParser<Value = HintRule> {
+    one_of([
+        ("replace", HintRule::Replace, "The newest"),
+        (
+            "deepest",
+            HintRule::Deepest,
+            "The newest, unless the present one is of a deeper level and still good",
+        ),
+        ("next", HintRule::Next, "The newest of the next level"),
+        (
+            "deepest-unchecked",
+            HintRule::DeepestUnchecked,
+            "The newest, unless the present one is of a deeper level, good or not",
+        ),
+    ])
 }
 
-impl From<Hint> for HintRule {
-    fn from(hint: Hint) -> Self {
-        match hint {
-            Hint::Replace => Self::Replace,
-            Hint::Deepest => Self::Deepest,
-            Hint::Next => Self::Next,
-            Hint::DeepestUnchecked => Self::DeepestUnchecked,
-        }
-    }
+fn chain() -> impl TypedValueParser<Value = HintChain> {
+    one_of([
+        ("one", HintChain::One, "At most one"),
+        ("recursive", HintChain::Recursive, "Another one to where the first was, and so on"),
+    ])
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Chain {
-    /// At most one.
-    One,
-    /// Another one to where the first was, and so on.
-    Recursive,
+fn maps() -> impl TypedValueParser<Value = Maps> {
+    one_of([
+        ("shifts", Maps::Shifts, "The bucket's number plus a constant, in each part of the next level"),
+        ("random", Maps::Random, "A fixed random function; with one bucket, h2(h1(x))"),
+        ("nested", Maps::Nested, "The bucket's number modulo the size of the next level; one bucket"),
+    ])
 }
 
-impl From<Chain> for HintChain {
-    fn from(chain: Chain) -> Self {
-        match chain {
-            Chain::One => Self::One,
-            Chain::Recursive => Self::Recursive,
-        }
-    }
+fn keep() -> impl TypedValueParser<Value = Keep> {
+    one_of([
+        ("random", Keep::Random, "Any"),
+        ("greedy", Keep::Greedy(Ties::Random), "One of those whose next bucket would get the most"),
+    ])
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum MapsName {
-    /// The bucket's number plus a constant, in each part of the next level.
-    Shifts,
-    /// A fixed random function; with one bucket, h2(h1(x)).
-    Random,
-    /// The bucket's number modulo the size of the next level; one bucket.
-    Nested,
+fn ties() -> impl TypedValueParser<Value = Ties> {
+    one_of([("random", Ties::Random, "Any"), ("left", Ties::Left, "The leftmost")])
 }
 
-impl From<MapsName> for Maps {
-    fn from(maps: MapsName) -> Self {
-        match maps {
-            MapsName::Shifts => Self::Shifts,
-            MapsName::Random => Self::Random,
-            MapsName::Nested => Self::Nested,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum KeepName {
-    /// Any.
-    Random,
-    /// One of those whose next bucket would get the most.
-    Greedy,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum TiesName {
-    /// Any.
-    Random,
-    /// The leftmost.
-    Left,
-}
-
-impl From<TiesName> for Ties {
-    fn from(ties: TiesName) -> Self {
-        match ties {
-            TiesName::Random => Self::Random,
-            TiesName::Left => Self::Left,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LifetimesName {
-    /// Any item, whatever its age.
-    Memoryless,
-    /// The oldest.
-    Fifo,
-    /// All live equally long; the first ones are of random age.
-    Fixed,
-    /// Most live shortly, a few very long.
-    HeavyTailed,
+/// With any shape: that is a flag of its own.
+fn lifetimes() -> impl TypedValueParser<Value = Lifetimes> {
+    one_of([
+        ("memoryless", Lifetimes::Memoryless, "Any item, whatever its age"),
+        ("fifo", Lifetimes::Fifo, "The oldest"),
+        ("fixed", Lifetimes::Fixed, "All live equally long; the first ones are of random age"),
+        ("heavy-tailed", Lifetimes::HeavyTailed { shape: 0.0 }, "Most live shortly, a few very long"),
+    ])
 }

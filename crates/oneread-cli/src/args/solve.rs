@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
-use oneread::layout::MultilevelLayout;
-use oneread::plan::solve::{Solution, store, summary, table};
+use clap::Subcommand;
+use clap::builder::TypedValueParser;
+use oneread::plan::solve::SummaryKind;
 
-use super::plan::{Items, LayoutOut, Output, Summarized, bytes, fraction, positive, whole};
-use crate::plan::Solved;
+use super::parse::{bytes, fraction, one_of, positive, whole};
+use super::plan::{Items, LayoutOut, Plan, Summarized};
 
 #[derive(Subcommand)]
 #[command(after_help = "\
@@ -22,18 +22,18 @@ Examples:
 What no layout can do is an error that says which target to relax, and by how much.")]
 pub(crate) enum Solve {
     /// The multilevel hash table with the fewest buckets.
-    Table(Box<SolveTable>),
+    Table(Box<Plan<SolveTable>>),
     /// The smallest summary of a multilevel hash table.
-    Summary(Box<SolveSummary>),
+    Summary(Box<Plan<Summarized<SolveSummary>>>),
     /// The smallest filter that can do what it must.
-    Filter(SolveFilter),
+    Filter(Box<Plan<SolveFilter>>),
     /// The pages, levels and guides of a store.
-    Store(SolveStore),
+    Store(Box<Plan<SolveStore>>),
     /// The smallest map of fixed size in which entries come and go.
-    Map(SolveMap),
+    Map(Box<Plan<SolveMap>>),
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   oneread plan solve table --items 10000 --level-count 5 --crisis 1e-12
@@ -46,61 +46,54 @@ pub(crate) struct SolveTable {
     #[command(flatten)]
     pub(crate) items: Items,
     /// The most levels.
-    #[arg(long, value_name = "V", default_value_t = 5, allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "V", default_value_t = 5, value_parser = whole)]
     pub(crate) level_count: u64,
     /// The slots of a bucket.
-    #[arg(long, value_name = "S", default_value_t = 1, allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole)]
     pub(crate) slots: u64,
     /// The most often that any item finds no room.
-    #[arg(
-        long,
-        value_name = "P",
-        allow_hyphen_values = true,
-        value_parser = fraction,
-        required_unless_present_any = ["sweep", "stash"],
-        conflicts_with = "churn",
-    )]
+    #[arg(long, value_name = "P", value_parser = fraction, conflicts_with = "churn")]
     pub(crate) crisis: Option<f64>,
     /// The most items expected without room, and so in the stash.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = positive, conflicts_with = "crisis")]
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "crisis")]
     pub(crate) stash: Option<f64>,
     /// Items are deleted and others inserted, again and again.
     #[arg(long)]
     pub(crate) churn: bool,
     /// The most buckets for each item.
-    #[arg(long, value_name = "C", allow_hyphen_values = true, value_parser = positive, conflicts_with = "bytes")]
+    #[arg(long, value_name = "C", value_parser = positive, conflicts_with = "bytes")]
     pub(crate) buckets_per_item: Option<f64>,
     /// The most bytes of all buckets, each of --bucket-bytes.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes, requires = "bucket_bytes")]
+    #[arg(long, value_name = "B", value_parser = bytes, requires = "bucket_bytes")]
     pub(crate) bytes: Option<u64>,
     /// The bytes of a bucket.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
+    #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) bucket_bytes: Option<u64>,
     #[command(flatten)]
     pub(crate) layout: LayoutOut,
     /// Draws the buckets that it takes against the odds.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[arg(skip)]
-    pub(crate) solved: Solved<table::Targets, Solution<table::Planned>>,
 }
 
-/// A kind of summary.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum SummaryKind {
-    /// The smallest of all.
-    Any,
-    /// A sorted string of bits for each item.
-    Interpolation,
-    /// One filter of cells.
-    Single,
-    /// A filter for each level, perhaps with a list for the deepest.
-    Multiple,
+/// A kind of summary; none for the smallest of all. (By another name than `Option`, which clap takes for a flag that
+/// may be left out.)
+pub(crate) type KindOrAny = Option<SummaryKind>;
+
+fn summary_kind() -> impl TypedValueParser<Value = Option<SummaryKind>> {
+    one_of([
+        ("any", None, "The smallest of all"),
+        ("interpolation", Some(SummaryKind::Interpolation), "A sorted string of bits for each item"),
+        ("single", Some(SummaryKind::Single), "One filter of cells"),
+        (
+            "multiple",
+            Some(SummaryKind::Multiple),
+            "A filter for each level, perhaps with a list for the deepest",
+        ),
+    ])
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   oneread plan solve summary --items 10000 --levels 40000,10000,5000,2500,2500 --kind multiple \\
@@ -113,40 +106,23 @@ expected reads of a hit beyond the first, which takes far less. Failures are cou
 failure_exact.")]
 pub(crate) struct SolveSummary {
     /// The kind of summary.
-    #[arg(long, value_enum, default_value_t = SummaryKind::Any)]
-    pub(crate) kind: SummaryKind,
+    #[arg(long, default_value = "any", value_parser = summary_kind())]
+    pub(crate) kind: KindOrAny,
     /// The most often that a level is named for an absent key.
-    #[arg(
-        long,
-        value_name = "P",
-        allow_hyphen_values = true,
-        value_parser = fraction,
-        required_unless_present = "sweep",
-    )]
+    #[arg(long, value_name = "P", value_parser = fraction)]
     pub(crate) false_positive: Option<f64>,
     /// The most often that any key fails, or finds no room.
-    #[arg(
-        long,
-        value_name = "P",
-        allow_hyphen_values = true,
-        value_parser = fraction,
-        required_unless_present_any = ["sweep", "extra_reads"],
-        conflicts_with = "extra_reads",
-    )]
+    #[arg(long, value_name = "P", value_parser = fraction, conflicts_with = "extra_reads")]
     pub(crate) failure: Option<f64>,
     /// The most reads of a hit beyond the first, on average.
-    #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = fraction)]
+    #[arg(long, value_name = "R", value_parser = fraction)]
     pub(crate) extra_reads: Option<f64>,
     /// The most bytes, with those of a bit for each bucket.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
+    #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
-    #[command(flatten)]
-    pub(crate) of: Summarized,
-    #[arg(skip)]
-    pub(crate) solved: Solved<(MultilevelLayout, u64, summary::Targets), Solution<summary::Planned>>,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   oneread plan solve filter --items 1e6 --rate 0.01
@@ -156,13 +132,7 @@ pub(crate) struct SolveFilter {
     #[command(flatten)]
     pub(crate) items: Items,
     /// The most often that a key which was not inserted is found.
-    #[arg(
-        long,
-        value_name = "P",
-        allow_hyphen_values = true,
-        value_parser = fraction,
-        required_unless_present = "sweep",
-    )]
+    #[arg(long, value_name = "P", value_parser = fraction)]
     pub(crate) rate: Option<f64>,
     /// Keys can be removed.
     #[arg(long)]
@@ -180,13 +150,11 @@ pub(crate) struct SolveFilter {
     #[arg(long)]
     pub(crate) one_page: bool,
     /// The most bytes.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
+    #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01
@@ -199,59 +167,41 @@ pub(crate) struct SolveStore {
     #[command(flatten)]
     pub(crate) items: Items,
     /// The bytes of a key.
-    #[arg(long, value_name = "B", default_value_t = 16, allow_negative_numbers = true, value_parser = bytes)]
+    #[arg(long, value_name = "B", default_value_t = 16, value_parser = bytes)]
     pub(crate) key_bytes: u64,
     /// The bytes of a value [default: 100].
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
+    #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) value_bytes: Option<u64>,
     /// The most pages that a lookup of an absent key reads, on average [default: as few as
     /// --ram-bytes allows, or 0.01].
-    #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = positive)]
+    #[arg(long, value_name = "R", value_parser = positive)]
     pub(crate) reads_per_miss: Option<f64>,
     /// The most memory.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
+    #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) ram_bytes: Option<u64>,
     /// Draws the reads of a miss against the memory that they take.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[arg(skip)]
-    pub(crate) solved: Solved<store::Targets, Solution<store::Planned>>,
 }
 
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   oneread plan solve map --entries 1e6 --entry-bytes 24 --level-count 6 --stash 2")]
 pub(crate) struct SolveMap {
     /// How many entries are in the map at a time.
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = whole,
-        required_unless_present = "sweep",
-    )]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) entries: Option<u64>,
     /// The bytes of an entry, as it lies in memory.
-    #[arg(
-        long,
-        value_name = "B",
-        allow_negative_numbers = true,
-        value_parser = bytes,
-        required_unless_present = "sweep",
-    )]
+    #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) entry_bytes: Option<u64>,
     /// The most memory.
-    #[arg(long, value_name = "B", allow_negative_numbers = true, value_parser = bytes)]
+    #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
     /// The most entries expected in the stash [default: 1].
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) stash: Option<f64>,
     /// The most levels [default: 8].
-    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "V", value_parser = whole)]
     pub(crate) level_count: Option<u64>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }

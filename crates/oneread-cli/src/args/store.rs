@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{random_seed, whole_in};
+use super::parse::{bytes, whole_in};
+use super::random_seed;
 
 /// The pages that a miss reads in a store that was not told a rate.
 const DEFAULT_RATE: f64 = 0.01;
@@ -17,13 +18,13 @@ const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
 const DEFAULT_MEMORY: &str = "256M";
 
 /// Below, every row would go to a file of its own accord.
-const LEAST_MEMORY: u64 = 1 << 20;
+const MIN_MEMORY: u64 = 1 << 20;
 
 const DEFAULT_LOOKUPS: u64 = 1_000_000;
-const MOST_LOOKUPS: u64 = 1_000_000_000_000;
+const MAX_LOOKUPS: u64 = 1_000_000_000_000;
 
 /// More threads than that only wait for each other.
-const MOST_THREADS: u64 = 1024;
+const MAX_THREADS: u64 = 1024;
 
 #[derive(Subcommand)]
 #[command(after_help = "\
@@ -257,7 +258,7 @@ pub(crate) struct Stats {
     /// The store.
     pub(crate) path: PathBuf,
     /// Looks up so many stored and absent keys, to tell the reads that are beside those that were planned.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = whole_in(1..=MOST_LOOKUPS))]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = whole_in(1..=MAX_LOOKUPS))]
     pub(crate) measure: Option<u64>,
     /// Prints one JSON document; what was not measured is null.
     #[arg(long)]
@@ -293,10 +294,10 @@ pub(crate) struct Bench {
     /// The store.
     pub(crate) path: PathBuf,
     /// How many keys to look up, of those that are there and of others.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOOKUPS, value_parser = whole_in(1..=MOST_LOOKUPS))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOOKUPS, value_parser = whole_in(1..=MAX_LOOKUPS))]
     pub(crate) lookups: u64,
     /// How many threads look keys up.
-    #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole_in(1..=MOST_THREADS))]
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole_in(1..=MAX_THREADS))]
     pub(crate) threads: u64,
     /// Measures also with nothing cached.
     #[arg(long)]
@@ -325,9 +326,9 @@ fn rate(text: &str) -> Result<f64, String> {
 
 /// A number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T comes after it.
 fn memory(text: &str) -> Result<u64, String> {
-    super::plan::bytes(text)
+    bytes(text)
         .ok()
-        .filter(|bytes| (LEAST_MEMORY..=usize::MAX as u64 / 2).contains(bytes))
+        .filter(|bytes| (MIN_MEMORY..=usize::MAX as u64 / 2).contains(bytes))
         .ok_or_else(|| "expected a number of bytes from 1M on: 256M, 2G".to_owned())
 }
 

@@ -9,8 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressFinish, ProgressStyle};
 use oneread::hash::reduce;
-use oneread::plan::solve;
-use oneread::plan::solve::store::{Planned, Targets};
+use oneread_store::plan::{PlannedStore, StoreTargets, solve};
 use oneread_store::{Builder, Options, Report as Built, Sealed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -27,7 +26,7 @@ use records::Records;
 const RATE: f64 = 0.01;
 
 /// The most keys looked up that are there, and as many that are not; of a small store, each some times.
-const MOST_LOOKUPS: u64 = 500_000;
+const MAX_LOOKUPS: u64 = 500_000;
 const LOOKUPS_A_KEY: u64 = 10;
 
 /// The store's name in its folder.
@@ -105,15 +104,15 @@ fn fill(options: Options, keys: u64, records: &Records, progress: &ProgressBar) 
 }
 
 /// What the store will be like, by calculation.
-fn plan(args: &args::Demo) -> Result<Planned> {
-    let targets = Targets {
+fn plan(args: &args::Demo) -> Result<PlannedStore> {
+    let targets = StoreTargets {
         items: args.keys,
         key_bytes: Records::KEY_BYTES as u64,
         value_bytes: args.value_bytes.into(),
         reads_per_miss: RATE,
         ram_bytes: None,
     };
-    Ok(solve::store(&targets)?.best)
+    Ok(solve(&targets)?.best)
 }
 
 struct Lookups {
@@ -124,7 +123,7 @@ struct Lookups {
 impl Lookups {
     /// Looks up keys at random, and compares every value.
     fn make(store: &Sealed, args: &args::Demo, records: &Records) -> Result<Self> {
-        let lookups = MOST_LOOKUPS.min(LOOKUPS_A_KEY * args.keys);
+        let lookups = MAX_LOOKUPS.min(LOOKUPS_A_KEY * args.keys);
         let chosen = |number: u64| {
             let word = Pcg64Mcg::new(u128::from(args.seed) << 64 | u128::from(number) << 1 | 1).next_u64();
             reduce(word, args.keys)
@@ -145,7 +144,7 @@ impl Lookups {
 
 struct Shown<'a> {
     args: &'a args::Demo,
-    plan: Planned,
+    plan: PlannedStore,
     built: Built,
     store: Sealed,
     path: PathBuf,

@@ -10,12 +10,10 @@ use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
 use super::sweep::Number;
 use super::{Subject, given, refused, small};
-use crate::args::plan::{Bloom, Output};
+use crate::args::plan::Bloom;
 
 impl Subject for Bloom {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = (u64, BloomLayout);
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -30,15 +28,18 @@ impl Subject for Bloom {
             None => Ok(()),
             Some(LayoutFile::Bloom { bits, hashes, scheme }) => {
                 (self.bits, self.hashes) = (Some(bits), Some(hashes));
-                self.scheme = Some(scheme.parse()?);
+                self.scheme = Some(scheme);
                 Ok(())
             }
             Some(other) => other.refuse("bloom"),
         }
     }
 
-    fn report(&self) -> Result<Report> {
-        let (items, layout) = (self.checked_items()?, self.layout()?);
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
+        Ok((self.checked_items()?, self.layout()?))
+    }
+
+    fn report(&self, &(items, layout): &Self::Planned) -> Result<Report> {
         let (bits, hashes) = (layout.bits(), layout.hashes());
         let partitioned = bloom::partitioned(bits, hashes, items);
         let standard = layout.with_scheme(SchemeName::Independent)?;
@@ -80,12 +81,10 @@ impl Subject for Bloom {
         Ok(report)
     }
 
-    fn save(&self) -> Result<()> {
-        let layout = self.layout()?;
-        let (bits, hashes) = (layout.bits(), layout.hashes().into());
-        let scheme = layout.scheme().as_str().to_owned();
+    fn save(&self, &(items, layout): &Self::Planned) -> Result<()> {
+        let (bits, hashes, scheme) = (layout.bits(), layout.hashes().into(), layout.scheme());
         LayoutFile::Bloom { bits, hashes, scheme }.write(&self.files.out)?;
-        plot::write(self.plot.as_deref(), || Ok(vec![against_bits(layout, self.checked_items()?)?]))
+        plot::write(self.plot.as_deref(), || Ok(vec![against_bits(layout, items)?]))
     }
 }
 

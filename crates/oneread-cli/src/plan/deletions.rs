@@ -2,18 +2,17 @@
 
 use anyhow::{Result, bail};
 use oneread::layout::MultilevelLayout;
-use oneread::plan::deletion::{expected_moves_first_level, expected_moves_uniform};
+use oneread_study::plan::deletion::{expected_moves_first_level, expected_moves_uniform};
 
 use super::layout_file::LayoutFile;
 use super::report::Report;
 use super::sweep::Number;
 use super::{Subject, given, refused, table};
-use crate::args::plan::{Deletions, Output, Table};
+use crate::args::plan::Deletions;
 
 impl Subject for Deletions {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    /// The table, which holds deleted items as well.
+    type Planned = MultilevelLayout;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         let mut numbers =
@@ -23,49 +22,36 @@ impl Subject for Deletions {
     }
 
     fn load(&mut self) -> Result<()> {
-        match LayoutFile::read(&self.files)? {
-            None => Ok(()),
-            Some(LayoutFile::Multilevel { levels, slots }) => {
-                self.table = Table::listed(levels, slots);
-                Ok(())
-            }
-            Some(other) => other.refuse("multilevel"),
-        }
+        self.table.load(&self.files)
     }
 
-    fn report(&self) -> Result<Report> {
-        let (alive, deleted) = (given(self.alive, "alive")?, given(self.deleted, "deleted")?);
-        let layout = self.layout()?;
-        let refused = refused("--alive and --deleted");
-        let report =
-            Report::new("level").whole("alive", "items that stay", alive).whole("deleted", "items", deleted);
-        Ok(table::with_layout(report, &layout)
-            .real(
-                "expected_moves_uniform",
-                "items, if any of all are deleted",
-                expected_moves_uniform(&layout, alive, deleted).map_err(&refused)?,
-            )
-            .real(
-                "expected_moves_first_level",
-                "items, if those at the first level are deleted",
-                expected_moves_first_level(&layout, alive, deleted).map_err(&refused)?,
-            ))
-    }
-
-    fn save(&self) -> Result<()> {
-        let layout = self.layout()?;
-        LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
-            .write(&self.files.out)
-    }
-}
-
-impl Deletions {
-    /// The table, which holds deleted items as well.
-    fn layout(&self) -> Result<MultilevelLayout> {
+    fn plan(&self, _: Option<&MultilevelLayout>) -> Result<MultilevelLayout> {
         let (alive, deleted) = (given(self.alive, "alive")?, given(self.deleted, "deleted")?);
         let Some(items) = alive.checked_add(deleted) else {
             bail!("--alive and --deleted: expected fewer than 2^64 items in all: ask for fewer");
         };
         self.table.layout(items)
+    }
+
+    fn report(&self, layout: &MultilevelLayout) -> Result<Report> {
+        let (alive, deleted) = (given(self.alive, "alive")?, given(self.deleted, "deleted")?);
+        let refused = refused("--alive and --deleted");
+        let report =
+            Report::new("level").whole("alive", "items that stay", alive).whole("deleted", "items", deleted);
+        Ok(table::with_layout(report, layout)
+            .real(
+                "expected_moves_uniform",
+                "items, if any of all are deleted",
+                expected_moves_uniform(layout, alive, deleted).map_err(&refused)?,
+            )
+            .real(
+                "expected_moves_first_level",
+                "items, if those at the first level are deleted",
+                expected_moves_first_level(layout, alive, deleted).map_err(&refused)?,
+            ))
+    }
+
+    fn save(&self, layout: &MultilevelLayout) -> Result<()> {
+        LayoutFile::of_table(layout).write(&self.files.out)
     }
 }

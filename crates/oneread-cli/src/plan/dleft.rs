@@ -1,7 +1,7 @@
 //! `oneread plan dleft`.
 
 use anyhow::{Result, bail};
-use oneread::layout::{self, BucketBits, DLeftLayout};
+use oneread::layout::{BucketBits, DLeftLayout};
 use oneread::plan::dleft;
 
 use super::layout_file::LayoutFile;
@@ -9,7 +9,7 @@ use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
 use super::sweep::Number;
 use super::{Subject, given, refused, small};
-use crate::args::plan::{Dleft, Output, Semisort, Ties};
+use crate::args::plan::Dleft;
 
 /// Three sub-tables are best.
 const DEFAULT_SUBTABLES: u64 = 3;
@@ -20,9 +20,7 @@ const DEFAULT_BUCKET_BITS: u64 = 64;
 const DEFAULT_BUCKETS: u64 = 4096;
 
 impl Subject for Dleft {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = (DLeftLayout, dleft::Plan);
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -55,7 +53,7 @@ impl Subject for Dleft {
         }
     }
 
-    fn report(&self) -> Result<Report> {
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let (layout, load) = (self.layout()?, given(self.load, "load")?);
         let capacity = layout.capacity();
         if !(load > 0.0 && load <= f64::from(capacity)) {
@@ -65,12 +63,15 @@ impl Subject for Dleft {
                  give another load, or change --bucket-bits"
             );
         }
-        let plan = dleft::plan(layout, load)?;
+        Ok((layout, dleft::plan(layout, load)?))
+    }
+
+    fn report(&self, (layout, plan): &Self::Planned) -> Result<Report> {
         // Any number of items may come to a bucket, though few do.
         let load_fraction: Vec<_> = plan.load_fraction.iter().map(|&fraction| (fraction, true)).collect();
         Ok(Report::new("load")
             .whole("subtables", "a key has a bucket in each", layout.buckets().len() as u64)
-            .real("load", "items a bucket", load)
+            .real("load", "items a bucket", given(self.load, "load")?)
             .whole("bucket_bits", "bits", layout.bucket_bits().bits())
             .whole("group", "buckets that share their bits", layout.group())
             .rare_list("load_fraction", "of buckets; in the last row: or more", &load_fraction)
@@ -92,78 +93,43 @@ impl Subject for Dleft {
             ))
     }
 
-    fn save(&self) -> Result<()> {
-        let layout = self.layout()?;
+    fn save(&self, &(layout, ref plan): &Self::Planned) -> Result<()> {
         LayoutFile::Dleft {
             buckets: layout.buckets().to_vec(),
             bucket_bits: layout.bucket_bits().bits().into(),
-            semisort: self.semisort(),
+            semisort: layout.semisort(),
             group: layout.group().into(),
-            ties: self.ties(),
+            ties: layout.ties(),
         }
         .write(&self.files.out)?;
         plot::write(self.plot.as_deref(), || {
             let load = given(self.load, "load")?;
-            Ok(vec![loads(layout, load)?, against_bits(layout, load)?])
+            Ok(vec![loads(plan, load), against_bits(layout, plan, load)?])
         })
     }
 }
 
 impl Dleft {
-    fn subtables(&self) -> u64 {
-        self.subtables.unwrap_or(DEFAULT_SUBTABLES)
-    }
-
-    fn buckets(&self) -> u64 {
-        self.buckets.unwrap_or(DEFAULT_BUCKETS)
-    }
-
-    fn semisort(&self) -> Semisort {
-        self.semisort.unwrap_or(Semisort::Paper)
-    }
-
-    fn group(&self) -> u64 {
-        self.group.unwrap_or(1)
-    }
-
-    fn ties(&self) -> Ties {
-        self.ties.unwrap_or(Ties::Left)
-    }
-
     fn layout(&self) -> Result<DLeftLayout> {
-        let bucket_bits = match self.bucket_bits.unwrap_or(DEFAULT_BUCKET_BITS) {
-            64 => BucketBits::Bits64,
-            128 => BucketBits::Bits128,
-            bits => bail!("--bucket-bits: expected 64 or 128, found {bits}: give one of the two"),
+        let bucket_bits = self.bucket_bits.unwrap_or(DEFAULT_BUCKET_BITS);
+        let Some(bucket_bits) = u32::try_from(bucket_bits).ok().and_then(BucketBits::from_bits) else {
+            bail!("--bucket-bits: expected 64 or 128, found {bucket_bits}: give one of the two");
         };
-        let semisort = match self.semisort() {
-            Semisort::None => layout::Semisort::None,
-            Semisort::One => layout::Semisort::One,
-            Semisort::Paper => layout::Semisort::Paper,
-        };
-        let layout = DLeftLayout::new(small(self.subtables(), "subtables")?, self.buckets(), bucket_bits)
+        let subtables = small(self.subtables.unwrap_or(DEFAULT_SUBTABLES), "subtables")?;
+        let layout = DLeftLayout::new(subtables, self.buckets.unwrap_or(DEFAULT_BUCKETS), bucket_bits)
             .map_err(refused("--subtables and --buckets"))?
-            .with_semisort(semisort)
-            .with_ties(self.ties().into());
-        layout.with_group(small(self.group(), "group")?).map_err(refused("--group"))
+            .with_semisort(self.semisort.unwrap_or_default())
+            .with_ties(self.ties.unwrap_or_default());
+        layout.with_group(small(self.group.unwrap_or(1), "group")?).map_err(refused("--group"))
     }
 }
 
-impl From<Ties> for layout::Ties {
-    fn from(ties: Ties) -> Self {
-        match ties {
-            Ties::Random => Self::Random,
-            Ties::Left => Self::Left,
-        }
-    }
-}
-
-fn loads(layout: DLeftLayout, load: f64) -> Result<Chart> {
+fn loads(plan: &dleft::Plan, load: f64) -> Chart {
     /// Rarer loads are left out: they would make all others look alike.
     const LEAST: f64 = 1e-20;
-    let fractions = dleft::plan(layout, load)?.load_fraction;
+    let fractions = plan.load_fraction.iter().copied();
     let bars = (0..).map(f64::from).zip(fractions).filter(|(_, fraction)| *fraction >= LEAST);
-    Ok(Chart {
+    Chart {
         title: format!("d-left filter, {load} items a bucket: loads"),
         x: Axis { label: "load (items in a bucket)", scale: Scale::Linear },
         y: Axis { label: "fraction of buckets", scale: Scale::Log },
@@ -172,11 +138,11 @@ fn loads(layout: DLeftLayout, load: f64) -> Result<Chart> {
             Shape::Bars,
             bars.map(|(load, fraction)| (load, fraction.ln())).collect(),
         )],
-    })
+    }
 }
 
 /// The false positives of emptier and fuller filters.
-fn against_bits(layout: DLeftLayout, load: f64) -> Result<Chart> {
+fn against_bits(layout: DLeftLayout, here: &dleft::Plan, load: f64) -> Result<Chart> {
     const POINTS: u32 = 60;
     let bucket_bits = f64::from(layout.bucket_bits().bits());
     // From as full as can be to half of what is planned.
@@ -188,7 +154,6 @@ fn against_bits(layout: DLeftLayout, load: f64) -> Result<Chart> {
         of_dleft.push((bits, plan.false_positive.ln()));
         of_bloom.push((bits, plan.bloom_false_positive.ln()));
     }
-    let plan = dleft::plan(layout, load)?;
     Ok(Chart {
         title: "Beside a Bloom filter of the same size".to_owned(),
         x: Axis { label: "bits an item", scale: Scale::Linear },
@@ -196,7 +161,7 @@ fn against_bits(layout: DLeftLayout, load: f64) -> Result<Chart> {
         series: vec![
             Series::new("d-left filter", Shape::Line, of_dleft),
             Series::new("Bloom filter", Shape::Line, of_bloom),
-            Series::new("this plan", Shape::Dots, vec![(plan.bits_per_item, plan.false_positive.ln())]),
+            Series::new("this plan", Shape::Dots, vec![(here.bits_per_item, here.false_positive.ln())]),
         ],
     })
 }

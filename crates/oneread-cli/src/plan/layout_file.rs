@@ -22,9 +22,11 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use oneread::hash::probes::SchemeName;
+use oneread::layout::{ListLayout, MultilevelLayout, Semisort, SummaryLayout, Ties};
 use serde::{Deserialize, Serialize};
 
-use crate::args::plan::{BitsAndHashes, Files, LayoutOut, List, Semisort, Ties};
+use crate::args::plan::{BitsAndHashes, Files, LayoutOut};
 use crate::replace::write_text;
 
 #[derive(Serialize, Deserialize)]
@@ -50,7 +52,7 @@ pub(super) enum LayoutFile {
         slots: u64,
         filters: Vec<BitsAndHashes>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        list: Option<List>,
+        list: Option<ListLayout>,
     },
     Dleft {
         /// Of each sub-table.
@@ -63,12 +65,35 @@ pub(super) enum LayoutFile {
     Bloom {
         bits: u64,
         hashes: u64,
-        /// By its name.
-        scheme: String,
+        scheme: SchemeName,
     },
 }
 
 impl LayoutFile {
+    pub(super) fn of_table(table: &MultilevelLayout) -> Self {
+        Self::Multilevel { levels: table.levels().to_vec(), slots: table.slots().into() }
+    }
+
+    pub(super) fn of_summary(table: &MultilevelLayout, summary: &SummaryLayout) -> Result<Self> {
+        let (levels, slots) = (table.levels().to_vec(), table.slots().into());
+        Ok(match summary {
+            SummaryLayout::Interpolation(layout) => Self::SummaryInterpolation {
+                levels,
+                slots,
+                fingerprint_bits: layout.fingerprint_bits().into(),
+            },
+            SummaryLayout::Single(layout) => {
+                Self::SummarySingle { levels, slots, cells: layout.cells(), hashes: layout.hashes().into() }
+            }
+            SummaryLayout::Multiple(layout) => {
+                let filter = |&(bits, hashes): &(u64, u32)| BitsAndHashes { bits, hashes: hashes.into() };
+                let filters = layout.filters().iter().map(filter).collect();
+                Self::SummaryMultiple { levels, slots, filters, list: layout.list() }
+            }
+            _ => bail!("--layout-out: this kind has no file that `plan` reads"),
+        })
+    }
+
     /// The layout that a plan is to be of, if a file is named.
     pub(super) fn read(files: &Files) -> Result<Option<Self>> {
         files.layout.as_deref().map(Self::open).transpose()
@@ -76,11 +101,11 @@ impl LayoutFile {
 
     fn open(path: &Path) -> Result<Self> {
         /// Far more than the most levels take; what is longer is no layout.
-        const MOST_BYTES: u64 = 1 << 20;
+        const MAX_BYTES: u64 = 1 << 20;
         let layout = || {
             let mut text = Vec::new();
             let file = File::open(path).context("cannot open it")?;
-            file.take(MOST_BYTES).read_to_end(&mut text).context("cannot read it")?;
+            file.take(MAX_BYTES).read_to_end(&mut text).context("cannot read it")?;
             serde_json::from_slice(&text)
                 .map_err(|error| anyhow!("it is no layout ({error}): make one with --layout-out"))
         };

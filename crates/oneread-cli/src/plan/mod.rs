@@ -16,20 +16,18 @@ mod sweep;
 mod table;
 
 use anyhow::{Context, Result, anyhow};
+use clap::Args;
 use oneread::layout::LayoutError;
 
-use crate::args::plan::{Output, Plan, Summary};
+use crate::args::plan::{Command, Plan, Summary};
 use crate::output::{print, print_json};
 use report::Report;
 use sweep::Number;
 
-pub(crate) use solve::Solved;
-pub(crate) use sweep::Sweep;
-pub(crate) use table::PlannedTable;
-
 /// Something to be planned.
-trait Subject {
-    fn output(&self) -> &Output;
+trait Subject: Args {
+    /// What is calculated, once for the report and all files.
+    type Planned;
 
     /// The flags that take one number, by their names in the output.
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)>;
@@ -39,36 +37,40 @@ trait Subject {
         Ok(())
     }
 
-    fn report(&self) -> Result<Report>;
+    /// Calculates. `last` is what was calculated for the last value of a sweep, parts of which may do again.
+    fn plan(&self, last: Option<&Self::Planned>) -> Result<Self::Planned>;
+
+    fn report(&self, planned: &Self::Planned) -> Result<Report>;
 
     /// Writes the files that are asked for.
-    fn save(&self) -> Result<()> {
+    fn save(&self, _: &Self::Planned) -> Result<()> {
         Ok(())
     }
 }
 
-pub(crate) fn run(command: Plan) -> Result<()> {
+pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Plan::Multilevel(args) => plan(*args),
-        Plan::Summary(Summary::Interpolation(args)) => plan(*args),
-        Plan::Summary(Summary::Single(args)) => plan(*args),
-        Plan::Summary(Summary::Multiple(args)) => plan(*args),
-        Plan::Deletions(args) => plan(*args),
-        Plan::Dleft(args) => plan(args),
-        Plan::Bloom(args) => plan(args),
-        Plan::Restricted(args) => plan(args),
-        Plan::Solve(command) => solve::run(command),
+        Command::Multilevel(args) => plan(*args),
+        Command::Summary(Summary::Interpolation(args)) => plan(*args),
+        Command::Summary(Summary::Single(args)) => plan(*args),
+        Command::Summary(Summary::Multiple(args)) => plan(*args),
+        Command::Deletions(args) => plan(*args),
+        Command::Dleft(args) => plan(*args),
+        Command::Bloom(args) => plan(*args),
+        Command::Restricted(args) => plan(*args),
+        Command::Solve(command) => solve::run(command),
     }
 }
 
-fn plan(mut subject: impl Subject) -> Result<()> {
+fn plan<S: Subject>(Plan { mut subject, output }: Plan<S>) -> Result<()> {
     subject.load()?;
-    if let Some(sweep) = subject.output().sweep.clone() {
-        return sweep.run(subject);
+    if let Some(sweep) = &output.sweep {
+        return sweep.run(subject, &output);
     }
-    let report = subject.report()?;
-    subject.save()?;
-    if subject.output().json { print_json(&report.document()) } else { print(&report.tables()) }
+    let planned = subject.plan(None)?;
+    let report = subject.report(&planned)?;
+    subject.save(&planned)?;
+    if output.json { print_json(&report.document()) } else { print(&report.tables()) }
 }
 
 /// A flag that is there, unless its sweep was over another one.

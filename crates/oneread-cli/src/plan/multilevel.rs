@@ -8,12 +8,10 @@ use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
 use super::sweep::Number;
 use super::{Subject, table};
-use crate::args::plan::{Multilevel, Output, Table};
+use crate::args::plan::Multilevel;
 
 impl Subject for Multilevel {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = MultilevelPlan;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         let mut numbers = vec![("items", Number::Whole(&mut self.items.number))];
@@ -22,18 +20,14 @@ impl Subject for Multilevel {
     }
 
     fn load(&mut self) -> Result<()> {
-        match LayoutFile::read(&self.files)? {
-            None => Ok(()),
-            Some(LayoutFile::Multilevel { levels, slots }) => {
-                self.table = Table::listed(levels, slots);
-                Ok(())
-            }
-            Some(other) => other.refuse("multilevel"),
-        }
+        self.table.load(&self.files)
     }
 
-    fn report(&self) -> Result<Report> {
-        let plan = self.plan()?;
+    fn plan(&self, last: Option<&MultilevelPlan>) -> Result<MultilevelPlan> {
+        self.table.plan(&self.items, last)
+    }
+
+    fn report(&self, plan: &MultilevelPlan) -> Result<Report> {
         let (layout, items) = (plan.layout(), plan.items());
         let expected = plan.expected().iter().copied().enumerate();
         let expected: Vec<_> =
@@ -50,20 +44,12 @@ impl Subject for Multilevel {
                 plan.ln_crisis_probability(),
             )
             .rare("expected_stash", "items without room", plan.expected_stash(), has_stash);
-        Ok(table::with_accuracy(report, &plan))
+        Ok(table::with_accuracy(report, plan))
     }
 
-    fn save(&self) -> Result<()> {
-        let layout = self.table.layout(self.items.given()?)?;
-        LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
-            .write(&self.files.out)?;
-        plot::write(self.plot.as_deref(), || Ok(vec![loads(&self.plan()?)]))
-    }
-}
-
-impl Multilevel {
-    fn plan(&self) -> Result<MultilevelPlan> {
-        self.table.plan(self.items.given()?)
+    fn save(&self, plan: &MultilevelPlan) -> Result<()> {
+        LayoutFile::of_table(plan.layout()).write(&self.files.out)?;
+        plot::write(self.plot.as_deref(), || Ok(vec![loads(plan)]))
     }
 }
 

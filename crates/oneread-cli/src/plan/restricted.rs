@@ -1,22 +1,20 @@
 //! `oneread plan restricted`.
 
 use anyhow::{Result, anyhow};
-use oneread::plan::moves::{self, restricted};
+use oneread::plan::moves::{self, Policy, restricted};
 
 use super::report::Report;
 use super::sweep::Number;
 use super::{Subject, given, small};
-use crate::args::plan::{Output, Policy, Restricted};
+use crate::args::plan::Restricted;
 
 const DEFAULT_FANOUT: u64 = 2;
 
 /// The library leaves out what is rarer.
-const LEAST_STASH: f64 = 1e-80;
+const MIN_STASH: f64 = 1e-80;
 
 impl Subject for Restricted {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = moves::Restricted;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -26,20 +24,28 @@ impl Subject for Restricted {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
-        let (items, levels) = (self.items.given()?, given(self.levels, "levels")?);
-        let fanout = self.fanout.unwrap_or(DEFAULT_FANOUT);
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let policy = match self.policy {
-            Policy::Random => moves::Policy::Random,
-            Policy::Greedy => moves::Policy::Greedy(self.ties.into()),
+            Policy::Random => Policy::Random,
+            Policy::Greedy(_) => Policy::Greedy(self.ties),
         };
-        let plan = restricted(items, small(levels, "levels")?, small(fanout, "fanout")?, policy)
-            .map_err(|error| anyhow!("{error}: give another number"))?;
+        let levels = small(given(self.levels, "levels")?, "levels")?;
+        restricted(self.items.given()?, levels, small(self.fanout(), "fanout")?, policy)
+            .map_err(|error| anyhow!("{error}: give another number"))
+    }
+
+    fn report(&self, plan: &Self::Planned) -> Result<Report> {
         Ok(Report::new("level")
-            .whole("items", "inserted", items)
-            .whole("levels", "levels", levels)
-            .whole("fanout", "next cells", fanout)
+            .whole("items", "inserted", self.items.given()?)
+            .whole("levels", "levels", given(self.levels, "levels")?)
+            .whole("fanout", "next cells", self.fanout())
             .reals("expected", "items", &plan.expected)
-            .at_least("expected_stash", "items without room", plan.expected_stash, LEAST_STASH))
+            .at_least("expected_stash", "items without room", plan.expected_stash, MIN_STASH))
+    }
+}
+
+impl Restricted {
+    fn fanout(&self) -> u64 {
+        self.fanout.unwrap_or(DEFAULT_FANOUT)
     }
 }

@@ -1,10 +1,12 @@
 //! `oneread plan summary`.
 
 use anyhow::{Result, anyhow, bail};
+use clap::Args;
 use oneread::layout::{
-    CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, ListLayout, MultipleFiltersLayout,
+    CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, MultipleFiltersLayout,
     SingleFilterLayout, SummaryLayout,
 };
+use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::summary::{
     Churned, SummaryPlan, churned, churned_single, hashes_for_failures, hashes_for_false_positives,
 };
@@ -14,66 +16,60 @@ use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
 use super::sweep::Number;
 use super::{Subject, given, refused, small, table};
-use crate::args::plan::{BitsAndHashes, Churn, Interpolation, Multiple, Output, Single, Summarized, Table};
+use crate::args::plan::{BitsAndHashes, Churn, Interpolation, Multiple, Single, Summarized, Table};
 
 /// What one kind of summary has that the others have not.
-trait Kind {
+trait Kind: Args {
     /// In the command and in titles.
     const NAME: &'static str;
 
-    fn of(&self) -> &Summarized;
+    /// The flags that take one number.
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)>;
 
-    fn of_mut(&mut self) -> &mut Summarized;
-
-    /// The flags of the kind that take one number, and those that all have.
-    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized);
-
-    /// Sets the flags of the kind, and tells the levels and the slots that the file says.
+    /// Sets the flags, and returns the levels and the slots that the file says.
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)>;
-
-    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile>;
 
     fn layout(&self) -> Result<SummaryLayout>;
 
-    /// Adds the flags of the kind to a report, as they are used.
+    /// Adds the flags to a report, as they are used.
     fn with_flags(&self, report: Report, plan: &SummaryPlan) -> Result<Report>;
 
     /// Smaller and larger summaries of the kind, in order; what cannot be made is left out.
     fn sizes(&self) -> Result<Vec<SummaryLayout>>;
 }
 
-impl<K: Kind> Subject for K {
-    fn output(&self) -> &Output {
-        &self.of().output
-    }
+impl<K: Kind> Subject for Summarized<K> {
+    type Planned = SummaryPlan;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        let (mut numbers, shared) = self.numbers_and_shared();
-        numbers.push(("items", Number::Whole(&mut shared.items.number)));
-        numbers.extend(shared.table.numbers());
+        let mut numbers = self.kind.numbers();
+        numbers.push(("items", Number::Whole(&mut self.items.number)));
+        numbers.extend(self.table.numbers());
         numbers
     }
 
     fn load(&mut self) -> Result<()> {
-        if let Some(file) = LayoutFile::read(&self.of().files)? {
-            let (levels, slots) = self.take(file)?;
-            self.of_mut().table = Table::listed(levels, slots);
+        if let Some(file) = LayoutFile::read(&self.files)? {
+            let (levels, slots) = self.kind.take(file)?;
+            self.table = Table::listed(levels, slots);
         }
         Ok(())
     }
 
-    fn report(&self) -> Result<Report> {
-        let plan = plan(self, &self.layout()?)?;
-        let report = Report::new("level").whole("items", "inserted", plan.table().items());
-        let report = self.with_flags(table::with_layout(report, plan.table().layout()), &plan)?;
-        Ok(with_odds(report, &plan))
+    fn plan(&self, last: Option<&SummaryPlan>) -> Result<SummaryPlan> {
+        let layout = self.kind.layout()?;
+        plan(self.table.plan(&self.items, last.map(SummaryPlan::table))?, &layout)
     }
 
-    fn save(&self) -> Result<()> {
-        let of = self.of();
-        let table = of.table.layout(of.items.given()?)?;
-        self.file(table.levels().to_vec(), table.slots().into())?.write(&of.files.out)?;
-        plot::write(of.plot.as_deref(), || Ok(vec![against_bytes(self)?]))
+    fn report(&self, plan: &SummaryPlan) -> Result<Report> {
+        let report = Report::new("level").whole("items", "inserted", plan.table().items());
+        let report = self.kind.with_flags(table::with_layout(report, plan.table().layout()), plan)?;
+        Ok(with_odds(report, plan))
+    }
+
+    fn save(&self, plan: &SummaryPlan) -> Result<()> {
+        LayoutFile::of_summary(plan.table().layout(), plan.layout())?.write(&self.files.out)?;
+        plot::write(self.plot.as_deref(), || Ok(vec![against_bytes(&self.kind, plan)?]))
     }
 }
 
@@ -143,9 +139,8 @@ impl Churn {
     }
 }
 
-fn plan(kind: &impl Kind, summary: &SummaryLayout) -> Result<SummaryPlan> {
-    let of = kind.of();
-    SummaryPlan::with_table(of.table.plan(of.items.given()?)?, summary).map_err(refused("--filters"))
+fn plan(table: MultilevelPlan, summary: &SummaryLayout) -> Result<SummaryPlan> {
+    SummaryPlan::with_table(table, summary).map_err(refused("--filters"))
 }
 
 fn is_reachable(plan: &SummaryPlan, level: usize) -> bool {
@@ -153,24 +148,23 @@ fn is_reachable(plan: &SummaryPlan, level: usize) -> bool {
 }
 
 /// The odds of smaller and larger summaries.
-fn against_bytes<K: Kind>(kind: &K) -> Result<Chart> {
+fn against_bytes<K: Kind>(kind: &K, here: &SummaryPlan) -> Result<Chart> {
     let (mut failures, mut false_positives) = (Vec::new(), Vec::new());
     for layout in kind.sizes()? {
-        let plan = plan(kind, &layout)?;
+        let plan = plan(here.table().clone(), &layout)?;
         failures.push((plan.byte_len() as f64, plan.ln_failure()));
         false_positives.push((plan.byte_len() as f64, plan.ln_false_positive()));
     }
-    let plan = plan(kind, &kind.layout()?)?;
-    let bytes = plan.byte_len() as f64;
-    let here = [plan.ln_failure(), plan.ln_false_positive()].map(|ln_odds| (bytes, ln_odds));
+    let bytes = here.byte_len() as f64;
+    let dots = [here.ln_failure(), here.ln_false_positive()].map(|ln_odds| (bytes, ln_odds));
     Ok(Chart {
-        title: format!("Summary of {} items: {}", plan.table().items(), K::NAME),
+        title: format!("Summary of {} items: {}", here.table().items(), K::NAME),
         x: Axis { label: "bytes of the summary", scale: Scale::Linear },
         y: Axis { label: "probability", scale: Scale::Log },
         series: vec![
             Series::new("that any key fails, at most", Shape::Line, failures),
             Series::new("that an absent key is found", Shape::Line, false_positives),
-            Series::new("this plan", Shape::Dots, here.to_vec()),
+            Series::new("this plan", Shape::Dots, dots.to_vec()),
         ],
     })
 }
@@ -184,16 +178,8 @@ fn factors() -> impl Iterator<Item = f64> {
 impl Kind for Interpolation {
     const NAME: &'static str = "interpolation";
 
-    fn of(&self) -> &Summarized {
-        &self.of
-    }
-
-    fn of_mut(&mut self) -> &mut Summarized {
-        &mut self.of
-    }
-
-    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized) {
-        (vec![("fingerprint_bits", Number::Whole(&mut self.fingerprint_bits))], &mut self.of)
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![("fingerprint_bits", Number::Whole(&mut self.fingerprint_bits))]
     }
 
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
@@ -202,11 +188,6 @@ impl Kind for Interpolation {
         };
         self.fingerprint_bits = Some(fingerprint_bits);
         Ok((levels, slots))
-    }
-
-    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile> {
-        let fingerprint_bits = given(self.fingerprint_bits, "fingerprint-bits")?;
-        Ok(LayoutFile::SummaryInterpolation { levels, slots, fingerprint_bits })
     }
 
     fn layout(&self) -> Result<SummaryLayout> {
@@ -231,18 +212,8 @@ impl Kind for Interpolation {
 impl Kind for Single {
     const NAME: &'static str = "single filter";
 
-    fn of(&self) -> &Summarized {
-        &self.of
-    }
-
-    fn of_mut(&mut self) -> &mut Summarized {
-        &mut self.of
-    }
-
-    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized) {
-        let numbers =
-            vec![("cells", Number::Whole(&mut self.cells)), ("hashes", Number::Whole(&mut self.hashes))];
-        (numbers, &mut self.of)
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![("cells", Number::Whole(&mut self.cells)), ("hashes", Number::Whole(&mut self.hashes))]
     }
 
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
@@ -251,11 +222,6 @@ impl Kind for Single {
         };
         (self.cells, self.hashes) = (Some(cells), Some(hashes));
         Ok((levels, slots))
-    }
-
-    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile> {
-        let layout = self.filter()?;
-        Ok(LayoutFile::SummarySingle { levels, slots, cells: layout.cells(), hashes: layout.hashes().into() })
     }
 
     fn layout(&self) -> Result<SummaryLayout> {
@@ -300,16 +266,8 @@ impl Single {
 impl Kind for Multiple {
     const NAME: &'static str = "multiple filters";
 
-    fn of(&self) -> &Summarized {
-        &self.of
-    }
-
-    fn of_mut(&mut self) -> &mut Summarized {
-        &mut self.of
-    }
-
-    fn numbers_and_shared(&mut self) -> (Vec<(&'static str, Number<'_>)>, &mut Summarized) {
-        (vec![], &mut self.of)
+    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+        vec![]
     }
 
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
@@ -318,10 +276,6 @@ impl Kind for Multiple {
         };
         (self.filters, self.list) = (filters, list);
         Ok((levels, slots))
-    }
-
-    fn file(&self, levels: Vec<u64>, slots: u64) -> Result<LayoutFile> {
-        Ok(LayoutFile::SummaryMultiple { levels, slots, filters: self.filters.clone(), list: self.list })
     }
 
     fn layout(&self) -> Result<SummaryLayout> {
@@ -355,12 +309,14 @@ impl Multiple {
             let bits = if factor == 1.0 { bits } else { (bits as f64 * factor) as u64 };
             Ok((bits, small(hashes, "filters")?))
         };
+        if self.filters.is_empty() {
+            bail!("--filters is missing: give the bits and the hashes of a filter for each level");
+        }
         let filters = self.filters.iter().map(filter).collect::<Result<Vec<_>>>()?;
         let layout = MultipleFiltersLayout::new(filters).map_err(refused("--filters"))?;
-        let Some(list) = self.list else { return Ok(layout) };
-        let levels = usize::try_from(list.levels).unwrap_or(usize::MAX);
-        ListLayout::new(levels, list.items, small(list.fingerprint_bits, "list")?)
-            .and_then(|list| layout.with_list(list))
-            .map_err(refused("--list"))
+        match self.list {
+            Some(list) => layout.with_list(list).map_err(refused("--list")),
+            None => Ok(layout),
+        }
     }
 }

@@ -1,26 +1,20 @@
 //! The flags that describe a multilevel table, which several plans share.
 
-use std::cell::RefCell;
-
 use anyhow::{Result, bail};
 use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::{Accuracy, MultilevelPlan};
 
+use super::layout_file::LayoutFile;
 use super::report::Report;
 use super::sweep::Number;
 use super::{given, refused, small};
-use crate::args::plan::{Items, Table};
+use crate::args::plan::{Files, Items, Table};
 
 /// Each level half as large as the one before, as in the paper's Table I.
 const DEFAULT_RATIO: f64 = 0.5;
 
 /// Enough for ten thousand items to find room almost surely.
 const DEFAULT_LEVEL_COUNT: u64 = 5;
-
-/// The table that was planned last: charts and sweeps over a summary ask for the same one many times, and it may take
-/// seconds.
-#[derive(Clone, Default)]
-pub(crate) struct PlannedTable(RefCell<Option<MultilevelPlan>>);
 
 impl Items {
     pub(super) fn given(&self) -> Result<u64> {
@@ -32,6 +26,16 @@ impl Table {
     /// The table that a file says.
     pub(super) fn listed(levels: Vec<u64>, slots: u64) -> Self {
         Self { levels, slots: Some(slots), ..Self::default() }
+    }
+
+    /// Takes the table of a file that says nothing else, if one is named.
+    pub(super) fn load(&mut self, files: &Files) -> Result<()> {
+        match LayoutFile::read(files)? {
+            None => {}
+            Some(LayoutFile::Multilevel { levels, slots }) => *self = Self::listed(levels, slots),
+            Some(other) => return other.refuse("multilevel"),
+        }
+        Ok(())
     }
 
     /// The flags that take one number.
@@ -66,15 +70,14 @@ impl Table {
         layout.with_slots(small(self.slots(), "slots")?).map_err(refused("--slots"))
     }
 
-    pub(super) fn plan(&self, items: u64) -> Result<MultilevelPlan> {
+    /// Plans the table, unless that was the last one: it may take seconds.
+    pub(super) fn plan(&self, items: &Items, last: Option<&MultilevelPlan>) -> Result<MultilevelPlan> {
+        let items = items.given()?;
         let layout = self.layout(items)?;
-        let mut planned = self.planned.0.borrow_mut();
-        if let Some(plan) = planned.as_ref().filter(|plan| *plan.layout() == layout && plan.items() == items)
-        {
-            return Ok(plan.clone());
+        match last.filter(|last| *last.layout() == layout && last.items() == items) {
+            Some(last) => Ok(last.clone()),
+            None => MultilevelPlan::new(&layout, items).map_err(refused("--items")),
         }
-        let plan = MultilevelPlan::new(&layout, items).map_err(refused("--items"))?;
-        Ok(planned.insert(plan).clone())
     }
 
     fn is_geometric(&self) -> bool {

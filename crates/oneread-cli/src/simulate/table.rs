@@ -6,14 +6,18 @@ use oneread::layout::{Hints, Keep, Moves, MultilevelLayout, Restriction};
 use oneread_study::simulate::{Estimate, Lifetimes, Report, Simulation};
 use serde::Serialize;
 
-use crate::args::simulate::{KeepName, Levels, LifetimesName, Table};
+use crate::args::simulate::{Levels, Table};
 use crate::output::{Align, print, print_json, table};
 
 pub(crate) fn run(args: &Table) -> Result<()> {
     let layout = layout(args).context("there is no such table")?;
     let buckets = layout.levels().to_vec();
     let simulation = Simulation::new(layout, args.items).context("it cannot be simulated")?;
-    let simulation = simulation.with_steps(args.steps).with_lifetimes(lifetimes(args));
+    let lifetimes = match args.lifetimes {
+        Lifetimes::HeavyTailed { .. } => Lifetimes::HeavyTailed { shape: args.shape },
+        others => others,
+    };
+    let simulation = simulation.with_steps(args.steps).with_lifetimes(lifetimes);
 
     let style =
         ProgressStyle::with_template("{bar:40} {human_pos} of {human_len} trials in {elapsed}, {eta} left")?;
@@ -46,28 +50,19 @@ fn layout(args: &Table) -> Result<MultilevelLayout> {
 }
 
 fn moves(args: &Table) -> Moves {
-    let hints = args.hints.map(|rule| Hints { rule: rule.into(), chain: args.moves.into() });
+    let hints = args.hints.map(|rule| Hints { rule, chain: args.moves });
     match (args.restricted, args.second_chance, hints) {
         (Some(fanout), _, _) => {
             let keep = match args.keep {
-                KeepName::Random => Keep::Random,
-                KeepName::Greedy => Keep::Greedy(args.ties.into()),
+                Keep::Random => Keep::Random,
+                Keep::Greedy(_) => Keep::Greedy(args.ties),
             };
-            Moves::Restricted(Restriction { fanout, maps: args.maps.into(), keep })
+            Moves::Restricted(Restriction { fanout, maps: args.maps, keep })
         }
         (None, false, None) => Moves::None,
         (None, true, None) => Moves::SecondChance,
         (None, false, Some(hints)) => Moves::Hints(hints),
         (None, true, Some(hints)) => Moves::Both(hints),
-    }
-}
-
-fn lifetimes(args: &Table) -> Lifetimes {
-    match args.lifetimes {
-        LifetimesName::Memoryless => Lifetimes::Memoryless,
-        LifetimesName::Fifo => Lifetimes::Fifo,
-        LifetimesName::Fixed => Lifetimes::Fixed,
-        LifetimesName::HeavyTailed => Lifetimes::HeavyTailed { shape: args.shape },
     }
 }
 

@@ -14,9 +14,9 @@ use crate::lines::Lines;
 
 /// The most keys that are looked up at once, how many are at first, and about how many bytes of
 /// values are then in memory: the values that came so far tell how large the next ones are.
-const MOST_KEYS: usize = 1024;
+const MAX_KEYS: usize = 1024;
 const FIRST_KEYS: usize = 32;
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 pub(super) fn run(args: &Get) -> Result<Outcome> {
     let store = Any::open(&args.path)?;
@@ -79,8 +79,8 @@ impl Printing<'_> {
                 .write_all(&printed)
                 .and_then(|()| self.out.flush())
                 .context("cannot write the output")?;
-            let fitting = self.together * MOST_BYTES / printed.len().max(1);
-            self.together = fitting.clamp(1, MOST_KEYS.min(2 * self.together));
+            let fitting = self.together * MAX_BYTES / printed.len().max(1);
+            self.together = fitting.clamp(1, MAX_KEYS.min(2 * self.together));
             if let Some(failure) = failure {
                 return opened(&self.args.path, || Err(failure));
             }

@@ -1,7 +1,7 @@
 //! The keys of a segment by their guides.
 
+use crate::plan::Loads;
 use oneread::hash::Digest;
-use oneread::plan::store::Loads;
 
 use crate::format::geometry::{self, LEVELS};
 use crate::format::guide::{Form, Located, Solver};

@@ -6,10 +6,10 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use oneread::bits::prefetch_to_write;
-use oneread::hash::{Digest, Domain, reduce};
+use oneread::hash::{Digest, reduce};
 
 use super::temporary::TemporaryFile;
-use crate::{Error, Options};
+use crate::{Error, Options, domain};
 
 /// Enough that a group of segments begins and ends near the borders of partitions, and few enough that each is written in long pieces.
 const PARTITIONS: u64 = 1024;
@@ -57,7 +57,7 @@ impl Partitions {
 
     /// Adds the record that a function appends; tells its bytes.
     pub(super) fn push(&mut self, digest: Digest, record: impl FnOnce(&mut Vec<u8>)) -> usize {
-        let partition = reduce(digest.word(Domain::STORE_DIRECTORY, 0), PARTITIONS);
+        let partition = reduce(digest.word(domain::DIRECTORY, 0), PARTITIONS);
         let held = &mut self.held[partition as usize];
         let before = held.len();
         record(held);

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::plan::Loads;
 use oneread::hash::Digest;
 use oneread::layout::MultilevelLayout;
-use oneread::plan::store::Loads;
 use oneread::table::placement::Crisis;
 
 use crate::Error;

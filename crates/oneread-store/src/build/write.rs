@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use oneread::plan::store::{Loads, StorePlan};
+use crate::plan::{Loads, StorePlan};
 
 use crate::Error;
 use crate::format::PAGE;

@@ -1,7 +1,9 @@
 //! From the pages of a segment to its levels, and from a key to its pages.
 
-use oneread::hash::{Digest, Domain, reduce};
+use oneread::hash::{Digest, reduce};
 use oneread::table::placement;
+
+use crate::domain;
 
 /// The levels of a segment, some of which may have no pages.
 pub(crate) const LEVELS: usize = 3;
@@ -57,7 +59,7 @@ impl Shape {
 /// The word that the directory goes by.
 #[inline(always)]
 pub(crate) fn word(digest: Digest) -> u64 {
-    digest.word(Domain::STORE_DIRECTORY, 0)
+    digest.word(domain::DIRECTORY, 0)
 }
 
 /// The segment of a key.
@@ -75,5 +77,5 @@ pub(crate) fn page(digest: Digest, level: usize, pages: u32) -> u32 {
 /// A key's tag in its page.
 #[inline(always)]
 pub(crate) fn tag(digest: Digest) -> u8 {
-    digest.word(Domain::STORE_TAG, 0) as u8
+    digest.word(domain::TAG, 0) as u8
 }

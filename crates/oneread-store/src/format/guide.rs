@@ -15,13 +15,14 @@
 //! Five, because with three there must be an eighth more unknowns than keys, and an even number is never a single unknown: then one more is needed. With
 //! five there are as few as with all unknowns drawn at random, and a lookup takes five reads of one or two cache lines.
 
-use oneread::hash::{Digest, Domain};
-use oneread::plan::store::{
+use crate::plan::{
     LEAST_RESULT_BITS, Loads, MOST_GUIDE_BYTES, MOST_GUIDE_HOMES_LOG2, MOST_RESULT_BITS, MOST_UNKNOWNS,
     ROW_SEEDS, ROW_UNKNOWNS, StorePlan, guide_homes_log2, result_bits,
 };
+use oneread::hash::Digest;
 
 use super::geometry::LEVELS;
+use crate::domain;
 
 /// The bits of an unknown that stand for a home without keys.
 const EMPTY: u32 = 31;
@@ -81,7 +82,7 @@ impl Form {
     pub(crate) const fn most_keys(self) -> u32 {
         let most = (self.bytes - 1) * 8 / LEAST_RESULT_BITS;
         let unknowns = if most < MOST_UNKNOWNS { most } else { MOST_UNKNOWNS };
-        // The inverse of `plan::store::unknowns`: a spare unknown, and one more for every fifty
+        // The inverse of `plan::unknowns`: a spare unknown, and one more for every fifty
         // keys.
         unknowns.saturating_sub(1) * 50 / 51
     }
@@ -97,7 +98,7 @@ impl Form {
 /// All of it are digits, to this base, of the fraction that one word stands for: first the unknowns, then the key's bits.
 #[inline(always)]
 fn equation(digest: Digest, system: u32, unknowns: u32) -> ([u32; ROW_UNKNOWNS], u32) {
-    let mut fraction = digest.word(Domain::STORE_GUIDE, system);
+    let mut fraction = digest.word(domain::GUIDE, system);
     let row = std::array::from_fn(|_| {
         let product = u128::from(fraction) * u128::from(unknowns);
         fraction = product as u64;
@@ -349,8 +350,8 @@ impl Solver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{reads_of_foreign_key, unknowns};
     use oneread::hash::Digester;
-    use oneread::plan::store::{reads_of_foreign_key, unknowns};
     use oneread_study::hash::Ideal;
     use proptest::prelude::*;
 

@@ -38,16 +38,6 @@ pub(crate) const KEY_BYTES: usize = 1024;
 /// The longest value that lies beside its key: a quarter of a page.
 pub(crate) const INLINE_BYTES: usize = PAGE / 4;
 
-/// What the planner knows of the format is what it is.
-const _: () = {
-    use oneread::plan::solve::store;
-    assert!(store::PAGE_BYTES == PAGE as u64);
-    assert!(store::PAGE_HEADER_BYTES == (PAGE - page::ROOM) as u64);
-    assert!(store::MOST_KEY_BYTES == KEY_BYTES as u64);
-    assert!(store::MOST_INLINE_BYTES == INLINE_BYTES as u64);
-    assert!(store::LEVELS == geometry::LEVELS);
-};
-
 /// The checksum of pages, values and the header.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)

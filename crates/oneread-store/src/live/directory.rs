@@ -1,7 +1,7 @@
 //! From a key's word to its segment.
 //!
 //! Each segment has a range of the words of
-//! [`Domain::STORE_DIRECTORY`](oneread::hash::Domain::STORE_DIRECTORY); together they have all. A
+//! [`domain::DIRECTORY`](crate::domain::DIRECTORY); together they have all. A
 //! split divides a range. The
 //! segments of a sealed store have such ranges too: that of number i of S begins at ⌈i·2^64/S⌉.
 //!

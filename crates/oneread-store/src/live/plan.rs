@@ -1,6 +1,6 @@
 //! The size of guides for a segment that is built anew.
 
-use oneread::plan::store::Loads;
+use crate::plan::Loads;
 
 use super::rebuild::LOAD;
 use crate::format::geometry::LEVELS;

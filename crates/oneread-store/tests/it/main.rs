@@ -5,6 +5,7 @@ mod damage;
 mod format;
 mod live;
 mod model;
+mod plan;
 mod reads;
 mod sealed;
 

@@ -39,12 +39,7 @@ impl Domain {
     pub const TABLE: Domain = Domain::numbered(RESERVED + 3);
     /// The strings and probe locations of a table's summary.
     pub const SUMMARY: Domain = Domain::numbered(RESERVED + 4);
-    /// The segment of a store that a key is in.
-    pub const STORE_DIRECTORY: Domain = Domain::numbered(RESERVED + 5);
-    /// The equations of a store's guides.
-    pub const STORE_GUIDE: Domain = Domain::numbered(RESERVED + 6);
-    /// The one-byte tags in a store's pages.
-    pub const STORE_TAG: Domain = Domain::numbered(RESERVED + 7);
+    // 5, 6 and 7 are those of the crate `oneread-store`.
     /// The buckets and the fingerprint of a d-left filter.
     pub const DLEFT: Domain = Domain::numbered(RESERVED + 9);
 
@@ -75,6 +70,12 @@ impl Domain {
     #[must_use]
     pub const fn id(self) -> u32 {
         self.id
+    }
+
+    /// A domain of one of this workspace's crates; the register above names its number.
+    #[must_use]
+    pub(crate) const fn reserved(number: u32) -> Self {
+        Self::numbered(RESERVED | number)
     }
 
     const fn numbered(id: u32) -> Self {

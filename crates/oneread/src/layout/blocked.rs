@@ -17,6 +17,7 @@ use super::{LayoutError, MOST_PLACES};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BlockedLayout {
     blocks: u64,
 }

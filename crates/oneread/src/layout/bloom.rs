@@ -23,6 +23,7 @@ use super::{LayoutError, MOST_PLACES};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BloomLayout {
     bits: u64,
     hashes: u32,
@@ -50,22 +51,13 @@ impl BloomLayout {
         Ok(Self { bits, scheme, ..self })
     }
 
-    /// The bits that are used (m in the papers).
-    #[must_use]
-    pub const fn bits(&self) -> u64 {
-        self.bits
-    }
-
-    /// The number of hash functions (k in the papers).
-    #[must_use]
-    pub const fn hashes(&self) -> u32 {
-        self.hashes
-    }
-
-    /// How a key's probes are found.
-    #[must_use]
-    pub const fn scheme(&self) -> SchemeName {
-        self.scheme
+    getters! {
+        /// The bits that are used (m in the papers).
+        bits: u64,
+        /// The number of hash functions (k in the papers).
+        hashes: u32,
+        /// How a key's probes are found.
+        scheme: SchemeName,
     }
 
     /// The bytes that hold the bits.

@@ -21,6 +21,7 @@ use super::{LayoutError, MOST_PLACES};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BoundedLayout {
     capacity: u64,
     home_lines: u64,
@@ -65,22 +66,13 @@ impl BoundedLayout {
         Self::new(items, home, last)
     }
 
-    /// The items it is for; a map refuses more.
-    #[must_use]
-    pub const fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    /// The lines that have the keys' homes.
-    #[must_use]
-    pub const fn home_lines(&self) -> u64 {
-        self.home_lines
-    }
-
-    /// The lines of the last level.
-    #[must_use]
-    pub const fn last_lines(&self) -> u64 {
-        self.last_lines
+    getters! {
+        /// The items it is for; a map refuses more.
+        capacity: u64,
+        /// The lines that have the keys' homes.
+        home_lines: u64,
+        /// The lines of the last level.
+        last_lines: u64,
     }
 
     /// All lines: the homes, the last level and the stash.

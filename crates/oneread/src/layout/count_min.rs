@@ -5,6 +5,7 @@ use super::{LayoutError, MOST_PLACES};
 
 /// Which of an item's counters an update raises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Update {
     /// All of them. Sketches can be added up, and counts can be taken back.
     #[default]
@@ -16,6 +17,7 @@ pub enum Update {
 
 /// Where the hash functions of a sketch's rows come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Rows {
     /// One word of the digest per row: rows fail independently, so that (ε, δ) holds for every δ.
     #[default]
@@ -40,6 +42,7 @@ pub enum Rows {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CountMinLayout {
     width: u64,
     depth: u32,
@@ -73,28 +76,15 @@ impl CountMinLayout {
         Self { rows, ..self }
     }
 
-    /// The counters of a row (w in the papers).
-    #[must_use]
-    pub const fn width(&self) -> u64 {
-        self.width
-    }
-
-    /// The rows, and so the hash functions (d in the papers).
-    #[must_use]
-    pub const fn depth(&self) -> u32 {
-        self.depth
-    }
-
-    /// Which counters an update raises.
-    #[must_use]
-    pub const fn update(&self) -> Update {
-        self.update
-    }
-
-    /// Where the hash functions of the rows come from.
-    #[must_use]
-    pub const fn rows(&self) -> Rows {
-        self.rows
+    getters! {
+        /// The counters of a row (w in the papers).
+        width: u64,
+        /// The rows, and so the hash functions (d in the papers).
+        depth: u32,
+        /// Which counters an update raises.
+        update: Update,
+        /// Where the hash functions of the rows come from.
+        rows: Rows,
     }
 
     /// The counters of all rows.

@@ -7,6 +7,7 @@ use super::{LayoutError, MOST_PLACES};
 
 /// What an item does to a counter that two of its probes fall on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Counting {
     /// Each probe moves its counter, so that one item may move a counter twice. The common way, and the
     /// faster one.
@@ -33,6 +34,7 @@ pub enum Counting {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CountingLayout {
     counters: u64,
     hashes: u32,
@@ -43,10 +45,10 @@ pub struct CountingLayout {
 
 impl CountingLayout {
     /// The narrowest counter.
-    pub const LEAST_COUNTER_BITS: u32 = 2;
+    pub const MIN_COUNTER_BITS: u32 = 2;
 
     /// The widest counter.
-    pub const MOST_COUNTER_BITS: u32 = 8;
+    pub const MAX_COUNTER_BITS: u32 = 8;
 
     /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers) hash
     /// functions, which count each probe, under the default scheme.
@@ -57,10 +59,10 @@ impl CountingLayout {
     pub fn new(counters: u64, hashes: u32, counter_bits: u32) -> Result<Self, LayoutError> {
         check_places("counters", counters, MOST_PLACES)?;
         check_hashes(hashes)?;
-        if !(Self::LEAST_COUNTER_BITS..=Self::MOST_COUNTER_BITS).contains(&counter_bits) {
+        if !(Self::MIN_COUNTER_BITS..=Self::MAX_COUNTER_BITS).contains(&counter_bits) {
             return Err(LayoutError::CounterBits {
-                at_least: Self::LEAST_COUNTER_BITS,
-                at_most: Self::MOST_COUNTER_BITS,
+                at_least: Self::MIN_COUNTER_BITS,
+                at_most: Self::MAX_COUNTER_BITS,
                 found: counter_bits,
             });
         }
@@ -89,34 +91,17 @@ impl CountingLayout {
         Ok(Self { counters, scheme, ..self })
     }
 
-    /// The counters that are used (m in the papers).
-    #[must_use]
-    pub const fn counters(&self) -> u64 {
-        self.counters
-    }
-
-    /// The number of hash functions (k in the papers).
-    #[must_use]
-    pub const fn hashes(&self) -> u32 {
-        self.hashes
-    }
-
-    /// The width of a counter (b in the papers).
-    #[must_use]
-    pub const fn counter_bits(&self) -> u32 {
-        self.counter_bits
-    }
-
-    /// What an item does to a counter that two of its probes fall on.
-    #[must_use]
-    pub const fn counting(&self) -> Counting {
-        self.counting
-    }
-
-    /// How a key's probes are found.
-    #[must_use]
-    pub const fn scheme(&self) -> SchemeName {
-        self.scheme
+    getters! {
+        /// The counters that are used (m in the papers).
+        counters: u64,
+        /// The number of hash functions (k in the papers).
+        hashes: u32,
+        /// The width of a counter (b in the papers).
+        counter_bits: u32,
+        /// What an item does to a counter that two of its probes fall on.
+        counting: Counting,
+        /// How a key's probes are found.
+        scheme: SchemeName,
     }
 
     /// The largest value of a counter, where it gets stuck: 2^b − 1.

@@ -24,6 +24,16 @@ pub enum BucketBits {
 }
 
 impl BucketBits {
+    /// The size of 64 or 128 bits.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Option<Self> {
+        match bits {
+            64 => Some(Self::Bits64),
+            128 => Some(Self::Bits128),
+            _ => None,
+        }
+    }
+
     /// The bits of a bucket: 64 or 128.
     #[must_use]
     pub const fn bits(self) -> u32 {
@@ -66,6 +76,7 @@ impl BucketBits {
 /// Bonomi et al., "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, section II-B, which
 /// gives a load of 11 a zero count too: that would take 267 states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Semisort {
     /// Nothing is saved: all bits are stored.
     None,
@@ -78,6 +89,7 @@ pub enum Semisort {
 
 /// How the bits of a bucket, or of a group of them, are divided among its fingerprints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Division {
     /// Equally; what is left over is not used.
     #[default]
@@ -127,7 +139,7 @@ impl DLeftLayout {
     pub const PAGE_BYTES: u64 = 4096;
 
     /// The most pages.
-    pub const MOST_PAGES: u64 = 1 << 30;
+    pub const MAX_PAGES: u64 = 1 << 30;
 
     /// The most sub-tables. Three are best, four not much worse.
     pub const MOST_SUBTABLES: usize = 8;
@@ -136,7 +148,7 @@ impl DLeftLayout {
     pub const MOST_GROUP: u32 = 16;
 
     /// How many times larger than the smallest sub-table the largest may be.
-    pub const MOST_RATIO: u64 = 16;
+    pub const MAX_RATIO: u64 = 16;
 
     /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, semi-sorted as in the paper, not
     /// grouped, with ties to the left.
@@ -156,7 +168,7 @@ impl DLeftLayout {
     /// than equal ones at four items a 64-bit bucket. A smaller first one makes for more.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and if a sub-table is more than [`MOST_RATIO`](Self::MOST_RATIO) times as large
+    /// As [`new`](Self::new), and if a sub-table is more than [`MAX_RATIO`](Self::MAX_RATIO) times as large
     /// as another.
     pub fn uneven(buckets: &[u64], bucket_bits: BucketBits) -> Result<Self, LayoutError> {
         check_places("sub-tables", buckets.len() as u64, Self::MOST_SUBTABLES as u64)?;
@@ -169,7 +181,7 @@ impl DLeftLayout {
         let (smallest, largest) = buckets
             .iter()
             .fold((u64::MAX, 0), |(smallest, largest), &size| (smallest.min(size), largest.max(size)));
-        let most = smallest * Self::MOST_RATIO;
+        let most = smallest * Self::MAX_RATIO;
         check_places("buckets in the largest sub-table (16 times the smallest)", largest, most)?;
         let mut layout = Self {
             buckets: [0; Self::MOST_SUBTABLES],
@@ -192,9 +204,9 @@ impl DLeftLayout {
     /// checksum: 510 buckets of 64 bits are left, 255 of 128.
     ///
     /// # Errors
-    /// If there are no pages, or more than [`MOST_PAGES`](Self::MOST_PAGES).
+    /// If there are no pages, or more than [`MAX_PAGES`](Self::MAX_PAGES).
     pub fn paged(pages: u64, bucket_bits: BucketBits) -> Result<Self, LayoutError> {
-        check_places("pages", pages, Self::MOST_PAGES)?;
+        check_places("pages", pages, Self::MAX_PAGES)?;
         let buckets = match bucket_bits {
             BucketBits::Bits64 => [254, 128, 128],
             BucketBits::Bits128 => [127, 64, 64],
@@ -252,34 +264,17 @@ impl DLeftLayout {
         self.buckets().iter().sum::<u64>() * self.pages.max(1)
     }
 
-    /// The size of a bucket.
-    #[must_use]
-    pub const fn bucket_bits(&self) -> BucketBits {
-        self.bucket_bits
-    }
-
-    /// Which leading bits the state tells.
-    #[must_use]
-    pub const fn semisort(&self) -> Semisort {
-        self.semisort
-    }
-
-    /// The buckets of a group; 1 if they are not grouped.
-    #[must_use]
-    pub const fn group(&self) -> u32 {
-        self.group
-    }
-
-    /// Which of equally loaded buckets a fingerprint goes to.
-    #[must_use]
-    pub const fn ties(&self) -> Ties {
-        self.ties
-    }
-
-    /// How bits are divided among fingerprints.
-    #[must_use]
-    pub const fn division(&self) -> Division {
-        self.division
+    getters! {
+        /// The size of a bucket.
+        bucket_bits: BucketBits,
+        /// Which leading bits the state tells.
+        semisort: Semisort,
+        /// The buckets of a group; 1 if they are not grouped.
+        group: u32,
+        /// Which of equally loaded buckets a fingerprint goes to.
+        ties: Ties,
+        /// How bits are divided among fingerprints.
+        division: Division,
     }
 
     /// The most fingerprints in a bucket.
@@ -290,7 +285,7 @@ impl DLeftLayout {
 
     /// The most bits of a fingerprint that a filter stores, apart from those that the state tells. Lone fingerprints in large
     /// buckets could have more; at once in 10^18 lookups nobody would notice.
-    pub const MOST_STORED_BITS: u32 = 60;
+    pub const MAX_STORED_BITS: u32 = 60;
 
     /// The length of each fingerprint in a bucket of `load` fingerprints, in a group of `group_load` in all:
     /// the stored bits and those that the state tells. In a group of one bucket the two loads are equal.
@@ -313,7 +308,7 @@ impl DLeftLayout {
     /// The stored bits of each fingerprint in a group of `group_load`, which is not 0.
     pub(crate) const fn stored_bits(&self, group_load: u32) -> u32 {
         let share = self.share(group_load);
-        if share < Self::MOST_STORED_BITS { share } else { Self::MOST_STORED_BITS }
+        if share < Self::MAX_STORED_BITS { share } else { Self::MAX_STORED_BITS }
     }
 
     /// The leading bits of a fingerprint that the state tells at a load.

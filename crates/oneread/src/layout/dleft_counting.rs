@@ -67,6 +67,7 @@ impl Repeats {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DLeftCountingLayout {
     subtables: u32,
     buckets_each: u64,
@@ -91,7 +92,7 @@ impl DLeftCountingLayout {
     pub const CAPACITY: u32 = 9;
 
     /// The widest counter of a cell.
-    pub const MOST_COUNTER_BITS: u32 = 2;
+    pub const MAX_COUNTER_BITS: u32 = 2;
 
     /// Where the count of equal remainders sticks: what a counter of two bits can tell.
     pub const STICKS_AT: u32 = 4;
@@ -139,7 +140,7 @@ impl DLeftCountingLayout {
     /// The same with counters of `counter_bits` bits in the cells: each bit doubles what a cell can count, and the rate.
     ///
     /// # Errors
-    /// If there are more than [`MOST_COUNTER_BITS`](Self::MOST_COUNTER_BITS); and as
+    /// If there are more than [`MAX_COUNTER_BITS`](Self::MAX_COUNTER_BITS); and as
     /// [`with_remainders`](Self::with_remainders).
     pub fn with_counter_bits(self, counter_bits: u32) -> Result<Self, LayoutError> {
         Self { counter_bits, ..self }.checked()
@@ -175,23 +176,26 @@ impl DLeftCountingLayout {
             return Err(LayoutError::Cells { at_least: least, at_most: most, found: self.capacity });
         }
         let split = self.remainders == Remainders::TwoSizes && self.repeats == Repeats::Stick;
-        let (at_least, at_most) = (if split { 2 } else { 0 }, Self::MOST_COUNTER_BITS);
+        let (at_least, at_most) = (if split { 2 } else { 0 }, Self::MAX_COUNTER_BITS);
         if !(at_least..=at_most).contains(&self.counter_bits) {
             return Err(LayoutError::CounterBits { at_least, at_most, found: self.counter_bits });
         }
         Ok(self)
     }
 
-    /// The number of sub-tables (d in the papers).
-    #[must_use]
-    pub const fn subtables(&self) -> u32 {
-        self.subtables
-    }
-
-    /// The buckets of each sub-table (B in the paper).
-    #[must_use]
-    pub const fn buckets_each(&self) -> u64 {
-        self.buckets_each
+    getters! {
+        /// The number of sub-tables (d in the papers).
+        subtables: u32,
+        /// The buckets of each sub-table (B in the paper).
+        buckets_each: u64,
+        /// How long the remainders in a bucket are.
+        remainders: Remainders,
+        /// The most cells in a bucket.
+        capacity: u32,
+        /// The bits of a cell's counter, which counts one key more than it says: none if 0.
+        counter_bits: u32,
+        /// What becomes of equal remainders.
+        repeats: Repeats,
     }
 
     /// The buckets of all sub-tables.
@@ -200,34 +204,10 @@ impl DLeftCountingLayout {
         self.buckets_each * self.subtables as u64
     }
 
-    /// How long the remainders in a bucket are.
-    #[must_use]
-    pub const fn remainders(&self) -> Remainders {
-        self.remainders
-    }
-
-    /// The most cells in a bucket.
-    #[must_use]
-    pub const fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
     /// The most cells in all buckets.
     #[must_use]
     pub const fn total_slots(&self) -> u64 {
         self.total_buckets() * self.capacity as u64
-    }
-
-    /// The bits of a cell's counter, which counts one key more than it says: none if 0.
-    #[must_use]
-    pub const fn counter_bits(&self) -> u32 {
-        self.counter_bits
-    }
-
-    /// What becomes of equal remainders.
-    #[must_use]
-    pub const fn repeats(&self) -> Repeats {
-        self.repeats
     }
 
     /// The bits of a cell in a bucket divided into `cells`.

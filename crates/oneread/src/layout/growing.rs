@@ -25,6 +25,7 @@ use super::{LayoutError, MOST_PLACES};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct GrowingLayout {
     first_items: u64,
     rate: f64,
@@ -74,28 +75,15 @@ impl GrowingLayout {
         Ok(Self { tightening, ..self })
     }
 
-    /// The items of the first layer.
-    #[must_use]
-    pub const fn first_items(&self) -> u64 {
-        self.first_items
-    }
-
-    /// The rate of the whole.
-    #[must_use]
-    pub const fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// How many times larger each layer is than the one before.
-    #[must_use]
-    pub const fn growth(&self) -> u32 {
-        self.growth
-    }
-
-    /// The ratio of a layer's rate to that of the one before.
-    #[must_use]
-    pub const fn tightening(&self) -> f64 {
-        self.tightening
+    getters! {
+        /// The items of the first layer.
+        first_items: u64,
+        /// The rate of the whole.
+        rate: f64,
+        /// How many times larger each layer is than the one before.
+        growth: u32,
+        /// The ratio of a layer's rate to that of the one before.
+        tightening: f64,
     }
 
     /// The items of layer `index` (from 0) when full, and its share of the rate.

@@ -79,7 +79,7 @@ impl Lengths {
         let stored = self.layout.stored_bits(total);
         let space = self.layout.bucket_bits().fingerprint_space() * loads.len() as u32;
         let mut left = match self.layout.division() {
-            Division::Uneven if stored < DLeftLayout::MOST_STORED_BITS => space - stored * total,
+            Division::Uneven if stored < DLeftLayout::MAX_STORED_BITS => space - stored * total,
             _ => 0,
         };
         for (length, &load) in lengths.iter_mut().zip(loads).filter(|(_, load)| **load > 0) {

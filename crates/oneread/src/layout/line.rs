@@ -27,6 +27,7 @@ use super::{LayoutError, MOST_PLACES};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct LineLayout {
     remainder_bits: u32,
     lines: u64,
@@ -55,30 +56,25 @@ impl LineLayout {
     pub const NOMINAL_LOAD: f64 = 0.97;
 
     /// The most lines: [`MOST_PLACES`] bits.
-    pub const MOST_LINES: u64 = MOST_PLACES / Self::LINE_BITS;
+    pub const MAX_LINES: u64 = MOST_PLACES / Self::LINE_BITS;
 
     /// `lines` lines of fingerprints with remainders of `remainder_bits` bits.
     ///
     /// # Errors
-    /// If the bits are not 8, 9, 10, 12 or 16, if there are no lines, or more than [`MOST_LINES`](Self::MOST_LINES).
+    /// If the bits are not 8, 9, 10, 12 or 16, if there are no lines, or more than [`MAX_LINES`](Self::MAX_LINES).
     pub fn new(remainder_bits: u32, lines: u64) -> Result<Self, LayoutError> {
         if !Self::REMAINDER_BITS.contains(&remainder_bits) {
             return Err(LayoutError::RemainderBits { found: remainder_bits });
         }
-        check_places("lines", lines, Self::MOST_LINES)?;
+        check_places("lines", lines, Self::MAX_LINES)?;
         Ok(Self { remainder_bits, lines })
     }
 
-    /// The bits of a remainder.
-    #[must_use]
-    pub const fn remainder_bits(&self) -> u32 {
-        self.remainder_bits
-    }
-
-    /// The number of lines.
-    #[must_use]
-    pub const fn lines(&self) -> u64 {
-        self.lines
+    getters! {
+        /// The bits of a remainder.
+        remainder_bits: u32,
+        /// The number of lines.
+        lines: u64,
     }
 
     /// The slots of a line.

@@ -28,6 +28,7 @@ use super::{LayoutError, MultilevelLayout};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ListLayout {
     levels: usize,
     items: u64,
@@ -39,37 +40,28 @@ impl ListLayout {
     pub const MOST_ITEMS: u64 = 1024;
 
     /// The longest string: that of a whole digest.
-    pub const MOST_FINGERPRINT_BITS: u32 = 128;
+    pub const MAX_FINGERPRINT_BITS: u32 = 128;
 
     /// A list for so many of the deepest levels, with room for so many keys and strings of so many bits.
     ///
     /// # Errors
     /// If there are none of these, or more than [`MultilevelLayout::MOST_LEVELS`], [`MOST_ITEMS`](Self::MOST_ITEMS) or
-    /// [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
+    /// [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(levels: usize, items: u64, fingerprint_bits: u32) -> Result<Self, LayoutError> {
         check_places("levels", levels as u64, MultilevelLayout::MOST_LEVELS as u64)?;
         check_places("items", items, Self::MOST_ITEMS)?;
-        let most_bits = Self::MOST_FINGERPRINT_BITS.into();
+        let most_bits = Self::MAX_FINGERPRINT_BITS.into();
         check_places("fingerprint bits", fingerprint_bits.into(), most_bits)?;
         Ok(Self { levels, items, fingerprint_bits })
     }
 
-    /// The levels that have no filter of their own.
-    #[must_use]
-    pub const fn levels(&self) -> usize {
-        self.levels
-    }
-
-    /// The keys that there is room for.
-    #[must_use]
-    pub const fn items(&self) -> u64 {
-        self.items
-    }
-
-    /// The bits of a string.
-    #[must_use]
-    pub const fn fingerprint_bits(&self) -> u32 {
-        self.fingerprint_bits
+    getters! {
+        /// The levels that have no filter of their own.
+        levels: usize,
+        /// The keys that there is room for.
+        items: u64,
+        /// The bits of a string.
+        fingerprint_bits: u32,
     }
 
     /// The bits of a level, from 1; 0 stands for none.

@@ -20,6 +20,17 @@
 //!
 //! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
 
+/// Methods that return a field.
+macro_rules! getters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub const fn $field(&self) -> $type {
+            self.$field
+        }
+    )*};
+}
+
 mod blocked;
 mod bloom;
 mod bounded;

@@ -169,7 +169,7 @@ impl Restriction {
     pub const MOST_FANOUT: u32 = 8;
 
     /// The most buckets of the last level below one of the first: a deletion may look at all of them.
-    pub const MOST_BELOW: u64 = 4096;
+    pub const MAX_BELOW: u64 = 4096;
 
     /// Whether a table of these levels can be restricted so.
     pub(super) fn check(self, layout: &MultilevelLayout) -> Result<(), LayoutError> {
@@ -180,7 +180,7 @@ impl Restriction {
         check_places("slots a bucket (with restricted hashing)", u64::from(layout.slots()), 1)?;
         let below = layout.levels()[1..].iter().try_fold(1u64, |below, _| {
             let below = below * u64::from(self.fanout);
-            check_places("last buckets below a first one", below, Self::MOST_BELOW).map(|()| below)
+            check_places("last buckets below a first one", below, Self::MAX_BELOW).map(|()| below)
         });
         below?;
         if self.maps == Maps::Shifts {
@@ -233,12 +233,12 @@ pub enum OnCrisis {
     /// All items are placed anew with fresh hash functions, which takes time in proportion to the table; if that
     /// does not place all of them in the levels in so many attempts, the item goes to the stash.
     Rebuild {
-        /// How often fresh functions are tried, 1 to [`MOST_ATTEMPTS`](OnCrisis::MOST_ATTEMPTS).
+        /// How often fresh functions are tried, 1 to [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
         attempts: u32,
     },
 }
 
 impl OnCrisis {
     /// The most attempts of one rebuilding.
-    pub const MOST_ATTEMPTS: u32 = 1024;
+    pub const MAX_ATTEMPTS: u32 = 1024;
 }

@@ -29,6 +29,7 @@ use super::{HintRule, Keep, LayoutError, MOST_PLACES, Moves, OnCrisis, Restricti
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct MultilevelLayout {
     levels: Vec<u64>,
     slots: u32,
@@ -136,7 +137,7 @@ impl MultilevelLayout {
     /// # Errors
     /// With hints, if there are 2^32 places or more, or buckets; with restricted hashing, if the fan-out is 0 or above
     /// [`MOST_FANOUT`](super::Restriction::MOST_FANOUT), if it is not 1 with nested maps, if a bucket has several slots, if more than
-    /// [`MOST_BELOW`](super::Restriction::MOST_BELOW) buckets of the last level are below one of the first, or if a level has fewer
+    /// [`MAX_BELOW`](super::Restriction::MAX_BELOW) buckets of the last level are below one of the first, or if a level has fewer
     /// buckets than children that its parts are for.
     pub fn with_moves(self, moves: Moves) -> Result<Self, LayoutError> {
         Self { moves, ..self }.checked()
@@ -145,10 +146,10 @@ impl MultilevelLayout {
     /// The same with another answer to a crisis.
     ///
     /// # Errors
-    /// If a rebuilding has no attempts or more than [`MOST_ATTEMPTS`](OnCrisis::MOST_ATTEMPTS).
+    /// If a rebuilding has no attempts or more than [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
     pub fn with_crisis(self, on_crisis: OnCrisis) -> Result<Self, LayoutError> {
         if let OnCrisis::Rebuild { attempts } = on_crisis {
-            check_places("attempts to rebuild", attempts.into(), OnCrisis::MOST_ATTEMPTS.into())?;
+            check_places("attempts to rebuild", attempts.into(), OnCrisis::MAX_ATTEMPTS.into())?;
         }
         Ok(Self { on_crisis, ..self })
     }
@@ -157,8 +158,8 @@ impl MultilevelLayout {
     fn checked(self) -> Result<Self, LayoutError> {
         if self.moves.hints().is_some() {
             // A hint is a 32-bit number; a stash of any size fits above these.
-            const MOST_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MOST_STASH as u64 - 1;
-            check_places("slots (with hints)", self.capacity(), MOST_HINTED)?;
+            const MAX_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MOST_STASH as u64 - 1;
+            check_places("slots (with hints)", self.capacity(), MAX_HINTED)?;
         }
         if let Some(restriction) = self.moves.restriction() {
             restriction.check(&self)?;
@@ -178,28 +179,15 @@ impl MultilevelLayout {
         self.levels.len()
     }
 
-    /// The slots of a bucket.
-    #[must_use]
-    pub const fn slots(&self) -> u32 {
-        self.slots
-    }
-
-    /// The items for which there is room in the stash.
-    #[must_use]
-    pub const fn stash(&self) -> u32 {
-        self.stash
-    }
-
-    /// Which items move.
-    #[must_use]
-    pub const fn moves(&self) -> Moves {
-        self.moves
-    }
-
-    /// What happens to an item that finds no room.
-    #[must_use]
-    pub const fn on_crisis(&self) -> OnCrisis {
-        self.on_crisis
+    getters! {
+        /// The slots of a bucket.
+        slots: u32,
+        /// The items for which there is room in the stash.
+        stash: u32,
+        /// Which items move.
+        moves: Moves,
+        /// What happens to an item that finds no room.
+        on_crisis: OnCrisis,
     }
 
     /// The buckets of all levels.

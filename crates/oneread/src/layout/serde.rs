@@ -1,6 +1,6 @@
 //! Layouts in serde's formats: by their fields, checked as when they are made.
 //!
-//! In JSON these are the files of `oneread plan --layout-out`. Fields that a layout does not know are passed over, so that
+//! In JSON these are the files of `oneread plan --layout-out`. Fields that a layout does not know are ignored, so that
 //! a table and its summary can be read from one object.
 
 use alloc::string::String;
@@ -13,569 +13,226 @@ use super::{
     BlockedLayout, BloomLayout, BoundedLayout, BucketBits, CountMinLayout, Counting, CountingCellsLayout,
     CountingFiltersLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, Division, GrowingLayout,
     InterpolationLayout, LayoutError, LineLayout, ListLayout, Moves, MultilevelLayout, MultipleFiltersLayout,
-    OnCrisis, Remainders, Repeats, Rows, Semisort, SingleFilterLayout, SummaryLayout, Ties, Update,
+    OnCrisis, Remainders, Repeats, Rows, Semisort, SingleFilterLayout, Ties, Update,
 };
 use crate::hash::probes::SchemeName;
 
-/// A layout as it is written, not checked.
-trait Fields: Sized {
-    type Layout;
-
-    fn of(layout: &Self::Layout) -> Self;
-
-    fn checked(self) -> Result<Self::Layout, LayoutError>;
-}
-
-fn serialize<F: Fields + Serialize, S: Serializer>(
-    layout: &F::Layout,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    F::of(layout).serialize(serializer)
-}
-
-fn deserialize<'de, F: Fields + Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<F::Layout, D::Error> {
-    F::deserialize(deserializer)?.checked().map_err(D::Error::custom)
-}
-
-/// The two traits of a layout, by its fields.
-macro_rules! by_fields {
-    ($($layout:ty: $fields:ty;)*) => {$(
-        impl Serialize for $layout {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serialize::<$fields, S>(self, serializer)
-            }
-        }
-
+/// Reads layouts: their fields as they are written, and the layout that is made of them.
+macro_rules! from_fields {
+    ($($layout:ident {
+        $($(#[$attribute:meta])* $field:ident: $type:ty),*
+    } => $made:expr;)*) => {$(
         impl<'de> Deserialize<'de> for $layout {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserialize::<$fields, D>(deserializer)
+                #[derive(Deserialize)]
+                struct Fields {
+                    $($(#[$attribute])* $field: $type),*
+                }
+                let Fields { $($field),* } = Fields::deserialize(deserializer)?;
+                let made = || -> Result<Self, LayoutError> { $made };
+                made().map_err(D::Error::custom)
             }
         }
     )*};
 }
 
-by_fields! {
-    BlockedLayout: Blocked;
-    BloomLayout: Bloom;
-    BoundedLayout: Bounded;
-    CountMinLayout: CountMin;
-    CountingCellsLayout: CountingCells;
-    CountingFiltersLayout: CountingFilters;
-    CountingLayout: CountingFilter;
-    DLeftCountingLayout: DLeftCounting;
-    DLeftLayout: DLeft;
-    GrowingLayout: Growing;
-    InterpolationLayout: Interpolation;
-    LineLayout: LineFilter;
-    ListLayout: List;
-    MultilevelLayout: Multilevel;
-    MultipleFiltersLayout: Multiple;
-    SingleFilterLayout: Single;
-    SummaryLayout: Summary;
-}
-
-#[derive(Serialize, Deserialize)]
-struct Bounded {
-    capacity: u64,
-    home_lines: u64,
-    last_lines: u64,
-}
-
-impl Fields for Bounded {
-    type Layout = BoundedLayout;
-
-    fn of(layout: &BoundedLayout) -> Self {
-        Self { capacity: layout.capacity(), home_lines: layout.home_lines(), last_lines: layout.last_lines() }
-    }
-
-    fn checked(self) -> Result<BoundedLayout, LayoutError> {
-        BoundedLayout::new(self.capacity, self.home_lines, self.last_lines)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Blocked {
-    blocks: u64,
-}
-
-impl Fields for Blocked {
-    type Layout = BlockedLayout;
-
-    fn of(layout: &BlockedLayout) -> Self {
-        Self { blocks: layout.blocks() }
-    }
-
-    fn checked(self) -> Result<BlockedLayout, LayoutError> {
-        BlockedLayout::new(self.blocks)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Bloom {
-    bits: u64,
-    hashes: u32,
-    #[serde(with = "scheme")]
-    scheme: SchemeName,
-}
-
-impl Fields for Bloom {
-    type Layout = BloomLayout;
-
-    fn of(layout: &BloomLayout) -> Self {
-        Self { bits: layout.bits(), hashes: layout.hashes(), scheme: layout.scheme() }
-    }
-
-    fn checked(self) -> Result<BloomLayout, LayoutError> {
-        BloomLayout::new(self.bits, self.hashes)?.with_scheme(self.scheme)
-    }
-}
-
-/// A scheme by its name.
-mod scheme {
-    use super::{Deserialize, Deserializer, Error, SchemeName, Serializer, String};
-
-    pub(super) fn serialize<S: Serializer>(scheme: &SchemeName, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(scheme.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SchemeName, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct CountMin {
-    width: u64,
-    depth: u32,
-    #[serde(with = "UpdateName")]
-    update: Update,
-    /// Layouts written before there was a choice have rows of two words.
-    #[serde(with = "RowsName", default = "two_words")]
-    rows: Rows,
+from_fields! {
+    BlockedLayout { blocks: u64 } => Self::new(blocks);
+    BloomLayout { bits: u64, hashes: u32, scheme: SchemeName } => Self::new(bits, hashes)?.with_scheme(scheme);
+    BoundedLayout { capacity: u64, home_lines: u64, last_lines: u64 } => Self::new(capacity, home_lines, last_lines);
+    CountMinLayout {
+        width: u64,
+        depth: u32,
+        update: Update,
+        // Layouts written before there was a choice have rows of two words.
+        #[serde(default = "two_words")]
+        rows: Rows
+    } => Ok(Self::new(width, depth)?.with_update(update).with_rows(rows));
+    CountingCellsLayout { cells: u64, hashes: u32, counter_bits: Vec<u32> } => {
+        Self::new(SingleFilterLayout::new(cells, hashes)?, counter_bits)
+    };
+    CountingFiltersLayout { filters: Vec<CountersOfLevel>, #[serde(default)] list: Option<ListLayout> } => {
+        let sizes: Vec<_> = filters.iter().map(|filter| (filter.counters, filter.hashes)).collect();
+        let counters: Vec<_> = filters.iter().map(|filter| (filter.counter_bits, filter.counting)).collect();
+        Self::new(with_list(MultipleFiltersLayout::new(sizes)?, list)?, counters)
+    };
+    CountingLayout {
+        counters: u64,
+        hashes: u32,
+        counter_bits: u32,
+        counting: Counting,
+        scheme: SchemeName
+    } => Self::new(counters, hashes, counter_bits)?.with_counting(counting).with_scheme(scheme);
+    DLeftCountingLayout {
+        subtables: u32,
+        buckets_each: u64,
+        remainders: Remainders,
+        capacity: u32,
+        counter_bits: u32,
+        repeats: Repeats
+    } => Self::new(subtables, buckets_each)?.with_policies(remainders, capacity, counter_bits, repeats);
+    DLeftLayout {
+        buckets: Vec<u64>,
+        bucket_bits: BucketBits,
+        semisort: Semisort,
+        group: u32,
+        ties: Ties,
+        #[serde(default)]
+        division: Division,
+        #[serde(default)]
+        pages: Option<u64>
+    } => {
+        let layout = match pages {
+            // Their sub-tables have one size only.
+            Some(pages) => Self::paged(pages, bucket_bits)?,
+            None => Self::uneven(&buckets, bucket_bits)?,
+        };
+        layout.with_semisort(semisort).with_ties(ties).with_division(division).with_group(group)
+    };
+    GrowingLayout { first_items: u64, rate: f64, growth: u32, tightening: f64 } => {
+        Self::new(first_items, rate)?.with_growth(growth)?.with_tightening(tightening)
+    };
+    InterpolationLayout { fingerprint_bits: u32 } => Self::new(fingerprint_bits);
+    LineLayout { remainder_bits: u32, lines: u64 } => Self::new(remainder_bits, lines);
+    ListLayout { levels: usize, items: u64, fingerprint_bits: u32 } => Self::new(levels, items, fingerprint_bits);
+    MultilevelLayout {
+        levels: Vec<u64>,
+        slots: u32,
+        #[serde(default = "default_stash")]
+        stash: u32,
+        #[serde(default)]
+        moves: Moves,
+        #[serde(default)]
+        on_crisis: OnCrisis
+    } => Self::new(levels)?.with_slots(slots)?.with_stash(stash)?.with_moves(moves)?.with_crisis(on_crisis);
+    MultipleFiltersLayout { filters: Vec<FilterOfLevel>, #[serde(default)] list: Option<ListLayout> } => {
+        let filters: Vec<_> = filters.iter().map(|filter| (filter.bits, filter.hashes)).collect();
+        with_list(Self::new(filters)?, list)
+    };
+    SingleFilterLayout { cells: u64, hashes: u32 } => Self::new(cells, hashes);
 }
 
 const fn two_words() -> Rows {
     Rows::TwoWords
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Rows", rename_all = "kebab-case")]
-enum RowsName {
-    Independent,
-    TwoWords,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Update", rename_all = "kebab-case")]
-enum UpdateName {
-    Plain,
-    Conservative,
-}
-
-impl Fields for CountMin {
-    type Layout = CountMinLayout;
-
-    fn of(layout: &CountMinLayout) -> Self {
-        Self { width: layout.width(), depth: layout.depth(), update: layout.update(), rows: layout.rows() }
-    }
-
-    fn checked(self) -> Result<CountMinLayout, LayoutError> {
-        Ok(CountMinLayout::new(self.width, self.depth)?.with_update(self.update).with_rows(self.rows))
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct CountingFilter {
-    counters: u64,
-    hashes: u32,
-    counter_bits: u32,
-    #[serde(with = "CountingName")]
-    counting: Counting,
-    #[serde(with = "scheme")]
-    scheme: SchemeName,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Counting", rename_all = "kebab-case")]
-enum CountingName {
-    EachProbe,
-    OncePerItem,
-}
-
-impl Fields for CountingFilter {
-    type Layout = CountingLayout;
-
-    fn of(layout: &CountingLayout) -> Self {
-        Self {
-            counters: layout.counters(),
-            hashes: layout.hashes(),
-            counter_bits: layout.counter_bits(),
-            counting: layout.counting(),
-            scheme: layout.scheme(),
-        }
-    }
-
-    fn checked(self) -> Result<CountingLayout, LayoutError> {
-        let layout = CountingLayout::new(self.counters, self.hashes, self.counter_bits)?;
-        layout.with_counting(self.counting).with_scheme(self.scheme)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct DLeft {
-    buckets: Vec<u64>,
-    #[serde(with = "bucket_bits")]
-    bucket_bits: BucketBits,
-    #[serde(with = "SemisortName")]
-    semisort: Semisort,
-    group: u32,
-    ties: Ties,
-    #[serde(default, with = "DivisionName")]
-    division: Division,
-    #[serde(default)]
-    pages: Option<u64>,
-}
-
-impl Fields for DLeft {
-    type Layout = DLeftLayout;
-
-    fn of(layout: &DLeftLayout) -> Self {
-        Self {
-            buckets: layout.buckets().into(),
-            bucket_bits: layout.bucket_bits(),
-            semisort: layout.semisort(),
-            group: layout.group(),
-            ties: layout.ties(),
-            division: layout.division(),
-            pages: layout.pages(),
-        }
-    }
-
-    fn checked(self) -> Result<DLeftLayout, LayoutError> {
-        let layout = match self.pages {
-            // Their sub-tables have one size only, whatever is said.
-            Some(pages) => DLeftLayout::paged(pages, self.bucket_bits)?,
-            None => DLeftLayout::uneven(&self.buckets, self.bucket_bits)?,
-        };
-        let layout = layout.with_semisort(self.semisort).with_ties(self.ties).with_division(self.division);
-        layout.with_group(self.group)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct DLeftCounting {
-    subtables: u32,
-    buckets_each: u64,
-    remainders: Remainders,
-    capacity: u32,
-    counter_bits: u32,
-    repeats: Repeats,
-}
-
-impl Fields for DLeftCounting {
-    type Layout = DLeftCountingLayout;
-
-    fn of(layout: &DLeftCountingLayout) -> Self {
-        Self {
-            subtables: layout.subtables(),
-            buckets_each: layout.buckets_each(),
-            remainders: layout.remainders(),
-            capacity: layout.capacity(),
-            counter_bits: layout.counter_bits(),
-            repeats: layout.repeats(),
-        }
-    }
-
-    fn checked(self) -> Result<DLeftCountingLayout, LayoutError> {
-        let layout = DLeftCountingLayout::new(self.subtables, self.buckets_each)?;
-        layout.with_policies(self.remainders, self.capacity, self.counter_bits, self.repeats)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct LineFilter {
-    remainder_bits: u32,
-    lines: u64,
-}
-
-impl Fields for LineFilter {
-    type Layout = LineLayout;
-
-    fn of(layout: &LineLayout) -> Self {
-        Self { remainder_bits: layout.remainder_bits(), lines: layout.lines() }
-    }
-
-    fn checked(self) -> Result<LineLayout, LayoutError> {
-        LineLayout::new(self.remainder_bits, self.lines)
-    }
-}
-
-/// The size of a bucket as a number.
-mod bucket_bits {
-    use super::{BucketBits, Deserialize, Deserializer, Error, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bits: &BucketBits, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u32(bits.bits())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BucketBits, D::Error> {
-        match u32::deserialize(deserializer)? {
-            64 => Ok(BucketBits::Bits64),
-            128 => Ok(BucketBits::Bits128),
-            _ => Err(D::Error::custom("expected buckets of 64 or 128 bits")),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Semisort", rename_all = "kebab-case")]
-enum SemisortName {
-    None,
-    One,
-    Paper,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Division", rename_all = "kebab-case")]
-enum DivisionName {
-    Equal,
-    Uneven,
-    Fixed,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Growing {
-    first_items: u64,
-    rate: f64,
-    growth: u32,
-    tightening: f64,
-}
-
-impl Fields for Growing {
-    type Layout = GrowingLayout;
-
-    fn of(layout: &GrowingLayout) -> Self {
-        Self {
-            first_items: layout.first_items(),
-            rate: layout.rate(),
-            growth: layout.growth(),
-            tightening: layout.tightening(),
-        }
-    }
-
-    fn checked(self) -> Result<GrowingLayout, LayoutError> {
-        let layout = GrowingLayout::new(self.first_items, self.rate)?;
-        layout.with_growth(self.growth)?.with_tightening(self.tightening)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Multilevel {
-    levels: Vec<u64>,
-    slots: u32,
-    #[serde(default = "usual_stash")]
-    stash: u32,
-    #[serde(default)]
-    moves: Moves,
-    #[serde(default)]
-    on_crisis: OnCrisis,
-}
-
-fn usual_stash() -> u32 {
+const fn default_stash() -> u32 {
     MultilevelLayout::DEFAULT_STASH
-}
-
-impl Fields for Multilevel {
-    type Layout = MultilevelLayout;
-
-    fn of(layout: &MultilevelLayout) -> Self {
-        Self {
-            levels: layout.levels().into(),
-            slots: layout.slots(),
-            stash: layout.stash(),
-            moves: layout.moves(),
-            on_crisis: layout.on_crisis(),
-        }
-    }
-
-    fn checked(self) -> Result<MultilevelLayout, LayoutError> {
-        MultilevelLayout::new(self.levels)?
-            .with_slots(self.slots)?
-            .with_stash(self.stash)?
-            .with_moves(self.moves)?
-            .with_crisis(self.on_crisis)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Summary {
-    Interpolation(InterpolationLayout),
-    Single(SingleFilterLayout),
-    Multiple(MultipleFiltersLayout),
-}
-
-impl Fields for Summary {
-    type Layout = SummaryLayout;
-
-    fn of(layout: &SummaryLayout) -> Self {
-        match layout {
-            SummaryLayout::Interpolation(layout) => Self::Interpolation(*layout),
-            SummaryLayout::Single(layout) => Self::Single(*layout),
-            SummaryLayout::Multiple(layout) => Self::Multiple(layout.clone()),
-        }
-    }
-
-    fn checked(self) -> Result<SummaryLayout, LayoutError> {
-        Ok(match self {
-            Self::Interpolation(layout) => layout.into(),
-            Self::Single(layout) => layout.into(),
-            Self::Multiple(layout) => layout.into(),
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Interpolation {
-    fingerprint_bits: u32,
-}
-
-impl Fields for Interpolation {
-    type Layout = InterpolationLayout;
-
-    fn of(layout: &InterpolationLayout) -> Self {
-        Self { fingerprint_bits: layout.fingerprint_bits() }
-    }
-
-    fn checked(self) -> Result<InterpolationLayout, LayoutError> {
-        InterpolationLayout::new(self.fingerprint_bits)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Single {
-    cells: u64,
-    hashes: u32,
-}
-
-impl Fields for Single {
-    type Layout = SingleFilterLayout;
-
-    fn of(layout: &SingleFilterLayout) -> Self {
-        Self { cells: layout.cells(), hashes: layout.hashes() }
-    }
-
-    fn checked(self) -> Result<SingleFilterLayout, LayoutError> {
-        SingleFilterLayout::new(self.cells, self.hashes)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Multiple {
-    filters: Vec<Filter>,
-    #[serde(default)]
-    list: Option<ListLayout>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Filter {
-    bits: u64,
-    hashes: u32,
-}
-
-impl Fields for Multiple {
-    type Layout = MultipleFiltersLayout;
-
-    fn of(layout: &MultipleFiltersLayout) -> Self {
-        let filters = layout.filters().iter().map(|&(bits, hashes)| Filter { bits, hashes });
-        Self { filters: filters.collect(), list: layout.list() }
-    }
-
-    fn checked(self) -> Result<MultipleFiltersLayout, LayoutError> {
-        let filters: Vec<_> = self.filters.iter().map(|filter| (filter.bits, filter.hashes)).collect();
-        with_list(MultipleFiltersLayout::new(filters)?, self.list)
-    }
 }
 
 fn with_list(
     filters: MultipleFiltersLayout,
     list: Option<ListLayout>,
 ) -> Result<MultipleFiltersLayout, LayoutError> {
-    list.map_or(Ok(filters.clone()), |list| filters.with_list(list))
-}
-
-#[derive(Serialize, Deserialize)]
-struct List {
-    levels: usize,
-    items: u64,
-    fingerprint_bits: u32,
-}
-
-impl Fields for List {
-    type Layout = ListLayout;
-
-    fn of(layout: &ListLayout) -> Self {
-        Self { levels: layout.levels(), items: layout.items(), fingerprint_bits: layout.fingerprint_bits() }
-    }
-
-    fn checked(self) -> Result<ListLayout, LayoutError> {
-        ListLayout::new(self.levels, self.items, self.fingerprint_bits)
+    match list {
+        Some(list) => filters.with_list(list),
+        None => Ok(filters),
     }
 }
 
 #[derive(Serialize, Deserialize)]
-struct CountingFilters {
-    filters: Vec<FilterOfCounters>,
-    #[serde(default)]
-    list: Option<ListLayout>,
+struct FilterOfLevel {
+    bits: u64,
+    hashes: u32,
 }
 
 #[derive(Serialize, Deserialize)]
-struct FilterOfCounters {
+struct CountersOfLevel {
     counters: u64,
     hashes: u32,
     counter_bits: u32,
-    #[serde(with = "CountingName")]
     counting: Counting,
 }
 
-impl Fields for CountingFilters {
-    type Layout = CountingFiltersLayout;
+/// Filters and their list, as two summaries have them.
+#[derive(Serialize)]
+#[serde(rename = "Filters")]
+struct Listed<F> {
+    filters: Vec<F>,
+    list: Option<ListLayout>,
+}
 
-    fn of(layout: &CountingFiltersLayout) -> Self {
-        let filters = layout.filters().filters().iter().zip(layout.counters());
-        let filter = |(&(counters, hashes), &(counter_bits, counting)): (&(u64, u32), &(u32, Counting))| {
-            FilterOfCounters { counters, hashes, counter_bits, counting }
+impl Serialize for MultipleFiltersLayout {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let filters = self.filters().iter().map(|&(bits, hashes)| FilterOfLevel { bits, hashes });
+        Listed { filters: filters.collect(), list: self.list() }.serialize(serializer)
+    }
+}
+
+impl Serialize for CountingFiltersLayout {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let filters = self.filters().filters().iter().zip(self.counters());
+        let filters = filters.map(|(&(counters, hashes), &(counter_bits, counting))| CountersOfLevel {
+            counters,
+            hashes,
+            counter_bits,
+            counting,
+        });
+        Listed { filters: filters.collect(), list: self.filters().list() }.serialize(serializer)
+    }
+}
+
+impl Serialize for CountingCellsLayout {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Cells<'a> {
+            cells: u64,
+            hashes: u32,
+            counter_bits: &'a [u32],
+        }
+        let (cells, hashes) = (self.filter().cells(), self.filter().hashes());
+        Cells { cells, hashes, counter_bits: self.counter_bits() }.serialize(serializer)
+    }
+}
+
+impl Serialize for DLeftLayout {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct DLeft<'a> {
+            buckets: &'a [u64],
+            bucket_bits: BucketBits,
+            semisort: Semisort,
+            group: u32,
+            ties: Ties,
+            division: Division,
+            pages: Option<u64>,
+        }
+        let fields = DLeft {
+            buckets: self.buckets(),
+            bucket_bits: self.bucket_bits(),
+            semisort: self.semisort(),
+            group: self.group(),
+            ties: self.ties(),
+            division: self.division(),
+            pages: self.pages(),
         };
-        Self { filters: filters.map(filter).collect(), list: layout.filters().list() }
-    }
-
-    fn checked(self) -> Result<CountingFiltersLayout, LayoutError> {
-        let filters: Vec<_> = self.filters.iter().map(|filter| (filter.counters, filter.hashes)).collect();
-        let counters: Vec<_> =
-            self.filters.iter().map(|filter| (filter.counter_bits, filter.counting)).collect();
-        CountingFiltersLayout::new(with_list(MultipleFiltersLayout::new(filters)?, self.list)?, counters)
+        fields.serialize(serializer)
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct CountingCells {
-    cells: u64,
-    hashes: u32,
-    counter_bits: Vec<u32>,
+/// By its name.
+impl Serialize for SchemeName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
 }
 
-impl Fields for CountingCells {
-    type Layout = CountingCellsLayout;
-
-    fn of(layout: &CountingCellsLayout) -> Self {
-        let filter = layout.filter();
-        Self { cells: filter.cells(), hashes: filter.hashes(), counter_bits: layout.counter_bits().into() }
+impl<'de> Deserialize<'de> for SchemeName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
+}
 
-    fn checked(self) -> Result<CountingCellsLayout, LayoutError> {
-        CountingCellsLayout::new(SingleFilterLayout::new(self.cells, self.hashes)?, self.counter_bits)
+/// As a number: 64 or 128.
+impl Serialize for BucketBits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(self.bits())
+    }
+}
+
+impl<'de> Deserialize<'de> for BucketBits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bits = u32::deserialize(deserializer)?;
+        Self::from_bits(bits).ok_or_else(|| D::Error::custom("expected buckets of 64 or 128 bits"))
     }
 }

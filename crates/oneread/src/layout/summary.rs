@@ -15,6 +15,7 @@ use super::{Counting, CountingLayout, LayoutError, ListLayout, MOST_PLACES, Mult
 /// | [`SingleFilterLayout`] | a Bloom filter of levels | 40 000 |
 /// | [`MultipleFiltersLayout`] | a Bloom filter for each level | 24 950 |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SummaryLayout {
     /// A sorted array of strings.
@@ -71,24 +72,21 @@ impl From<MultipleFiltersLayout> for SummaryLayout {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct InterpolationLayout {
     fingerprint_bits: u32,
 }
 
 impl InterpolationLayout {
     /// The longest string: that of a whole digest.
-    pub const MOST_FINGERPRINT_BITS: u32 = 128;
+    pub const MAX_FINGERPRINT_BITS: u32 = 128;
 
     /// Strings of so many bits (b in the paper).
     ///
     /// # Errors
-    /// If there are no bits or more than [`MOST_FINGERPRINT_BITS`](Self::MOST_FINGERPRINT_BITS).
+    /// If there are no bits or more than [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(fingerprint_bits: u32) -> Result<Self, LayoutError> {
-        check_places(
-            "fingerprint bits",
-            u64::from(fingerprint_bits),
-            u64::from(Self::MOST_FINGERPRINT_BITS),
-        )?;
+        check_places("fingerprint bits", u64::from(fingerprint_bits), u64::from(Self::MAX_FINGERPRINT_BITS))?;
         Ok(Self { fingerprint_bits })
     }
 
@@ -129,6 +127,7 @@ impl InterpolationLayout {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SingleFilterLayout {
     cells: u64,
     hashes: u32,
@@ -147,16 +146,11 @@ impl SingleFilterLayout {
         Ok(Self { cells: places_used(SchemeName::IndependentBands, cells, hashes)?, hashes })
     }
 
-    /// The cells that are used (m in the paper).
-    #[must_use]
-    pub const fn cells(&self) -> u64 {
-        self.cells
-    }
-
-    /// The number of hash functions (k in the paper).
-    #[must_use]
-    pub const fn hashes(&self) -> u32 {
-        self.hashes
+    getters! {
+        /// The cells that are used (m in the paper).
+        cells: u64,
+        /// The number of hash functions (k in the paper).
+        hashes: u32,
     }
 
     /// The bytes of the cells: three cells a byte or whole bits a cell, whichever is smaller.
@@ -171,11 +165,11 @@ impl SingleFilterLayout {
     /// How cells with values from 0 to `levels` are packed.
     pub(crate) const fn packing(levels: usize) -> CellPacking {
         /// Three values from 0 to 5 fit in a byte.
-        const MOST_OF_THREE: usize = 5;
+        const MAX_OF_THREE: usize = 5;
         /// Of cells with fewer bits, more than three fit.
         const BITS_OF_THREE: u32 = 3;
         let bits = bits_for(levels as u64);
-        if levels <= MOST_OF_THREE && bits >= BITS_OF_THREE {
+        if levels <= MAX_OF_THREE && bits >= BITS_OF_THREE {
             CellPacking::ThreeAByte
         } else {
             CellPacking::Bits(bits)
@@ -313,7 +307,7 @@ pub struct CountingFiltersLayout {
 
 impl CountingFiltersLayout {
     /// The narrowest counter: it sticks at its first key, and so never forgets one.
-    pub const LEAST_COUNTER_BITS: u32 = 1;
+    pub const MIN_COUNTER_BITS: u32 = 1;
 
     /// The filters, with the bits of a counter and the way to count for each of them. (A list, if there is one, needs no counters:
     /// keys leave it as they came.)
@@ -427,7 +421,7 @@ impl CountingCellsLayout {
 
 /// A width that a counter of a summary can have.
 fn check_counter_bits(found: u32) -> Result<(), LayoutError> {
-    let (at_least, at_most) = (CountingFiltersLayout::LEAST_COUNTER_BITS, CountingLayout::MOST_COUNTER_BITS);
+    let (at_least, at_most) = (CountingFiltersLayout::MIN_COUNTER_BITS, CountingLayout::MAX_COUNTER_BITS);
     if (at_least..=at_most).contains(&found) {
         Ok(())
     } else {

@@ -24,7 +24,7 @@ pub(super) fn ln_point(trials: f64, probability: f64, successes: u32) -> f64 {
     if failures < 0.0 {
         return f64::NEG_INFINITY;
     }
-    if f64::from(successes) > MOST_SUMMED {
+    if f64::from(successes) > MAX_SUMMED {
         let successes = f64::from(successes);
         let ln_ways = ln_stirling(trials) - ln_stirling(successes) - ln_stirling(failures);
         // ln k^k·f^f/n^n against p^k·(1 − p)^f, without the difference of large numbers that n ln n
@@ -42,7 +42,7 @@ pub(super) fn ln_point(trials: f64, probability: f64, successes: u32) -> f64 {
 }
 
 /// More logarithms than this are not added up one by one.
-const MOST_SUMMED: f64 = 1000.0;
+const MAX_SUMMED: f64 = 1000.0;
 
 /// ln Pr(Bin(trials, probability) ≤ most), where that is below the mean: from there down to 0.
 fn ln_lower_tail(trials: f64, probability: f64, most: u32) -> f64 {

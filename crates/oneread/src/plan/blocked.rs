@@ -13,6 +13,7 @@ use crate::layout::{BlockedLayout, LayoutError, check_fraction};
 
 use super::binomial::{self, NEGLIGIBLE};
 use super::float::{ceil, expm1, floor, ln_1p};
+use super::search::least;
 
 /// The bits of a word of a block, one of which a key sets.
 const WORD_BITS: f64 = (BlockedLayout::BLOCK_BITS / BlockedLayout::HASHES as u64) as f64;
@@ -141,17 +142,14 @@ fn found_in_block(items: f64) -> f64 {
 pub fn for_rate(items: u64, rate: f64) -> Result<BlockedLayout, LayoutError> {
     check_fraction("rate", rate)?;
     let items = items.max(1);
-    let meets = |blocks| Ok(false_positive_probability(BlockedLayout::new(blocks)?, items) <= rate);
-    let (mut misses, mut met) = (0, BlockedLayout::MOST_BLOCKS);
-    if !meets(met)? {
+    let meets = |blocks| {
+        BlockedLayout::new(blocks).is_ok_and(|layout| false_positive_probability(layout, items) <= rate)
+    };
+    if !meets(BlockedLayout::MOST_BLOCKS) {
         return Err(LayoutError::OutOfReach { rate, items });
     }
     // With more blocks a block holds fewer items, so that the probability falls.
-    while met - misses > 1 {
-        let middle = misses + (met - misses) / 2;
-        if meets(middle)? { met = middle } else { misses = middle }
-    }
-    BlockedLayout::new(met)
+    BlockedLayout::new(least(0, BlockedLayout::MOST_BLOCKS, meets))
 }
 
 /// The fewest blocks that give each of `items` items at least so many bits.

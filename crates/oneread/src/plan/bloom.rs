@@ -14,6 +14,7 @@ use crate::hash::probes::SchemeName;
 use crate::layout::{BloomLayout, LayoutError, MOST_HASHES, MOST_PLACES, check_fraction};
 
 use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp, ln_sum};
+use super::search::least_near;
 use super::{occupancy, probes};
 
 /// How far the planned probability may be from that of a probe scheme under ideal hash functions.
@@ -51,7 +52,7 @@ pub enum Accuracy {
 /// set at a low rate is better served by `Independent`.
 #[must_use]
 pub const fn accuracy(layout: BloomLayout) -> Accuracy {
-    let few_hashes = layout.hashes() <= probes::MOST_EXACT_HASHES;
+    let few_hashes = layout.hashes() <= probes::MAX_EXACT_HASHES;
     match layout.scheme() {
         SchemeName::Independent | SchemeName::IndependentBands => Accuracy::Exact,
         SchemeName::Partitioned
@@ -438,77 +439,7 @@ fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option
     }
     // The limit is close, so the steps away from it start at one bit and double.
     let guess = ceil(limit_of_bits(items, rate, hashes)).clamp(1.0, MOST_PLACES as f64) as u64;
-    let (mut misses, mut met, mut step) = (0, guess, 1);
-    if meets(guess) {
-        while met > step {
-            if !meets(met - step) {
-                misses = met - step;
-                break;
-            }
-            met -= step;
-            step *= 2;
-        }
-    } else {
-        loop {
-            misses = met;
-            met = (met + step).min(MOST_PLACES);
-            if meets(met) {
-                break;
-            }
-            step *= 2;
-        }
-    }
-    while met - misses > 1 {
-        let middle = misses + (met - misses) / 2;
-        if meets(middle) { met = middle } else { misses = middle }
-    }
+    let met = least_near(guess, 1, 2, MOST_PLACES, meets)?;
     let ln_probability = ln_false_positive_probability(layout(met).ok()?, items);
     Some(Candidate { bits: met, hashes, ln_probability })
-}
-
-/// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong at most half the
-/// time.
-///
-/// Simple to prove and 39% larger than need be: [`for_rate`] finds the smallest filter.
-///
-/// # Errors
-/// If the rate is not between 0 and 1 or below 2^−64, or if there are too many bits.
-///
-/// # Example
-/// ```
-/// use oneread::plan::bloom;
-///
-/// let layout = bloom::bands_for_rate(1_000_000, 0.01)?;
-/// assert_eq!((layout.hashes(), layout.bits()), (7, 14_000_000));
-/// assert!(bloom::false_positive_probability(layout, 1_000_000) < 0.01);
-/// # Ok::<(), oneread::layout::LayoutError>(())
-/// ```
-pub fn bands_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
-    check_fraction("rate", rate)?;
-    // Halving is exact, where a logarithm would have to be rounded.
-    let (mut bands, mut reached) = (1, 0.5);
-    while reached > rate {
-        bands += 1;
-        reached /= 2.0;
-    }
-    let bits = items.max(1).saturating_mul(2).saturating_mul(u64::from(bands));
-    BloomLayout::new(bits, bands)?.with_scheme(SchemeName::IndependentBands)
-}
-
-/// The lecture's trivial filter: one hash and ⌈n/rate⌉ bits.
-///
-/// # Errors
-/// If the rate is not between 0 and 1, or if there are too many bits.
-///
-/// # Example
-/// ```
-/// use oneread::plan::bloom;
-///
-/// assert_eq!(bloom::trivial_for_rate(1_000_000, 0.01)?.bits(), 100_000_000);
-/// # Ok::<(), oneread::layout::LayoutError>(())
-/// ```
-pub fn trivial_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
-    check_fraction("rate", rate)?;
-    // A float above the range becomes the largest number, which is too large in any case.
-    BloomLayout::new(ceil(items.max(1) as f64 / rate) as u64, 1)?.with_scheme(SchemeName::Independent)
 }

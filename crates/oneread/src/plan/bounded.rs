@@ -24,12 +24,13 @@ use crate::layout::{BoundedLayout, LayoutError};
 use super::OutOfRange;
 use super::error::check;
 use super::float::{exp, expm1, floor, ln, ln_1p, sqrt};
+use super::search::least;
 
 /// Slots of a line.
 const SLOTS: usize = BoundedLayout::LINE_SLOTS as usize;
 
 /// The keys of a line that lie elsewhere are followed up to so many: at the highest load, ten deviations beyond the mean.
-const MOST_AWAY: usize = 28;
+const MAX_AWAY: usize = 28;
 
 /// Other lines of a key, before the last level.
 const OTHER_LINES: i32 = 3;
@@ -136,17 +137,12 @@ pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutEr
             let last_line_mean = plan.last_line_mean * last as f64 / lines as f64;
             Churned { last_line_mean, ..plan }.ln_stash_probability() <= ln(probability)
         };
-        let (mut low, mut high) = (0, lines);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if meets(middle) { high = middle } else { low = middle }
+        let fewest = least(0, lines, meets);
+        // One line fewer than the one before: the larger number meets it.
+        if fewest == last || fewest + 1 == last {
+            return Ok(layout);
         }
-        match high {
-            _ if high == last => return Ok(layout),
-            // A few lines more or less than the one before: the larger number meets it.
-            _ if high.abs_diff(last) <= 1 && high < last => return Ok(layout),
-            _ => last = high,
-        }
+        last = fewest;
     }
 }
 
@@ -170,7 +166,7 @@ struct States {
 }
 
 fn index(x: usize, g: usize, u: usize) -> usize {
-    (x * (SLOTS + 1) + g) * (MOST_AWAY + 1) + u
+    (x * (SLOTS + 1) + g) * (MAX_AWAY + 1) + u
 }
 
 /// The probability that a slot freed in a line is filled by one of its keys that is away: that slot's group must have some, and
@@ -193,24 +189,24 @@ fn pulled(x: usize, g: usize, u: usize, split: &[Vec<f64>]) -> f64 {
 fn steady_state(keys: f64) -> Line {
     // Binomial rows: how n keys divide between two homes.
     let mut split = vec![vec![1.0]];
-    for n in 1..=SLOTS + MOST_AWAY {
+    for n in 1..=SLOTS + MAX_AWAY {
         let before: &Vec<f64> = &split[n - 1];
         let at = |i: usize| before.get(i).copied().unwrap_or(0.0);
         split.push((0..=n).map(|i| 0.5 * (at(i) + if i > 0 { at(i - 1) } else { 0.0 })).collect());
     }
-    let size = index(SLOTS, SLOTS, MOST_AWAY) + 1;
+    let size = index(SLOTS, SLOTS, MAX_AWAY) + 1;
     let mut states =
         States { probability: vec![0.0; size], pulled: vec![0.0; size], change: vec![0.0; size] };
     for x in 0..=SLOTS {
         for g in 0..=SLOTS - x {
-            for u in 1..=MOST_AWAY {
+            for u in 1..=MAX_AWAY {
                 states.pulled[index(x, g, u)] = pulled(x, g, u, &split);
             }
         }
     }
     // A line's own keys are Poisson from the start.
     let mut p = exp(-keys);
-    for n in 0..=SLOTS + MOST_AWAY {
+    for n in 0..=SLOTS + MAX_AWAY {
         states.probability[index(n.min(SLOTS), 0, n.saturating_sub(SLOTS))] += p;
         p *= keys / (n + 1) as f64;
     }
@@ -254,7 +250,7 @@ impl States {
             if x + g < SLOTS {
                 flow(keys, index(x + 1, g, u));
                 flow(guests, index(x, g + 1, u));
-            } else if u < MOST_AWAY {
+            } else if u < MAX_AWAY {
                 flow(keys, index(x, g, u + 1));
             }
             if x > 0 {
@@ -281,7 +277,7 @@ impl States {
     fn each(&self, mut see: impl FnMut(usize, usize, usize, f64, f64)) {
         for x in 0..=SLOTS {
             for g in 0..=SLOTS - x {
-                for u in 0..=MOST_AWAY {
+                for u in 0..=MAX_AWAY {
                     let at = index(x, g, u);
                     if self.probability[at] > NEGLIGIBLE {
                         see(x, g, u, self.probability[at], self.pulled[at]);

@@ -1,6 +1,7 @@
 //! Float functions that give the same numbers with and without the standard library: all from `libm`.
 
-pub(super) use libm::{atan2, ceil, cos, exp, expm1, floor, log as ln, log1p as ln_1p, sin, sqrt};
+pub(super) use libm::{atan2, ceil, cos, expm1, floor, log1p as ln_1p, sin, sqrt};
+pub use libm::{exp, log as ln};
 
 /// ln(1 − e^x) for x ≤ 0, without cancellation at either end.
 pub(super) fn ln_one_minus_exp(x: f64) -> f64 {

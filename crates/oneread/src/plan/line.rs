@@ -97,7 +97,7 @@ fn missing_on_average(mean: f64, slots: u32) -> f64 {
 /// The smallest layout that holds `items` keys at 97% of its slots or less, and at the rate.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, or out of reach of [`LineLayout::MOST_LINES`].
+/// If the rate is not between 0 and 1, or out of reach of [`LineLayout::MAX_LINES`].
 ///
 /// # Example
 /// ```

@@ -2,7 +2,7 @@
 //!
 //! | module | structure | false positives | solvers |
 //! | --- | --- | --- | --- |
-//! | [`bloom`] | Bloom filter | exact for independent probes, and exact or with a stated error for the others ([`probes`]) | [`for_rate`](bloom::for_rate), [`for_bits`](bloom::for_bits), the lecture's two |
+//! | [`bloom`] | Bloom filter | exact for independent probes, and exact or with a stated error for the others ([`probes`]) | [`for_rate`](bloom::for_rate), [`for_bits`](bloom::for_bits) |
 //! | [`blocked`] | blocked Bloom filter | exact | [`for_rate`](blocked::for_rate), [`for_bits_per_key`](blocked::for_bits_per_key) |
 //! | [`counting`] | counting Bloom filter | as Bloom filter; and the odds of a stuck counter | [`for_rate`](counting::for_rate) |
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
@@ -17,9 +17,7 @@
 //! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis | each plan says: exact, or close |
 //! | [`moves`] | multilevel, with moves or deletions | the items in the stash | limits for many cells |
 //! | [`bounded`] | bounded map, under churn | keys out of their lines, and the odds that the stash is needed | modelled, for many lines |
-//! | [`deletion`] | multilevel, with lazy deletions or counters | the moves of a rebuild, the widths of counters | about an upper bound; as counting Bloom filter |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound; under churn, the limit for many buckets |
-//! | [`store`] | multilevel on pages, with guides | the bytes of the guides, and reads of a lookup | for many guides |
 //!
 //! [`solve`] turns them round: it finds the smallest layout that meets all targets at once.
 //!
@@ -38,12 +36,11 @@ pub mod bloom;
 pub mod bounded;
 pub mod count_min;
 pub mod counting;
-pub mod deletion;
 mod differential;
 pub mod dleft;
 pub mod dleft_counting;
 pub(crate) mod error;
-mod float;
+pub(crate) mod float;
 pub mod growing;
 mod interpolation;
 pub mod line;
@@ -52,8 +49,8 @@ pub mod multilevel;
 mod occupancy;
 pub mod placed;
 pub mod probes;
+mod search;
 pub mod solve;
-pub mod store;
 pub mod summary;
 mod work;
 

@@ -48,10 +48,10 @@ use crate::hash::probes::SchemeName;
 use crate::layout::BloomLayout;
 
 /// The most hashes of an exact calculation: there are 2^k sets of locations.
-pub const MOST_EXACT_HASHES: u32 = 16;
+pub const MAX_EXACT_HASHES: u32 = 16;
 
 /// The most places of an exact calculation: each takes two bytes of memory.
-pub const MOST_EXACT_PLACES: u64 = 1 << 24;
+pub const MAX_EXACT_PLACES: u64 = 1 << 24;
 
 /// The largest band for which [`excess`] is exact; above it the bound holds.
 pub(super) const EXACT_BAND: u64 = 1 << 14;
@@ -69,8 +69,8 @@ const REFERENCE_FACTOR: u64 = 4;
 /// i·c in a band of its own, modulo the size of a band.
 ///
 /// # Errors
-/// If there are no hashes or more than [`MOST_EXACT_HASHES`], no places in a band or more than
-/// [`MOST_EXACT_PLACES`].
+/// If there are no hashes or more than [`MAX_EXACT_HASHES`], no places in a band or more than
+/// [`MAX_EXACT_PLACES`].
 ///
 /// # Example
 /// ```
@@ -90,8 +90,8 @@ pub fn partitioned(band: u64, hashes: u32, items: u64) -> Result<f64, OutOfRange
 /// table.
 ///
 /// # Errors
-/// If there are no hashes or more than [`MOST_EXACT_HASHES`], no places or more than
-/// [`MOST_EXACT_PLACES`].
+/// If there are no hashes or more than [`MAX_EXACT_HASHES`], no places or more than
+/// [`MAX_EXACT_PLACES`].
 ///
 /// # Example
 /// ```
@@ -108,8 +108,8 @@ pub fn double(size: u64, hashes: u32, items: u64, f: fn(u64) -> u64) -> Result<f
 }
 
 fn check_exact(places: u64, hashes: u32) -> Result<(), OutOfRange> {
-    check("hashes", hashes.into(), 1.0, MOST_EXACT_HASHES.into())?;
-    check("places", places as f64, 1.0, MOST_EXACT_PLACES as f64)
+    check("hashes", hashes.into(), 1.0, MAX_EXACT_HASHES.into())?;
+    check("places", places as f64, 1.0, MAX_EXACT_PLACES as f64)
 }
 
 /// What the scheme of a layout adds to the false positives of independent probes (of independent
@@ -149,7 +149,7 @@ fn added_by_partition(band: u64, hashes: u32, items: f64) -> f64 {
     if hashes <= 2 || items == 0.0 || band == 1 {
         return 0.0;
     }
-    let all = if hashes <= MOST_EXACT_HASHES && band <= EXACT_BAND {
+    let all = if hashes <= MAX_EXACT_HASHES && band <= EXACT_BAND {
         exact_partitioned(band, hashes, items)
     } else {
         bounded_partitioned(band, hashes, items)
@@ -190,7 +190,7 @@ fn added_by_two_words(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> 
     }
     // With more hashes W grows no faster than they do: double hashing has one key in m with a
     // single location, which independent probes would find 2^k times less often.
-    let counted = hashes.min(MOST_EXACT_HASHES);
+    let counted = hashes.min(MAX_EXACT_HASHES);
     let scale = f64::from(hashes) / f64::from(counted);
     let added = |size: u64, items: f64| {
         let independent = exp(occupancy::ln_all_probes_set(size, items * f64::from(counted), counted));

@@ -1,20 +1,16 @@
 //! `oneread plan solve filter`.
 
 use anyhow::Result;
-use oneread::plan::solve::filter::{Layout, Needs, Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::{self, FilterLayout, FilterTargets, Needs, PlannedFilter, Solution};
 
 use super::super::report::Report;
 use super::super::sweep::Number;
 use super::super::{Subject, given};
 use super::{patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveFilter;
 
 impl Subject for SolveFilter {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<PlannedFilter>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -24,7 +20,7 @@ impl Subject for SolveFilter {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let needs = Needs {
             delete: self.delete,
             growth: self.growth,
@@ -33,10 +29,12 @@ impl Subject for SolveFilter {
             one_page: self.one_page,
         };
         let (items, rate) = (self.items.given()?, given(self.rate, "rate")?);
-        let targets = Targets { items, rate, needs, bytes: self.bytes };
-        let Solution { best, binds, runners_up, .. } =
-            patiently("the smallest filter", || solve::filter(&targets))?;
-        let report = Report::new("sub-table").whole("items", "inserted", items).text(
+        let targets = FilterTargets { items, rate, needs, bytes: self.bytes };
+        patiently("the smallest filter", || solve::filter(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+        let report = Report::new("sub-table").whole("items", "inserted", self.items.given()?).text(
             "structure",
             "the smallest that can do it",
             best.structure,
@@ -49,43 +47,45 @@ impl Subject for SolveFilter {
             .real("bits_over_optimum", "a key beyond log2(1/false_positive)", best.bits_over_optimum())
             .real("lines_per_hit", "cache lines", best.lines_per_hit)
             .real("lines_per_miss", "cache lines", best.lines_per_miss);
-        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 }
 
 /// Adds what the structure is made with.
-fn with_layout(report: Report, layout: Layout) -> Report {
+fn with_layout(report: Report, layout: FilterLayout) -> Report {
     match layout {
-        Layout::Bloom(layout) => report.whole("hashes", "a key", layout.hashes()),
-        Layout::Blocked(layout) => report.whole("blocks", "of 512 bits", layout.blocks()),
-        Layout::Counting(layout) => report
+        FilterLayout::Bloom(layout) => report.whole("hashes", "a key", layout.hashes()),
+        FilterLayout::Blocked(layout) => report.whole("blocks", "of 512 bits", layout.blocks()),
+        FilterLayout::Counting(layout) => report
             .whole("counters", "in all", layout.counters())
             .whole("counter_bits", "a counter", layout.counter_bits())
             .whole("hashes", "a key", layout.hashes()),
-        Layout::DLeft(layout) => {
+        FilterLayout::DLeft(layout) => {
             let report = report.wholes("buckets", "buckets", layout.buckets());
             match layout.pages() {
                 Some(pages) => report.whole("pages", "of 4 KiB, each with these buckets", pages),
                 None => report,
             }
         }
-        Layout::DLeftCounting(layout) => report
+        FilterLayout::DLeftCounting(layout) => report
             .whole("subtables", "in all", layout.subtables())
             .whole("buckets_each", "of 128 bits", layout.buckets_each())
             .whole("capacity", "keys a bucket", layout.capacity()),
-        Layout::Line(layout) => report.whole("lines", "of 512 bits", layout.lines()).whole(
+        FilterLayout::Line(layout) => report.whole("lines", "of 512 bits", layout.lines()).whole(
             "remainder_bits",
             "a key",
             layout.remainder_bits(),
         ),
-        Layout::Growing(layout) | Layout::GrowingDLeftCounting(layout) | Layout::GrowingLine(layout) => {
+        FilterLayout::Growing(layout)
+        | FilterLayout::GrowingDLeftCounting(layout)
+        | FilterLayout::GrowingLine(layout) => {
             report.whole("first_items", "of the first layer", layout.first_items())
         }
         _ => report,
     }
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedFilter) -> Report {
     Report::new("")
         .text("structure", "", planned.structure)
         .real("bits_per_key", "", planned.bits_per_key())

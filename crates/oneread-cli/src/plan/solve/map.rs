@@ -1,21 +1,17 @@
 //! `oneread plan solve map`.
 
 use anyhow::Result;
-use oneread::plan::solve::map::{Layout, Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::{self, MapLayout, MapTargets, PlannedMap, Solution};
 
 use super::super::report::Report;
 use super::super::sweep::Number;
 use super::super::{Subject, given, small, table};
 use super::table::moves;
 use super::{patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveMap;
 
 impl Subject for SolveMap {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<PlannedMap>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -27,25 +23,27 @@ impl Subject for SolveMap {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
-        let usual = Targets::new(given(self.entries, "entries")?, given(self.entry_bytes, "entry-bytes")?);
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
+        let usual = MapTargets::new(given(self.entries, "entries")?, given(self.entry_bytes, "entry-bytes")?);
         let levels = self.level_count.map_or(Ok(usual.levels), |levels| small(levels, "level-count"))?;
         let stash = self.stash.unwrap_or(usual.stash);
-        let targets = Targets { bytes: self.bytes, stash, levels, ..usual };
-        let Solution { best, binds, runners_up, .. } =
-            patiently("the smallest map", || solve::map(&targets))?;
+        let targets = MapTargets { bytes: self.bytes, stash, levels, ..usual };
+        patiently("the smallest map", || solve::map(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
         let report = Report::new("level").whole("entries", "at a time", best.entries).text(
             "structure",
             "the smallest",
             best.structure,
         );
         let report = match &best.layout {
-            Layout::Multilevel(layout) => {
+            MapLayout::Multilevel(layout) => {
                 let report = table::with_layout(report, layout);
                 let report = report.text("moves", "which entries move", moves(layout.moves()));
                 report.whole("stash", "room for entries", layout.stash())
             }
-            Layout::Bounded(layout) => {
+            MapLayout::Bounded(layout) => {
                 let report = report.whole("home_lines", "of 32 slots", layout.home_lines());
                 report.whole("last_lines", "of 32 slots", layout.last_lines())
             }
@@ -56,13 +54,13 @@ impl Subject for SolveMap {
             .real("bytes_per_entry", "bytes", best.bytes_per_entry())
             .real("load", "entries for each place", best.load)
             .real("expected_stash", "entries", best.expected_stash);
-        Ok(with_binds(report, &binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedMap) -> Report {
     let moving = match &planned.layout {
-        Layout::Multilevel(layout) => moves(layout.moves()),
+        MapLayout::Multilevel(layout) => moves(layout.moves()),
         _ => "none",
     };
     Report::new("")

@@ -6,8 +6,6 @@ mod store;
 mod summary;
 mod table;
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -24,32 +22,9 @@ pub(super) fn run(command: Solve) -> Result<()> {
     match command {
         Solve::Table(args) => super::plan(*args),
         Solve::Summary(args) => super::plan(*args),
-        Solve::Filter(args) => super::plan(args),
-        Solve::Store(args) => super::plan(args),
-        Solve::Map(args) => super::plan(args),
-    }
-}
-
-/// The solution that was found last, and for which question: a report, a layout and a chart ask for the same one.
-#[derive(Clone)]
-pub(crate) struct Solved<Q, S>(RefCell<Option<(Q, Rc<S>)>>);
-
-impl<Q, S> Default for Solved<Q, S> {
-    fn default() -> Self {
-        Self(RefCell::default())
-    }
-}
-
-impl<Q: PartialEq, S> Solved<Q, S> {
-    fn once(&self, question: Q, solve: impl FnOnce(&Q) -> Result<S>) -> Result<Rc<S>> {
-        if let Some((asked, solution)) = &*self.0.borrow()
-            && *asked == question
-        {
-            return Ok(Rc::clone(solution));
-        }
-        let solution = Rc::new(solve(&question)?);
-        *self.0.borrow_mut() = Some((question, Rc::clone(&solution)));
-        Ok(solution)
+        Solve::Filter(args) => super::plan(*args),
+        Solve::Store(args) => super::plan(*args),
+        Solve::Map(args) => super::plan(*args),
     }
 }
 

@@ -1,23 +1,18 @@
 //! `oneread plan solve store`.
 
-use std::rc::Rc;
-
 use anyhow::Result;
-use oneread::plan::solve::store::{Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::Solution;
+use oneread_store::plan::{PlannedStore, StoreTargets, solve};
 
 use super::super::Subject;
 use super::super::plot::{self, Chart};
 use super::super::report::Report;
 use super::super::sweep::Number;
 use super::{around, frontier, patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveStore;
 
 impl Subject for SolveStore {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<PlannedStore>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -28,9 +23,12 @@ impl Subject for SolveStore {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
-        let solution = self.solve()?;
-        let Solution { best, binds, runners_up, .. } = &*solution;
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
+        let targets = self.targets()?;
+        patiently("the guides of a store", || solve(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
         let report = Report::new("level")
             .whole("items", "stored", best.items)
             .whole("page_bytes", "a page", best.page_bytes)
@@ -47,8 +45,8 @@ impl Subject for SolveStore {
         Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
-    fn save(&self) -> Result<()> {
-        plot::write(self.plot.as_deref(), || Ok(vec![self.against_ram()?]))
+    fn save(&self, Solution { best, .. }: &Self::Planned) -> Result<()> {
+        plot::write(self.plot.as_deref(), || Ok(vec![self.against_ram(best)?]))
     }
 }
 
@@ -57,8 +55,8 @@ const DEFAULT_VALUE_BYTES: u64 = 100;
 const DEFAULT_READS_PER_MISS: f64 = 0.01;
 
 impl SolveStore {
-    fn targets(&self) -> Result<Targets> {
-        let targets = Targets {
+    fn targets(&self) -> Result<StoreTargets> {
+        let targets = StoreTargets {
             items: self.items.given()?,
             key_bytes: self.key_bytes,
             value_bytes: self.value_bytes.unwrap_or(DEFAULT_VALUE_BYTES),
@@ -66,39 +64,34 @@ impl SolveStore {
             ram_bytes: self.ram_bytes,
         };
         match (self.reads_per_miss, self.ram_bytes) {
-            (None, Some(_)) => Ok(Targets { reads_per_miss: fewest_reads(&targets), ..targets }),
+            (None, Some(_)) => Ok(StoreTargets { reads_per_miss: fewest_reads(&targets), ..targets }),
             _ => Ok(targets),
         }
     }
 
-    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
-        self.solved
-            .once(self.targets()?, |targets| patiently("the guides of a store", || solve::store(targets)))
-    }
-
-    fn against_ram(&self) -> Result<Chart> {
-        let targets = Targets { ram_bytes: None, ..self.targets()? };
-        let point = |planned: &Planned| (planned.ram_bytes as f64, planned.plan.reads_per_miss().ln());
+    fn against_ram(&self, best: &PlannedStore) -> Result<Chart> {
+        let targets = StoreTargets { ram_bytes: None, ..self.targets()? };
+        let point = |planned: &PlannedStore| (planned.ram_bytes as f64, planned.plan.reads_per_miss().ln());
         let points = patiently("the frontier", || {
             let values = around(targets.reads_per_miss, 3.0, 30);
             let solved = values
                 .into_iter()
-                .filter_map(|reads_per_miss| solve::store(&Targets { reads_per_miss, ..targets }).ok());
+                .filter_map(|reads_per_miss| solve(&StoreTargets { reads_per_miss, ..targets }).ok());
             Ok(solved.map(|solved| point(&solved.best)).collect())
         })?;
         let title = format!("Stores of {} records", targets.items);
         let labels = ("bytes of memory", "reads of a miss");
-        Ok(frontier(title, labels, vec![("smallest".to_owned(), points)], point(&self.solve()?.best)))
+        Ok(frontier(title, labels, vec![("smallest".to_owned(), points)], point(best)))
     }
 }
 
 /// The fewest reads of a miss that the memory allows, to a thousandth; the most there can be if it
 /// allows none.
-fn fewest_reads(targets: &Targets) -> f64 {
+fn fewest_reads(targets: &StoreTargets) -> f64 {
     /// What a builder accepts.
     const LEAST: f64 = 1e-8;
     const MOST: f64 = 3.0;
-    let fits = |reads_per_miss: f64| solve::store(&Targets { reads_per_miss, ..*targets }).is_ok();
+    let fits = |reads_per_miss: f64| solve(&StoreTargets { reads_per_miss, ..*targets }).is_ok();
     if fits(LEAST) {
         return LEAST;
     }
@@ -110,7 +103,7 @@ fn fewest_reads(targets: &Targets) -> f64 {
     fitting
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedStore) -> Report {
     Report::new("")
         .real("ratio", "", planned.ratio)
         .whole("ram_bytes", "", planned.ram_bytes)

@@ -1,11 +1,8 @@
 //! `oneread plan solve table`.
 
-use std::rc::Rc;
-
 use anyhow::{Result, bail};
 use oneread::layout::{Keep, Moves};
-use oneread::plan::solve::table::{Odds, Planned, Targets};
-use oneread::plan::solve::{self, Solution};
+use oneread::plan::solve::{self, Odds, PlannedTable, Solution, TableTargets};
 
 use super::super::layout_file::LayoutFile;
 use super::super::plot::{self, Chart};
@@ -13,13 +10,10 @@ use super::super::report::Report;
 use super::super::sweep::Number;
 use super::super::{Subject, small, table as of_table};
 use super::{around, frontier, patiently, with_binds};
-use crate::args::plan::Output;
 use crate::args::solve::SolveTable;
 
 impl Subject for SolveTable {
-    fn output(&self) -> &Output {
-        &self.output
-    }
+    type Planned = Solution<PlannedTable>;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
         vec![
@@ -30,9 +24,12 @@ impl Subject for SolveTable {
         ]
     }
 
-    fn report(&self) -> Result<Report> {
-        let solution = self.solve()?;
-        let Solution { best, binds, runners_up, .. } = &*solution;
+    fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
+        let targets = self.targets()?;
+        patiently("the smallest table", || solve::table(&targets))
+    }
+
+    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
         let report = Report::new("level").whole("items", "at a time", best.items);
         let report = of_table::with_layout(report, &best.layout)
             .text("moves", "which items move", moves(best.layout.moves()))
@@ -58,18 +55,14 @@ impl Subject for SolveTable {
         Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
     }
 
-    fn save(&self) -> Result<()> {
-        if self.layout.layout_out.is_some() {
-            let layout = &self.solve()?.best.layout;
-            LayoutFile::Multilevel { levels: layout.levels().to_vec(), slots: layout.slots().into() }
-                .write(&self.layout)?;
-        }
-        plot::write(self.plot.as_deref(), || Ok(vec![self.against_buckets()?]))
+    fn save(&self, Solution { best, .. }: &Self::Planned) -> Result<()> {
+        LayoutFile::of_table(&best.layout).write(&self.layout)?;
+        plot::write(self.plot.as_deref(), || Ok(vec![self.against_buckets(best)?]))
     }
 }
 
 impl SolveTable {
-    fn targets(&self) -> Result<Targets> {
+    fn targets(&self) -> Result<TableTargets> {
         let items = self.items.given()?;
         let odds = match (self.crisis, self.stash, self.churn) {
             (Some(crisis), None, false) => Odds::Crisis(crisis),
@@ -91,21 +84,17 @@ impl SolveTable {
             bail!("there is no room for a single bucket: allow more");
         }
         let (levels, slots) = (small(self.level_count, "level-count")?, small(self.slots, "slots")?);
-        Ok(Targets { items, levels, slots, buckets, odds })
+        Ok(TableTargets { items, levels, slots, buckets, odds })
     }
 
-    fn solve(&self) -> Result<Rc<Solution<Planned>>> {
-        self.solved.once(self.targets()?, |targets| patiently("the smallest table", || solve::table(targets)))
-    }
-
-    fn against_buckets(&self) -> Result<Chart> {
-        let targets = Targets { buckets: None, ..self.targets()? };
+    fn against_buckets(&self, best: &PlannedTable) -> Result<Chart> {
+        let targets = TableTargets { buckets: None, ..self.targets()? };
         let (value, most) = match targets.odds {
             Odds::Crisis(value) => (value, 1.0),
             Odds::Filled(value) | Odds::Churn(value) => (value, targets.items as f64),
             _ => bail!("these odds have no frontier"),
         };
-        let with = |value| Targets {
+        let with = |value| TableTargets {
             odds: match targets.odds {
                 Odds::Filled(_) => Odds::Filled(value),
                 Odds::Churn(_) => Odds::Churn(value),
@@ -120,7 +109,7 @@ impl SolveTable {
             Ok(solved.map(|(value, solved)| (solved.best.layout.buckets() as f64, value.ln())).collect())
         })?;
         let label = if most == 1.0 { "that any item finds no room" } else { "items in the stash" };
-        let here = (self.solve()?.best.layout.buckets() as f64, value.ln());
+        let here = (best.layout.buckets() as f64, value.ln());
         let title = format!("The smallest tables of {} items, {} levels", targets.items, targets.levels);
         Ok(frontier(title, ("buckets", label), vec![("smallest".to_owned(), points)], here))
     }
@@ -141,7 +130,7 @@ pub(super) const fn moves(moves: Moves) -> &'static str {
     }
 }
 
-fn row(planned: &Planned) -> Report {
+fn row(planned: &PlannedTable) -> Report {
     Report::new("")
         .text("moves", "", moves(planned.layout.moves()))
         .whole("level_count", "", planned.layout.level_count() as u64)

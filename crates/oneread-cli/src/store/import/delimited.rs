@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use anyhow::{Context, Result, bail};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::{MOST_FIELDS, Sink};
+use super::{MAX_FIELDS, Sink};
 use crate::args::store::Import;
 use crate::store::rows::write_field;
 
@@ -190,11 +190,11 @@ impl<R: Read> Rows<R> {
                     self.line,
                     self.longest >> 20
                 ),
-                ReadRecordResult::OutputEndsFull if self.ends.len() < MOST_FIELDS => {
-                    self.ends.resize(MOST_FIELDS.min(2 * self.ends.len()), 0);
+                ReadRecordResult::OutputEndsFull if self.ends.len() < MAX_FIELDS => {
+                    self.ends.resize(MAX_FIELDS.min(2 * self.ends.len()), 0);
                 }
                 ReadRecordResult::OutputEndsFull => {
-                    bail!("line {}: the row has more than {MOST_FIELDS} fields", self.line)
+                    bail!("line {}: the row has more than {MAX_FIELDS} fields", self.line)
                 }
                 ReadRecordResult::Record => {
                     self.fields = fields;
@@ -286,7 +286,7 @@ mod tests {
         let error = rows(&long, 100, 1 << 13).unwrap_err().to_string();
         assert!(error.starts_with("line 2: the row is longer"), "{error}");
         assert_eq!(rows(&long, 100, 1 << 14).unwrap()[1].1[0].len(), 10_000);
-        let wide = vec![b','; MOST_FIELDS];
+        let wide = vec![b','; MAX_FIELDS];
         assert!(rows(&wide, 1000, 1 << 20).unwrap_err().to_string().contains("fields"));
     }
 }

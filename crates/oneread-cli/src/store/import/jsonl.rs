@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{MOST_FIELDS, Sink};
+use super::{MAX_FIELDS, Sink};
 use crate::args::store::Import;
 use crate::lines::Lines;
 use crate::store::rows::{ENCODED, KEY, VALUE};
@@ -162,8 +162,8 @@ impl<'de> Deserialize<'de> for Object<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
                 let mut fields = Vec::new();
                 while let Some((Text(name), json)) = map.next_entry()? {
-                    if fields.len() == MOST_FIELDS {
-                        return Err(A::Error::custom(format_args!("more than {MOST_FIELDS} fields")));
+                    if fields.len() == MAX_FIELDS {
+                        return Err(A::Error::custom(format_args!("more than {MAX_FIELDS} fields")));
                     }
                     fields.push(Field { name, json });
                 }

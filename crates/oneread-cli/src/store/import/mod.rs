@@ -22,7 +22,7 @@ use crate::output::{print, print_json};
 use input::Input;
 
 /// The most fields of a row: their places are kept in memory.
-const MOST_FIELDS: usize = 1 << 16;
+const MAX_FIELDS: usize = 1 << 16;
 
 /// Takes the rows of a file: the line, and the key and value or what is wrong with it.
 type Sink<'a> = dyn FnMut(u64, Result<(&[u8], &[u8]), String>) -> Result<()> + 'a;

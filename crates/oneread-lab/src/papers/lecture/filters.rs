@@ -6,6 +6,7 @@ use oneread::filter::{BloomFilter, CountingBloomFilter};
 use oneread::layout::{BloomLayout, CountingLayout};
 use oneread::plan::{bloom, counting};
 use oneread_study::hash::Ideal;
+use oneread_study::plan::bloom as lecture_bloom;
 
 use super::new;
 use crate::{Experiment, Finding, Printed};
@@ -23,21 +24,21 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "trivial-memory",
             "A trivial filter for 10^6 items with ε = 0.01 requires 100 Mb",
             "100 Mb",
-            || Ok(bloom::trivial_for_rate(ITEMS, 0.01)?),
+            || Ok(lecture_bloom::trivial_for_rate(ITEMS, 0.01)?),
         ),
         bands("bands", "The multi-band filter for n = 10^6 and ε = 0.01 has k = 7", "7", 0.01),
         memory(
             "multi-band-memory",
             "The multi-band filter for n = 10^6 and ε = 0.01 requires 14 Mb",
             "14 Mb",
-            || Ok(bloom::bands_for_rate(ITEMS, 0.01)?),
+            || Ok(lecture_bloom::bands_for_rate(ITEMS, 0.01)?),
         ),
         bands("bands-lower-rate", "For ε = 0.001, k has to be increased only to 10", "10", 0.001),
         memory(
             "multi-band-memory-lower-rate",
             "For ε = 0.001 the memory reaches only 20 Mb",
             "20 Mb",
-            || Ok(bloom::bands_for_rate(ITEMS, 0.001)?),
+            || Ok(lecture_bloom::bands_for_rate(ITEMS, 0.001)?),
         ),
         error_of_bands(),
         best_fill(),
@@ -64,7 +65,7 @@ fn memory(
 
 fn bands(name: &str, claim: &str, printed: &str, rate: f64) -> Experiment {
     new(format!("6.4/{name}"), format!("{claim} (6.4)"), Printed::number(printed), move |_| {
-        Ok(Finding::calculated(bloom::bands_for_rate(ITEMS, rate)?.hashes().into()))
+        Ok(Finding::calculated(lecture_bloom::bands_for_rate(ITEMS, rate)?.hashes().into()))
     })
 }
 
@@ -78,7 +79,7 @@ fn error_of_bands() -> Experiment {
          ε = 0.01",
         Printed::at_most("0.010"),
         |context| {
-            let layout = bloom::bands_for_rate(FEWER_ITEMS, RATE)?;
+            let layout = lecture_bloom::bands_for_rate(FEWER_ITEMS, RATE)?;
             let measured = context.trials(context.effort(200, 5000), |seed| {
                 let mut filter =
                     BloomFilter::with_digester(layout, Ideal::with_seed(seed)).expect("a small filter");

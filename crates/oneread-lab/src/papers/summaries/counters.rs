@@ -2,10 +2,11 @@
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{Counting, CountingFiltersLayout, CountingLayout, LayoutError, MultipleFiltersLayout};
+use oneread::plan;
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::{self, deletion};
 use oneread::summary::{CountingMultiFilterSummary, Summary};
 use oneread_study::hash::Ideal;
+use oneread_study::plan::deletion;
 
 use super::conditioned::insert_all;
 use super::filled::Filled;

@@ -1,7 +1,7 @@
 //! Section XI-A: lazy deletions.
 
 use oneread::layout::{LayoutError, MultilevelLayout};
-use oneread::plan::deletion;
+use oneread_study::plan::deletion;
 
 use super::lazily::{Deleted, Table};
 use super::{BELIEVABLE, new, table_10k};

@@ -1,4 +1,5 @@
 mod cuckoo;
+mod deletion;
 mod probing;
 
 /// Whether two numbers agree to a relative error.
@@ -13,4 +14,9 @@ fn assert_close(found: f64, expected: f64, tolerance: f64) {
 
 fn choose(n: u128, k: u128) -> u128 {
     (0..k).fold(1, |product, j| product * (n - j) / (j + 1))
+}
+
+/// A number below a bound.
+fn below(rng: &mut impl rand_core::Rng, bound: usize) -> usize {
+    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

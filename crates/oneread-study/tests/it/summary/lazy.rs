@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{Hints, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, Restriction};
-use oneread::plan::deletion;
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{JoinError, MultiFilterSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
+use oneread_study::plan::deletion;
 use oneread_study::summary::{LazilyDeleting, Rebuild};
 
 use super::{Random, halving, paper_filters, paper_table};

@@ -21,7 +21,7 @@ use super::match_probability;
 pub const MOST_TURNOVERS: f64 = 100.0;
 
 /// The highest load that [`churned`] follows.
-pub const MOST_CHURNED_LOAD: u32 = 12;
+pub const MAX_CHURNED_LOAD: u32 = 12;
 
 /// A d-left table under churn: how many buckets have which load, and had which load at most.
 ///
@@ -81,7 +81,7 @@ impl Churned {
 /// `highest` is lost.
 ///
 /// # Errors
-/// If there are no sub-tables or more than 8; if the load is not positive or above [`MOST_CHURNED_LOAD`], or
+/// If there are no sub-tables or more than 8; if the load is not positive or above [`MAX_CHURNED_LOAD`], or
 /// `highest` not between 1 and it; if the turnovers are negative or more than [`MOST_TURNOVERS`].
 ///
 /// # Example
@@ -103,8 +103,8 @@ pub fn churned(
     highest: u32,
 ) -> Result<Churned, OutOfRange> {
     check("sub-tables", f64::from(subtables), 1.0, DLeftLayout::MOST_SUBTABLES as f64)?;
-    check("load", load, f64::MIN_POSITIVE, f64::from(MOST_CHURNED_LOAD))?;
-    check("highest load", f64::from(highest), 1.0, f64::from(MOST_CHURNED_LOAD))?;
+    check("load", load, f64::MIN_POSITIVE, f64::from(MAX_CHURNED_LOAD))?;
+    check("highest load", f64::from(highest), 1.0, f64::from(MAX_CHURNED_LOAD))?;
     check("turnovers", turnovers, 0.0, MOST_TURNOVERS)?;
     let buckets = vec![1; subtables as usize];
     let filled = super::loads(&buckets, ties, load, highest)?;

@@ -189,7 +189,7 @@ impl Equations {
         check("sub-tables", buckets.len() as f64, 1.0, DLeftLayout::MOST_SUBTABLES as f64)?;
         check("highest load", f64::from(highest), 1.0, f64::from(MOST_LOAD))?;
         let largest = buckets.iter().fold(0, |largest, &buckets| largest.max(buckets)) as f64;
-        let least = (largest / DLeftLayout::MOST_RATIO as f64).max(1.0);
+        let least = (largest / DLeftLayout::MAX_RATIO as f64).max(1.0);
         for &buckets in buckets {
             check("buckets of a sub-table", buckets as f64, least, f64::INFINITY)?;
         }

@@ -38,7 +38,7 @@ use super::bloom;
 use super::error::check;
 use super::float::{ceil, expm1, floor, ln_1p};
 
-pub use churn::{Churned, MOST_CHURNED_LOAD, MOST_TURNOVERS, churned};
+pub use churn::{Churned, MAX_CHURNED_LOAD, MOST_TURNOVERS, churned};
 pub use loads::{Loads, MOST_LOAD, loads};
 pub use sizes::{for_bits_per_key, for_items, for_rate};
 

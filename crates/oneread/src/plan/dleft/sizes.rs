@@ -5,7 +5,7 @@ use crate::layout::{BucketBits, DLeftLayout, LayoutError, check_fraction};
 use crate::plan::float::ceil;
 
 /// The fewest pages worth having: with fewer, rounding up to a whole page costs more than some percents.
-const FEWEST_PAGES: f64 = 16.0;
+const MIN_PAGES: f64 = 16.0;
 
 /// The highest load that a layout is planned for, in items a bucket of 64 bits. By [`plan`], one item
 /// in 1e11 finds no room then if there are pages, and one in 1e15 if not; at a load of 5 it is one in 6e4, and one in 2e5.
@@ -35,7 +35,7 @@ pub fn for_items(items: u64, bits_per_key: f64) -> Result<DLeftLayout, LayoutErr
     let total_bits = items.max(1) as f64 * bits_per_key;
     let pages = total_bits / (DLeftLayout::PAGE_BYTES * 8) as f64;
     // A float above the range becomes the largest number, which is too large in any case.
-    if pages >= FEWEST_PAGES {
+    if pages >= MIN_PAGES {
         return DLeftLayout::paged(ceil(pages) as u64, BucketBits::Bits64);
     }
     let quarter = ceil(total_bits / bits / 4.0) as u64;

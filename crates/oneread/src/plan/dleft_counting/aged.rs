@@ -39,7 +39,7 @@ pub(super) fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> (f
 }
 
 /// The most cells of a bucket.
-const MOST_CELLS: usize = 12;
+const MAX_CELLS: usize = 12;
 
 struct Aging {
     layout: DLeftCountingLayout,
@@ -94,7 +94,7 @@ impl Aging {
         const MOST: usize = DLeftCountingLayout::MOST_SUBTABLES as usize;
         let loads = self.capacity + 1;
         // By sub-table: the fraction of buckets with at least each load.
-        let mut at_least = [[0.0; MOST_CELLS + 2]; MOST];
+        let mut at_least = [[0.0; MAX_CELLS + 2]; MOST];
         for (subtable, states) in state.chunks_exact(self.size()).enumerate() {
             for present in (0..loads).rev() {
                 let here: f64 = states.iter().skip(present).step_by(loads).sum();

@@ -18,7 +18,7 @@ mod second_chance;
 mod steady_state;
 
 pub use restricted::{MOST_FANOUT, Policy, Restricted, restricted};
-pub use second_chance::{MOST_PER_CELL, SecondChance, second_chance};
+pub use second_chance::{MAX_PER_CELL, SecondChance, second_chance};
 pub use steady_state::{SteadyState, steady_state};
 
 use super::OutOfRange;

@@ -29,7 +29,7 @@ pub const MOST_FANOUT: u32 = 8;
 const NEGLIGIBLE: f64 = 1e-100;
 
 /// More items than these never come to a cell. The factorial of it fits in a float.
-const MOST_IN_CELL: usize = 150;
+const MAX_IN_CELL: usize = 150;
 
 /// Which item a cell keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,7 +144,7 @@ fn next_level(parts: &[Vec<f64>], fanout: u32, policy: Policy) -> Vec<Vec<f64>> 
 
 /// Leaves out what is too unlikely at the upper end.
 fn trim(distribution: &mut Vec<f64>) {
-    distribution.truncate(MOST_IN_CELL + 1);
+    distribution.truncate(MAX_IN_CELL + 1);
     while distribution.len() > 2 && distribution.last().is_some_and(|&last| last < NEGLIGIBLE) {
         distribution.pop();
     }

@@ -41,7 +41,7 @@ use super::check_table;
 
 /// The most items that may come to a level of a [`second_chance`] table for each of its cells, if none were
 /// moved.
-pub const MOST_PER_CELL: f64 = 64.0;
+pub const MAX_PER_CELL: f64 = 64.0;
 
 /// A table that was filled with a second chance.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub struct SecondChance {
 ///
 /// # Errors
 /// If there are no levels or more than [`MOST_LEVELS`](super::MOST_LEVELS), or a level has no cells; if cells
-/// or items are more than 2^46; if more than [`MOST_PER_CELL`] items would come to a level for each of its
+/// or items are more than 2^46; if more than [`MAX_PER_CELL`] items would come to a level for each of its
 /// cells.
 ///
 /// # Example
@@ -87,7 +87,7 @@ pub fn second_chance(levels: &[u64], items: u64) -> Result<SecondChance, OutOfRa
     let (mut coming, mut largest) = (items as f64, 0.0f64);
     for &cells in levels {
         let cells = cells as f64;
-        check("items for each cell of a level", coming / cells, 0.0, MOST_PER_CELL)?;
+        check("items for each cell of a level", coming / cells, 0.0, MAX_PER_CELL)?;
         coming += cells * expm1(-coming / cells);
         largest = largest.max(cells);
     }

@@ -16,12 +16,17 @@ use alloc::vec::Vec;
 
 use crate::layout::MultilevelLayout;
 
-use super::super::float::{ln, sqrt};
 use super::passed_on::PassedOn;
 use super::rows::{self, Row, Wanted};
+use crate::plan::float::{ln, sqrt};
 use crate::plan::work::Work;
 
-use super::{Accuracy, Cut, Level, bucket, buckets, contour, normal, rare, recursion, series};
+use super::Accuracy;
+use super::exact::{buckets, recursion, series};
+use super::fast;
+use super::fast::contour;
+use super::level::{Cut, Level};
+use super::rare;
 
 /// How much work a level may take.
 #[derive(Clone, Copy)]
@@ -84,16 +89,16 @@ const POINTS_A_DEVIATION: f64 = 2.5;
 const BELL_DEVIATIONS: f64 = 12.0;
 
 /// More rows than this are not computed: only the levels that are nearly full of a very large table need as many.
-const MOST_ROWS: usize = 300;
+const MAX_ROWS: usize = 300;
 
 /// Rows of several slots that take more steps than this in all are not computed: about a second.
-const MOST_WORK: f64 = 3e8;
+const MAX_WORK: f64 = 3e8;
 
 /// Fewer buckets than these of several slots are no bell.
-const LEAST_BUCKETS: u64 = 32;
+const MIN_BUCKETS: u64 = 32;
 
 /// More numbers than this are not kept of a large distribution.
-const MOST_NUMBERS: f64 = 3000.0;
+const MAX_NUMBERS: f64 = 3000.0;
 
 /// Below this the logarithm is computed by itself.
 const NEARLY_UNDERFLOWS: f64 = 1e-200;
@@ -175,12 +180,12 @@ pub(super) fn pass_on(
             let stride = output_stride(level, next, input);
             let rows = lattice.weights.len();
             let work = rows as f64 * contour::work(level, input.mean() as u64);
-            let is_much = rows > MOST_ROWS && is_bell(input)
-                || level.slots > 1 && (work > MOST_WORK || level.buckets < LEAST_BUCKETS);
+            let is_much = rows > MAX_ROWS && is_bell(input)
+                || level.slots > 1 && (work > MAX_WORK || level.buckets < MIN_BUCKETS);
             let exact = if is_much { None } else { by_integrals(level, &lattice, cut, stride, effort.work) };
             match exact {
                 Some(output) => (output, Way::Integrals),
-                None => (normal::pass_on(level, input, cut, stride), Way::Normal),
+                None => (fast::pass_on_normal(level, input, cut, stride), Way::Normal),
             }
         }
     }
@@ -198,10 +203,10 @@ pub(super) enum Method {
 }
 
 pub(super) fn method(level: Level, input: &PassedOn, cut: Cut, effort: Effort<'_>) -> Method {
-    let (_, variance) = bucket::moments(level, input.mean());
-    let cells = (1.0 + bucket::deviations(cut) * sqrt(variance)) * input.weights.len() as f64;
+    let (_, variance) = level.moments(input.mean());
+    let cells = (1.0 + cut.deviations() * sqrt(variance)) * input.weights.len() as f64;
     // What is too small for integrals is small enough for the others, whatever the effort.
-    let few = input.last() < rows::LEAST_ITEMS;
+    let few = input.last() < rows::MIN_ITEMS;
     if level.slots == 1 && input.stride == 1 && (few || cells <= effort.most_cells) {
         Method::Recursion
     } else if level.slots > 1 && buckets::suits(level, input, cut, effort.most_terms) {
@@ -230,7 +235,7 @@ fn mixture(input: &PassedOn, rows: &[Row<f64>], cut: Cut) -> PassedOn {
 fn by_integrals(level: Level, lattice: &PassedOn, cut: Cut, stride: u64, work: &Work) -> Option<PassedOn> {
     let top = lattice.weights.iter().copied().fold(0.0, f64::max);
     let mut out = PassedOn::zeros(0, 0, stride);
-    let of_few = rows::of_few::<f64>(level, lattice.first(), rows::LEAST_ITEMS - 1, Wanted::all(cut, work));
+    let of_few = rows::of_few::<f64>(level, lattice.first(), rows::MIN_ITEMS - 1, Wanted::all(cut, work));
     for (balls, weight) in lattice.iter() {
         // Beyond its edge a row falls at least geometrically, by so much that the rest is less than the cut.
         out.dropped += top * cut.high;
@@ -257,7 +262,7 @@ fn is_bell(input: &PassedOn) -> bool {
 /// Whether a level passes on a number with a bell for a distribution, all of it above some number.
 pub(super) fn passes_on_a_bell_above(level: Level, input: &PassedOn, needed: u64) -> bool {
     let (given, given_deviation) = (input.mean(), sqrt(input.variance()));
-    let (mean, variance) = bucket::moments(level, given);
+    let (mean, variance) = level.moments(given);
     let slope = slope(level, given, given_deviation);
     let deviation = sqrt(variance + slope * slope * given_deviation * given_deviation);
     mean - BELL_DEVIATIONS * deviation > needed as f64
@@ -275,7 +280,7 @@ fn times(level: Level, input: &PassedOn) -> u64 {
 /// Of what a level passes on, every so many-th number that the next one needs.
 fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
     let (given, given_deviation) = (input.mean(), sqrt(input.variance()));
-    let (mean, variance) = bucket::moments(level, given);
+    let (mean, variance) = level.moments(given);
     let slope = slope(level, given, given_deviation);
     let deviation = sqrt(variance + slope * slope * given_deviation * given_deviation);
     if mean - BELL_DEVIATIONS * deviation < 0.0 {
@@ -283,13 +288,13 @@ fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
     }
     let needed = next.map_or(deviation, |next| deviation_beside(next, mean, deviation));
     // Each row is a bell by itself. More numbers than can be rows are of no use.
-    let fewest = 2.0 * BELL_DEVIATIONS * deviation / MOST_NUMBERS;
+    let fewest = 2.0 * BELL_DEVIATIONS * deviation / MAX_NUMBERS;
     (needed.min(sqrt(variance)) / POINTS_A_DEVIATION).max(fewest).max(1.0) as u64
 }
 
 /// The standard deviation of the number given to a level, among those that it passes the same number on of.
 fn deviation_beside(level: Level, mean: f64, deviation: f64) -> f64 {
-    let (_, variance) = bucket::moments(level, mean);
+    let (_, variance) = level.moments(mean);
     let slope = slope(level, mean, deviation);
     if slope == 0.0 {
         return deviation;
@@ -300,7 +305,7 @@ fn deviation_beside(level: Level, mean: f64, deviation: f64) -> f64 {
 /// By how much more a level passes on if it is given one more.
 fn slope(level: Level, mean: f64, deviation: f64) -> f64 {
     let step = deviation.max(1.0);
-    let [(less, _), (more, _)] = [-step, step].map(|step| bucket::moments(level, (mean + step).max(0.0)));
+    let [(less, _), (more, _)] = [-step, step].map(|step| level.moments((mean + step).max(0.0)));
     (more - less) / (2.0 * step)
 }
 

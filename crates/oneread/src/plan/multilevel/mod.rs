@@ -5,16 +5,18 @@
 //!
 //! # How
 //! What level i passes on depends on what it was given alone, so that the distributions of `S_1`, `S_2`, … follow one from the
-//! other. What is passed on of one number of items is a row; the rows of all numbers that level i may be given are added
-//! up, each with its probability. Rows come from, whichever is fastest:
+//! other: `chain` goes from level to level. What is passed on of one number of items is a row; the rows of all numbers that
+//! level i may be given are added up, each with its probability. Rows come from whichever is fastest:
 //!
 //! | | when | why it is exact |
 //! | --- | --- | --- |
-//! | `recursion` | one slot; started by an integral where there are many items | positive terms |
-//! | `series` | several slots, no more items than buckets, up to some thousand | positive terms |
-//! | `buckets` | several slots, few buckets | positive terms |
-//! | `few` | many items, few of them passed on or few slots free | one integral for a row, nothing cancels |
-//! | `contour` | many items otherwise | integrals through saddle points, nothing cancels |
+//! | `exact::recursion` | one slot; started by an integral where there are many items | positive terms |
+//! | `exact::series` | several slots, no more items than buckets, up to some thousand | positive terms |
+//! | `exact::buckets` | several slots, few buckets | positive terms |
+//! | `fast::few` | many items, few of them passed on or few slots free | one integral for a row, nothing cancels |
+//! | `fast::contour` | many items otherwise | integrals through saddle points, nothing cancels |
+//!
+//! A crisis that no float holds is computed by `rare`. Searches ask for the odds alone, by `fast::backward`.
 //!
 //! Rows of large distributions are computed at every so many-th number only, which loses nothing: they are smooth. So a
 //! hundred million items take less than a second.
@@ -29,36 +31,25 @@
 //! the paper's 6.6e-24 for 100k items became 7.78e-16); buckets may have several slots; integrals instead of a recursion
 //! over all items.
 
-mod backward;
-mod bounds;
-mod bucket;
-mod buckets;
 mod chain;
-mod complex;
-mod contour;
-mod expected;
-mod few;
-mod normal;
+mod closed_forms;
+mod exact;
+mod fast;
+mod level;
 mod passed_on;
 mod rare;
-mod recursion;
 mod rows;
-mod series;
-mod smooth;
-mod wide;
 
 use alloc::vec::Vec;
 
 use crate::layout::{LayoutError, MultilevelLayout};
 
-use super::float::{exp, ln};
+use super::float::exp;
 use super::work::Work;
 
-pub(in crate::plan) use backward::{Close, Lost, ln_odds};
-pub(in crate::plan) use contour::ln_stirling;
+pub(in crate::plan) use fast::{Close, Lost, ln_odds, ln_stirling};
 
-pub use bounds::{crisis_bound, skew_estimate};
-pub use expected::{expected_approximate, expected_exponential};
+pub use closed_forms::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;
 
 /// How far a plan may be off.
@@ -115,7 +106,7 @@ impl MultilevelPlan {
     pub const MOST_ITEMS: u64 = 10_000_000_000;
 
     /// The most steps of calculation that a plan may take: some seconds.
-    const MOST_STEPS: f64 = 3e9;
+    const MAX_STEPS: f64 = 3e9;
 
     /// Plans for so many items: exact where that takes no more than a second or two, else approximate.
     ///
@@ -124,7 +115,7 @@ impl MultilevelPlan {
     /// [`LayoutError::TooMuchWork`] if it would take more than 3·10^9 steps of calculation, some
     /// seconds, as for many nearly full levels.
     pub fn new(layout: &MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
-        Self::with_work(layout, items, &Work::new("a plan of a table", Self::MOST_STEPS))
+        Self::with_work(layout, items, &Work::new("a plan of a table", Self::MAX_STEPS))
     }
 
     /// The same within a number of steps.
@@ -212,58 +203,5 @@ impl MultilevelPlan {
             0 => function(self.items),
             _ => self.passed_on[level - 1].expectation(function),
         }
-    }
-}
-
-/// One level.
-#[derive(Clone, Copy, Debug)]
-struct Level {
-    buckets: u64,
-    slots: u32,
-}
-
-impl Level {
-    /// All levels of a layout, in order.
-    fn of(layout: &MultilevelLayout) -> impl Iterator<Item = Self> + '_ {
-        layout.levels().iter().map(|&buckets| Self { buckets, slots: layout.slots() })
-    }
-
-    /// Whether some bucket with room is less likely than e^−700, the smallest float; or for several slots, where rows take
-    /// longer, e^−80 = 1e-35. By Chernoff's bound on the load of a bucket, Pr(load ≤ k) ≤ e^−λ·(eλ/k)^k for k ≤ λ.
-    fn is_surely_full(self, balls: u64) -> bool {
-        let ln_impossible = if self.slots == 1 { -700.0 } else { -80.0 };
-        let load = balls as f64 / self.buckets as f64;
-        let least = f64::from(self.slots - 1);
-        let ln_room = if least == 0.0 { -load } else { least - load + least * ln(load / least) };
-        load > least && ln_room + ln(self.buckets as f64) < ln_impossible
-    }
-}
-
-/// What a window leaves out, relative to the largest probability in it.
-#[derive(Clone, Copy)]
-struct Cut {
-    low: f64,
-    high: f64,
-    ln_low: f64,
-    ln_high: f64,
-}
-
-impl Cut {
-    /// The low end may be cut generously: fewer items passed on mean fewer at all levels below, so that all
-    /// numbers reported fall by at most the share that is cut. The high end is where crises come from.
-    fn new(high: f64) -> Self {
-        const LOW: f64 = 1e-40;
-        Self::both(LOW, high)
-    }
-
-    /// The cut of something that has a share in a whole, for the whole to be cut as here.
-    fn relative_to(self, share: f64) -> Self {
-        /// However little it counts, something of it is kept.
-        const MOST: f64 = 1e-3;
-        Self::both((self.low / share).min(MOST), (self.high / share).min(MOST))
-    }
-
-    fn both(low: f64, high: f64) -> Self {
-        Self { low, high, ln_low: ln(low), ln_high: ln(high) }
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::super::float::{exp, ln};
+use crate::plan::float::{exp, ln};
 
 /// The distribution of the number of items that a level passes on to those below it (|`S_i`| in the paper).
 ///

@@ -5,24 +5,25 @@
 //! conditions' probabilities are added up.
 //!
 //! Each level must give those conditional probabilities however small they are: the recursion of one-slot buckets by a tilt, a
-//! factor e^(tilt·number) that makes as many as needed usual; sums over buckets in [wide](super::wide) numbers; integrals are
+//! factor e^(tilt·number) that makes as many as needed usual; sums over buckets in [wide](super::exact::wide) numbers; integrals are
 //! logarithms anyway.
 
 use alloc::vec::Vec;
 
 use crate::layout::MultilevelLayout;
 
-use super::super::float::{exp, ln, ln_sum};
 use super::chain::{self, Effort, Method};
+use super::exact::wide::{Weight, Wide};
+use super::exact::{buckets, recursion, series};
+use super::level::{Cut, Level};
 use super::passed_on::PassedOn;
 use super::rows::{self, Row, Wanted};
-use super::wide::{Weight, Wide};
-use super::{Cut, Level, bucket, buckets, recursion, series};
+use crate::plan::float::{exp, ln, ln_sum};
 
 /// ln Pr(any item finds no room), and whether it is an estimate.
 pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> (f64, bool) {
     /// What is needed beyond this takes too long, since rows grow by its square.
-    const MOST_NEEDED: u64 = 100;
+    const MAX_NEEDED: u64 = 100;
     let levels = layout.level_count() as u64;
     // What a crisis takes at the entrance of a level, or after the last.
     let least = |level: u64| 1 + (levels - level) * u64::from(layout.slots());
@@ -38,13 +39,13 @@ pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_
             return (0.0, true);
         }
         let needed = least(next);
-        let (mean, _) = bucket::moments(level, input.mean());
+        let (mean, _) = level.moments(input.mean());
         // Enough for certain: what is left out is less than a float tells from 1, and the levels below are as usual.
         if chain::passes_on_a_bell_above(level, &input, needed) {
             input = chain::pass_on(level, below, &input, Cut::new(CUT), effort).0;
             continue;
         }
-        let (output, ln_condition) = if level.slots > 1 && needed > MOST_NEEDED && mean < needed as f64 {
+        let (output, ln_condition) = if level.slots > 1 && needed > MAX_NEEDED && mean < needed as f64 {
             estimated = true;
             (PassedOn::certain(needed), rows::ln_rare(level, input.mean(), needed))
         } else {
@@ -80,7 +81,7 @@ fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort<
     };
     match chain::method(level, input, cut, effort) {
         Method::Recursion => {
-            let (mean, _) = bucket::moments(level, input.mean());
+            let (mean, _) = level.moments(input.mean());
             let tilt = (ln(needed as f64) - ln(mean.max(f64::MIN_POSITIVE))).max(0.0);
             recursion::pass_on(level, input, cut, tilt, effort.work).at_least(needed).untilted(tilt)
         }
@@ -88,7 +89,7 @@ fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort<
         Method::Series => mixture(series::rows(level, input.last(), wanted.ln_negligible(), wanted.work)),
         Method::Integrals { times } => {
             let mut sums = LnSums::default();
-            let of_few = rows::of_few::<Wide>(level, input.first(), rows::LEAST_ITEMS - 1, wanted);
+            let of_few = rows::of_few::<Wide>(level, input.first(), rows::MIN_ITEMS - 1, wanted);
             for (balls, weight) in input.every(times).iter() {
                 if let Some(Row { first, weights }) = of_few.get(balls as usize) {
                     let ln_weights: Vec<f64> = weights.iter().map(|weight| weight.ln()).collect();

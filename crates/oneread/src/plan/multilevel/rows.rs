@@ -2,14 +2,16 @@
 
 use alloc::vec::Vec;
 
-use super::super::float::{exp, ln};
-use super::few::{self, Counted};
-use super::wide::Weight;
-use super::{Cut, Level, bucket, buckets, contour, series};
+use super::exact::wide::Weight;
+use super::exact::{buckets, series};
+use super::fast::contour;
+use super::fast::few::{self, Counted};
+use super::level::{Cut, Level};
+use crate::plan::float::{exp, ln};
 use crate::plan::work::Work;
 
 /// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the real axis, and may be left out there.
-pub(super) const LEAST_ITEMS: u64 = 150;
+pub(super) const MIN_ITEMS: u64 = 150;
 
 /// Logarithms of the probabilities of numbers of items passed on, each a multiple of a stride.
 pub(super) struct LnRow {
@@ -86,7 +88,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The rows of all numbers below [`LEAST_ITEMS`], as far as they are needed: by sums, since they have no integrals.
+/// The rows of all numbers below [`MIN_ITEMS`], as far as they are needed: by sums, since they have no integrals.
 pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     match level.buckets {
         _ if least > last => Vec::new(),
@@ -95,12 +97,12 @@ pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wan
     }
 }
 
-/// ln Pr(l) of at least [`LEAST_ITEMS`] items.
+/// ln Pr(l) of at least [`MIN_ITEMS`] items.
 pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     /// Where fewer than these are expected, the whole row comes from one integral. Where more are, it is a bell that has
     /// fallen to 1e-40 before it ends at 0.
     const FEW: f64 = 200.0;
-    let (mean, _) = bucket::moments(level, balls as f64);
+    let (mean, _) = level.moments(balls as f64);
     let free = (level.buckets * u64::from(level.slots)) as f64 + mean - balls as f64;
     if level.buckets == 1 || level.is_surely_full(balls) || wanted.work.is_spent() {
         return LnRow::certain(balls.saturating_sub(level.buckets * u64::from(level.slots)));

@@ -1,6 +1,7 @@
 //! The smallest filter that can do what it must.
 
 use alloc::vec::Vec;
+use core::convert::Infallible;
 use core::f64::consts::LN_2;
 
 use crate::layout::{
@@ -11,11 +12,11 @@ use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, ln_1p};
 use crate::plan::{blocked, bloom, counting, dleft, dleft_counting, growing, line};
 
-use super::{Relax, Solution, Target, Unsolved, rounded_up};
+use super::{Relax, Solution, Target, Unsolved, first_within, least_possible};
 
 /// What a filter is to keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Targets {
+pub struct FilterTargets {
     /// The keys.
     pub items: u64,
     /// The most often that a key which was not inserted is found.
@@ -69,7 +70,7 @@ impl Needs {
 /// The layout of a filter of any kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Layout {
+pub enum FilterLayout {
     /// Of a [`BloomFilter`](crate::filter::BloomFilter).
     Bloom(BloomLayout),
     /// Of a [`BlockedBloomFilter`](crate::filter::BlockedBloomFilter).
@@ -93,9 +94,9 @@ pub enum Layout {
 /// A filter, planned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct PlannedFilter {
     /// Its layout.
-    pub layout: Layout,
+    pub layout: FilterLayout,
     /// The type of the library that takes it; with `threads`, the one for many threads.
     pub structure: &'static str,
     /// The keys it was planned for.
@@ -112,7 +113,7 @@ pub struct Planned {
     pub can: Needs,
 }
 
-impl Planned {
+impl PlannedFilter {
     /// The bits for each key.
     #[must_use]
     pub fn bits_per_key(&self) -> f64 {
@@ -142,7 +143,7 @@ const PAGE_BITS: u64 = 8 * DLeftLayout::PAGE_BYTES;
 struct Candidate {
     /// What it can do; on one line or page, whatever its size.
     can: Needs,
-    plan: fn(u64, f64) -> Result<Planned, LayoutError>,
+    plan: fn(u64, f64) -> Result<PlannedFilter, LayoutError>,
     /// Whether it is planned in no time.
     is_fast: bool,
 }
@@ -150,7 +151,7 @@ struct Candidate {
 const NOTHING: Needs =
     Needs { delete: false, growth: false, threads: false, one_line: false, one_page: false };
 
-/// All kinds of filters. A new kind is a [`Layout`], an entry here, and its function below.
+/// All kinds of filters. A new kind is a [`FilterLayout`], an entry here, and its function below.
 const CANDIDATES: [Candidate; 9] = [
     Candidate { can: Needs { threads: true, ..NOTHING }, plan: of_bloom, is_fast: true },
     Candidate {
@@ -184,28 +185,25 @@ const CANDIDATES: [Candidate; 9] = [
 ///
 /// # Example
 /// ```
-/// use oneread::plan::solve::{self, filter::{Needs, Targets}};
+/// use oneread::plan::solve::{self, Needs, FilterTargets};
 ///
-/// let targets = Targets { items: 1_000_000, rate: 0.01, needs: Needs::default(), bytes: None };
+/// let targets = FilterTargets { items: 1_000_000, rate: 0.01, needs: Needs::default(), bytes: None };
 /// assert_eq!(solve::filter(&targets)?.best.structure, "BloomFilter");
 /// let delete = Needs { delete: true, ..Needs::default() };
-/// let deleting = solve::filter(&Targets { needs: delete, ..targets })?.best;
+/// let deleting = solve::filter(&FilterTargets { needs: delete, ..targets })?.best;
 /// assert_eq!(deleting.structure, "LineFilter");
 /// assert!(deleting.bits_per_key() < 11.1);
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
-pub fn filter(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
-    let Targets { items, rate, needs, bytes } = *targets;
+pub fn filter(targets: &FilterTargets) -> Result<Solution<PlannedFilter>, Unsolved> {
+    let FilterTargets { items, rate, needs, bytes } = *targets;
     check_fraction("rate", rate)?;
     check("items", items as f64, 1.0, crate::layout::MOST_PLACES as f64)?;
-    let mut found = candidates(items, rate, needs);
     let most = bytes.unwrap_or(u64::MAX);
-    if found.first().is_none_or(|best| best.byte_len() > most) {
-        return Err(Unsolved::Infeasible(relaxed(targets, found.first())));
-    }
-    found.retain(|planned| planned.byte_len() <= most);
-    let mut best = found.remove(0);
-    for planned in found.iter_mut().chain([&mut best]) {
+    let (mut best, mut runners_up) =
+        first_within(candidates(items, rate, needs), |planned| planned.byte_len() <= most)
+            .map_err(|smallest| Unsolved::Infeasible(relaxed(targets, smallest.as_ref())))?;
+    for planned in runners_up.iter_mut().chain([&mut best]) {
         planned.structure = structure(planned.layout, needs.threads);
     }
     // What it could do without: there is a smaller one. That is a Bloom filter, if any, or one that is found as fast.
@@ -219,11 +217,11 @@ pub fn filter(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
             }
         }
     }
-    Ok(Solution { best, binds, runners_up: found })
+    Ok(Solution { best, binds, runners_up })
 }
 
 /// All that can do what they must at a rate, the smallest first.
-fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<Planned> {
+fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<PlannedFilter> {
     // No filter has fewer bits; a small one is on one line or page, whatever its kind.
     let least_bits = -(items as f64) * ln(rate) / LN_2;
     let (one_line, one_page) = (least_bits <= LINE_BITS as f64, least_bits <= PAGE_BITS as f64);
@@ -232,7 +230,7 @@ fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<Planned> {
         needs.missing(can).is_empty()
     };
     let candidates = CANDIDATES.iter().filter(|candidate| may(candidate.can));
-    let mut all: Vec<Planned> =
+    let mut all: Vec<PlannedFilter> =
         candidates.filter_map(|candidate| (candidate.plan)(items, rate).ok()).collect();
     // What could not be planned at this rate, or errs more often by rounding, is left out.
     all.retain(|planned| planned.false_positive <= rate && needs.missing(planned.can).is_empty());
@@ -241,8 +239,8 @@ fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<Planned> {
 }
 
 /// Which target to relax, given the smallest that has more bytes than allowed, if there is any.
-fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
-    let Targets { items, rate, needs, bytes } = *targets;
+fn relaxed(targets: &FilterTargets, smallest: Option<&PlannedFilter>) -> Vec<Relax> {
+    let FilterTargets { items, rate, needs, bytes } = *targets;
     let most = bytes.unwrap_or(u64::MAX);
     let mut relax = Vec::new();
     if let (Some(asked), Some(planned)) = (bytes, smallest) {
@@ -257,52 +255,45 @@ fn relaxed(targets: &Targets, smallest: Option<&Planned>) -> Vec<Relax> {
         }
     }
     // A higher rate: bytes fall as it rises. D-left filters hardly shrink with it, and take seconds to be planned.
-    let serves = |ln_rate: f64| {
+    let serves = |rate: f64| {
         CANDIDATES.iter().filter(|candidate| candidate.is_fast || needs.delete && !needs.growth).any(
             |candidate| {
-                (candidate.plan)(items, exp(ln_rate))
+                (candidate.plan)(items, rate)
                     .is_ok_and(|planned| planned.byte_len() <= most && needs.missing(planned.can).is_empty())
             },
         )
     };
-    let (mut low, mut high) = (ln(rate), ln(0.999));
-    if low < high && serves(high) {
-        const PRECISION: f64 = 1e-3;
-        while high - low > PRECISION {
-            let middle = low + (high - low) / 2.0;
-            *(if serves(middle) { &mut high } else { &mut low }) = middle;
-        }
-        relax.push(Relax { target: Target::FalsePositive, asked: rate, possible: rounded_up(exp(high)) });
-    }
+    let Ok(possible) = least_possible(rate, 0.999, |rate| Ok::<_, Infallible>(serves(rate)));
+    relax.extend(possible.map(|possible| Relax { target: Target::FalsePositive, asked: rate, possible }));
     relax
 }
 
-const fn structure(layout: Layout, threads: bool) -> &'static str {
+const fn structure(layout: FilterLayout, threads: bool) -> &'static str {
     match (layout, threads) {
-        (Layout::Bloom(_), false) => "BloomFilter",
-        (Layout::Bloom(_), true) => "AtomicBloomFilter",
-        (Layout::Blocked(_), false) => "BlockedBloomFilter",
-        (Layout::Blocked(_), true) => "AtomicBlockedBloomFilter",
-        (Layout::DLeft(_), false) => "DLeftFilter",
-        (Layout::DLeft(_), true) => "AtomicDLeftFilter",
-        (Layout::Counting(_), _) => "CountingBloomFilter",
-        (Layout::DLeftCounting(_), _) => "DLeftCountingFilter",
-        (Layout::Line(_), false) => "LineFilter",
-        (Layout::Line(_), true) => "ShardedLineFilter",
-        (Layout::Growing(_), _) => "GrowingFilter",
-        (Layout::GrowingDLeftCounting(_), _) => "GrowingDLeftCountingFilter",
-        (Layout::GrowingLine(_), _) => "GrowingLineFilter",
+        (FilterLayout::Bloom(_), false) => "BloomFilter",
+        (FilterLayout::Bloom(_), true) => "AtomicBloomFilter",
+        (FilterLayout::Blocked(_), false) => "BlockedBloomFilter",
+        (FilterLayout::Blocked(_), true) => "AtomicBlockedBloomFilter",
+        (FilterLayout::DLeft(_), false) => "DLeftFilter",
+        (FilterLayout::DLeft(_), true) => "AtomicDLeftFilter",
+        (FilterLayout::Counting(_), _) => "CountingBloomFilter",
+        (FilterLayout::DLeftCounting(_), _) => "DLeftCountingFilter",
+        (FilterLayout::Line(_), false) => "LineFilter",
+        (FilterLayout::Line(_), true) => "ShardedLineFilter",
+        (FilterLayout::Growing(_), _) => "GrowingFilter",
+        (FilterLayout::GrowingDLeftCounting(_), _) => "GrowingDLeftCountingFilter",
+        (FilterLayout::GrowingLine(_), _) => "GrowingLineFilter",
     }
 }
 
 /// A filter whose lookups read so many places, each on a line of its own, hit and miss.
 fn planned(
-    layout: Layout,
+    layout: FilterLayout,
     (items, bits): (u64, u64),
     false_positive: f64,
     lines: (f64, f64),
     can: Needs,
-) -> Planned {
+) -> PlannedFilter {
     // No more lines than there are.
     let most = ceil(bits as f64 / LINE_BITS as f64);
     let can = Needs {
@@ -310,7 +301,7 @@ fn planned(
         one_page: can.one_page || bits <= PAGE_BITS,
         ..can
     };
-    Planned {
+    PlannedFilter {
         layout,
         structure: structure(layout, false),
         items,
@@ -328,22 +319,22 @@ fn probes(hashes: u32, fill: f64) -> (f64, f64) {
     (f64::from(hashes), (1.0 - found) / (1.0 - fill))
 }
 
-fn of_bloom(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_bloom(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = bloom::for_rate(items, rate)?;
     let lines = probes(layout.hashes(), bloom::expected_fill(layout, items));
     let can = Needs { threads: true, ..Needs::default() };
     let false_positive = bloom::false_positive_probability(layout, items);
-    Ok(planned(Layout::Bloom(layout), (items, layout.bits()), false_positive, lines, can))
+    Ok(planned(FilterLayout::Bloom(layout), (items, layout.bits()), false_positive, lines, can))
 }
 
-fn of_blocked(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_blocked(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = blocked::for_rate(items, rate)?;
     let can = Needs { threads: true, one_line: true, one_page: true, ..Needs::default() };
     let false_positive = blocked::false_positive_probability(layout, items);
-    Ok(planned(Layout::Blocked(layout), (items, layout.bits()), false_positive, (1.0, 1.0), can))
+    Ok(planned(FilterLayout::Blocked(layout), (items, layout.bits()), false_positive, (1.0, 1.0), can))
 }
 
-fn of_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_counting(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     /// At the planned load, fewer than one counter in 10^13 sticks.
     const COUNTER_BITS: u32 = 4;
     let layout = counting::for_rate(items, rate, COUNTER_BITS)?;
@@ -351,47 +342,59 @@ fn of_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {
     let lines = probes(layout.hashes(), 1.0 - fill);
     let can = Needs { delete: true, ..Needs::default() };
     let false_positive = counting::false_positive_probability(layout, items);
-    Ok(planned(Layout::Counting(layout), (items, layout.bits()), false_positive, lines, can))
+    Ok(planned(FilterLayout::Counting(layout), (items, layout.bits()), false_positive, lines, can))
 }
 
-fn of_dleft(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_dleft(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = dleft::for_rate(items, rate)?;
     let load = items as f64 / layout.total_buckets() as f64;
     let plan = dleft::plan(layout, load).map_err(|_| LayoutError::OutOfReach { rate, items })?;
     let lines = layout.buckets().len() as f64;
     let can = Needs { threads: true, one_page: layout.pages().is_some(), ..Needs::default() };
-    Ok(planned(Layout::DLeft(layout), (items, layout.bits()), plan.false_positive, (lines, lines), can))
+    Ok(planned(FilterLayout::DLeft(layout), (items, layout.bits()), plan.false_positive, (lines, lines), can))
 }
 
 /// A key that is there lies in its home but for as many as second lines are read for.
-fn of_line(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_line(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = line::for_rate(items, rate)?;
     let lines = line::lines_read(layout, items);
     let can = Needs { delete: true, threads: true, ..Needs::default() };
     let false_positive = line::false_positive_probability(layout, items);
-    Ok(planned(Layout::Line(layout), (items, layout.bits()), false_positive, (lines, lines), can))
+    Ok(planned(FilterLayout::Line(layout), (items, layout.bits()), false_positive, (lines, lines), can))
 }
 
-fn of_dleft_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_dleft_counting(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = dleft_counting::for_rate(items, rate, dleft_counting::LIFE)?;
     let load = items as f64 / layout.total_buckets() as f64;
     let false_positive = dleft_counting::false_positive(layout, load, dleft_counting::LIFE)
         .map_err(|_| LayoutError::OutOfReach { rate, items })?;
     let lines = f64::from(layout.subtables());
     let can = Needs { delete: true, ..Needs::default() };
-    Ok(planned(Layout::DLeftCounting(layout), (items, layout.bits()), false_positive, (lines, lines), can))
+    Ok(planned(
+        FilterLayout::DLeftCounting(layout),
+        (items, layout.bits()),
+        false_positive,
+        (lines, lines),
+        can,
+    ))
 }
 
-fn of_growing(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_growing(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = GrowingLayout::new(items, rate)?;
     let layer = growing::layer(layout, 0)?;
     let lines = probes(layer.hashes(), bloom::expected_fill(layer, items));
     let can = Needs { growth: true, ..Needs::default() };
     let false_positive = growing::false_positive_probability(layout, items)?;
-    Ok(planned(Layout::Growing(layout), (items, growing::bits(layout, items)?), false_positive, lines, can))
+    Ok(planned(
+        FilterLayout::Growing(layout),
+        (items, growing::bits(layout, items)?),
+        false_positive,
+        lines,
+        can,
+    ))
 }
 
-fn of_growing_dleft_counting(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_growing_dleft_counting(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = GrowingLayout::new(items, rate)?;
     let (layer, _) = dleft_counting::layer(layout, 0)?;
     let load = items as f64 / layer.total_buckets() as f64;
@@ -399,15 +402,15 @@ fn of_growing_dleft_counting(items: u64, rate: f64) -> Result<Planned, LayoutErr
         .map_err(|_| LayoutError::OutOfReach { rate, items })?;
     let lines = f64::from(layer.subtables());
     let can = Needs { delete: true, growth: true, ..Needs::default() };
-    let layout = Layout::GrowingDLeftCounting(layout);
+    let layout = FilterLayout::GrowingDLeftCounting(layout);
     Ok(planned(layout, (items, layer.bits()), false_positive, (lines, lines), can))
 }
 
-fn of_growing_line(items: u64, rate: f64) -> Result<Planned, LayoutError> {
+fn of_growing_line(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = GrowingLayout::new(items, rate)?;
     let (layer, _) = line::layer(layout, 0)?;
     let lines = line::lines_read(layer, items);
     let can = Needs { delete: true, growth: true, ..Needs::default() };
     let false_positive = line::false_positive_probability(layer, items);
-    Ok(planned(Layout::GrowingLine(layout), (items, layer.bits()), false_positive, (lines, lines), can))
+    Ok(planned(FilterLayout::GrowingLine(layout), (items, layer.bits()), false_positive, (lines, lines), can))
 }

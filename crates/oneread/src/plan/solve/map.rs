@@ -1,18 +1,19 @@
 //! The smallest map of fixed size.
 
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
 use crate::layout::{BoundedLayout, LayoutError, MultilevelLayout};
 use crate::plan::error::check;
 use crate::plan::float::exp;
 use crate::plan::work::Work;
 
-use super::table::{self, Odds};
-use super::{Relax, Solution, Target, Unsolved, rounded_up};
+use super::table::{self, Odds, PlannedTable, TableTargets};
+use super::{Relax, Solution, Target, Unsolved, first_within, least_possible};
 
 /// What a map is to keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Targets {
+pub struct MapTargets {
     /// The entries, in the map at a time; they come and go.
     pub entries: u64,
     /// The bytes of a place for one: those of `Option<(K, V)>`.
@@ -25,7 +26,7 @@ pub struct Targets {
     pub levels: u32,
 }
 
-impl Targets {
+impl MapTargets {
     /// Up to one entry in the stash, and up to eight levels.
     #[must_use]
     pub const fn new(entries: u64, entry_bytes: u64) -> Self {
@@ -36,7 +37,7 @@ impl Targets {
 /// The layout of a map of any kind.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Layout {
+pub enum MapLayout {
     /// Of a [`MultilevelTable`](crate::table::MultilevelTable).
     Multilevel(MultilevelLayout),
     /// Of a [`BoundedMap`](crate::table::BoundedMap).
@@ -46,9 +47,9 @@ pub enum Layout {
 /// A map, planned.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct PlannedMap {
     /// Its layout, with a stash that is full once in 10^12 looks at it.
-    pub layout: Layout,
+    pub layout: MapLayout,
     /// The type of the library that takes it.
     pub structure: &'static str,
     /// The entries it was planned for.
@@ -61,7 +62,7 @@ pub struct Planned {
     pub expected_stash: f64,
 }
 
-impl Planned {
+impl PlannedMap {
     /// The bytes for each entry.
     #[must_use]
     pub fn bytes_per_entry(&self) -> f64 {
@@ -70,9 +71,9 @@ impl Planned {
 }
 
 /// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever their bytes.
-type Candidate = fn(&Targets, &Work) -> Result<Vec<Planned>, Unsolved>;
+type Candidate = fn(&MapTargets, &Work) -> Result<Vec<PlannedMap>, Unsolved>;
 
-/// All kinds of maps. A new kind is a [`Layout`], one more entry here, and its function below.
+/// All kinds of maps. A new kind is a [`MapLayout`], one more entry here, and its function below.
 const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 
 /// The smallest map of fixed size in which entries come and go.
@@ -87,63 +88,60 @@ const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 ///
 /// # Example
 /// ```
-/// use oneread::plan::solve::{self, map::Targets};
+/// use oneread::plan::solve::{self, MapTargets};
 ///
 /// // A hundred thousand entries of 24 bytes.
-/// let best = solve::map(&Targets::new(100_000, 24))?.best;
+/// let best = solve::map(&MapTargets::new(100_000, 24))?.best;
 /// assert!(best.load > 0.5 && best.expected_stash <= 1.0);
 /// // They take at least 2.4 million bytes.
-/// let targets = Targets { bytes: Some(2_400_000), ..Targets::new(100_000, 24) };
+/// let targets = MapTargets { bytes: Some(2_400_000), ..MapTargets::new(100_000, 24) };
 /// assert!(solve::map(&targets).is_err());
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
-pub fn map(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
+pub fn map(targets: &MapTargets) -> Result<Solution<PlannedMap>, Unsolved> {
     /// No entry is as large as an address space.
-    const MOST_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
-    check("bytes of an entry", targets.entry_bytes as f64, 1.0, MOST_ENTRY_BYTES)?;
-    let work = Work::new("a search for a map", table::MOST_STEPS);
-    let mut found: Vec<Planned> = Vec::new();
+    const MAX_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
+    check("bytes of an entry", targets.entry_bytes as f64, 1.0, MAX_ENTRY_BYTES)?;
+    let work = Work::new("a search for a map", table::MAX_STEPS);
+    let mut found: Vec<PlannedMap> = Vec::new();
     for candidate in CANDIDATES {
         found.extend(candidate(targets, &work)?);
     }
     found.sort_by_key(|planned| planned.bytes);
     let most = targets.bytes.unwrap_or(u64::MAX);
-    if found.first().is_none_or(|best| best.bytes > most) {
-        return Err(Unsolved::Infeasible(relaxed(targets, found.first(), &work)));
-    }
-    found.retain(|planned| planned.bytes <= most);
-    let best = found.remove(0);
+    let (best, runners_up) = first_within(found, |planned| planned.bytes <= most)
+        .map_err(|smallest| Unsolved::Infeasible(relaxed(targets, smallest.as_ref(), &work)))?;
     let mut binds = Vec::from([Target::Stash]);
     match &best.layout {
-        Layout::Multilevel(layout) if layout.level_count() == targets.levels as usize => {
+        MapLayout::Multilevel(layout) if layout.level_count() == targets.levels as usize => {
             binds.push(Target::Levels);
         }
-        Layout::Multilevel(_) => {}
+        MapLayout::Multilevel(_) => {}
         // Its lines are as full as churn allows, whatever is asked of a stash.
-        Layout::Bounded(_) => binds.clear(),
+        MapLayout::Bounded(_) => binds.clear(),
     }
-    Ok(Solution { best, binds, runners_up: found })
+    Ok(Solution { best, binds, runners_up })
 }
 
 /// Multilevel tables, the smallest first, whatever their bytes.
-fn multilevel(targets: &Targets, work: &Work) -> Result<Vec<Planned>, Unsolved> {
+fn multilevel(targets: &MapTargets, work: &Work) -> Result<Vec<PlannedMap>, Unsolved> {
     let solution = match table::table_within(&table(targets), work) {
         Ok(solution) => solution,
         Err(Unsolved::Infeasible(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let planned = |table: &table::Planned| -> Result<Planned, LayoutError> {
+    let planned = |table: &PlannedTable| -> Result<PlannedMap, LayoutError> {
         let layout = table.layout.clone().with_stash(stash_room(table.expected_stash))?;
         let places = u128::from(layout.capacity() + u64::from(layout.stash()));
         let beside = u128::from(layout.occupancy_bytes() + layout.hint_bytes());
         let bytes = places * u128::from(targets.entry_bytes) + beside;
-        Ok(Planned {
+        Ok(PlannedMap {
             structure: "MultilevelTable",
             entries: targets.entries,
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
             load: table.load(),
             expected_stash: table.expected_stash,
-            layout: Layout::Multilevel(layout),
+            layout: MapLayout::Multilevel(layout),
         })
     };
     let all = [&solution.best].into_iter().chain(&solution.runners_up);
@@ -151,7 +149,7 @@ fn multilevel(targets: &Targets, work: &Work) -> Result<Vec<Planned>, Unsolved> 
 }
 
 /// The bounded map, which has one layout for its entries: nine tenths of the slots are for them.
-fn bounded(targets: &Targets, _: &Work) -> Result<Vec<Planned>, Unsolved> {
+fn bounded(targets: &MapTargets, _: &Work) -> Result<Vec<PlannedMap>, Unsolved> {
     let layout = BoundedLayout::for_capacity(targets.entries)?;
     let Ok(churned) = crate::plan::bounded::churned(&layout) else { return Ok(Vec::new()) };
     // What is in the stash at a time: no more than came to it in one turnover.
@@ -162,21 +160,21 @@ fn bounded(targets: &Targets, _: &Work) -> Result<Vec<Planned>, Unsolved> {
     // A line of tags for 32 slots; a slot is no larger than the option of an entry.
     let bytes = u128::from(layout.slots()) * u128::from(targets.entry_bytes)
         + u128::from(layout.lines()) * LINE_BYTES;
-    Ok(Vec::from([Planned {
+    Ok(Vec::from([PlannedMap {
         structure: "BoundedMap",
         entries: targets.entries,
         bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
         load: targets.entries as f64 / layout.slots() as f64,
         expected_stash,
-        layout: Layout::Bounded(layout),
+        layout: MapLayout::Bounded(layout),
     }]))
 }
 
 /// The tags of a line.
 const LINE_BYTES: u128 = 64;
 
-const fn table(targets: &Targets) -> table::Targets {
-    table::Targets {
+const fn table(targets: &MapTargets) -> TableTargets {
+    TableTargets {
         items: targets.entries,
         levels: targets.levels,
         slots: 1,
@@ -189,8 +187,8 @@ const fn table(targets: &Targets) -> table::Targets {
 fn stash_room(mean: f64) -> u32 {
     const FULL: f64 = 1e-12;
     /// Above this the first term is no float, and far more than there should be in a stash.
-    const MOST_MEAN: f64 = 600.0;
-    if mean > MOST_MEAN {
+    const MAX_MEAN: f64 = 600.0;
+    if mean > MAX_MEAN {
         return MultilevelLayout::MOST_STASH;
     }
     let (mut probability, mut items) = (exp(-mean), 0u32);
@@ -206,35 +204,30 @@ fn stash_room(mean: f64) -> u32 {
 }
 
 /// Which target to relax, given the smallest map without a limit on its bytes, if there is any.
-fn relaxed(targets: &Targets, smallest: Option<&Planned>, work: &Work) -> Vec<Relax> {
+fn relaxed(targets: &MapTargets, smallest: Option<&PlannedMap>, work: &Work) -> Vec<Relax> {
     let mut relax = Vec::new();
     let most = targets.bytes.unwrap_or(u64::MAX);
     if let (Some(asked), Some(planned)) = (targets.bytes, smallest) {
         let (asked, possible) = (asked as f64, planned.bytes as f64);
         relax.push(Relax { target: Target::Bytes, asked, possible });
     }
-    let bytes = |targets: &Targets| {
+    let bytes = |targets: &MapTargets| {
         let found = multilevel(targets, work).ok()?;
         found.iter().map(|planned| planned.bytes).min()
     };
     let most_levels = MultilevelLayout::MOST_LEVELS as u32;
     let levels = (targets.levels + 1..=most_levels.min(targets.levels + 16))
-        .find(|&levels| bytes(&Targets { levels, ..*targets }).is_some_and(|bytes| bytes <= most));
+        .find(|&levels| bytes(&MapTargets { levels, ..*targets }).is_some_and(|bytes| bytes <= most));
     if let Some(levels) = levels {
         let (asked, possible) = (targets.levels.into(), levels.into());
         relax.push(Relax { target: Target::Levels, asked, possible });
     }
     // A larger stash, as long as it is a small part of all.
-    const MOST_PART: f64 = 0.01;
-    let serves = |stash: f64| bytes(&Targets { stash, ..*targets }).is_some_and(|bytes| bytes <= most);
-    let (mut low, mut high) = (targets.stash, MOST_PART * targets.entries as f64);
-    if low < high && serves(high) {
-        while high / low > 1.001 {
-            let middle = crate::plan::float::sqrt(low * high);
-            *(if serves(middle) { &mut high } else { &mut low }) = middle;
-        }
-        relax.push(Relax { target: Target::Stash, asked: targets.stash, possible: rounded_up(high) });
-    }
+    const MAX_PART: f64 = 0.01;
+    let serves = |stash: f64| bytes(&MapTargets { stash, ..*targets }).is_some_and(|bytes| bytes <= most);
+    let most_stash = MAX_PART * targets.entries as f64;
+    let Ok(possible) = least_possible(targets.stash, most_stash, |stash| Ok::<_, Infallible>(serves(stash)));
+    relax.extend(possible.map(|possible| Relax { target: Target::Stash, asked: targets.stash, possible }));
     relax
 }
 

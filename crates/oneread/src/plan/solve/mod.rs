@@ -5,7 +5,6 @@
 //! | [`table()`] | items, and the odds that one finds no room | the sizes of the levels, and which items move |
 //! | [`summary()`] | a planned table, false positives, and failures or extra reads | the smallest summary of each kind |
 //! | [`filter()`] | items, a rate, and what the filter must be able to do | the smallest structure that can |
-//! | [`store()`] | items, the bytes of a record, and reads of a miss | pages, levels and filters of a store |
 //! | [`map()`] | entries, their bytes, and the memory | the table that holds them under churn |
 //!
 //! Each returns a [`Solution`]: the best, the targets that keep it from being smaller, and the runners-up; or
@@ -18,11 +17,10 @@
 //! solution meets its targets by the calculators. Where a function is known to fall as a size grows it is searched by halving; where it is not,
 //! as with the number of hash functions, all are tried. Each function's docs say in which sense its answer is the smallest.
 
-pub mod filter;
-pub mod map;
-pub mod store;
-pub mod summary;
-pub mod table;
+mod filter;
+mod map;
+mod summary;
+mod table;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -30,11 +28,10 @@ use core::fmt;
 use super::OutOfRange;
 use crate::layout::LayoutError;
 
-pub use filter::filter;
-pub use map::map;
-pub use store::store;
-pub use summary::summary;
-pub use table::table;
+pub use filter::{FilterLayout, FilterTargets, Needs, PlannedFilter, filter};
+pub use map::{MapLayout, MapTargets, PlannedMap, map};
+pub use summary::{Goal, PlannedSummary, SummaryKind, SummaryTargets, summary};
+pub use table::{Odds, PlannedTable, TableTargets, table};
 
 /// What a solver was asked to keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +98,6 @@ impl fmt::Display for Target {
 
 /// The smallest that meets the targets.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Solution<P> {
     /// The smallest.
     pub best: P,
@@ -113,7 +109,6 @@ pub struct Solution<P> {
 
 /// A target that, changed alone, lets all be met.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Relax {
     /// Which.
     pub target: Target,
@@ -193,56 +188,39 @@ fn rounded_up(number: f64) -> f64 {
     ceil(number * (1.0 + 1e-9) / unit) * unit
 }
 
-/// The least number from `low` + 1 to `high` that serves, where all from some number on do and `high` does.
-fn least(mut low: u64, mut high: u64, mut serves: impl FnMut(u64) -> bool) -> u64 {
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        *(if serves(middle) { &mut high } else { &mut low }) = middle;
+/// The least value from `asked` on with which all targets can be met, to three digits; none if `most` is not enough. The more,
+/// the easier.
+pub fn least_possible<E>(
+    asked: f64,
+    most: f64,
+    mut serves: impl FnMut(f64) -> Result<bool, E>,
+) -> Result<Option<f64>, E> {
+    use super::float::{exp, ln};
+    const PRECISION: f64 = 1e-3;
+    let (mut low, mut high) = (ln(asked), ln(most));
+    if low >= high || !serves(most)? {
+        return Ok(None);
     }
-    high
+    while high - low > PRECISION {
+        let middle = low + (high - low) / 2.0;
+        *(if serves(exp(middle))? { &mut high } else { &mut low }) = middle;
+    }
+    Ok(Some(rounded_up(exp(high))))
 }
 
-/// The same near a guess, which the search moves away from by steps that grow; none if `most` does not serve.
-fn least_near(guess: u64, first_step: u64, most: u64, mut serves: impl FnMut(u64) -> bool) -> Option<u64> {
-    let guess = guess.clamp(1, most);
-    let mut step = first_step.max(1);
-    if serves(guess) {
-        let mut high = guess;
-        loop {
-            let next = high.saturating_sub(step);
-            if next == 0 || !serves(next) {
-                return Some(least(next, high, serves));
-            }
-            (high, step) = (next, step.saturating_mul(4));
-        }
+/// The first of what was found, and the others within a limit; or the first alone if it is beyond the limit.
+fn first_within<P>(mut found: Vec<P>, fits: impl Fn(&P) -> bool) -> Result<(P, Vec<P>), Option<P>> {
+    if !found.first().is_some_and(&fits) {
+        return Err(found.into_iter().next());
     }
-    let mut low = guess;
-    while low < most {
-        let next = low.saturating_add(step).min(most);
-        if serves(next) {
-            return Some(least(low, next, serves));
-        }
-        (low, step) = (next, step.saturating_mul(4));
-    }
-    None
+    let best = found.remove(0);
+    found.retain(fits);
+    Ok((best, found))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_least_that_serves_is_found_from_any_guess() {
-        for threshold in [1, 2, 3, 17, 255, 256, 1000] {
-            for guess in [1, 2, 16, 255, 300, 1000, 5000] {
-                assert_eq!(
-                    least_near(guess, guess / 256, 1000, |number| number >= threshold),
-                    Some(threshold)
-                );
-            }
-        }
-        assert_eq!(least_near(5, 1, 1000, |_| false), None);
-    }
 
     #[test]
     fn an_infeasible_target_says_what_to_relax() {

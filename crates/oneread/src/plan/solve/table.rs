@@ -20,11 +20,11 @@ use crate::plan::moves::{self, Policy};
 use crate::plan::multilevel::{self, Close, Lost, MultilevelPlan};
 use crate::plan::work::Work;
 
-use super::{Solution, Target, Unsolved};
+use super::{Solution, Target, Unsolved, first_within};
 
 /// What a table is to keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Targets {
+pub struct TableTargets {
     /// The items, in the table at a time.
     pub items: u64,
     /// The most levels.
@@ -67,7 +67,7 @@ impl Odds {
 /// A table, planned.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct PlannedTable {
     /// The levels, and which items move.
     pub layout: MultilevelLayout,
     /// The items it was planned for.
@@ -81,7 +81,7 @@ pub struct Planned {
     pub is_exact: bool,
 }
 
-impl Planned {
+impl PlannedTable {
     /// The buckets of all levels for each item.
     #[must_use]
     pub fn buckets_per_item(&self) -> f64 {
@@ -125,25 +125,25 @@ impl Planned {
 ///
 /// # Example
 /// ```
-/// use oneread::plan::solve::{self, table::{Odds, Targets}};
+/// use oneread::plan::solve::{self, Odds, TableTargets};
 ///
 /// // The paper's table for ten thousand items has 60 000 buckets in five levels.
-/// let targets = Targets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
+/// let targets = TableTargets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
 /// let solution = solve::table(&targets)?;
 /// assert!(solution.best.layout.buckets() < 56_000);
 /// // In as few as 20 000 it has a crisis far more often.
-/// assert!(solve::table(&Targets { buckets: Some(20_000), ..targets }).is_err());
+/// assert!(solve::table(&TableTargets { buckets: Some(20_000), ..targets }).is_err());
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
-pub fn table(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
-    table_within(targets, &Work::new("a search for a table", MOST_STEPS))
+pub fn table(targets: &TableTargets) -> Result<Solution<PlannedTable>, Unsolved> {
+    table_within(targets, &Work::new("a search for a table", MAX_STEPS))
 }
 
 /// The most steps of calculation that a search may take: a hundred plans, or some seconds.
-pub(super) const MOST_STEPS: f64 = 3e9;
+pub(super) const MAX_STEPS: f64 = 3e9;
 
 /// The same within a number of steps.
-pub(super) fn table_within(targets: &Targets, work: &Work) -> Result<Solution<Planned>, Unsolved> {
+pub(super) fn table_within(targets: &TableTargets, work: &Work) -> Result<Solution<PlannedTable>, Unsolved> {
     check_targets(targets)?;
     let mut found = Vec::new();
     for kind in [Kind::Plain, Kind::SecondChance, Kind::Restricted] {
@@ -154,20 +154,17 @@ pub(super) fn table_within(targets: &Targets, work: &Work) -> Result<Solution<Pl
     work.check()?;
     found.sort_by_key(|planned| planned.layout.capacity());
     let most = targets.buckets.unwrap_or(MOST_PLACES);
-    if found.first().is_none_or(|best| best.layout.buckets() > most) {
-        return Err(Unsolved::Infeasible(relax::relaxed(targets, found.first(), work)));
-    }
-    found.retain(|planned| planned.layout.buckets() <= most);
-    let best = found.remove(0);
+    let (best, runners_up) = first_within(found, |planned| planned.layout.buckets() <= most)
+        .map_err(|smallest| Unsolved::Infeasible(relax::relaxed(targets, smallest.as_ref(), work)))?;
     let mut binds = Vec::from([targets.odds.target()]);
     if best.layout.level_count() == targets.levels as usize {
         binds.push(Target::Levels);
     }
-    Ok(Solution { best, binds, runners_up: found })
+    Ok(Solution { best, binds, runners_up })
 }
 
-fn check_targets(targets: &Targets) -> Result<(), Unsolved> {
-    let Targets { items, levels, slots, buckets, odds } = *targets;
+fn check_targets(targets: &TableTargets) -> Result<(), Unsolved> {
+    let TableTargets { items, levels, slots, buckets, odds } = *targets;
     MultilevelLayout::new(Vec::from([buckets.unwrap_or(1)]))?.with_slots(slots)?;
     check("items", items as f64, 1.0, MultilevelPlan::MOST_ITEMS as f64)?;
     check("levels", f64::from(levels), 1.0, MultilevelLayout::MOST_LEVELS as f64)?;
@@ -193,19 +190,19 @@ enum Kind {
 
 /// Below so many items in the stash, the limit for many buckets says nothing of a table: what reaches the last levels comes in
 /// bursts.
-const LEAST_LIMIT: f64 = 0.5;
+const MIN_LIMIT: f64 = 0.5;
 
 impl Kind {
-    fn serves(self, targets: &Targets) -> bool {
+    fn serves(self, targets: &TableTargets) -> bool {
         match (self, targets.odds) {
             (Self::Plain, _) => true,
-            (Self::SecondChance, Odds::Filled(stash)) => stash >= LEAST_LIMIT && targets.slots == 1,
+            (Self::SecondChance, Odds::Filled(stash)) => stash >= MIN_LIMIT && targets.slots == 1,
             (Self::Restricted, Odds::Churn(_)) => true,
             _ => false,
         }
     }
 
-    fn smallest(self, targets: &Targets, work: &Work) -> Result<Option<Planned>, LayoutError> {
+    fn smallest(self, targets: &TableTargets, work: &Work) -> Result<Option<PlannedTable>, LayoutError> {
         if self == Self::Restricted {
             return Ok(smallest_restricted(targets));
         }
@@ -219,7 +216,7 @@ impl Kind {
 /// A search for the sizes of levels.
 struct Search<'a> {
     kind: Kind,
-    targets: &'a Targets,
+    targets: &'a TableTargets,
     /// Those of the targets, or fewer where the search begins.
     items: u64,
     /// How close odds are to be, if there is a choice.
@@ -237,10 +234,10 @@ type Known = BTreeMap<(u64, Close, Vec<u64>), f64>;
 const STEPS_OF_ODDS: f64 = 1e5;
 
 /// More buckets than that are out of reach whatever the division.
-const MOST_SIZE: f64 = MOST_PLACES as f64 / 64.0;
+const MAX_SIZE: f64 = MOST_PLACES as f64 / 64.0;
 
 impl<'a> Search<'a> {
-    const fn new(kind: Kind, targets: &'a Targets, work: &'a Work) -> Self {
+    const fn new(kind: Kind, targets: &'a TableTargets, work: &'a Work) -> Self {
         Self {
             kind,
             targets,
@@ -312,12 +309,12 @@ impl<'a> Search<'a> {
         exp(self.ln_odds(sizes)) <= self.targets.odds.value()
     }
 
-    fn planned(&self, mut sizes: Vec<u64>) -> Result<Option<Planned>, LayoutError> {
+    fn planned(&self, mut sizes: Vec<u64>) -> Result<Option<PlannedTable>, LayoutError> {
         let items = self.items;
         if self.kind == Kind::SecondChance || matches!(self.targets.odds, Odds::Churn(_)) {
             let expected_stash = exp(self.ln_odds(&sizes));
             let layout = self.layout(&sizes)?;
-            return Ok(Some(Planned { layout, items, expected_stash, is_exact: false, filled: None }));
+            return Ok(Some(PlannedTable { layout, items, expected_stash, is_exact: false, filled: None }));
         }
         // A search's last digit need not be that of the plan, whose word it is that the targets are met.
         while sizes[0] <= MOST_PLACES {
@@ -325,7 +322,7 @@ impl<'a> Search<'a> {
             let plan = MultilevelPlan::with_work(&layout, items, self.work)?;
             if exp(self.ln_planned_odds(&plan)) <= self.targets.odds.value() {
                 let expected_stash = plan.expected_stash();
-                return Ok(Some(Planned {
+                return Ok(Some(PlannedTable {
                     layout,
                     items,
                     expected_stash,
@@ -420,12 +417,12 @@ impl<'a> Search<'a> {
     ///
     /// The logarithm of the odds falls by about `fall` with that of all sizes, if this is known.
     fn scaled(&self, sizes: &[f64], precision: f64, fall: Option<f64>) -> Option<Vec<f64>> {
-        const MOST_STEPS: u32 = 60;
+        const MAX_STEPS: u32 = 60;
         let ln_target = ln(self.targets.odds.value());
         let times = |ln_factor: f64| -> Vec<f64> { sizes.iter().map(|size| size * exp(ln_factor)).collect() };
         let over = |ln_factor: f64| {
             let sizes = times(ln_factor);
-            if sizes.iter().sum::<f64>() > MOST_SIZE {
+            if sizes.iter().sum::<f64>() > MAX_SIZE {
                 f64::NEG_INFINITY
             } else {
                 self.ln_odds(&whole(&sizes)) - ln_target
@@ -454,7 +451,7 @@ impl<'a> Search<'a> {
             step *= 2.0;
         }
         // The logarithm is nearly a line: where it crosses, if that is not too near an end, else in the middle.
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let width = high - low;
             if width <= precision {
                 break;
@@ -470,7 +467,7 @@ impl<'a> Search<'a> {
             if value <= 0.0 { (high, at_high) = (at, value) } else { (low, at_low) = (at, value) }
         }
         let sizes = times(high);
-        (sizes.iter().sum::<f64>() <= MOST_SIZE).then_some(sizes)
+        (sizes.iter().sum::<f64>() <= MAX_SIZE).then_some(sizes)
     }
 
     /// Whole sizes, none of which can lose a hundredth or a bucket.
@@ -480,7 +477,7 @@ impl<'a> Search<'a> {
         let mut high = first;
         while !self.fits(&sizes) {
             high = high + high / 256 + 1;
-            if high as f64 > MOST_SIZE {
+            if high as f64 > MAX_SIZE {
                 return None;
             }
             sizes[0] = high;
@@ -516,7 +513,7 @@ impl<'a> Search<'a> {
     /// The least first level above a number that is too small, with the others as they are: they fit.
     fn least_first(&self, sizes: &[u64], mut low: u64) -> u64 {
         /// The logarithm is nearly a line; if it is not, halving finds it.
-        const MOST_CROSSINGS: u32 = 4;
+        const MAX_CROSSINGS: u32 = 4;
         let mut tried = sizes.to_vec();
         let ln_target = ln(self.targets.odds.value());
         let mut over = |size: u64| {
@@ -530,7 +527,7 @@ impl<'a> Search<'a> {
                 break;
             }
             let crossing = at_low / (at_low - at_high);
-            let share = if step < MOST_CROSSINGS && crossing.is_finite() { crossing } else { 0.5 };
+            let share = if step < MAX_CROSSINGS && crossing.is_finite() { crossing } else { 0.5 };
             let size = (low + ceil(share * (high - low) as f64) as u64).clamp(low + 1, high - 1);
             let value = over(size);
             if value <= 0.0 { (high, at_high) = (size, value) } else { (low, at_low) = (size, value) }
@@ -552,7 +549,7 @@ fn stash(state: &moves::SteadyState) -> f64 {
 }
 
 /// The fewest levels of restricted hashing, with the policy that has the smallest stash.
-fn smallest_restricted(targets: &Targets) -> Option<Planned> {
+fn smallest_restricted(targets: &TableTargets) -> Option<PlannedTable> {
     let Odds::Churn(most) = targets.odds else { return None };
     let keep = |policy| match policy {
         Policy::Random => Keep::Random,
@@ -568,7 +565,7 @@ fn smallest_restricted(targets: &Targets) -> Option<Planned> {
             if plan.expected_stash <= most {
                 let expected_stash = plan.expected_stash;
                 let items = targets.items;
-                return Some(Planned { layout, items, expected_stash, filled: None, is_exact: false });
+                return Some(PlannedTable { layout, items, expected_stash, filled: None, is_exact: false });
             }
         }
     }

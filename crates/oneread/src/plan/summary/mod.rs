@@ -40,7 +40,7 @@ pub use churned::{Churned, MOST_TURNOVERS, churned, churned_single};
 pub(in crate::plan) use multiple::Part;
 pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};
 pub(in crate::plan) use single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
-pub use single::{hashes_for_failures, hashes_for_false_positives, single_for_exponent};
+pub use single::{hashes_for_failures, hashes_for_false_positives};
 
 /// What a summary of a layout says of a multilevel table with a number of items.
 ///

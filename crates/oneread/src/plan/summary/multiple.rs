@@ -114,13 +114,13 @@ impl Exact {
 /// The range of the numbers of items at a level that have a share in the expectation of a function.
 fn numbers_that_count(table: &MultilevelPlan, level: usize, function: impl Fn(u64) -> f64) -> (u64, u64) {
     /// All others together are below the accuracy of a correction, whatever theirs would be.
-    const LEAST_SHARE: f64 = 1e-16;
+    const MIN_SHARE: f64 = 1e-16;
     let Some(passed_on) = level.checked_sub(1).map(|above| &table.passed_on()[above]) else {
         return (table.items(), table.items());
     };
     let shares: Vec<(u64, f64)> =
         passed_on.iter().map(|(items, weight)| (items, weight * function(items))).collect();
-    let least = LEAST_SHARE * shares.iter().fold(0.0, |most: f64, share| most.max(share.1));
+    let least = MIN_SHARE * shares.iter().fold(0.0, |most: f64, share| most.max(share.1));
     let mut counting = shares.iter().filter(|share| share.1 > least).map(|share| share.0);
     let first = counting.next().unwrap_or(0);
     (first, counting.next_back().unwrap_or(first))

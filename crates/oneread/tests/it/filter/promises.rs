@@ -16,7 +16,7 @@ use oneread::layout::{BloomLayout, GrowingLayout};
 use oneread::plan;
 use oneread::plan::bloom::Accuracy;
 use oneread::plan::solve;
-use oneread::plan::solve::filter::{Layout, Needs, Targets};
+use oneread::plan::solve::{FilterLayout as Layout, FilterTargets as Targets, Needs};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -185,9 +185,9 @@ fn filters_of_a_million_keys_that_the_solver_proposes_keep_their_rate() {
 fn filters_of_the_lecture_keep_their_rate(sizes: &[u64], rates: &[f64]) {
     for &items in sizes {
         for &rate in rates {
-            let bands = plan::bloom::bands_for_rate(items, rate).unwrap();
+            let bands = oneread_study::plan::bloom::bands_for_rate(items, rate).unwrap();
             keeps("bands", items, rate, &made_of!(BloomFilter, bands, items));
-            let trivial = plan::bloom::trivial_for_rate(items, rate).unwrap();
+            let trivial = oneread_study::plan::bloom::trivial_for_rate(items, rate).unwrap();
             keeps("one hash function", items, rate, &made_of!(BloomFilter, trivial, items));
         }
     }

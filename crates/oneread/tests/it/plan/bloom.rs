@@ -3,6 +3,7 @@
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError, MOST_PLACES};
 use oneread::plan::bloom::{self, Accuracy};
+use oneread_study::plan::bloom as lecture;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -280,10 +281,10 @@ fn set_bits_tell_the_rate_and_the_number_of_items() {
 #[test]
 fn the_lecture_s_examples_hold() {
     // A million items: trivial at 1% 100 Mb; bands at 1% 7 × 2 Mb, at 0.1% 10 × 2 Mb.
-    let trivial = bloom::trivial_for_rate(1_000_000, 0.01).unwrap();
+    let trivial = lecture::trivial_for_rate(1_000_000, 0.01).unwrap();
     assert_eq!((trivial.bits(), trivial.hashes()), (100_000_000, 1));
     for (rate, bands, bits) in [(0.01, 7, 14_000_000), (0.001, 10, 20_000_000), (0.5, 1, 2_000_000)] {
-        let planned = bloom::bands_for_rate(1_000_000, rate).unwrap();
+        let planned = lecture::bands_for_rate(1_000_000, rate).unwrap();
         assert_eq!((planned.hashes(), planned.bits()), (bands, bits));
         assert_eq!(planned.scheme(), SchemeName::IndependentBands);
         assert!(bloom::false_positive_probability(planned, 1_000_000) <= rate);
@@ -314,7 +315,7 @@ fn no_smaller_filter_meets_a_rate_with_any_number_of_hashes() {
 #[test]
 fn solvers_refuse_rates_that_are_none() {
     for rate in BAD_FRACTIONS {
-        for solver in [bloom::for_rate, bloom::bands_for_rate, bloom::trivial_for_rate] {
+        for solver in [bloom::for_rate, lecture::bands_for_rate, lecture::trivial_for_rate] {
             assert!(matches!(solver(10, rate), Err(LayoutError::Fraction { what: "rate", .. })), "{rate}");
         }
     }
@@ -325,12 +326,12 @@ fn solvers_say_what_is_out_of_reach() {
     let (items, rate) = (1_000_000_000_000_000, 1e-15);
     assert_eq!(bloom::for_rate(items, rate), Err(LayoutError::OutOfReach { rate, items }));
     assert_eq!(bloom::for_rate(u64::MAX, 0.5), Err(LayoutError::OutOfReach { rate: 0.5, items: u64::MAX }));
-    assert!(matches!(bloom::bands_for_rate(u64::MAX, 0.5), Err(LayoutError::TooLarge { .. })));
-    assert!(matches!(bloom::trivial_for_rate(u64::MAX, 1e-300), Err(LayoutError::TooLarge { .. })));
+    assert!(matches!(lecture::bands_for_rate(u64::MAX, 0.5), Err(LayoutError::TooLarge { .. })));
+    assert!(matches!(lecture::trivial_for_rate(u64::MAX, 1e-300), Err(LayoutError::TooLarge { .. })));
     // 2^-64 = 5.4e-20 takes 64 bands.
-    assert_eq!(bloom::bands_for_rate(1, 2f64.powi(-64)).unwrap().hashes(), 64);
-    assert_eq!(bloom::bands_for_rate(1, 5e-20), Err(LayoutError::Hashes { expected: 64, found: 65 }));
-    assert!(matches!(bloom::bands_for_rate(1, 5e-324), Err(LayoutError::Hashes { .. })));
+    assert_eq!(lecture::bands_for_rate(1, 2f64.powi(-64)).unwrap().hashes(), 64);
+    assert_eq!(lecture::bands_for_rate(1, 5e-20), Err(LayoutError::Hashes { expected: 64, found: 65 }));
+    assert!(matches!(lecture::bands_for_rate(1, 5e-324), Err(LayoutError::Hashes { .. })));
     assert_eq!(bloom::for_bits(0, 5), Err(LayoutError::Zero { what: "bits" }));
     assert!(matches!(bloom::for_bits(u64::MAX, 5), Err(LayoutError::TooLarge { .. })));
 }
@@ -345,8 +346,8 @@ fn solvers_reach_the_extremes() {
     let planned = bloom::for_rate(1, 1.0 - f64::EPSILON).unwrap();
     assert_eq!((planned.bits(), planned.hashes()), (2, 1));
     assert_eq!(bloom::for_rate(0, 0.01), bloom::for_rate(1, 0.01));
-    assert_eq!(bloom::bands_for_rate(0, 0.25).unwrap().bits(), 4);
-    assert_eq!(bloom::trivial_for_rate(0, 0.25).unwrap().bits(), 4);
+    assert_eq!(lecture::bands_for_rate(0, 0.25).unwrap().bits(), 4);
+    assert_eq!(lecture::trivial_for_rate(0, 0.25).unwrap().bits(), 4);
     // Almost all of the bits there may be.
     let planned = bloom::for_rate(5_000_000_000_000, 0.0013).unwrap();
     assert!(planned.bits() > MOST_PLACES / 100 * 98);

@@ -15,11 +15,13 @@ use oneread::layout::{
 };
 use oneread::plan::moves::{self, Policy};
 use oneread::plan::multilevel::{self, MultilevelPlan};
-use oneread::plan::solve::{self, Unsolved, table::Odds};
-use oneread::plan::{
-    blocked, bloom, bounded, count_min, counting, deletion, dleft, dleft_counting, growing, line, placed,
-    store, summary,
+use oneread::plan::solve::{
+    self, FilterTargets, MapTargets, Needs, Odds, SummaryTargets, TableTargets, Unsolved,
 };
+use oneread::plan::{
+    blocked, bloom, bounded, count_min, counting, dleft, dleft_counting, growing, line, placed, summary,
+};
+use oneread_study::plan as study;
 
 const COUNTS: [u64; 8] = [0, 1, 2, 1000, 627_776, 1 << 32, 1 << 46, u64::MAX];
 
@@ -76,8 +78,8 @@ fn calculate_filters(counts: &[u64], numbers: &[f64]) {
         for &number in numbers {
             let asked = (items, number);
             within(FILTER, ("bloom", asked), || bloom::for_rate(items, number)).ok();
-            within(FILTER, ("bands", asked), || bloom::bands_for_rate(items, number)).ok();
-            within(FILTER, ("trivial", asked), || bloom::trivial_for_rate(items, number)).ok();
+            within(FILTER, ("bands", asked), || study::bloom::bands_for_rate(items, number)).ok();
+            within(FILTER, ("trivial", asked), || study::bloom::trivial_for_rate(items, number)).ok();
             within(FILTER, ("blocked", asked), || blocked::for_rate(items, number)).ok();
             within(FILTER, ("blocked bits", asked), || blocked::for_bits_per_key(items, number)).ok();
             within(FILTER, ("line", asked), || line::for_rate(items, number)).ok();
@@ -145,7 +147,8 @@ fn odds_of_filters_are_calculated_at_once() {
                 within(FILTER, ("placed", asked), || {
                     placed::false_positive_probability(places, items, small)
                 });
-                within(FILTER, ("exponent", asked), || summary::single_for_exponent(items, small)).ok();
+                within(FILTER, ("exponent", asked), || study::summary::single_for_exponent(items, small))
+                    .ok();
                 if let Ok(layout) = LineLayout::new(small, places) {
                     within(FILTER, ("line", asked), || line::false_positive_probability(layout, items));
                     within(FILTER, ("lines", asked), || line::lines_read(layout, items));
@@ -182,12 +185,9 @@ fn odds_of_filters_are_calculated_at_once() {
         for small in SMALL {
             let asked = (number, small);
             within(FILTER, ("asymptotic", asked), || bloom::asymptotic(number, small));
-            within(FILTER, ("homes", asked), || store::guide_homes_log2(number));
-            within(FILTER, ("loads", asked), || store::Loads::random(number, small));
             within(FILTER, ("remainders", asked), || dleft::fixed_remainders(small, number, 14)).ok();
             for other in SMALL {
                 let asked = (number, small, other);
-                within(FILTER, ("foreign", asked), || store::reads_of_foreign_key(small, other, small));
                 within(FILTER, ("loads", asked), || dleft::loads(&[1 << 20; 4], Ties::Left, number, small))
                     .ok();
                 for turnovers in NUMBERS {
@@ -218,46 +218,31 @@ fn odds_of_filters_are_calculated_at_once() {
 
 #[test]
 #[ignore = "long: about 6 s"]
-fn solvers_of_filters_and_stores_end_at_once() {
+fn solvers_of_filters_end_at_once() {
     solve_filters(&FEW_COUNTS, &FEW_NUMBERS);
 }
 
 #[test]
 #[ignore = "long: about 30 s"]
-fn solvers_of_filters_and_stores_end_at_once_for_all_extremes() {
+fn solvers_of_filters_end_at_once_for_all_extremes() {
     solve_filters(&COUNTS, &NUMBERS);
 }
 
 fn solve_filters(counts: &[u64], numbers: &[f64]) {
     for &items in counts {
         for &number in numbers {
-            for needs in [
-                solve::filter::Needs::default(),
-                solve::filter::Needs { delete: true, growth: true, ..Default::default() },
-            ] {
-                let targets = solve::filter::Targets { items, rate: number, needs, bytes: None };
+            for needs in [Needs::default(), Needs { delete: true, growth: true, ..Default::default() }] {
+                let targets = FilterTargets { items, rate: number, needs, bytes: None };
                 within(FILTER, targets, || solve::filter(&targets)).ok();
-                let targets = solve::filter::Targets { bytes: Some(items / 2), ..targets };
+                let targets = FilterTargets { bytes: Some(items / 2), ..targets };
                 within(FILTER, targets, || solve::filter(&targets)).ok();
-            }
-            for bytes in [0, 1, 100, 1 << 20, u64::MAX] {
-                let targets = solve::store::Targets {
-                    items,
-                    key_bytes: 16,
-                    value_bytes: bytes,
-                    reads_per_miss: number,
-                    ram_bytes: None,
-                };
-                within(FILTER, targets, || solve::store(&targets)).ok();
-                let targets = solve::store::Targets { key_bytes: bytes, ram_bytes: Some(items), ..targets };
-                within(FILTER, targets, || solve::store(&targets)).ok();
             }
         }
     }
 }
 
-const fn table(items: u64, levels: u32, slots: u32, odds: Odds) -> solve::table::Targets {
-    solve::table::Targets { items, levels, slots, buckets: None, odds }
+const fn table(items: u64, levels: u32, slots: u32, odds: Odds) -> TableTargets {
+    TableTargets { items, levels, slots, buckets: None, odds }
 }
 
 /// This search once ran for many minutes: each plan of it took seconds, and nothing counted them.
@@ -286,7 +271,7 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
         table(10_000_000_000, 64, 1024, Odds::Crisis(0.5)),
         table(627_776, 6, 1, Odds::Churn(2.2e-244)),
         table(10_000_000_000, 64, 1, Odds::Churn(f64::MIN_POSITIVE)),
-        solve::table::Targets { buckets: Some(700_000), ..table(627_776, 6, 1, Odds::Crisis(1e-200)) },
+        TableTargets { buckets: Some(700_000), ..table(627_776, 6, 1, Odds::Crisis(1e-200)) },
     ] {
         match within(TABLE, targets, || solve::table(&targets)) {
             Err(Unsolved::Layout(error @ LayoutError::TooMuchWork { expected, .. })) => {
@@ -306,8 +291,7 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
         (10_000_000_000, 1e-300, 64, Some(1)),
         (10_000, 0.001, 64, Some(1)),
     ] {
-        let targets =
-            solve::map::Targets { stash, levels, bytes, ..solve::map::Targets::new(entries, 65_536) };
+        let targets = MapTargets { stash, levels, bytes, ..MapTargets::new(entries, 65_536) };
         within(TABLE, targets, || solve::map(&targets)).ok();
     }
 }
@@ -315,7 +299,7 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
 #[test]
 #[ignore = "long: about 60 s"]
 fn searches_for_summaries_end() {
-    use solve::summary::{Goal, Targets};
+    use solve::Goal;
     for (items, first, levels, slots) in [
         (10_000_000_000, 30_000_000_000, 12, 1),
         (10_000, 20_000, 64, 1),
@@ -329,7 +313,7 @@ fn searches_for_summaries_end() {
         };
         for number in [f64::NAN, f64::MIN_POSITIVE, 1e-18, 0.001, 1.0] {
             for goal in [Goal::Guarantee { failure: number }, Goal::Average { extra_reads: number }] {
-                let targets = Targets { false_positive: 0.001, goal, bytes: None };
+                let targets = SummaryTargets { false_positive: 0.001, goal, bytes: None };
                 within(TABLE, (items, targets), || solve::summary(&plan, &targets, None)).ok();
             }
         }
@@ -356,12 +340,14 @@ fn plans_of_tables_end_with_an_answer_or_say_what_is_too_much() {
             .unwrap();
         let asked = (items, first, ratio, levels, slots);
         within(TABLE, ("plan", asked), || MultilevelPlan::new(&layout, items).map(drop)).ok();
-        within(TABLE, ("moves", asked), || deletion::expected_moves_uniform(&layout, items / 2, items / 2))
-            .ok();
+        within(TABLE, ("moves", asked), || {
+            study::deletion::expected_moves_uniform(&layout, items / 2, items / 2)
+        })
+        .ok();
         within(FILTER, ("expected", asked), || multilevel::expected_approximate(&layout, items));
         within(FILTER, ("expected", asked), || multilevel::expected_exponential(&layout, items));
-        within(FILTER, ("bound", asked), || multilevel::crisis_bound(&layout, items));
-        within(FILTER, ("skew", asked), || multilevel::skew_estimate(&layout, items));
+        within(FILTER, ("bound", asked), || study::multilevel::crisis_bound(&layout, items));
+        within(FILTER, ("skew", asked), || study::multilevel::skew_estimate(&layout, items));
         within(FILTER, ("steady", asked), || moves::steady_state(layout.levels(), items)).ok();
         within(FILTER, ("second chance", asked), || moves::second_chance(layout.levels(), items)).ok();
         for fanout in SMALL {

@@ -3,7 +3,6 @@ mod bloom;
 mod bounded;
 mod count_min;
 mod counting;
-mod deletion;
 mod dleft;
 mod dleft_counting;
 #[cfg(not(miri))]
@@ -13,7 +12,6 @@ mod line;
 mod moves;
 mod multilevel;
 mod solve;
-mod store;
 mod summary;
 
 /// Rates no solver accepts.

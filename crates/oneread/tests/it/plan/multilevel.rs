@@ -1,9 +1,8 @@
 //! The odds of multilevel tables against the paper's tables, exact fractions and simulated tables.
 
 use oneread::layout::{LayoutError, MultilevelLayout};
-use oneread::plan::multilevel::{
-    Accuracy, MultilevelPlan, crisis_bound, expected_approximate, expected_exponential, skew_estimate,
-};
+use oneread::plan::multilevel::{Accuracy, MultilevelPlan, expected_approximate, expected_exponential};
+use oneread_study::plan::multilevel::{crisis_bound, skew_estimate};
 use proptest::prelude::*;
 use rand_pcg::Pcg64Mcg;
 

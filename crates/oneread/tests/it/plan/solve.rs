@@ -6,15 +6,15 @@ use oneread::layout::{
     SummaryLayout,
 };
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::filter::{self, Needs};
-use oneread::plan::solve::summary::{Goal, Kind, Planned, Targets};
-use oneread::plan::solve::table::{self, Odds};
-use oneread::plan::solve::{self, Target, Unsolved, map, store};
+use oneread::plan::solve::{
+    self, FilterLayout, FilterTargets, Goal, MapTargets, Needs, Odds, PlannedSummary, SummaryKind,
+    SummaryTargets, TableTargets, Target, Unsolved,
+};
 use oneread::plan::summary::SummaryPlan;
 use oneread::plan::{blocked, bloom, moves};
 use rand_pcg::Pcg64Mcg;
 
-use super::{BAD_FRACTIONS, assert_close, below};
+use super::{BAD_FRACTIONS, below};
 
 fn planned_table(levels: &[u64], items: u64) -> MultilevelPlan {
     MultilevelPlan::new(&MultilevelLayout::new(levels).unwrap(), items).unwrap()
@@ -28,12 +28,12 @@ fn paper_100k() -> MultilevelPlan {
     planned_table(&[400_000, 100_000, 50_000, 25_000, 12_500, 12_500], 100_000)
 }
 
-const fn guarantee(false_positive: f64, failure: f64) -> Targets {
-    Targets { false_positive, goal: Goal::Guarantee { failure }, bytes: None }
+const fn guarantee(false_positive: f64, failure: f64) -> SummaryTargets {
+    SummaryTargets { false_positive, goal: Goal::Guarantee { failure }, bytes: None }
 }
 
-const fn average(false_positive: f64, extra_reads: f64) -> Targets {
-    Targets { false_positive, goal: Goal::Average { extra_reads }, bytes: None }
+const fn average(false_positive: f64, extra_reads: f64) -> SummaryTargets {
+    SummaryTargets { false_positive, goal: Goal::Average { extra_reads }, bytes: None }
 }
 
 /// "We do not attempt to optimize all of the various parameters", says the paper of its 32 450 and 324 125 bytes.
@@ -44,7 +44,7 @@ fn the_papers_odds_take_fewer_bytes_than_the_papers() {
         let targets = guarantee(0.00617, failure);
         let solution = solve::summary(&table, &targets, None).unwrap();
         let best = &solution.best;
-        assert_eq!(best.kind(), Kind::Multiple);
+        assert_eq!(best.kind(), SummaryKind::Multiple);
         assert!(best.total_bytes() < printed, "{} bytes", best.total_bytes());
         assert_eq!(solution.binds, [Target::FalsePositive, Target::Failure]);
         // By the calculators, from the layouts alone.
@@ -52,7 +52,7 @@ fn the_papers_odds_take_fewer_bytes_than_the_papers() {
         assert!(plan.false_positive() <= 0.00617);
         assert!(plan.failure() + plan.crisis_probability() <= failure);
         assert!(plan.failure_exact() <= plan.failure());
-        let bytes: Vec<u64> = solution.runners_up.iter().map(Planned::total_bytes).collect();
+        let bytes: Vec<u64> = solution.runners_up.iter().map(PlannedSummary::total_bytes).collect();
         assert!(bytes.is_sorted() && bytes.len() == 2, "a single filter and interpolation: {bytes:?}");
     }
 }
@@ -91,7 +91,7 @@ fn an_exhaustive_search_finds_nothing_smaller() {
     let pairs = (1..MOST_BITS).flat_map(|first| (1..MOST_BITS).map(move |second| (first, second)));
     let least = pairs.filter(fits).map(|(first, second)| first + second).min().unwrap();
 
-    let solution = solve::summary(&table, &guarantee(0.5, failure), Some(Kind::Multiple)).unwrap();
+    let solution = solve::summary(&table, &guarantee(0.5, failure), Some(SummaryKind::Multiple)).unwrap();
     let SummaryLayout::Multiple(layout) = solution.best.summary().unwrap().layout().clone() else {
         panic!("asked for multiple filters")
     };
@@ -100,17 +100,17 @@ fn an_exhaustive_search_finds_nothing_smaller() {
 }
 
 /// Whether a summary of this layout meets all targets.
-fn meets(table: &MultilevelPlan, layout: impl Into<SummaryLayout>, targets: &Targets) -> bool {
+fn meets(table: &MultilevelPlan, layout: impl Into<SummaryLayout>, targets: &SummaryTargets) -> bool {
     let plan = SummaryPlan::with_table(table.clone(), &layout.into()).unwrap();
-    Planned::Summary(plan).missed(targets).is_empty()
+    PlannedSummary::Summary(plan).missed(targets).is_empty()
 }
 
 /// No size a hundredth smaller, nor one smaller with another hash function more or less, meets the targets.
-fn assert_no_smaller_neighbour(table: &MultilevelPlan, best: &Planned, targets: &Targets) {
+fn assert_no_smaller_neighbour(table: &MultilevelPlan, best: &PlannedSummary, targets: &SummaryTargets) {
     let around = |hashes: u32| hashes.saturating_sub(1).max(1)..=(hashes + 1).min(MOST_HASHES);
     let less = |size: u64| [size - 1, size - size.div_ceil(100)].into_iter().filter(|&size| size > 0);
     let planned = match best {
-        Planned::Summary(plan) => plan,
+        PlannedSummary::Summary(plan) => plan,
         _ => unreachable!(),
     };
     match planned.layout() {
@@ -192,7 +192,7 @@ fn random_summaries_meet_their_targets_and_have_no_smaller_neighbours() {
         } else {
             average(false_positive, between(&mut rng, 1e-9, 0.3))
         };
-        for (at, kind) in Kind::ALL.into_iter().enumerate() {
+        for (at, kind) in SummaryKind::ALL.into_iter().enumerate() {
             let solution = solve::summary(&table, &targets, Some(kind)).unwrap();
             kinds[at] += 1;
             assert!(solution.best.missed(&targets).is_empty(), "{targets:?}");
@@ -213,7 +213,7 @@ fn random_tables_meet_their_targets_and_have_no_smaller_neighbours() {
             1 => Odds::Filled(between(&mut rng, 1e-6, 5.0)),
             _ => Odds::Churn(between(&mut rng, 0.01, 5.0)),
         };
-        let targets = table::Targets { items, levels, slots: 1, buckets: None, odds };
+        let targets = TableTargets { items, levels, slots: 1, buckets: None, odds };
         let solution = solve::table(&targets).unwrap();
         let fits = |levels: &[u64]| match odds {
             Odds::Crisis(most) => planned_table(levels, items).crisis_probability() <= most,
@@ -260,27 +260,27 @@ fn odds_value(odds: Odds) -> f64 {
 #[test]
 fn a_larger_table_has_a_crisis_less_often_and_fewer_levels_take_more() {
     let targets =
-        table::Targets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
+        TableTargets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
     let five = solve::table(&targets).unwrap().best;
     // The paper's has 60 000 buckets.
     assert!(five.layout.buckets() < 56_000, "{:?}", five.layout);
-    let four = solve::table(&table::Targets { levels: 4, ..targets }).unwrap().best;
+    let four = solve::table(&TableTargets { levels: 4, ..targets }).unwrap().best;
     assert!(four.layout.buckets() > five.layout.buckets());
-    let Err(Unsolved::Infeasible(relax)) = solve::table(&table::Targets { buckets: Some(40_000), ..targets })
+    let Err(Unsolved::Infeasible(relax)) = solve::table(&TableTargets { buckets: Some(40_000), ..targets })
     else {
         panic!("55 000 are needed")
     };
     for relax in relax {
         let relaxed = match relax.target {
             Target::BucketsPerItem => {
-                table::Targets { buckets: Some((relax.possible * 10_000.0) as u64), ..targets }
+                TableTargets { buckets: Some((relax.possible * 10_000.0) as u64), ..targets }
             }
             Target::Levels => {
-                table::Targets { levels: relax.possible as u32, buckets: Some(40_000), ..targets }
+                TableTargets { levels: relax.possible as u32, buckets: Some(40_000), ..targets }
             }
             // The division among the levels is that of another number of buckets.
             Target::Crisis => {
-                table::Targets { odds: Odds::Crisis(relax.possible * 1.05), buckets: Some(40_000), ..targets }
+                TableTargets { odds: Odds::Crisis(relax.possible * 1.05), buckets: Some(40_000), ..targets }
             }
             other => panic!("{other}"),
         };
@@ -298,7 +298,7 @@ fn random_filters_meet_their_targets() {
         let mut flag = || below(&mut rng, 6) == 0;
         let needs =
             Needs { delete: flag(), growth: flag(), threads: flag(), one_line: flag(), one_page: flag() };
-        let targets = filter::Targets { items, rate, needs, bytes: None };
+        let targets = FilterTargets { items, rate, needs, bytes: None };
         let solution = match solve::filter(&targets) {
             Ok(solution) => solution,
             Err(Unsolved::Infeasible(relax)) => {
@@ -312,13 +312,13 @@ fn random_filters_meet_their_targets() {
                         Target::OnePage => needs.one_page = false,
                         Target::FalsePositive => {
                             assert!(
-                                solve::filter(&filter::Targets { rate: relax.possible, ..targets }).is_ok()
+                                solve::filter(&FilterTargets { rate: relax.possible, ..targets }).is_ok()
                             );
                         }
                         other => panic!("{other}"),
                     }
                     if needs != targets.needs {
-                        assert!(solve::filter(&filter::Targets { needs, ..targets }).is_ok(), "{relax}");
+                        assert!(solve::filter(&FilterTargets { needs, ..targets }).is_ok(), "{relax}");
                     }
                 }
                 continue;
@@ -331,13 +331,13 @@ fn random_filters_meet_their_targets() {
         assert!(best.bits_over_optimum() > 0.0 && best.lines_per_miss <= best.lines_per_hit);
         assert!(solution.runners_up.iter().all(|other| other.bits >= best.bits));
         match best.layout {
-            filter::Layout::Bloom(layout) => {
+            FilterLayout::Bloom(layout) => {
                 assert!(bloom::false_positive_probability(layout, items) <= rate);
                 let smaller = bloom::for_bits(layout.bits() - layout.bits().div_ceil(100), items);
                 let misses = |layout| bloom::false_positive_probability(layout, items) > rate;
                 assert!(smaller.is_err() || smaller.is_ok_and(misses));
             }
-            filter::Layout::Blocked(layout) => {
+            FilterLayout::Blocked(layout) => {
                 assert!(blocked::false_positive_probability(layout, items) <= rate);
             }
             _ => {}
@@ -356,7 +356,7 @@ fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours()
         (100_000, 4, 3, Odds::Crisis(1e-12)),
     ];
     for (items, slots, levels, odds) in cases {
-        let best = solve::table(&table::Targets { items, levels, slots, buckets: None, odds }).unwrap().best;
+        let best = solve::table(&TableTargets { items, levels, slots, buckets: None, odds }).unwrap().best;
         let fits = |sizes: &[u64]| {
             let layout = MultilevelLayout::new(sizes).unwrap().with_slots(slots).unwrap();
             let plan = MultilevelPlan::new(&layout, items).unwrap();
@@ -373,8 +373,7 @@ fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours()
             less[level] -= (less[level] / 100).max(1);
             assert!(less[level] == 0 || !fits(&less), "{less:?} for {sizes:?}");
         }
-        let relax =
-            solve::table(&table::Targets { items, levels, slots, buckets: Some(1), odds }).unwrap_err();
+        let relax = solve::table(&TableTargets { items, levels, slots, buckets: Some(1), odds }).unwrap_err();
         assert!(matches!(relax, Unsolved::Infeasible(relax) if relax[0].target == Target::BucketsPerItem));
     }
 }
@@ -383,44 +382,28 @@ fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours()
 #[test]
 fn a_million_items_have_a_table() {
     let odds = Odds::Crisis(1e-9);
-    let targets = table::Targets { items: 1_000_000, levels: 5, slots: 1, buckets: None, odds };
+    let targets = TableTargets { items: 1_000_000, levels: 5, slots: 1, buckets: None, odds };
     let best = solve::table(&targets).unwrap().best;
     let plan = MultilevelPlan::new(&best.layout, 1_000_000).unwrap();
     assert!(plan.crisis_probability() <= 1e-9, "{best:?}");
 }
 
 #[test]
-fn random_maps_and_stores_meet_their_targets() {
+fn random_maps_meet_their_targets() {
     let mut rng = Pcg64Mcg::new(13);
     for round in 0..10 {
         let entries = between(&mut rng, 100.0, 1e6) as u64;
         let stash = between(&mut rng, 0.01, 10.0);
-        let targets = map::Targets { stash, ..map::Targets::new(entries, 1 + below(&mut rng, 100) as u64) };
+        let targets = MapTargets { stash, ..MapTargets::new(entries, 1 + below(&mut rng, 100) as u64) };
         let best = solve::map(&targets).unwrap().best;
         assert!(best.expected_stash <= stash && best.load < 1.0);
         if round >= 3 {
             // What to relax takes as long as many solutions.
             continue;
         }
-        let less = map::Targets { bytes: Some(best.bytes - 1), ..targets };
+        let less = MapTargets { bytes: Some(best.bytes - 1), ..targets };
         let Err(Unsolved::Infeasible(relax)) = solve::map(&less) else { panic!("a byte less would do") };
         assert!(relax[0].target == Target::Bytes && relax[0].possible == best.bytes as f64);
-    }
-    for _ in 0..10 {
-        let items = between(&mut rng, 1e3, 1e8) as u64;
-        let reads_per_miss = between(&mut rng, 1e-6, 0.5);
-        let value_bytes = between(&mut rng, 1.0, 1000.0) as u64;
-        let targets = store::Targets { items, key_bytes: 16, value_bytes, reads_per_miss, ram_bytes: None };
-        let best = solve::store(&targets).unwrap().best;
-        assert!(best.plan.reads_per_miss() <= reads_per_miss);
-        assert!(best.disk_bytes >= items * (16 + value_bytes));
-        let less = store::Targets { ram_bytes: Some(best.ram_bytes / 2), ..targets };
-        let Err(Unsolved::Infeasible(relax)) = solve::store(&less) else { continue };
-        assert_eq!(relax[0].target, Target::Bytes);
-        assert_close(relax[0].possible, best.ram_bytes as f64, 1e-3);
-        for relax in relax.iter().filter(|relax| relax.target == Target::ReadsPerMiss) {
-            assert!(solve::store(&store::Targets { reads_per_miss: relax.possible, ..less }).is_ok());
-        }
     }
 }
 
@@ -429,16 +412,18 @@ fn bytes_that_do_not_do_say_what_would() {
     let table = planned_table(&[4_000, 1_000, 500, 250], 1_000);
     let targets = guarantee(0.01, 1e-4);
     let best = solve::summary(&table, &targets, None).unwrap().best;
-    let targets = Targets { bytes: Some(best.total_bytes() - 100), ..targets };
+    let targets = SummaryTargets { bytes: Some(best.total_bytes() - 100), ..targets };
     let Err(Unsolved::Infeasible(relax)) = solve::summary(&table, &targets, None) else {
         panic!("it was the smallest")
     };
     assert_eq!(relax.len(), 3);
     for relax in relax {
         let relaxed = match relax.target {
-            Target::Bytes => Targets { bytes: Some(relax.possible as u64), ..targets },
-            Target::FalsePositive => Targets { false_positive: relax.possible, ..targets },
-            Target::Failure => Targets { goal: Goal::Guarantee { failure: relax.possible }, ..targets },
+            Target::Bytes => SummaryTargets { bytes: Some(relax.possible as u64), ..targets },
+            Target::FalsePositive => SummaryTargets { false_positive: relax.possible, ..targets },
+            Target::Failure => {
+                SummaryTargets { goal: Goal::Guarantee { failure: relax.possible }, ..targets }
+            }
             other => panic!("{other}"),
         };
         assert!(solve::summary(&table, &relaxed, None).is_ok(), "{relax}");
@@ -454,7 +439,7 @@ fn a_single_item_has_a_summary_of_every_kind() {
             if targets.goal == (Goal::Guarantee { failure: 0.5 }) && table.crisis_probability() >= 0.5 {
                 continue;
             }
-            for kind in [Kind::Interpolation, Kind::Single, Kind::Multiple] {
+            for kind in [SummaryKind::Interpolation, SummaryKind::Single, SummaryKind::Multiple] {
                 let solution = solve::summary(&table, &targets, Some(kind)).unwrap();
                 assert!(solution.best.missed(&targets).is_empty(), "{levels:?} {items} {kind:?}");
             }
@@ -470,40 +455,25 @@ fn hostile_targets_are_errors() {
         assert!(solve::summary(&table, &guarantee(0.1, bad), None).is_err());
         assert!(solve::summary(&table, &average(0.1, bad), None).is_err());
         let needs = Needs::default();
-        assert!(solve::filter(&filter::Targets { items: 10, rate: bad, needs, bytes: None }).is_err());
+        assert!(solve::filter(&FilterTargets { items: 10, rate: bad, needs, bytes: None }).is_err());
         let odds = Odds::Crisis(bad);
-        assert!(
-            solve::table(&table::Targets { items: 10, levels: 2, slots: 1, buckets: None, odds }).is_err()
-        );
+        assert!(solve::table(&TableTargets { items: 10, levels: 2, slots: 1, buckets: None, odds }).is_err());
     }
-    let targets =
-        table::Targets { items: 10, levels: 2, slots: 1, buckets: None, odds: Odds::Churn(f64::NAN) };
+    let targets = TableTargets { items: 10, levels: 2, slots: 1, buckets: None, odds: Odds::Churn(f64::NAN) };
     assert!(solve::table(&targets).is_err());
-    let targets = table::Targets { odds: Odds::Churn(1.0), ..targets };
+    let targets = TableTargets { odds: Odds::Churn(1.0), ..targets };
     for bad in [
-        table::Targets { items: 0, ..targets },
-        table::Targets { items: u64::MAX, ..targets },
-        table::Targets { levels: 0, ..targets },
-        table::Targets { levels: 65, ..targets },
-        table::Targets { slots: 0, ..targets },
-        table::Targets { slots: 2, ..targets },
-        table::Targets { buckets: Some(0), ..targets },
+        TableTargets { items: 0, ..targets },
+        TableTargets { items: u64::MAX, ..targets },
+        TableTargets { levels: 0, ..targets },
+        TableTargets { levels: 65, ..targets },
+        TableTargets { slots: 0, ..targets },
+        TableTargets { slots: 2, ..targets },
+        TableTargets { buckets: Some(0), ..targets },
     ] {
         assert!(solve::table(&bad).is_err(), "{bad:?}");
     }
     for (entries, entry_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (10, u64::MAX)] {
-        assert!(solve::map(&map::Targets::new(entries, entry_bytes)).is_err());
-    }
-    let targets =
-        store::Targets { items: 1, key_bytes: 1, value_bytes: 1, reads_per_miss: 0.1, ram_bytes: None };
-    for bad in [
-        store::Targets { items: 0, ..targets },
-        store::Targets { items: u64::MAX, ..targets },
-        store::Targets { key_bytes: u64::MAX, ..targets },
-        store::Targets { value_bytes: u64::MAX, ..targets },
-        store::Targets { reads_per_miss: 0.0, ..targets },
-        store::Targets { reads_per_miss: f64::NAN, ..targets },
-    ] {
-        assert!(solve::store(&bad).is_err(), "{bad:?}");
+        assert!(solve::map(&MapTargets::new(entries, entry_bytes)).is_err());
     }
 }

@@ -7,11 +7,12 @@
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::summary::{Goal, Kind, Planned, Targets};
-use oneread::plan::solve::{self, table};
-use oneread::plan::summary::{SummaryPlan, single_for_exponent};
+use oneread::plan::solve;
+use oneread::plan::solve::{Goal, PlannedSummary as Planned, SummaryKind as Kind, SummaryTargets as Targets};
+use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{InterpolationSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
+use oneread_study::plan::summary::single_for_exponent;
 
 use crate::statistics::{SIX_SIGMA, chernoff_most};
 
@@ -76,8 +77,8 @@ fn mean_keeps(name: &str, values: impl Iterator<Item = f64> + Clone, asked: f64,
 /// Each kind of summary of a table that the solver proposes too.
 fn solved_summaries_keep_their_odds(items: u64, tables: u64, absent: u64, failure: f64, extra_reads: f64) {
     // A small part of the failures are items without room.
-    let odds = table::Odds::Crisis(failure / 10.0);
-    let targets = table::Targets { items, levels: 5, slots: 1, buckets: None, odds };
+    let odds = solve::Odds::Crisis(failure / 10.0);
+    let targets = solve::TableTargets { items, levels: 5, slots: 1, buckets: None, odds };
     let layout = solve::table(&targets).unwrap().best.layout;
     let table = MultilevelPlan::new(&layout, items).unwrap();
     for goal in [Goal::Guarantee { failure }, Goal::Average { extra_reads }] {

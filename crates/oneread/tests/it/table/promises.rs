@@ -3,8 +3,8 @@
 
 use oneread::layout::MultilevelLayout;
 use oneread::plan::solve;
-use oneread::plan::solve::map::{self, Layout};
-use oneread::plan::solve::table::{Odds, Planned, Targets};
+use oneread::plan::solve::{MapLayout as Layout, MapTargets};
+use oneread::plan::solve::{Odds, PlannedTable as Planned, TableTargets as Targets};
 use oneread::table::{BoundedMap, MultilevelTable};
 
 use super::Random;
@@ -130,7 +130,7 @@ fn mean_stash(mut map: impl Map, entries: u64, turnovers: u64, seed: u64) -> f64
 }
 
 fn solved_maps_keep_their_stash(entries: u64, stash: f64, maps: u64, turnovers: u64) {
-    let targets = map::Targets { stash, ..map::Targets::new(entries, 24) };
+    let targets = MapTargets { stash, ..MapTargets::new(entries, 24) };
     let solution = solve::map(&targets).unwrap();
     for planned in std::iter::once(solution.best).chain(solution.runners_up) {
         assert!(planned.expected_stash <= stash);

@@ -8,16 +8,16 @@ use alloc::vec::Vec;
 use crate::hash::probes::SchemeName;
 use crate::layout::{LayoutError, MOST_PLACES, MultipleFiltersLayout, check_fraction};
 use crate::plan::bloom;
-use crate::plan::float::{exp, ln, ln_1p};
+use crate::plan::float::{ln, ln_1p};
 use crate::plan::multilevel::MultilevelPlan;
 use crate::plan::summary::SummaryPlan;
 use crate::plan::work::Work;
 
-use super::{Relax, Solution, Target, Unsolved, rounded_up};
+use super::{Relax, Solution, Target, Unsolved, least_possible, rounded_up};
 
 /// What a summary is to keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Targets {
+pub struct SummaryTargets {
     /// The most often that a level is named for a key that is not in the table.
     pub false_positive: f64,
     /// What lookups of keys that are in the table may cost.
@@ -66,7 +66,7 @@ impl Goal {
 /// A kind of summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum SummaryKind {
     /// A sorted array of strings.
     Interpolation,
     /// One filter of cells.
@@ -75,7 +75,7 @@ pub enum Kind {
     Multiple,
 }
 
-impl Kind {
+impl SummaryKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Interpolation, Self::Single, Self::Multiple];
 
@@ -93,21 +93,21 @@ impl Kind {
 /// A summary of any kind, planned.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Planned {
+pub enum PlannedSummary {
     /// Of the papers' three kinds.
     Summary(SummaryPlan),
 }
 
-impl Planned {
+impl PlannedSummary {
     /// Of which kind it is.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> SummaryKind {
         use crate::layout::SummaryLayout;
         match self {
             Self::Summary(plan) => match plan.layout() {
-                SummaryLayout::Interpolation(_) => Kind::Interpolation,
-                SummaryLayout::Single(_) => Kind::Single,
-                SummaryLayout::Multiple(_) => Kind::Multiple,
+                SummaryLayout::Interpolation(_) => SummaryKind::Interpolation,
+                SummaryLayout::Single(_) => SummaryKind::Single,
+                SummaryLayout::Multiple(_) => SummaryKind::Multiple,
             },
         }
     }
@@ -117,6 +117,14 @@ impl Planned {
     pub const fn summary(&self) -> Option<&SummaryPlan> {
         match self {
             Self::Summary(plan) => Some(plan),
+        }
+    }
+
+    /// The plan of the table.
+    #[must_use]
+    pub const fn table(&self) -> &MultilevelPlan {
+        match self {
+            Self::Summary(plan) => plan.table(),
         }
     }
 
@@ -161,7 +169,7 @@ impl Planned {
 
     /// The targets that are missed, but for the bytes.
     #[must_use]
-    pub fn missed(&self, targets: &Targets) -> Vec<Target> {
+    pub fn missed(&self, targets: &SummaryTargets) -> Vec<Target> {
         let goal = match targets.goal {
             Goal::Guarantee { failure } => self.failure_and_crisis().is_none_or(|found| found > failure),
             Goal::Average { extra_reads } => self.extra_reads_per_hit() > extra_reads,
@@ -192,31 +200,31 @@ impl Planned {
 /// ```
 /// use oneread::layout::MultilevelLayout;
 /// use oneread::plan::multilevel::MultilevelPlan;
-/// use oneread::plan::solve::{self, summary::{Goal, Kind, Targets}};
+/// use oneread::plan::solve::{self, Goal, SummaryKind, SummaryTargets};
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
 /// // More seldom than some item finds no room in the table, no summary fails.
 /// let goal = Goal::Guarantee { failure: 1e-12 };
-/// let targets = Targets { false_positive: 0.00617, goal, bytes: None };
+/// let targets = SummaryTargets { false_positive: 0.00617, goal, bytes: None };
 /// assert!(solve::summary(&table, &targets, None).is_err());
 ///
 /// // The paper's odds, in fewer than its 32 450 bytes.
-/// let targets = Targets { goal: Goal::Guarantee { failure: 4.98e-12 }, ..targets };
+/// let targets = SummaryTargets { goal: Goal::Guarantee { failure: 4.98e-12 }, ..targets };
 /// let solution = solve::summary(&table, &targets, None)?;
-/// assert_eq!(solution.best.kind(), Kind::Multiple);
+/// assert_eq!(solution.best.kind(), SummaryKind::Multiple);
 /// assert!(solution.best.total_bytes() < 32_300);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn summary(
     table: &MultilevelPlan,
-    targets: &Targets,
-    kind: Option<Kind>,
-) -> Result<Solution<Planned>, Unsolved> {
+    targets: &SummaryTargets,
+    kind: Option<SummaryKind>,
+) -> Result<Solution<PlannedSummary>, Unsolved> {
     check(targets)?;
-    let kinds: Vec<Kind> = match kind {
+    let kinds: Vec<SummaryKind> = match kind {
         Some(kind) => Vec::from([kind]),
-        None => Kind::ALL.to_vec(),
+        None => SummaryKind::ALL.to_vec(),
     };
     if let Goal::Guarantee { failure } = targets.goal {
         let crisis = table.crisis_probability();
@@ -227,13 +235,13 @@ pub fn summary(
             return Err(Unsolved::Infeasible(is_possible.then_some(relax).into_iter().collect()));
         }
     }
-    let work = Work::new("a search for a summary", MOST_STEPS);
-    let mut found: Vec<Planned> = Vec::new();
+    let work = Work::new("a search for a summary", MAX_STEPS);
+    let mut found: Vec<PlannedSummary> = Vec::new();
     for &kind in &kinds {
         found.extend(of_kind(table, targets, kind, &work)?);
     }
     work.check()?;
-    found.sort_by_key(Planned::total_bytes);
+    found.sort_by_key(PlannedSummary::total_bytes);
     if found.is_empty() {
         return Err(Unsolved::Infeasible(relaxed(table, targets, &kinds, &work)?));
     }
@@ -250,9 +258,9 @@ pub fn summary(
 }
 
 /// The most steps of calculation that a search may take: some seconds.
-const MOST_STEPS: f64 = 3e9;
+const MAX_STEPS: f64 = 3e9;
 
-fn check(targets: &Targets) -> Result<(), LayoutError> {
+fn check(targets: &SummaryTargets) -> Result<(), LayoutError> {
     check_fraction("false positives", targets.false_positive)?;
     check_fraction(targets.goal.target().name(), targets.goal.value())
 }
@@ -260,14 +268,14 @@ fn check(targets: &Targets) -> Result<(), LayoutError> {
 /// The smallest of one kind, whatever the bytes.
 fn of_kind(
     table: &MultilevelPlan,
-    targets: &Targets,
-    kind: Kind,
+    targets: &SummaryTargets,
+    kind: SummaryKind,
     work: &Work,
-) -> Result<Option<Planned>, LayoutError> {
+) -> Result<Option<PlannedSummary>, LayoutError> {
     Ok(match kind {
-        Kind::Interpolation => one::interpolation(table, targets).map(Planned::Summary),
-        Kind::Single => one::single(table, targets, work).map(Planned::Summary),
-        Kind::Multiple => of_filters(table, targets, work)?.map(Planned::Summary),
+        SummaryKind::Interpolation => one::interpolation(table, targets).map(PlannedSummary::Summary),
+        SummaryKind::Single => one::single(table, targets, work).map(PlannedSummary::Summary),
+        SummaryKind::Multiple => of_filters(table, targets, work)?.map(PlannedSummary::Summary),
     })
 }
 
@@ -290,16 +298,16 @@ fn ln_allowed(table: &MultilevelPlan, goal: Goal) -> Option<f64> {
 
 fn of_filters(
     table: &MultilevelPlan,
-    targets: &Targets,
+    targets: &SummaryTargets,
     work: &Work,
 ) -> Result<Option<SummaryPlan>, LayoutError> {
     /// By so much less is allowed if the exact odds of filters should be above those they were searched by.
     const STRICTER: f64 = 0.01;
-    const MOST_TRIES: u32 = 20;
+    const MAX_TRIES: u32 = 20;
     let first = bloom::for_rate_with(table.items(), targets.false_positive, SchemeName::Independent)?;
     let Some(mut ln_allowed) = ln_allowed(table, targets.goal) else { return Ok(None) };
     let (mut bits, hashes) = (first.bits(), first.hashes());
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let found = multiple::Search::new(table, targets.goal, ln_allowed, work).solve();
         let Some(deeper) = found.into_iter().next() else { return Ok(None) };
         loop {
@@ -311,7 +319,7 @@ fn of_filters(
                 None => layout,
             };
             let plan = SummaryPlan::with_table(table.clone(), &layout.into())?;
-            match Planned::Summary(plan.clone()).missed(targets).as_slice() {
+            match PlannedSummary::Summary(plan.clone()).missed(targets).as_slice() {
                 [] => return Ok(Some(plan)),
                 // By rounding only: the filter was the smallest for the rate.
                 [Target::FalsePositive] if bits < MOST_PLACES => bits += 1,
@@ -324,13 +332,13 @@ fn of_filters(
 }
 
 /// The targets that a smaller one would miss.
-fn binds(best: &Planned, targets: &Targets) -> Result<Vec<Target>, LayoutError> {
+fn binds(best: &PlannedSummary, targets: &SummaryTargets) -> Result<Vec<Target>, LayoutError> {
     use crate::layout::{InterpolationLayout, SingleFilterLayout, SummaryLayout};
     let planned = |plan: &SummaryPlan, layout: SummaryLayout| {
-        SummaryPlan::with_table(plan.table().clone(), &layout).map(Planned::Summary)
+        SummaryPlan::with_table(plan.table().clone(), &layout).map(PlannedSummary::Summary)
     };
     let smaller = match best {
-        Planned::Summary(plan) => match plan.layout() {
+        PlannedSummary::Summary(plan) => match plan.layout() {
             SummaryLayout::Interpolation(layout) => InterpolationLayout::new(layout.fingerprint_bits() - 1)
                 .ok()
                 .map(|layout| planned(plan, layout.into())),
@@ -359,11 +367,11 @@ fn binds(best: &Planned, targets: &Targets) -> Result<Vec<Target>, LayoutError> 
 /// By how much each target, alone, is to be relaxed for one of the kinds to meet them all.
 fn relaxed(
     table: &MultilevelPlan,
-    targets: &Targets,
-    kinds: &[Kind],
+    targets: &SummaryTargets,
+    kinds: &[SummaryKind],
     work: &Work,
 ) -> Result<Vec<Relax>, LayoutError> {
-    let serves = |targets: &Targets| -> Result<bool, LayoutError> {
+    let serves = |targets: &SummaryTargets| -> Result<bool, LayoutError> {
         let most = targets.bytes.unwrap_or(u64::MAX);
         for &kind in kinds {
             if of_kind(table, targets, kind, work)?.is_some_and(|planned| planned.total_bytes() <= most) {
@@ -373,27 +381,18 @@ fn relaxed(
         Ok(false)
     };
     let mut relax = Vec::new();
-    let mut search = |target, asked: f64, with: &dyn Fn(f64) -> Targets| -> Result<(), LayoutError> {
+    let mut search = |target, asked: f64, with: &dyn Fn(f64) -> SummaryTargets| -> Result<(), LayoutError> {
         /// What is nearly certain is as good as no target.
         const MOST: f64 = 0.999;
-        /// To three digits.
-        const PRECISION: f64 = 1e-3;
-        let (mut low, mut high) = (ln(asked), ln(MOST));
-        if low >= high || !serves(&with(MOST))? {
-            return Ok(());
-        }
-        while high - low > PRECISION {
-            let middle = low + (high - low) / 2.0;
-            *(if serves(&with(exp(middle)))? { &mut high } else { &mut low }) = middle;
-        }
-        relax.push(Relax { target, asked, possible: rounded_up(exp(high)) });
+        let possible = least_possible(asked, MOST, |value| serves(&with(value)))?;
+        relax.extend(possible.map(|possible| Relax { target, asked, possible }));
         Ok(())
     };
-    search(Target::FalsePositive, targets.false_positive, &|value| Targets {
+    search(Target::FalsePositive, targets.false_positive, &|value| SummaryTargets {
         false_positive: value,
         ..*targets
     })?;
-    search(targets.goal.target(), targets.goal.value(), &|value| Targets {
+    search(targets.goal.target(), targets.goal.value(), &|value| SummaryTargets {
         goal: targets.goal.with_value(value),
         ..*targets
     })?;

@@ -17,20 +17,20 @@ use alloc::vec::Vec;
 use crate::layout::{ListLayout, MOST_HASHES, MOST_PLACES};
 use crate::plan::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp, sqrt};
 use crate::plan::multilevel::{MultilevelPlan, PassedOn};
+use crate::plan::search::{least, least_near};
 use crate::plan::summary::{LevelReads, Naming, Part, expected_reads};
 use crate::plan::work::Work;
 
-use super::super::{least, least_near};
 use super::Goal;
 
 /// Rounds in which the shares of the filters are found.
 const ROUNDS: u32 = 6;
 
 /// Levels with more items than these on average have no list: a lookup goes through all of its keys.
-const MOST_LISTED: f64 = 128.0;
+const MAX_LISTED: f64 = 128.0;
 
 /// The most of all mistakes that a list may have.
-const MOST_OF_LIST: f64 = 0.5;
+const MAX_OF_LIST: f64 = 0.5;
 
 /// The steps of the exact odds of one filter, for each pair of hash functions: sums for some ten
 /// numbers of keys.
@@ -89,7 +89,7 @@ impl<'a> Search<'a> {
     /// The smallest without a list, and with a list from each level on for which there may be one; the smallest of all first.
     pub(super) fn solve(&mut self) -> Vec<Deeper> {
         let levels = self.table.layout().level_count();
-        let listed = |level: &usize| self.table.passed_on()[level - 1].mean() <= MOST_LISTED;
+        let listed = |level: &usize| self.table.passed_on()[level - 1].mean() <= MAX_LISTED;
         let first_listed: Vec<usize> = (1..levels).filter(listed).collect();
         let mut found: Vec<Deeper> = self.with_filters(levels, None).into_iter().collect();
         for level in first_listed {
@@ -110,7 +110,7 @@ impl<'a> Search<'a> {
             let cost = |bits: u64| match list(bits) {
                 Some(list) => {
                     let share = self.list_odds(list, end).share;
-                    let penalty = if share < MOST_OF_LIST {
+                    let penalty = if share < MAX_OF_LIST {
                         -bits_for_a_factor_e * ln_1p(-share)
                     } else {
                         f64::INFINITY
@@ -119,7 +119,7 @@ impl<'a> Search<'a> {
                 }
                 None => f64::INFINITY,
             };
-            let longest = u64::from(ListLayout::MOST_FINGERPRINT_BITS);
+            let longest = u64::from(ListLayout::MAX_FINGERPRINT_BITS);
             if cost(longest).is_infinite() {
                 continue;
             }
@@ -133,7 +133,7 @@ impl<'a> Search<'a> {
             // What no longer list makes up for: that a list of so many is full is half of its share at most.
             let full = self.list_odds(list(longest)?, end).share;
             let one_more = list(1)?.bits() as f64 / items as f64;
-            if -bits_for_a_factor_e * ln_1p(-full / (1.0 - MOST_OF_LIST)) < one_more {
+            if -bits_for_a_factor_e * ln_1p(-full / (1.0 - MAX_OF_LIST)) < one_more {
                 break;
             }
         }
@@ -249,7 +249,7 @@ impl<'a> Search<'a> {
         mut fits: impl FnMut(&mut Self, &Odds) -> bool,
     ) -> Option<(u64, u32)> {
         let mut fewest_of = |search: &mut Self, guess: u64, most: u64, hashes: u32| {
-            least_near(guess, guess / 256, most, |bits| {
+            least_near(guess, guess / 256, 4, most, |bits| {
                 search.least_share(level, (bits, hashes)) <= most_share && {
                     let odds = search.odds(level, (bits, hashes)).clone();
                     fits(search, &odds)
@@ -325,12 +325,12 @@ impl<'a> Search<'a> {
     /// Takes bits away where that is possible, and exchanges them between filters where that saves any; none if the filters do not fit.
     fn polish(&mut self, filters: &mut Vec<(u64, u32)>, list: Option<&Odds>) -> Option<()> {
         const EXCHANGED: [u64; 4] = [1, 4, 16, 64];
-        const MOST_ROUNDS: u32 = 12;
+        const MAX_ROUNDS: u32 = 12;
         if filters.is_empty() {
             return (self.total(filters, None, list) <= 1.0).then_some(());
         }
         self.shrink(filters, list)?;
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let before: u64 = filters.iter().map(|filter| filter.0).sum();
             // The largest filter gives or takes what others take or give: it is the finest measure.
             for at in 1..filters.len() {
@@ -380,7 +380,7 @@ impl<'a> Search<'a> {
     fn refit(&mut self, filters: &mut [(u64, u32)], list: Option<&Odds>) -> bool {
         let (near, hashes) = filters[0];
         let most = near + near / 16 + 1024;
-        let bits = least_near(near, 1, most, |bits| {
+        let bits = least_near(near, 1, 4, most, |bits| {
             filters[0] = (bits, hashes);
             self.total(filters, None, list) <= 1.0
         });

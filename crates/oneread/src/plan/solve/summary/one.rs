@@ -3,21 +3,22 @@
 use crate::layout::{InterpolationLayout, MOST_HASHES, MOST_PLACES, SingleFilterLayout};
 use crate::plan::float::{exp, ln};
 use crate::plan::multilevel::MultilevelPlan;
+use crate::plan::search::{least, least_near};
 use crate::plan::summary::{SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 use crate::plan::work::Work;
 
-use super::super::{least, least_near};
 use super::multiple::STEPS_A_NUMBER;
-use super::{Goal, Planned, Targets};
+use super::{Goal, PlannedSummary, SummaryTargets};
 
 /// The shortest strings: each bit more halves all odds.
-pub(super) fn interpolation(table: &MultilevelPlan, targets: &Targets) -> Option<SummaryPlan> {
+pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) -> Option<SummaryPlan> {
     let plan = |bits: u64| {
         let layout = InterpolationLayout::new(bits as u32).ok()?;
         SummaryPlan::with_table(table.clone(), &layout.into()).ok()
     };
-    let serves = |bits| plan(bits).is_some_and(|plan| Planned::Summary(plan).missed(targets).is_empty());
-    let most = u64::from(InterpolationLayout::MOST_FINGERPRINT_BITS);
+    let serves =
+        |bits| plan(bits).is_some_and(|plan| PlannedSummary::Summary(plan).missed(targets).is_empty());
+    let most = u64::from(InterpolationLayout::MAX_FINGERPRINT_BITS);
     if !serves(most) {
         return None;
     }
@@ -26,7 +27,7 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &Targets) -> Option
 
 /// The fewest cells with any number of hash functions. For one number, the odds fall as the cells rise: a cell's hash function falls
 /// on any given one less often.
-pub(super) fn single(table: &MultilevelPlan, targets: &Targets, work: &Work) -> Option<SummaryPlan> {
+pub(super) fn single(table: &MultilevelPlan, targets: &SummaryTargets, work: &Work) -> Option<SummaryPlan> {
     let ln_allowed = super::ln_allowed(table, targets.goal)?;
     let numbers: usize = table.passed_on().iter().map(|passed_on| passed_on.iter().count()).sum();
     let steps = STEPS_A_NUMBER * numbers as f64;
@@ -52,7 +53,7 @@ pub(super) fn single(table: &MultilevelPlan, targets: &Targets, work: &Work) -> 
             continue;
         }
         let guess = best.map_or(table.items().saturating_mul(12) / u64::from(hashes), |_| most);
-        let found = least_near(guess, guess / 256, most, |bands| of(bands).is_ok_and(&serves));
+        let found = least_near(guess, guess / 256, 4, most, |bands| of(bands).is_ok_and(&serves));
         if let Some(layout) = found.and_then(|bands| of(bands).ok()) {
             best = Some(layout);
         }

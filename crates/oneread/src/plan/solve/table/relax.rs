@@ -8,10 +8,10 @@ use crate::plan::multilevel::Close;
 use crate::plan::work::Work;
 
 use super::super::{Relax, Target, rounded_up};
-use super::{Kind, Odds, Planned, Search, Targets};
+use super::{Kind, Odds, PlannedTable, Search, TableTargets};
 
 /// Which target to relax, given the smallest table without a limit on its buckets, if there is any.
-pub(super) fn relaxed(targets: &Targets, smallest: Option<&Planned>, work: &Work) -> Vec<Relax> {
+pub(super) fn relaxed(targets: &TableTargets, smallest: Option<&PlannedTable>, work: &Work) -> Vec<Relax> {
     let mut relax = Vec::new();
     let items = targets.items as f64;
     let most = targets.buckets.unwrap_or(MOST_PLACES);
@@ -44,7 +44,7 @@ pub(super) fn relaxed(targets: &Targets, smallest: Option<&Planned>, work: &Work
 
 /// How many levels do with so many buckets, if a few more do: about how many, by a table of fewer
 /// items; and then by this one.
-fn more_levels(targets: &Targets, most: u64, work: &Work) -> Option<u32> {
+fn more_levels(targets: &TableTargets, most: u64, work: &Work) -> Option<u32> {
     /// With several slots each more takes longer to search, and saves less.
     const MORE_LEVELS: u32 = 8;
     const MORE_OF_SLOTS: u32 = 2;
@@ -55,7 +55,7 @@ fn more_levels(targets: &Targets, most: u64, work: &Work) -> Option<u32> {
     let more = if targets.slots == 1 { MORE_LEVELS } else { MORE_OF_SLOTS };
     let most_levels = (targets.levels + more).min(MultilevelLayout::MOST_LEVELS as u32);
     let serves = |levels: u32, items: u64, most: u64| {
-        let targets = Targets { levels, items, ..*targets };
+        let targets = TableTargets { levels, items, ..*targets };
         let sizes = Search::new(Kind::Plain, &targets, work).smallest();
         sizes.is_some_and(|sizes| sizes.iter().sum::<u64>() <= most)
     };

@@ -2,7 +2,7 @@
 
 use oneread::layout::{BoundedLayout, LayoutError};
 use oneread::plan::solve;
-use oneread::plan::solve::map::{Layout, Targets};
+use oneread::plan::solve::{MapLayout as Layout, MapTargets as Targets};
 use oneread::table::bounded::GrowError;
 use oneread::table::{BoundedMap, BuildError, TryExtendError};
 

@@ -20,26 +20,26 @@
 use alloc::vec::Vec;
 use core::f64::consts::PI;
 
-use super::super::float::{ceil, exp, expm1, floor, ln, ln_1p, sqrt};
+use super::super::level::Level;
+use super::super::rows::{LnRow, Wanted};
 use super::complex::Complex;
-use super::rows::{LnRow, Wanted};
-use super::{Level, bucket};
+use crate::plan::float::{ceil, exp, expm1, floor, ln, ln_1p, sqrt};
 use crate::plan::work::Work;
 
 /// Steps of a load's term in an integrand.
 const STEPS_A_LOAD: f64 = 4.0;
 
 /// What does not count beside 1.
-pub(super) const NEGLIGIBLE: f64 = 1.6e-18;
+pub(crate) const NEGLIGIBLE: f64 = 1.6e-18;
 
 /// Standard deviations to where the coefficients of a bell are negligible: three away from its middle, e^(3²/2 − 9²/2) = 2e-16.
-pub(super) const DEVIATIONS: f64 = 12.0;
+pub(crate) const DEVIATIONS: f64 = 12.0;
 
 /// ln Pr(l) at the multiples of a stride, of what `level` passes on of `balls` items.
 ///
 /// One set of values of the integrand, through the saddle point of a number, serves for all numbers around it: three standard
 /// deviations away they are off by e^(3²/2) = 90 times the rounding.
-pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
+pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     const DEVIATIONS_AROUND: f64 = 3.0;
     // All items in one bucket, or in as many as there are.
     let (stride, slots) = (wanted.stride, u64::from(level.slots));
@@ -49,7 +49,7 @@ pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
         return LnRow::certain(most * stride);
     }
     let mut contour = Contour::new(level, balls);
-    let (mean, _) = bucket::moments(level, balls as f64);
+    let (mean, _) = level.moments(balls as f64);
     let top = ((mean / stride as f64 + 0.5) as u64).clamp(least, most);
 
     // From the top to the right, then to its left. Log-concave, they only fall.
@@ -94,7 +94,7 @@ pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
 }
 
 /// About the steps that a row of this many items takes: pieces, times points of the circles, times loads of a bucket.
-pub(super) fn work(level: Level, balls: u64) -> f64 {
+pub(crate) fn work(level: Level, balls: u64) -> f64 {
     /// Pieces of a row.
     const PIECES: f64 = 8.0;
     /// The integrand is negligible from so many of its deviations on.
@@ -118,27 +118,27 @@ struct Moments {
 }
 
 /// The integral for one number of items thrown, and the saddle point of the last number passed on.
-pub(super) struct Contour {
+pub(crate) struct Contour {
     balls: f64,
     buckets: f64,
     slots: usize,
     /// λ, items a bucket.
-    pub(super) load: f64,
+    pub(crate) load: f64,
     /// ln of a! / (a/e)^a.
-    pub(super) ln_stirling: f64,
+    pub(crate) ln_stirling: f64,
     /// By j: the logarithm of the Poisson probability of j items in a bucket.
     ln_poisson: Vec<f64>,
     /// p and q.
     tilt: [f64; 2],
     /// By j: the tilted probability of j items in a bucket.
-    pub(super) weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
     /// The least j, at most s, whose probability counts.
     first_load: usize,
     moments: Moments,
 }
 
 impl Contour {
-    pub(super) fn new(level: Level, balls: u64) -> Self {
+    pub(crate) fn new(level: Level, balls: u64) -> Self {
         let (balls, buckets) = (balls as f64, level.buckets as f64);
         let load = balls / buckets;
         let mut contour = Self {
@@ -180,7 +180,7 @@ impl Contour {
     }
 
     /// The logarithm of the Poisson probability of j items in a bucket.
-    pub(super) fn ln_poisson(&mut self, j: usize) -> f64 {
+    pub(crate) fn ln_poisson(&mut self, j: usize) -> f64 {
         while self.ln_poisson.len() <= j {
             let next = self.ln_poisson.len();
             self.ln_poisson.push(self.ln_poisson[next - 1] + ln(self.load / next as f64));
@@ -231,11 +231,11 @@ impl Contour {
     /// Newton's method on a convex function, with steps of at most 1.
     fn aim(&mut self, placed: f64, passed_on: f64) {
         /// Far more than are needed from any start.
-        const MOST_STEPS: u32 = 300;
+        const MAX_STEPS: u32 = 300;
         const CLOSE: f64 = 0.01;
         // At the ends of the range the saddle point is at infinity; half an item before them it is not.
         let target = [placed.min(self.buckets * self.slots as f64 - 0.5), passed_on.max(0.5)];
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let Moments { mean, variance, covariance } = self.moments;
             // A variance too small for a float asks for the longest step.
             let variance = variance.map(|variance| variance.max(f64::MIN_POSITIVE));
@@ -263,7 +263,7 @@ impl Contour {
     }
 
     /// The variance of all items, if buckets were independent.
-    pub(super) fn variance_of_all(&self) -> f64 {
+    pub(crate) fn variance_of_all(&self) -> f64 {
         let Moments { variance, covariance, .. } = self.moments;
         self.buckets * (variance[0] + variance[1] + 2.0 * covariance)
     }

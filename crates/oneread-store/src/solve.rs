@@ -5,40 +5,29 @@
 //! are; which of its shapes leaves the fewest records without room, so which one it takes; and how many records
 //! have each page of the first level as their home, so how large the guides are.
 
-use alloc::vec::Vec;
+use std::convert::Infallible;
 
-use crate::plan::error::check;
-use crate::plan::float::{ceil, exp, floor, ln};
-use crate::plan::store::{Loads, StorePlan, guide_homes_log2};
+use oneread::plan::solve::{Relax, Solution, Target, Unsolved};
+use oneread::workspace::{check, exp, least_possible, ln};
 
-use super::{Relax, Solution, Target, Unsolved, rounded_up};
+use crate::format::geometry::LEVELS;
+use crate::format::{INLINE_BYTES, KEY_BYTES, PAGE, page};
+use crate::plan::{Loads, StorePlan, guide_homes_log2};
 
 /// What a store is to keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Targets {
+pub struct StoreTargets {
     /// The records.
     pub items: u64,
     /// The bytes of a key.
     pub key_bytes: u64,
-    /// The bytes of a value. Those above [`MOST_INLINE_BYTES`] lie elsewhere in the file, and take a read more.
+    /// The bytes of a value. Those above a quarter of a page lie elsewhere in the file, and take a read more.
     pub value_bytes: u64,
     /// The most pages that a lookup of an absent key reads on average.
     pub reads_per_miss: f64,
     /// The most memory, in bytes; none for as much as it takes.
     pub ram_bytes: Option<u64>,
 }
-
-/// The bytes of a page.
-pub const PAGE_BYTES: u64 = 4096;
-
-/// The bytes of a page that are not for records.
-pub const PAGE_HEADER_BYTES: u64 = 20;
-
-/// The longest key of a store.
-pub const MOST_KEY_BYTES: u64 = 1024;
-
-/// The longest value that lies beside its key.
-pub const MOST_INLINE_BYTES: u64 = PAGE_BYTES / 4;
 
 /// How full pages are made.
 pub const LOAD: f64 = 0.98;
@@ -55,13 +44,10 @@ const SHAPES: [(f64, usize); 5] = [(0.25, 2), (0.2, 3), (0.3, 3), (0.4, 3), (0.5
 /// Where pages have room for so many records, two levels are filled as well as three. (Measured: with 21 they are, with 18 not.)
 const RECORDS_FOR_TWO_LEVELS: u32 = 20;
 
-/// The levels of a store.
-pub const LEVELS: usize = 3;
-
 /// A store, planned.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct PlannedStore {
     /// The records it was planned for.
     pub items: u64,
     /// The reads of a miss that it is to be built for.
@@ -106,28 +92,28 @@ pub struct Planned {
 ///
 /// # Example
 /// ```
-/// use oneread::plan::solve::{self, store::Targets};
+/// use oneread_store::plan::{StoreTargets, solve};
 ///
 /// let targets =
-///     Targets { items: 1_000_000, key_bytes: 16, value_bytes: 100, reads_per_miss: 0.01, ram_bytes: None };
-/// let best = solve::store(&targets)?.best;
+///     StoreTargets { items: 1_000_000, key_bytes: 16, value_bytes: 100, reads_per_miss: 0.01, ram_bytes: None };
+/// let best = solve(&targets)?.best;
 /// assert_eq!(best.page_records, 34);
 /// assert!(best.ram_bytes < 1_140_000 && best.disk_bytes < 126_000_000);
 /// // Half a byte of memory a key is too little for that, and enough for a read in four misses.
-/// assert!(solve::store(&Targets { ram_bytes: Some(500_000), ..targets }).is_err());
-/// let fewer = Targets { ram_bytes: Some(500_000), reads_per_miss: 0.25, ..targets };
-/// assert!(solve::store(&fewer).is_ok());
+/// assert!(solve(&StoreTargets { ram_bytes: Some(500_000), ..targets }).is_err());
+/// let fewer = StoreTargets { ram_bytes: Some(500_000), reads_per_miss: 0.25, ..targets };
+/// assert!(solve(&fewer).is_ok());
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
-pub fn store(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
+pub fn solve(targets: &StoreTargets) -> Result<Solution<PlannedStore>, Unsolved> {
     const MOST_ITEMS: f64 = 1e12;
     const MOST_VALUE_BYTES: f64 = u32::MAX as f64;
     check("items", targets.items as f64, 1.0, MOST_ITEMS)?;
-    check("bytes of a key", targets.key_bytes as f64, 0.0, MOST_KEY_BYTES as f64)?;
+    check("bytes of a key", targets.key_bytes as f64, 0.0, KEY_BYTES as f64)?;
     check("bytes of a value", targets.value_bytes as f64, 0.0, MOST_VALUE_BYTES)?;
     // What a builder accepts.
     check("reads a miss", targets.reads_per_miss, 1e-8, LEVELS as f64)?;
-    let mut found: Vec<Planned> =
+    let mut found: Vec<PlannedStore> =
         SHAPES.iter().map(|&shape| planned(targets, shape)).collect::<Result<_, _>>()?;
     let two = found.remove(0);
     found.sort_by(|a, b| a.without_room.total_cmp(&b.without_room));
@@ -144,7 +130,7 @@ pub fn store(targets: &Targets) -> Result<Solution<Planned>, Unsolved> {
 }
 
 /// The bytes that a record takes of a page: a tag, the lengths of key and value, and these.
-const fn record_bytes(targets: &Targets) -> u64 {
+const fn record_bytes(targets: &StoreTargets) -> u64 {
     /// A length below this takes one byte, and two otherwise.
     const SHORT: u64 = 128;
     /// Where a value is that does not lie here.
@@ -152,19 +138,19 @@ const fn record_bytes(targets: &Targets) -> u64 {
     const fn length(bytes: u64) -> u64 {
         if bytes < SHORT { 1 } else { 2 }
     }
-    let value = if targets.value_bytes > MOST_INLINE_BYTES { REFERENCE } else { targets.value_bytes };
+    let value = if targets.value_bytes > INLINE_BYTES as u64 { REFERENCE } else { targets.value_bytes };
     1 + length(targets.key_bytes) + length(targets.value_bytes) + targets.key_bytes + value
 }
 
-fn planned(targets: &Targets, (ratio, levels): (f64, usize)) -> Result<Planned, Unsolved> {
+fn planned(targets: &StoreTargets, (ratio, levels): (f64, usize)) -> Result<PlannedStore, Unsolved> {
     let record_bytes = record_bytes(targets);
-    let page_records = ((PAGE_BYTES - PAGE_HEADER_BYTES) / record_bytes) as u32;
+    let page_records = (page::ROOM as u64 / record_bytes) as u32;
     let (items, room) = (targets.items as f64, f64::from(page_records));
-    let pages = ceil(items / (room * LOAD));
+    let pages = (items / (room * LOAD)).ceil();
     // As the builder does: the first level has what rounding down leaves over.
     let parts = [1.0, ratio, if levels == LEVELS { ratio * ratio } else { 0.0 }];
     let all: f64 = parts.iter().sum();
-    let (second, third) = (floor(pages * parts[1] / all), floor(pages * parts[2] / all));
+    let (second, third) = ((pages * parts[1] / all).floor(), (pages * parts[2] / all).floor());
     let sizes = [pages - second - third, second, third];
 
     // What comes to a page is a Poisson number; what it has no room for goes to the next level.
@@ -181,16 +167,16 @@ fn planned(targets: &Targets, (ratio, levels): (f64, usize)) -> Result<Planned, 
     let guide_homes = 1u32 << guide_homes_log2(keys_a_home);
     let loads = Loads::random(keys_a_home * f64::from(guide_homes), levels);
     let plan = StorePlan::for_rate(&loads, above / items, targets.reads_per_miss * KEPT_BACK)?;
-    let directory = 4.0 * ceil(pages / SEGMENT_PAGES);
+    let directory = 4.0 * (pages / SEGMENT_PAGES).ceil();
     let ram_bytes =
-        (ceil(sizes[0] / f64::from(guide_homes)) * f64::from(plan.guide_bytes()) + directory) as u64;
-    let is_inline = targets.value_bytes <= MOST_INLINE_BYTES;
+        ((sizes[0] / f64::from(guide_homes)).ceil() * f64::from(plan.guide_bytes()) + directory) as u64;
+    let is_inline = targets.value_bytes <= INLINE_BYTES as u64;
     let values = if is_inline { 0.0 } else { items * targets.value_bytes as f64 };
-    let disk_bytes = (1.0 + pages) * PAGE_BYTES as f64 + values + ram_bytes as f64;
-    Ok(Planned {
+    let disk_bytes = (1.0 + pages) * PAGE as f64 + values + ram_bytes as f64;
+    Ok(PlannedStore {
         items: targets.items,
         target_reads_per_miss: targets.reads_per_miss,
-        page_bytes: PAGE_BYTES,
+        page_bytes: PAGE as u64,
         page_records,
         level_pages: sizes.map(|size| size as u64),
         ratio,
@@ -199,7 +185,7 @@ fn planned(targets: &Targets, (ratio, levels): (f64, usize)) -> Result<Planned, 
         guide_homes,
         ram_bytes,
         disk_bytes: disk_bytes as u64,
-        utilisation: items * record_bytes as f64 / (pages * PAGE_BYTES as f64),
+        utilisation: items * record_bytes as f64 / (pages * PAGE as f64),
         without_room,
     })
 }
@@ -217,24 +203,17 @@ fn held_by_page(mean: f64, room: u32) -> f64 {
 }
 
 /// Which target to relax, given what it takes.
-fn relaxed(targets: &Targets, best: &Planned) -> Vec<Relax> {
+fn relaxed(targets: &StoreTargets, best: &PlannedStore) -> Vec<Relax> {
     let most = targets.ram_bytes.unwrap_or(u64::MAX);
     let mut relax =
         Vec::from([Relax { target: Target::Bytes, asked: most as f64, possible: best.ram_bytes as f64 }]);
-    let serves = |ln_reads: f64| {
-        let targets = Targets { reads_per_miss: exp(ln_reads), ..*targets };
+    let serves = |reads_per_miss: f64| {
+        let targets = StoreTargets { reads_per_miss, ..*targets };
         let levels = best.level_pages.iter().filter(|&&pages| pages > 0).count();
         planned(&targets, (best.ratio, levels)).is_ok_and(|planned| planned.ram_bytes <= most)
     };
-    const PRECISION: f64 = 1e-3;
-    let (mut low, mut high) = (ln(targets.reads_per_miss), ln(0.999 * LEVELS as f64));
-    if low < high && serves(high) {
-        while high - low > PRECISION {
-            let middle = low + (high - low) / 2.0;
-            *(if serves(middle) { &mut high } else { &mut low }) = middle;
-        }
-        let possible = rounded_up(exp(high));
-        relax.push(Relax { target: Target::ReadsPerMiss, asked: targets.reads_per_miss, possible });
-    }
+    let (asked, most_reads) = (targets.reads_per_miss, 0.999 * LEVELS as f64);
+    let Ok(possible) = least_possible(asked, most_reads, |reads| Ok::<_, Infallible>(serves(reads)));
+    relax.extend(possible.map(|possible| Relax { target: Target::ReadsPerMiss, asked, possible }));
     relax
 }

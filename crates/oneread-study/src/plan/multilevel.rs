@@ -1,10 +1,7 @@
-//! The paper's closed forms, as cross-checks of the exact numbers.
+//! The closed forms of the paper on summaries for multilevel tables: cross-checks of the exact plan.
 
-use alloc::vec::Vec;
-
-use crate::layout::MultilevelLayout;
-
-use super::super::float::{exp, ln};
+use libm::{exp, log as ln};
+use oneread::layout::MultilevelLayout;
 
 /// How many items at most each level is expected to pass on, by the skew property: `z_i = z_(i−1)²/2m_i`, from `z_0` = n on.
 ///
@@ -15,7 +12,7 @@ use super::super::float::{exp, ln};
 /// # Example
 /// ```
 /// use oneread::layout::MultilevelLayout;
-/// use oneread::plan::multilevel;
+/// use oneread_study::plan::multilevel;
 ///
 /// let layout = MultilevelLayout::new([40_000, 10_000])?;
 /// assert_eq!(multilevel::skew_estimate(&layout, 10_000), [1250.0, 78.125]);

@@ -1,19 +1,38 @@
-//! About the distribution of what a level passes on that is nearly full, of very many items: by mean and variance.
+//! The fast path: integrals for rows, polynomials for odds.
+//!
+//! A row, the distribution of what a level passes on of a given number of items, is a coefficient of a power series, and so
+//! an integral over a circle. On the circle through the saddle point the integrand is a narrow bell: some ten to a hundred
+//! points give every digit, however many items there are, and nothing cancels.
+//!
+//! - [`contour`]: an integral for each number passed on, for rows that are bells.
+//! - [`few`]: one integral for a whole row, where few are passed on or few slots stay free.
+//! - [`pass_on_normal`]: mean and variance alone, for levels so full that even this would take too long.
+//! - [`backward`]: for searches, the odds alone. From the last level back they are a function of the number of items that is
+//!   [`smooth`], so that some ten rows per level do for all.
 
-use super::super::float::{exp, sqrt};
+mod backward;
+pub(super) mod complex;
+pub(super) mod contour;
+pub(super) mod few;
+mod smooth;
+
+use super::level::{Cut, Level};
 use super::passed_on::PassedOn;
-use super::{Cut, Level, bucket};
+use crate::plan::float::{exp, sqrt};
 
-/// What the level passes on at the multiples of a stride.
-pub(super) fn pass_on(level: Level, input: &PassedOn, cut: Cut, stride: u64) -> PassedOn {
+pub(in crate::plan) use backward::{Close, Lost, ln_odds};
+pub(in crate::plan) use contour::ln_stirling;
+
+/// What a nearly full level of very many items passes on at the multiples of a stride, by mean and variance.
+pub(super) fn pass_on_normal(level: Level, input: &PassedOn, cut: Cut, stride: u64) -> PassedOn {
     // A rule of three nodes, exact for polynomials of the numbers given up to the fifth degree.
     let (given, deviation) = (input.mean(), sqrt(input.variance()));
     let nodes = [(-1.0, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.0, 1.0 / 6.0)]
         .map(|(side, weight)| (given + side * sqrt(3.0) * deviation, weight));
-    let (centre, _) = bucket::moments(level, given);
+    let (centre, _) = level.moments(given);
     let (mut mean, mut square, mut within, mut product) = (0.0, 0.0, 0.0, 0.0);
     for (node, weight) in nodes {
-        let (here, variance) = bucket::moments(level, node);
+        let (here, variance) = level.moments(node);
         mean += weight * (here - centre);
         square += weight * (here - centre) * (here - centre);
         within += weight * variance;

@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 
 use crate::layout::MultilevelLayout;
 
-use super::super::binomial::{self, NEGLIGIBLE};
-use super::super::float::{exp, expm1, ln, ln_1p};
-use super::Level;
+use crate::plan::binomial::{self, NEGLIGIBLE};
+use crate::plan::float::{exp, expm1, ln, ln_1p};
+
+use super::level::Level;
 
 /// The expected load of each level by equation (1) of the paper: m·(1 − (1 − 1/m)^a), where a is what reaches the level.
 ///

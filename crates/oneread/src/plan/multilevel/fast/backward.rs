@@ -1,10 +1,10 @@
 //! The odds alone, from the last level back to the first: for searches, which ask for them a hundred times and for nothing else.
 //!
 //! Let `g_i`(a) be the odds if a items reach level i. After the last level they are known: any item left is a crisis, and l
-//! items left are l in the stash. Before it they are a sum over a [row](super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l),
+//! items left are l in the stash. Before it they are a sum over a [row](super::super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l),
 //! and `g_0`(n) is what is asked for. All terms are positive.
 //!
-//! Where a [chain](super::chain) needs the rows of all numbers that may reach a level, this needs some ten of them, since ln `g_i`
+//! Where a [chain](super::super::chain) needs the rows of all numbers that may reach a level, this needs some ten of them, since ln `g_i`
 //! is [smooth](super::smooth).
 //!
 //! # What is left out
@@ -16,13 +16,15 @@ use alloc::vec::Vec;
 
 use crate::layout::MultilevelLayout;
 
-use super::super::float::{exp, ln, sqrt};
-use super::passed_on::PassedOn;
-use super::rows::{self, LnRow, Row, Wanted};
+use super::super::passed_on::PassedOn;
+use super::super::rows::{self, LnRow, Row, Wanted};
 use super::smooth::Smooth;
+use crate::plan::float::{exp, ln, sqrt};
 use crate::plan::work::Work;
 
-use super::{Cut, Level, MultilevelPlan, bucket, buckets, expected, series};
+use super::super::exact::{buckets, series};
+use super::super::level::{Cut, Level};
+use super::super::{MultilevelPlan, closed_forms};
 
 /// What is asked of the items that find no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ const LN_LITTLE: f64 = -23.0;
 const LN_LAST_HIGH: f64 = -400.0;
 
 /// Fewer items than this have no integrals here. Those of a plan need more, since it keeps rows down to 1e-40.
-const LEAST_ITEMS: u64 = 40;
+const MIN_ITEMS: u64 = 40;
 
 /// How close to the odds of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -157,24 +159,24 @@ fn before_last(
     work: &Work,
 ) -> Option<Smooth> {
     /// A few milliseconds.
-    const MOST_TERMS: u64 = 5_000_000;
+    const MAX_TERMS: u64 = 5_000_000;
     let (low, high) = (reach.lowest(), reach.highest());
     let weight = |items, ln_odds| reach.weight(cut, items, ln_odds);
     match lost {
         Lost::Number => {
             // Of no more than a few times the slots it is no polynomial.
-            let rough = LEAST_ITEMS.max(4 * u64::from(level.slots));
+            let rough = MIN_ITEMS.max(4 * u64::from(level.slots));
             Smooth::new(
                 low,
                 rough,
                 high,
                 close.most_doubt(),
                 // A sum over the loads of a bucket.
-                |items| work.take(1000.0).then(|| expected::ln_passed_on(level, items)),
+                |items| work.take(1000.0).then(|| closed_forms::ln_passed_on(level, items)),
                 weight,
             )
         }
-        Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MOST_TERMS => {
+        Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MAX_TERMS => {
             let ln_any = buckets::ln_any(level, high, Wanted::all(cut, work).ln_negligible(), work);
             Smooth::new(
                 low,
@@ -239,7 +241,7 @@ impl Trimmed {
 impl<'a> Step<'a> {
     fn new(level: Level, reach: Reach, cut: Cut, close: Close, work: &'a Work) -> Self {
         let high = reach.highest();
-        let last = if sums_suit(level, high, cut) { high } else { high.min(LEAST_ITEMS - 1) };
+        let last = if sums_suit(level, high, cut) { high } else { high.min(MIN_ITEMS - 1) };
         let sums = rows::of_few(level, reach.lowest(), last, Wanted::all(cut, work));
         Self { level, reach, cut, close, work, sums }
     }
@@ -320,7 +322,7 @@ impl<'a> Step<'a> {
         const POINTS_A_DEVIATION: f64 = 5.0;
         /// From the mean down to 0.
         const BELL_DEVIATIONS: f64 = 12.0;
-        let (mean, variance) = bucket::moments(self.level, items as f64);
+        let (mean, variance) = self.level.moments(items as f64);
         let deviation = sqrt(variance);
         let is_bell = mean >= BELL_DEVIATIONS * deviation;
         if is_bell { (deviation / POINTS_A_DEVIATION).max(1.0) as u64 } else { 1 }
@@ -330,10 +332,10 @@ impl<'a> Step<'a> {
 /// Whether the rows of all numbers up to the last are sums of few terms, or of buckets too few for integrals.
 fn sums_suit(level: Level, last: u64, cut: Cut) -> bool {
     /// Some milliseconds.
-    const MOST_TERMS: f64 = 1e7;
+    const MAX_TERMS: f64 = 1e7;
     /// With fewer, what one of them passes on is no small part of all, and integrals take long.
     const FEW_BUCKETS: u64 = 64;
-    let most_terms = if level.buckets < FEW_BUCKETS { 30.0 * MOST_TERMS } else { MOST_TERMS };
+    let most_terms = if level.buckets < FEW_BUCKETS { 30.0 * MAX_TERMS } else { MAX_TERMS };
     let all = PassedOn::certain(last);
     if level.buckets <= last {
         buckets::suits(level, &all, cut, most_terms)

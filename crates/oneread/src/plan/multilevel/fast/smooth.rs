@@ -8,10 +8,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::f64::consts::PI;
 
-use super::super::float::{cos, exp, ln};
+use crate::plan::float::{cos, exp, ln};
 
 /// The function from a first number on.
-pub(super) struct Smooth {
+pub(crate) struct Smooth {
     first: u64,
     last: u64,
     /// Its values at the first numbers, one by one.
@@ -25,7 +25,7 @@ impl Smooth {
     ///
     /// Polynomials may be off by `most_doubt` at the points of the next, which is off by far less. A number and its value may count
     /// less than others: `weight` is at most 1.
-    pub(super) fn new(
+    pub(crate) fn new(
         low: u64,
         rough: u64,
         high: u64,
@@ -54,7 +54,7 @@ impl Smooth {
     }
 
     /// The value at a number; before the first and after the last, the value there.
-    pub(super) fn at(&self, number: u64) -> f64 {
+    pub(crate) fn at(&self, number: u64) -> f64 {
         let number = number.min(self.last);
         let index = number.saturating_sub(self.first) as usize;
         if let Some(value) = self.few.get(index) {
@@ -114,7 +114,7 @@ impl Piece {
         /// Numbers of points; each has those before it among its own.
         const COUNTS: [u64; 3] = [5, 9, 17];
         /// The most that it may be off anywhere.
-        const MOST_OFF: f64 = 0.2;
+        const MAX_OFF: f64 = 0.2;
         if last - first < COUNTS[1] {
             // All of them.
             return Some(Some(Self::through(&values.at(first..=last)?)));
@@ -128,7 +128,7 @@ impl Piece {
             let values = values.at(numbers)?;
             let is_close = |piece: &Self| {
                 values.iter().all(|&(number, value)| {
-                    (piece.at(number) - value).abs() < (most_doubt / weight(number, value)).min(MOST_OFF)
+                    (piece.at(number) - value).abs() < (most_doubt / weight(number, value)).min(MAX_OFF)
                 })
             };
             let is_close = piece.as_ref().is_some_and(is_close);

@@ -8,16 +8,15 @@
 //! # Counters
 //! A filter that can delete has counters, and a counter that reaches its most sticks. Filter i of a summary has as many items
 //! as reach level i, and their number varies: the odds are the expectation over it of those of a [counting
-//! filter](super::counting).
+//! filter](oneread::plan::counting).
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI. Ours: buckets of several slots.
 
-use crate::layout::{CountingLayout, LayoutError, MultilevelLayout};
-
-use super::counting;
-use super::float::{expm1, ln_1p};
-use super::multilevel::MultilevelPlan;
+use libm::{expm1, log1p as ln_1p};
+use oneread::layout::{CountingLayout, LayoutError, MultilevelLayout};
+use oneread::plan::counting;
+use oneread::plan::multilevel::MultilevelPlan;
 
 /// `E[M′]` where the deleted items are any of those in the table.
 ///
@@ -29,7 +28,7 @@ use super::multilevel::MultilevelPlan;
 /// # Example
 /// ```
 /// use oneread::layout::MultilevelLayout;
-/// use oneread::plan::deletion;
+/// use oneread_study::plan::deletion;
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// assert_eq!(deletion::expected_moves_uniform(&table, 9090, 0)?, 0.0);
@@ -73,7 +72,7 @@ pub fn expected_moves_uniform(
 /// # Example
 /// ```
 /// use oneread::layout::MultilevelLayout;
-/// use oneread::plan::deletion;
+/// use oneread_study::plan::deletion;
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// // The paper's example: 118.34.
@@ -122,7 +121,7 @@ fn plan(table: &MultilevelLayout, alive: u64, deleted: u64) -> Result<Multilevel
 /// ```
 /// use oneread::hash::probes::SchemeName;
 /// use oneread::layout::{Counting, CountingLayout, MultilevelLayout};
-/// use oneread::plan::deletion;
+/// use oneread_study::plan::deletion;
 /// use oneread::plan::multilevel::MultilevelPlan;
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;

@@ -11,11 +11,12 @@
 //! Dietzfelbinger, Pagh, "Succinct Data Structures for Retrieval and Approximate Membership", 2008, for values and filters that are
 //! solved. That one of them can stand for the filters of all levels is ours.
 
-use alloc::collections::BTreeMap;
+use std::collections::BTreeMap;
 
-use super::OutOfRange;
-use super::error::check;
-use super::float::{exp, ln, sqrt};
+use oneread::plan::OutOfRange;
+use oneread::workspace::{check, exp, ln};
+
+pub use crate::solve::{LOAD, PlannedStore, StoreTargets, solve};
 
 /// The most bits that a guide gives a key: it is wrong about one foreign key in 2^30/L.
 pub const MOST_RESULT_BITS: u32 = 30;
@@ -51,7 +52,7 @@ pub const fn unknowns(keys: u32) -> u32 {
 /// then it does not tell anything.
 ///
 /// ```
-/// use oneread::plan::store::result_bits;
+/// use oneread_store::plan::result_bits;
 ///
 /// // 41 keys have 42 unknowns of 9 bits in 48 bytes, and one byte tells which of the systems it is.
 /// assert_eq!((result_bits(48, 41), result_bits(49, 41)), (8, 9));
@@ -97,7 +98,7 @@ pub fn guide_homes_log2(keys_a_home: f64) -> u32 {
 ///
 /// # Example
 /// ```
-/// use oneread::plan::store::Loads;
+/// use oneread_store::plan::Loads;
 ///
 /// let mut loads = Loads::new();
 /// loads.add(41, 3, 800);
@@ -130,7 +131,7 @@ impl Loads {
             return loads;
         }
         // Twelve deviations: what is beyond is less than a part in ALL.
-        let most = (mean + 12.0 * sqrt(mean) + 20.0) as u32;
+        let most = (mean + 12.0 * mean.sqrt() + 20.0) as u32;
         let mut ln_part = -mean;
         for keys in 0..=most {
             let part = (exp(ln_part) * ALL + 0.5) as u64;
@@ -184,7 +185,7 @@ impl Loads {
 ///
 /// # Example
 /// ```
-/// use oneread::plan::store::{Loads, StorePlan};
+/// use oneread_store::plan::{Loads, StorePlan};
 ///
 /// // 34 keys on each page, and four pages in five are homes, each with a guide.
 /// let plan = StorePlan::for_rate(&Loads::random(34.0 / 0.8, 2), 0.2, 0.01)?;

@@ -10,14 +10,14 @@
 //! which is recursion (3) of the paper's appendix III-A with l for b = a − l. All terms are positive, so that W steps
 //! cost a relative error of 3W·1.1e-16 at most. Where the number a of items is itself distributed, the rows of all
 //! a in its window are added up, each with its weight. The recursion starts at no items, or where the window begins far
-//! from there, at the row that [integrals](super::rows) give.
+//! from there, at the row that [integrals](super::super::rows) give.
 
 use alloc::vec::Vec;
 
-use super::super::float::exp;
-use super::passed_on::PassedOn;
-use super::rows::{self, Wanted};
-use super::{Cut, Level};
+use super::super::level::{Cut, Level};
+use super::super::passed_on::PassedOn;
+use super::super::rows::{self, Wanted};
+use crate::plan::float::exp;
 use crate::plan::work::Work;
 
 /// From so many items on a row by contour, which takes a millisecond or two, is faster than the recursion up to it.
@@ -27,7 +27,7 @@ const FEW: u64 = 20_000;
 const STEPS_A_LOOK: u64 = 64;
 
 /// What the level passes on, each weight times e^(number·tilt), when it is given a window of numbers without gaps.
-pub(super) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work: &Work) -> PassedOn {
+pub(crate) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work: &Work) -> PassedOn {
     let (first_given, last_given) = (input.first(), input.last());
     let far = (first_given >= FEW).then(|| rows::ln_row(level, first_given, Wanted::all(cut, work)));
     let far = far

@@ -1,9 +1,14 @@
-//! The guides of a store.
+//! The plan of a store and its guides, and the solver.
 
-use oneread::plan::store::{
-    Loads, MOST_GUIDE_BYTES, MOST_RESULT_BITS, StorePlan, guide_homes_log2, reads_of_foreign_key,
-    result_bits, unknowns,
+use std::hint::black_box;
+
+use oneread::plan::solve::{Target, Unsolved};
+use oneread_store::plan::{
+    Loads, MOST_GUIDE_BYTES, MOST_RESULT_BITS, StorePlan, StoreTargets, guide_homes_log2,
+    reads_of_foreign_key, result_bits, solve, unknowns,
 };
+
+use super::{below, random};
 
 fn loads(keys: u32, guides: u64) -> Loads {
     let mut loads = Loads::new();
@@ -106,4 +111,88 @@ fn numbers_out_of_range_are_refused() {
     assert!(StorePlan::for_rate(&loads(4000, 1), 0.2, 4e-5).is_err());
     let empty = StorePlan::for_rate(&Loads::new(), 0.0, 0.01).unwrap();
     assert_eq!((empty.reads_per_hit(), empty.reads_per_miss(), empty.ram_bytes_per_key()), (1.0, 0.0, 0.0));
+}
+
+#[test]
+fn random_stores_meet_their_targets() {
+    let mut random = random(13);
+    let mut between = |low: f64, high: f64| {
+        let part = below(&mut random, 1 << 20) as f64 / f64::from(1u32 << 20);
+        low * (high / low).powf(part)
+    };
+    for _ in 0..10 {
+        let items = between(1e3, 1e8) as u64;
+        let reads_per_miss = between(1e-6, 0.5);
+        let value_bytes = between(1.0, 1000.0) as u64;
+        let targets = StoreTargets { items, key_bytes: 16, value_bytes, reads_per_miss, ram_bytes: None };
+        let best = solve(&targets).unwrap().best;
+        assert!(best.plan.reads_per_miss() <= reads_per_miss);
+        assert!(best.disk_bytes >= items * (16 + value_bytes));
+        let less = StoreTargets { ram_bytes: Some(best.ram_bytes / 2), ..targets };
+        let Err(Unsolved::Infeasible(relax)) = solve(&less) else { continue };
+        assert_eq!(relax[0].target, Target::Bytes);
+        assert!((relax[0].possible / best.ram_bytes as f64 - 1.0).abs() <= 1e-3);
+        for relax in relax.iter().filter(|relax| relax.target == Target::ReadsPerMiss) {
+            assert!(solve(&StoreTargets { reads_per_miss: relax.possible, ..less }).is_ok());
+        }
+    }
+}
+
+#[test]
+fn hostile_targets_are_errors() {
+    let targets =
+        StoreTargets { items: 1, key_bytes: 1, value_bytes: 1, reads_per_miss: 0.1, ram_bytes: None };
+    for bad in [
+        StoreTargets { items: 0, ..targets },
+        StoreTargets { items: u64::MAX, ..targets },
+        StoreTargets { key_bytes: u64::MAX, ..targets },
+        StoreTargets { value_bytes: u64::MAX, ..targets },
+        StoreTargets { reads_per_miss: 0.0, ..targets },
+        StoreTargets { reads_per_miss: f64::NAN, ..targets },
+    ] {
+        assert!(solve(&bad).is_err(), "{bad:?}");
+    }
+}
+
+/// A calculation without a bound would not come back within the time of a test.
+#[test]
+fn extremes_end_at_once() {
+    const NUMBERS: [f64; 12] = [
+        f64::NAN,
+        f64::NEG_INFINITY,
+        -1.0,
+        0.0,
+        f64::MIN_POSITIVE,
+        2.2e-244,
+        1e-18,
+        0.001,
+        0.5,
+        1.0,
+        1e18,
+        f64::INFINITY,
+    ];
+    const SMALL: [u32; 7] = [0, 1, 2, 8, 64, 1024, u32::MAX];
+    for number in NUMBERS {
+        black_box(guide_homes_log2(number));
+        for small in SMALL {
+            black_box(Loads::random(number, small));
+            for other in SMALL {
+                black_box(reads_of_foreign_key(small, other, small));
+            }
+        }
+        for items in [0, 1, 2, 1000, 627_776, 1 << 32, 1 << 46, u64::MAX] {
+            for bytes in [0, 1, 100, 1 << 20, u64::MAX] {
+                let targets = StoreTargets {
+                    items,
+                    key_bytes: 16,
+                    value_bytes: bytes,
+                    reads_per_miss: number,
+                    ram_bytes: None,
+                };
+                black_box(solve(&targets)).ok();
+                let targets = StoreTargets { key_bytes: bytes, ram_bytes: Some(items), ..targets };
+                black_box(solve(&targets)).ok();
+            }
+        }
+    }
 }

@@ -2,42 +2,42 @@
 
 use core::ops::{Add, Mul};
 
-use super::super::float::{atan2, cos, exp, ln_1p, sin};
+use crate::plan::float::{atan2, cos, exp, ln_1p, sin};
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct Complex {
-    pub(super) re: f64,
-    pub(super) im: f64,
+pub(crate) struct Complex {
+    pub(crate) re: f64,
+    pub(crate) im: f64,
 }
 
 impl Complex {
-    pub(super) fn polar(size: f64, angle: f64) -> Self {
+    pub(crate) fn polar(size: f64, angle: f64) -> Self {
         Self { re: size * cos(angle), im: size * sin(angle) }
     }
 
     /// e^(i·angle) − 1, which keeps its digits where the angle is small.
-    pub(super) fn polar_less_one(angle: f64) -> Self {
+    pub(crate) fn polar_less_one(angle: f64) -> Self {
         let half = sin(angle / 2.0);
         Self { re: -2.0 * half * half, im: sin(angle) }
     }
 
     /// Multiplies by e^(i·angle).
-    pub(super) fn turn(&mut self, angle: f64) {
+    pub(crate) fn turn(&mut self, angle: f64) {
         *self = *self * Self::polar(1.0, angle);
     }
 
     /// The square of its size.
-    pub(super) const fn square(self) -> f64 {
+    pub(crate) const fn square(self) -> f64 {
         self.re * self.re + self.im * self.im
     }
 
-    pub(super) fn inverse(self) -> Self {
+    pub(crate) fn inverse(self) -> Self {
         let square = self.square();
         Self { re: self.re / square, im: -self.im / square }
     }
 
     /// (1 + self)^exponent, where self may be too small beside 1.
-    pub(super) fn power_of_one_more(self, exponent: f64) -> Self {
+    pub(crate) fn power_of_one_more(self, exponent: f64) -> Self {
         let ln_size = 0.5 * ln_1p(2.0 * self.re + self.re * self.re + self.im * self.im);
         Self::polar(exp(exponent * ln_size), exponent * atan2(self.im, 1.0 + self.re))
     }

@@ -19,22 +19,22 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::PI;
 
-use super::super::float::{ceil, exp, ln, sqrt};
+use super::super::level::Level;
+use super::super::rows::{LnRow, Wanted};
 use super::complex::Complex;
 use super::contour::{Contour, DEVIATIONS, NEGLIGIBLE};
-use super::rows::{LnRow, Wanted};
-use super::{Level, bucket};
+use crate::plan::float::{ceil, exp, ln, sqrt};
 use crate::plan::work::Work;
 
 /// What is counted: few of these.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(crate) enum Counted {
     PassedOn,
     FreeSlots,
 }
 
 /// ln Pr(l) from the least number that counts on; if the recursion is stable.
-pub(super) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<'_>) -> Option<LnRow> {
+pub(crate) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<'_>) -> Option<LnRow> {
     let mut contour = Contour::new(level, balls);
     let buckets = level.buckets as f64;
     let room = level.buckets * u64::from(level.slots);
@@ -43,7 +43,7 @@ pub(super) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<
         Counted::PassedOn => counted_items,
         Counted::FreeSlots => (counted_items + balls).saturating_sub(room),
     };
-    let (mean, _) = bucket::moments(level, balls as f64);
+    let (mean, _) = level.moments(balls as f64);
     let (first, most) = match counted {
         Counted::PassedOn => (0, balls.saturating_sub(level.slots.into())),
         // All items in one bucket.
@@ -152,7 +152,7 @@ fn around_the_circle(
     /// What errors may have grown to.
     const STABLE: f64 = 1e-10;
     /// Some hundred roundings.
-    const LEAST_MEAN: f64 = 1e-14;
+    const MIN_MEAN: f64 = 1e-14;
     /// Deviations of the integrand, whose logarithm is −x²/2, to where it has ended whatever its width.
     const ENDED: f64 = 30.0;
     let longest = series.nones.len() + series.some.len();
@@ -198,7 +198,7 @@ fn around_the_circle(
     // A mean that is small beside the others is the rest of terms that cancel. It belongs to a far tail: what is left of it is
     // kept while it has a digit.
     let top = sums.iter().copied().fold(0.0, f64::max);
-    sums.iter_mut().filter(|sum| **sum < LEAST_MEAN * top).for_each(|sum| *sum = 0.0);
+    sums.iter_mut().filter(|sum| **sum < MIN_MEAN * top).for_each(|sum| *sum = 0.0);
     sums.iter_mut().for_each(|sum| *sum /= steps as f64);
     Some(sums)
 }

@@ -1,7 +1,7 @@
 //! The exact distribution of the items that a level of buckets with several slots passes on, if there are no more items than
 //! buckets.
 //!
-//! With F as in the [contour](super::contour), z for every item and an extra v for those passed on, the weights are
+//! With F as in the [contour](super::super::fast::contour), z for every item and an extra v for those passed on, the weights are
 //! p(a) = a!/m^a · [z^a] F^m, polynomials in v. From z·(F^m)′·F = m·z·F′·F^m follows, comparing coefficients,
 //!
 //! ```text
@@ -14,20 +14,20 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::float::{ln, sqrt};
-use super::passed_on::PassedOn;
-use super::rows::Row;
+use super::super::level::{Cut, Level};
+use super::super::passed_on::PassedOn;
+use super::super::rows::Row;
 use super::wide::Weight;
-use super::{Cut, Level, bucket};
+use crate::plan::float::{ln, sqrt};
 use crate::plan::work::Work;
 
 /// Whether all terms are positive, and there are not too many.
-pub(super) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
+pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
     /// However many are passed on of a few, or meet in a bucket.
     const FEW: f64 = 30.0;
     let last = input.last() as f64;
-    let (mean, variance) = bucket::moments(level, last);
-    let width = mean + bucket::deviations(cut) * sqrt(variance) + FEW;
+    let (mean, variance) = level.moments(last);
+    let width = mean + cut.deviations() * sqrt(variance) + FEW;
     let terms = FEW + f64::from(level.slots);
     input.stride == 1
         && last <= level.buckets as f64 + 1.0
@@ -35,7 +35,7 @@ pub(super) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
 }
 
 /// By number of items, up to the last: by number passed on, the weight, as far as it is not negligible.
-pub(super) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<Row<W>> {
+pub(crate) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<Row<W>> {
     let (slots, buckets) = (level.slots as usize, level.buckets as f64);
     let zero = W::from_ln(f64::NEG_INFINITY);
     let mut rows = vec![Row { first: 0, weights: vec![W::from_ln(0.0)] }];

@@ -2,10 +2,10 @@
 
 use core::ops::{Add, Mul};
 
-use super::super::float::{exp, floor, ln};
+use crate::plan::float::{exp, floor, ln};
 
 /// What the recursions of small levels compute with: floats, or where these underflow, wide ones.
-pub(super) trait Weight: Copy + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
+pub(crate) trait Weight: Copy + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
     fn from_ln(ln_value: f64) -> Self;
     fn ln(self) -> f64;
     /// Whether it is so small that products with it might be the subnormal floats, which take a hundred times as long.
@@ -29,7 +29,7 @@ impl Weight for f64 {
 
 /// mantissa · 2^(512·exponent), not negative. The order of the fields is that of the numbers.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-pub(super) struct Wide {
+pub(crate) struct Wide {
     exponent: i32,
     /// 0, or from 2^−256 up to 2^256.
     mantissa: f64,

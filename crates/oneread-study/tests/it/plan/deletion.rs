@@ -2,10 +2,10 @@
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{Counting, CountingLayout, LayoutError, MultilevelLayout};
-use oneread::plan::deletion::{
+use oneread::plan::multilevel::MultilevelPlan;
+use oneread_study::plan::deletion::{
     expected_counters_reaching, expected_moves_first_level, expected_moves_uniform,
 };
-use oneread::plan::multilevel::MultilevelPlan;
 use rand_pcg::Pcg64Mcg;
 
 use super::{assert_close, below};

@@ -1,30 +1,30 @@
 //! The exact distribution of the items that a level passes on, bucket by bucket: for few buckets with several slots.
 //!
-//! With F as in the [contour](super::contour), the weights are a!/m^a · [z^a v^l] F^m, and F^m is F times itself, m times. All
+//! With F as in the [contour](super::super::fast::contour), the weights are a!/m^a · [z^a v^l] F^m, and F^m is F times itself, m times. All
 //! terms are positive.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::float::{ln, sqrt};
-use super::passed_on::PassedOn;
-use super::rows::{self, Row, Wanted};
+use super::super::level::{Cut, Level};
+use super::super::passed_on::PassedOn;
+use super::super::rows::{self, Row, Wanted};
 use super::wide::Weight;
-use super::{Cut, Level, bucket};
+use crate::plan::float::{ln, sqrt};
 use crate::plan::work::Work;
 
 /// With more items a bucket, e^−λ is no float.
-const MOST_LOAD: f64 = 600.0;
+const MAX_LOAD: f64 = 600.0;
 
 /// Whether there are more items than buckets, and not too many terms.
-pub(super) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
+pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
     let (last, buckets) = (input.last() as f64, level.buckets as f64);
     let load = last / buckets;
-    let (_, variance) = bucket::moments(level, last);
-    let width = last.min(bucket::deviations(cut) * sqrt(variance) + 30.0);
-    let loads = last.min(bucket::deviations(cut) * sqrt(load) + 30.0);
-    let is_small = input.last() < rows::LEAST_ITEMS || buckets * last * width * loads < most_terms;
-    input.stride == 1 && buckets <= last && is_small && load < MOST_LOAD
+    let (_, variance) = level.moments(last);
+    let width = last.min(cut.deviations() * sqrt(variance) + 30.0);
+    let loads = last.min(cut.deviations() * sqrt(load) + 30.0);
+    let is_small = input.last() < rows::MIN_ITEMS || buckets * last * width * loads < most_terms;
+    input.stride == 1 && buckets <= last && is_small && load < MAX_LOAD
 }
 
 /// The loads of one bucket with their weights in F, in units of λ^j so that those of usual loads are near 1.
@@ -66,12 +66,12 @@ impl<W: Weight> One<W> {
 }
 
 /// With more items than this, weights in these units may underflow.
-pub(super) const MOST_ITEMS: u64 = 300;
+pub(crate) const MOST_ITEMS: u64 = 300;
 
 /// By number of items, up to the last: the logarithm of the probability that any are passed on.
 ///
 /// Either a bucket before passed on some, or this one does.
-pub(super) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<f64> {
+pub(crate) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<f64> {
     let (slots, all) = (level.slots as usize, last as usize + 1);
     let one: One<f64> = One::new(level, last, ln_negligible);
     let (mut none, mut any) = (vec![0.0; all], vec![0.0; all]);
@@ -96,7 +96,7 @@ pub(super) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &Work) -
 }
 
 /// By number of items, up to the last: by number passed on, the weight.
-pub(super) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
+pub(crate) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     let (slots, all) = (level.slots as usize, last as usize + 1);
     let one: One<W> = One::new(level, last, wanted.ln_negligible());
     let negligible = W::from_ln(wanted.ln_negligible());

@@ -1,0 +1,71 @@
+//! What values of flags are read as.
+
+use std::ops::RangeInclusive;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use oneread::hash::probes::SchemeName;
+
+/// A whole number: 10000, `10_000` or 1e4.
+pub(crate) fn whole(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    if let Ok(number) = digits.parse() {
+        return Ok(number);
+    }
+    match digits.parse::<f64>() {
+        Ok(number) if number >= 0.0 && number.fract() == 0.0 && number < u64::MAX as f64 => Ok(number as u64),
+        Ok(number) if number >= u64::MAX as f64 => {
+            Err(format!("expected a whole number up to {:.1e}, found {number:e}", u64::MAX as f64))
+        }
+        _ => Err("expected a whole number that is not negative, such as 10000 or 1e4".to_owned()),
+    }
+}
+
+/// A number of bytes, perhaps in powers of 1024: 65536, 64e6, 64K, 256M, 2G or 1T.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let unit = text.chars().last().and_then(|last| "KMGT".find(last.to_ascii_uppercase()));
+    let (number, shift) = match unit {
+        Some(unit) => (&text[..text.len() - 1], 10 * (unit + 1)),
+        None => (text, 0),
+    };
+    let number = whole(number)
+        .map_err(|_| "expected a number of bytes, such as 65536, 64e6, 256M or 2G".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| format!("expected fewer than 2^64 bytes, found {text}"))
+}
+
+/// A ratio.
+pub(crate) fn fraction(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
+        _ => Err("expected a number between 0 and 1, such as 0.5".to_owned()),
+    }
+}
+
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number above 0, such as 4 or 5.5".to_owned()),
+    }
+}
+
+/// A whole number in a range, perhaps with an exponent: 10000 or 1e4.
+pub(super) fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
+    move |text| within(whole(text)?, &range)
+}
+
+pub(super) fn within(number: u64, range: &RangeInclusive<u64>) -> Result<u64, String> {
+    if range.contains(&number) { Ok(number) } else { Err(format!("{number} is not in {range:?}")) }
+}
+
+/// One of some values, each with its name and its help.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, T, &'static str); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = values.map(|(name, _, help)| PossibleValue::new(name).help(help));
+    let value = move |name: String| values.iter().find(|value| value.0 == name).expect("one of the names").1;
+    PossibleValuesParser::new(names).map(value)
+}
+
+pub(crate) fn scheme() -> impl TypedValueParser<Value = SchemeName> {
+    PossibleValuesParser::new(SchemeName::ALL.map(SchemeName::as_str))
+        .map(|name| name.parse().expect("one of the names"))
+}
