@@ -30,6 +30,21 @@ pub(super) enum Any<D, W, L> {
     Line(Box<Filter<LineTable<L>, D>>),
 }
 
+/// Runs an expression with the filter, of whatever kind it is.
+macro_rules! with_filter {
+    ($any:expr, $filter:ident => $body:expr) => {
+        match $any {
+            Any::Bloom($filter) => $body,
+            Any::Blocked($filter) => $body,
+            Any::Counting($filter) => $body,
+            Any::Growing($filter) => $body,
+            Any::DLeft($filter) => $body,
+            Any::DLeftCounting($filter) => $body,
+            Any::Line($filter) => $body,
+        }
+    };
+}
+
 /// A filter in memory, to be changed.
 pub(super) type Owned = Any<LineDigester, Vec<u64>, Vec<Line>>;
 
@@ -66,15 +81,7 @@ impl Owned {
     }
 
     pub(super) fn save(&self, writer: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Bloom(filter) => filter.save(writer),
-            Self::Blocked(filter) => filter.save(writer),
-            Self::Counting(filter) => filter.save(writer),
-            Self::Growing(filter) => filter.save(writer),
-            Self::DLeft(filter) => filter.save(writer),
-            Self::DLeftCounting(filter) => filter.save(writer),
-            Self::Line(filter) => filter.save(writer),
-        }
+        with_filter!(self, filter => filter.save(writer))
     }
 
     /// Inserts lines, or digests of lines.
@@ -152,15 +159,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
     ) where
         D: Digester<[u8]>,
     {
-        match self {
-            Self::Bloom(filter) => filter.contains_many(lines, answer),
-            Self::Blocked(filter) => filter.contains_many(lines, answer),
-            Self::Counting(filter) => filter.contains_many(lines, answer),
-            Self::Growing(filter) => filter.contains_many(lines, answer),
-            Self::DLeft(filter) => filter.contains_many(lines, answer),
-            Self::DLeftCounting(filter) => filter.contains_many(lines, answer),
-            Self::Line(filter) => filter.contains_many(lines, answer),
-        }
+        with_filter!(self, filter => filter.contains_many(lines, answer))
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -176,15 +175,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
     }
 
     pub(super) fn digester(&self) -> &D {
-        match self {
-            Self::Bloom(filter) => filter.digester(),
-            Self::Blocked(filter) => filter.digester(),
-            Self::Counting(filter) => filter.digester(),
-            Self::Growing(filter) => filter.digester(),
-            Self::DLeft(filter) => filter.digester(),
-            Self::DLeftCounting(filter) => filter.digester(),
-            Self::Line(filter) => filter.digester(),
-        }
+        with_filter!(self, filter => filter.digester())
     }
 }
 
