@@ -159,7 +159,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
     ) where
         D: Digester<[u8]>,
     {
-        with_filter!(self, filter => filter.contains_many(lines, answer))
+        with_filter!(self, filter => filter.contains_many(lines, answer));
     }
 
     pub(super) fn layout(&self) -> Layout {

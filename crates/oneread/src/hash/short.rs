@@ -73,7 +73,6 @@ fn numbers(bytes: &[u8]) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
     use alloc::vec::Vec;
 
     use super::*;
@@ -99,42 +98,5 @@ mod tests {
             (0x0807_0605_0403_0201, 0x0908_0706_0504_0302)
         );
         assert!(digest_short(&[0; 17], ShortSeed::new(0)).is_none());
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "too many pairs for an interpreter")]
-    fn scaled_down_no_difference_collides_more_than_four_times_as_often_as_at_random() {
-        // The same with words of 5 bits, for all multipliers and all pairs of numbers. The steps make a pair of given
-        // difference uniform, so what matters is how many pairs of each difference collide.
-        const BITS: u32 = 5;
-        const WORDS: usize = 1 << BITS;
-        const MASK: usize = WORDS - 1;
-        let mut collisions = vec![0u32; WORDS * WORDS];
-        let mut with_digest = vec![Vec::new(); WORDS * WORDS];
-        let odd = || (1..WORDS).step_by(2);
-        for (m, n) in odd().flat_map(|m| odd().map(move |n| (m, n))) {
-            with_digest.iter_mut().for_each(Vec::clear);
-            for (x, y) in (0..WORDS).flat_map(|x| (0..WORDS).map(move |y| (x, y))) {
-                let (p, q) = (x * m, y * n);
-                let (low, high) = (p & MASK ^ q >> BITS, q & MASK ^ p >> BITS);
-                for &(other_x, other_y) in &with_digest[high << BITS | low] {
-                    let difference = |a: usize, b: usize| a.wrapping_sub(b) & MASK;
-                    collisions[difference(x, other_x) << BITS | difference(y, other_y)] += 1;
-                    collisions[difference(other_x, x) << BITS | difference(other_y, y)] += 1;
-                }
-                with_digest[high << BITS | low].push((x, y));
-            }
-        }
-        // For each difference and pair of multipliers there are 2^10 ordered pairs of keys, and one in 2^10 of them would collide at
-        // random: so one a pair of multipliers, of which there are 2^8.
-        let at_random = (WORDS * WORDS / 4) as u32;
-        let most = collisions.iter().max().unwrap();
-        assert!(*most <= 4 * at_random, "{most} of {at_random}");
-        let all: u32 = collisions.iter().sum();
-        assert!(all <= at_random * (WORDS * WORDS) as u32, "on average more than at random");
-        for (difference, &count) in collisions.iter().enumerate() {
-            let one_number_in_common = difference & MASK == 0 || difference >> BITS == 0;
-            assert!(!one_number_in_common || count == 0, "{difference:#x}");
-        }
     }
 }

@@ -30,7 +30,7 @@ const SMALLEST: f64 = 1e-6;
 
 /// What the variables are after `time`, given `rates`: (variables, their derivatives to fill in).
 pub(super) fn evolve(state: &mut [f64], time: f64, mut rates: impl FnMut(&[f64], &mut [f64])) {
-    let mut work = Work::new(state.len());
+    let mut work = StepBudget::new(state.len());
     let (mut done, mut step) = (0.0, time * SMALLEST);
     while done < time {
         let last = step >= time - done;
@@ -52,7 +52,7 @@ pub(super) fn evolve(state: &mut [f64], time: f64, mut rates: impl FnMut(&[f64],
 }
 
 /// Room for one step.
-struct Work {
+struct StepBudget {
     /// The extrapolations of the present row; the last is the result.
     table: Vec<Vec<f64>>,
     start: Vec<f64>,
@@ -61,7 +61,7 @@ struct Work {
     rates: Vec<f64>,
 }
 
-impl Work {
+impl StepBudget {
     fn new(variables: usize) -> Self {
         let row = || vec![0.0; variables];
         Self { table: vec![row(); COLUMNS], start: row(), before: row(), middle: row(), rates: row() }

@@ -58,17 +58,3 @@ pub fn check(what: &'static str, found: f64, at_least: f64, at_most: f64) -> Res
         Err(OutOfRange { what, at_least, at_most, found })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Three hundred zeros told nobody how small it was.
-    #[test]
-    fn numbers_are_short_however_small() {
-        let error = OutOfRange { what: "reads a miss", at_least: 1e-8, at_most: 3.0, found: 1e-300 };
-        assert_eq!(alloc::format!("{error}"), "expected reads a miss from 1e-8 to 3, found 1e-300");
-        let error = OutOfRange { found: f64::NAN, at_least: 0.0, at_most: 1e10, ..error };
-        assert_eq!(alloc::format!("{error}"), "expected reads a miss from 0 to 10000000000, found NaN");
-    }
-}

@@ -34,6 +34,7 @@ pub(crate) mod binomial;
 pub mod blocked;
 pub mod bloom;
 pub mod bounded;
+mod budget;
 pub mod count_min;
 pub mod counting;
 mod differential;
@@ -52,6 +53,5 @@ pub mod probes;
 mod search;
 pub mod solve;
 pub mod summary;
-mod work;
 
 pub use error::OutOfRange;

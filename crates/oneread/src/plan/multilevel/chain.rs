@@ -18,8 +18,8 @@ use crate::layout::MultilevelLayout;
 
 use super::passed_on::PassedOn;
 use super::rows::{self, Row, Wanted};
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, sqrt};
-use crate::plan::work::Work;
 
 use super::Accuracy;
 use super::exact::{buckets, recursion, series};
@@ -36,18 +36,18 @@ pub(super) struct Effort<'a> {
     /// The most terms of the series, which in wide numbers take ten nanoseconds each.
     most_terms: f64,
     /// The steps that all levels together may take.
-    pub(super) work: &'a Work,
+    pub(super) work: &'a StepBudget,
 }
 
 impl<'a> Effort<'a> {
     /// A second for a level.
-    pub(super) const fn usual(work: &'a Work) -> Self {
+    pub(super) const fn usual(work: &'a StepBudget) -> Self {
         Self { most_cells: 1e9, most_terms: 2e8, work }
     }
 
     /// Tables of a few thousand items are done like those of a billion.
     #[cfg(test)]
-    pub(super) const fn little(work: &'a Work) -> Self {
+    pub(super) const fn little(work: &'a StepBudget) -> Self {
         Self { most_cells: 2e4, most_terms: 2e8, work }
     }
 }
@@ -232,7 +232,13 @@ fn mixture(input: &PassedOn, rows: &[Row<f64>], cut: Cut) -> PassedOn {
 }
 
 /// The same for the numbers of a lattice, by integrals; if all rows come out right.
-fn by_integrals(level: Level, lattice: &PassedOn, cut: Cut, stride: u64, work: &Work) -> Option<PassedOn> {
+fn by_integrals(
+    level: Level,
+    lattice: &PassedOn,
+    cut: Cut,
+    stride: u64,
+    work: &StepBudget,
+) -> Option<PassedOn> {
     let top = lattice.weights.iter().copied().fold(0.0, f64::max);
     let mut out = PassedOn::zeros(0, 0, stride);
     let of_few = rows::of_few::<f64>(level, lattice.first(), rows::MIN_ITEMS - 1, Wanted::all(cut, work));
@@ -327,7 +333,7 @@ mod tests {
             (5_000, &[5_000, 2_500, 1_250, 625]),
         ] {
             let layout = layout(levels, 1);
-            let work = Work::new("a test", f64::INFINITY);
+            let work = StepBudget::new("a test", f64::INFINITY);
             let much = run(&layout, items, Effort::usual(&work));
             let little = run(&layout, items, Effort::little(&work));
             assert!(matches!(much.accuracy, Accuracy::Exact { .. }));
@@ -353,7 +359,7 @@ mod tests {
             (1000, 1, 1000),
         ] {
             let level = Level { buckets, slots };
-            let work = Work::new("a test", f64::INFINITY);
+            let work = StepBudget::new("a test", f64::INFINITY);
             let wanted = Wanted::all(Cut::new(1e-40), &work);
             let exact = if items <= buckets {
                 series::rows::<f64>(level, items, wanted.ln_negligible(), &work).pop()

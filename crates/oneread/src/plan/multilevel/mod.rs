@@ -44,8 +44,8 @@ use alloc::vec::Vec;
 
 use crate::layout::{LayoutError, MultilevelLayout};
 
+use super::budget::StepBudget;
 use super::float::exp;
-use super::work::Work;
 
 pub(in crate::plan) use fast::{Close, Lost, ln_odds, ln_stirling};
 
@@ -115,14 +115,14 @@ impl MultilevelPlan {
     /// [`LayoutError::TooMuchWork`] if it would take more than 3·10^9 steps of calculation, some
     /// seconds, as for many nearly full levels.
     pub fn new(layout: &MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
-        Self::with_work(layout, items, &Work::new("a plan of a table", Self::MAX_STEPS))
+        Self::with_work(layout, items, &StepBudget::new("a plan of a table", Self::MAX_STEPS))
     }
 
     /// The same within a number of steps.
     pub(in crate::plan) fn with_work(
         layout: &MultilevelLayout,
         items: u64,
-        work: &Work,
+        work: &StepBudget,
     ) -> Result<Self, LayoutError> {
         Self::within(layout, items, chain::Effort::usual(work))
     }

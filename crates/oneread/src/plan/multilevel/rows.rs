@@ -7,8 +7,8 @@ use super::exact::{buckets, series};
 use super::fast::contour;
 use super::fast::few::{self, Counted};
 use super::level::{Cut, Level};
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{exp, ln};
-use crate::plan::work::Work;
 
 /// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the real axis, and may be left out there.
 pub(super) const MIN_ITEMS: u64 = 150;
@@ -71,12 +71,12 @@ pub(super) struct Wanted<'a> {
     /// The multiples of this.
     pub(super) stride: u64,
     /// The steps that it may take.
-    pub(super) work: &'a Work,
+    pub(super) work: &'a StepBudget,
 }
 
 impl<'a> Wanted<'a> {
     /// All numbers.
-    pub(super) const fn all(cut: Cut, work: &'a Work) -> Self {
+    pub(super) const fn all(cut: Cut, work: &'a StepBudget) -> Self {
         Self { cut, at_least: 0, ln_largest: 0.0, stride: 1, work }
     }
 

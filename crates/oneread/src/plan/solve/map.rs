@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use crate::layout::{BoundedLayout, LayoutError, MultilevelLayout};
+use crate::plan::budget::StepBudget;
 use crate::plan::error::check;
 use crate::plan::float::exp;
-use crate::plan::work::Work;
 
 use super::table::{self, Odds, PlannedTable, TableTargets};
 use super::{Relax, Solution, Target, Unsolved, first_within, least_possible};
@@ -71,7 +71,7 @@ impl PlannedMap {
 }
 
 /// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever their bytes.
-type Candidate = fn(&MapTargets, &Work) -> Result<Vec<PlannedMap>, Unsolved>;
+type Candidate = fn(&MapTargets, &StepBudget) -> Result<Vec<PlannedMap>, Unsolved>;
 
 /// All kinds of maps. A new kind is a [`MapLayout`], one more entry here, and its function below.
 const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
@@ -102,7 +102,7 @@ pub fn map(targets: &MapTargets) -> Result<Solution<PlannedMap>, Unsolved> {
     /// No entry is as large as an address space.
     const MAX_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
     check("bytes of an entry", targets.entry_bytes as f64, 1.0, MAX_ENTRY_BYTES)?;
-    let work = Work::new("a search for a map", table::MAX_STEPS);
+    let work = StepBudget::new("a search for a map", table::MAX_STEPS);
     let mut found: Vec<PlannedMap> = Vec::new();
     for candidate in CANDIDATES {
         found.extend(candidate(targets, &work)?);
@@ -124,7 +124,7 @@ pub fn map(targets: &MapTargets) -> Result<Solution<PlannedMap>, Unsolved> {
 }
 
 /// Multilevel tables, the smallest first, whatever their bytes.
-fn multilevel(targets: &MapTargets, work: &Work) -> Result<Vec<PlannedMap>, Unsolved> {
+fn multilevel(targets: &MapTargets, work: &StepBudget) -> Result<Vec<PlannedMap>, Unsolved> {
     let solution = match table::table_within(&table(targets), work) {
         Ok(solution) => solution,
         Err(Unsolved::Infeasible(_)) => return Ok(Vec::new()),
@@ -149,7 +149,7 @@ fn multilevel(targets: &MapTargets, work: &Work) -> Result<Vec<PlannedMap>, Unso
 }
 
 /// The bounded map, which has one layout for its entries: nine tenths of the slots are for them.
-fn bounded(targets: &MapTargets, _: &Work) -> Result<Vec<PlannedMap>, Unsolved> {
+fn bounded(targets: &MapTargets, _: &StepBudget) -> Result<Vec<PlannedMap>, Unsolved> {
     let layout = BoundedLayout::for_capacity(targets.entries)?;
     let Ok(churned) = crate::plan::bounded::churned(&layout) else { return Ok(Vec::new()) };
     // What is in the stash at a time: no more than came to it in one turnover.
@@ -204,7 +204,7 @@ fn stash_room(mean: f64) -> u32 {
 }
 
 /// Which target to relax, given the smallest map without a limit on its bytes, if there is any.
-fn relaxed(targets: &MapTargets, smallest: Option<&PlannedMap>, work: &Work) -> Vec<Relax> {
+fn relaxed(targets: &MapTargets, smallest: Option<&PlannedMap>, work: &StepBudget) -> Vec<Relax> {
     let mut relax = Vec::new();
     let most = targets.bytes.unwrap_or(u64::MAX);
     if let (Some(asked), Some(planned)) = (targets.bytes, smallest) {

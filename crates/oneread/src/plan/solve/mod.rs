@@ -217,16 +217,3 @@ fn first_within<P>(mut found: Vec<P>, fits: impl Fn(&P) -> bool) -> Result<(P, V
     found.retain(fits);
     Ok((best, found))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_infeasible_target_says_what_to_relax() {
-        let relax = Relax { target: Target::Failure, asked: 1e-12, possible: 2e-12 };
-        let unsolved = Unsolved::Infeasible(Vec::from([relax]));
-        let text = alloc::format!("{unsolved}");
-        assert_eq!(text, "no layout meets all targets: allow failure 2.000e-12 instead of 1.000e-12");
-    }
-}

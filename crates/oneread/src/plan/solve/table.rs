@@ -14,11 +14,11 @@ use core::cell::RefCell;
 use crate::layout::{
     Keep, LayoutError, MOST_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties, check_fraction,
 };
+use crate::plan::budget::StepBudget;
 use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, sqrt};
 use crate::plan::moves::{self, Policy};
 use crate::plan::multilevel::{self, Close, Lost, MultilevelPlan};
-use crate::plan::work::Work;
 
 use super::{Solution, Target, Unsolved, first_within};
 
@@ -136,14 +136,17 @@ impl PlannedTable {
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
 pub fn table(targets: &TableTargets) -> Result<Solution<PlannedTable>, Unsolved> {
-    table_within(targets, &Work::new("a search for a table", MAX_STEPS))
+    table_within(targets, &StepBudget::new("a search for a table", MAX_STEPS))
 }
 
 /// The most steps of calculation that a search may take: a hundred plans, or some seconds.
 pub(super) const MAX_STEPS: f64 = 3e9;
 
 /// The same within a number of steps.
-pub(super) fn table_within(targets: &TableTargets, work: &Work) -> Result<Solution<PlannedTable>, Unsolved> {
+pub(super) fn table_within(
+    targets: &TableTargets,
+    work: &StepBudget,
+) -> Result<Solution<PlannedTable>, Unsolved> {
     check_targets(targets)?;
     let mut found = Vec::new();
     for kind in [Kind::Plain, Kind::SecondChance, Kind::Restricted] {
@@ -202,7 +205,11 @@ impl Kind {
         }
     }
 
-    fn smallest(self, targets: &TableTargets, work: &Work) -> Result<Option<PlannedTable>, LayoutError> {
+    fn smallest(
+        self,
+        targets: &TableTargets,
+        work: &StepBudget,
+    ) -> Result<Option<PlannedTable>, LayoutError> {
         if self == Self::Restricted {
             return Ok(smallest_restricted(targets));
         }
@@ -222,7 +229,7 @@ struct Search<'a> {
     /// How close odds are to be, if there is a choice.
     close: Close,
     /// The steps that it may take.
-    work: &'a Work,
+    work: &'a StepBudget,
     known: RefCell<Known>,
 }
 
@@ -237,7 +244,7 @@ const STEPS_OF_ODDS: f64 = 1e5;
 const MAX_SIZE: f64 = MOST_PLACES as f64 / 64.0;
 
 impl<'a> Search<'a> {
-    const fn new(kind: Kind, targets: &'a TableTargets, work: &'a Work) -> Self {
+    const fn new(kind: Kind, targets: &'a TableTargets, work: &'a StepBudget) -> Self {
         Self {
             kind,
             targets,

@@ -5,6 +5,7 @@ mod count_min;
 mod counting;
 mod dleft;
 mod dleft_counting;
+mod error;
 #[cfg(not(miri))]
 mod extremes;
 mod growing;

@@ -10,8 +10,8 @@ use super::super::level::{Cut, Level};
 use super::super::passed_on::PassedOn;
 use super::super::rows::{self, Row, Wanted};
 use super::wide::Weight;
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, sqrt};
-use crate::plan::work::Work;
 
 /// With more items a bucket, e^−λ is no float.
 const MAX_LOAD: f64 = 600.0;
@@ -71,7 +71,7 @@ pub(crate) const MOST_ITEMS: u64 = 300;
 /// By number of items, up to the last: the logarithm of the probability that any are passed on.
 ///
 /// Either a bucket before passed on some, or this one does.
-pub(crate) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<f64> {
+pub(crate) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &StepBudget) -> Vec<f64> {
     let (slots, all) = (level.slots as usize, last as usize + 1);
     let one: One<f64> = One::new(level, last, ln_negligible);
     let (mut none, mut any) = (vec![0.0; all], vec![0.0; all]);

@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 use super::super::level::{Cut, Level};
 use super::super::passed_on::PassedOn;
 use super::super::rows::{self, Wanted};
+use crate::plan::budget::StepBudget;
 use crate::plan::float::exp;
-use crate::plan::work::Work;
 
 /// From so many items on a row by contour, which takes a millisecond or two, is faster than the recursion up to it.
 const FEW: u64 = 20_000;
@@ -27,7 +27,7 @@ const FEW: u64 = 20_000;
 const STEPS_A_LOOK: u64 = 64;
 
 /// What the level passes on, each weight times e^(number·tilt), when it is given a window of numbers without gaps.
-pub(crate) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work: &Work) -> PassedOn {
+pub(crate) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work: &StepBudget) -> PassedOn {
     let (first_given, last_given) = (input.first(), input.last());
     let far = (first_given >= FEW).then(|| rows::ln_row(level, first_given, Wanted::all(cut, work)));
     let far = far

@@ -18,8 +18,8 @@ use super::super::level::{Cut, Level};
 use super::super::passed_on::PassedOn;
 use super::super::rows::Row;
 use super::wide::Weight;
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, sqrt};
-use crate::plan::work::Work;
 
 /// Whether all terms are positive, and there are not too many.
 pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
@@ -35,7 +35,7 @@ pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
 }
 
 /// By number of items, up to the last: by number passed on, the weight, as far as it is not negligible.
-pub(crate) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work: &Work) -> Vec<Row<W>> {
+pub(crate) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work: &StepBudget) -> Vec<Row<W>> {
     let (slots, buckets) = (level.slots as usize, level.buckets as f64);
     let zero = W::from_ln(f64::NEG_INFINITY);
     let mut rows = vec![Row { first: 0, weights: vec![W::from_ln(0.0)] }];

@@ -19,8 +19,8 @@ use crate::layout::MultilevelLayout;
 use super::super::passed_on::PassedOn;
 use super::super::rows::{self, LnRow, Row, Wanted};
 use super::smooth::Smooth;
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{exp, ln, sqrt};
-use crate::plan::work::Work;
 
 use super::super::exact::{buckets, series};
 use super::super::level::{Cut, Level};
@@ -74,7 +74,7 @@ pub(in crate::plan) fn ln_odds(
     lost: Lost,
     ln_guess: f64,
     close: Close,
-    work: &Work,
+    work: &StepBudget,
 ) -> Option<f64> {
     if !(1..=MultilevelPlan::MOST_ITEMS).contains(&items) {
         return None;
@@ -96,7 +96,7 @@ fn within(
     lost: Lost,
     cut: Cut,
     close: Close,
-    work: &Work,
+    work: &StepBudget,
 ) -> Option<f64> {
     let levels: Vec<Level> = Level::of(layout).collect();
     let (last, before) = levels.split_last()?;
@@ -156,7 +156,7 @@ fn before_last(
     lost: Lost,
     cut: Cut,
     close: Close,
-    work: &Work,
+    work: &StepBudget,
 ) -> Option<Smooth> {
     /// A few milliseconds.
     const MAX_TERMS: u64 = 5_000_000;
@@ -200,7 +200,7 @@ struct Step<'a> {
     reach: Reach,
     cut: Cut,
     close: Close,
-    work: &'a Work,
+    work: &'a StepBudget,
     /// The rows of few items, or of all if they are sums of few terms.
     sums: Vec<Row<f64>>,
 }
@@ -239,7 +239,7 @@ impl Trimmed {
 }
 
 impl<'a> Step<'a> {
-    fn new(level: Level, reach: Reach, cut: Cut, close: Close, work: &'a Work) -> Self {
+    fn new(level: Level, reach: Reach, cut: Cut, close: Close, work: &'a StepBudget) -> Self {
         let high = reach.highest();
         let last = if sums_suit(level, high, cut) { high } else { high.min(MIN_ITEMS - 1) };
         let sums = rows::of_few(level, reach.lowest(), last, Wanted::all(cut, work));
@@ -361,7 +361,7 @@ mod tests {
     /// such as hardly any item reaches, whatever was guessed.
     #[test]
     fn the_odds_are_those_of_the_plan() {
-        let work = Work::new("a test", f64::INFINITY);
+        let work = StepBudget::new("a test", f64::INFINITY);
         for (items, levels, slots) in [
             (10_000, &[2_069, 841, 342, 139][..], 4),
             (10_000, &[6_383, 2_996, 1_374, 633], 2),
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn odds_that_no_sum_holds_are_left_to_the_plan() {
-        let work = Work::new("a test", f64::INFINITY);
+        let work = StepBudget::new("a test", f64::INFINITY);
         let layout = MultilevelLayout::new([1_000_000, 1_000_000]).and_then(|layout| layout.with_slots(60));
         assert_eq!(ln_odds(&layout.expect("two levels"), 1000, Lost::Any, -20.0, Close::Fine, &work), None);
         let layout = MultilevelLayout::new([10]).expect("a level");

@@ -23,8 +23,8 @@ use core::f64::consts::PI;
 use super::super::level::Level;
 use super::super::rows::{LnRow, Wanted};
 use super::complex::Complex;
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{ceil, exp, expm1, floor, ln, ln_1p, sqrt};
-use crate::plan::work::Work;
 
 /// Steps of a load's term in an integrand.
 const STEPS_A_LOAD: f64 = 4.0;
@@ -289,7 +289,7 @@ impl Contour {
         first: u64,
         stride: u64,
         count: usize,
-        work: &Work,
+        work: &StepBudget,
     ) -> Option<Vec<f64>> {
         let (passed_on, placed) = (middle as f64, self.balls - middle as f64);
         self.aim(placed, passed_on);
@@ -330,7 +330,7 @@ impl Contour {
 
     /// The integrand over its value on the real axis, at the points of both circles where it counts, of which there are so
     /// many in all.
-    fn integrand_on_circles(&self, placed: f64, passed_on: f64, work: &Work) -> (Vec<Value>, f64) {
+    fn integrand_on_circles(&self, placed: f64, passed_on: f64, work: &StepBudget) -> (Vec<Value>, f64) {
         let Moments { variance, covariance, .. } = self.moments;
         // An odd number of steps around each circle, so that all but the first come in conjugate pairs. No number so many
         // away may count: not by the sum of many buckets, nor by a single one.

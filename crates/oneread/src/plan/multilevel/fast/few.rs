@@ -23,8 +23,8 @@ use super::super::level::Level;
 use super::super::rows::{LnRow, Wanted};
 use super::complex::Complex;
 use super::contour::{Contour, DEVIATIONS, NEGLIGIBLE};
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{ceil, exp, ln, sqrt};
-use crate::plan::work::Work;
 
 /// What is counted: few of these.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn around_the_circle(
     series: &Series,
     buckets: f64,
     shares: &[Vec<f64>],
-    work: &Work,
+    work: &StepBudget,
 ) -> Option<Vec<f64>> {
     /// What errors may have grown to.
     const STABLE: f64 = 1e-10;

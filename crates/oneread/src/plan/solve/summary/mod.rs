@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 use crate::hash::probes::SchemeName;
 use crate::layout::{LayoutError, MOST_PLACES, MultipleFiltersLayout, check_fraction};
 use crate::plan::bloom;
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, ln_1p};
 use crate::plan::multilevel::MultilevelPlan;
-use crate::plan::summary::SummaryPlan;
-use crate::plan::work::Work;
+use crate::plan::summary::{PagePlan, SummaryPlan};
 
 use super::{Relax, Solution, Target, Unsolved, least_possible, rounded_up};
 
@@ -235,7 +235,7 @@ pub fn summary(
             return Err(Unsolved::Infeasible(is_possible.then_some(relax).into_iter().collect()));
         }
     }
-    let work = Work::new("a search for a summary", MAX_STEPS);
+    let work = StepBudget::new("a search for a summary", MAX_STEPS);
     let mut found: Vec<PlannedSummary> = Vec::new();
     for &kind in &kinds {
         found.extend(of_kind(table, targets, kind, &work)?);
@@ -270,7 +270,7 @@ fn of_kind(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
     kind: SummaryKind,
-    work: &Work,
+    work: &StepBudget,
 ) -> Result<Option<PlannedSummary>, LayoutError> {
     Ok(match kind {
         SummaryKind::Interpolation => one::interpolation(table, targets).map(PlannedSummary::Summary),
@@ -299,7 +299,7 @@ fn ln_allowed(table: &MultilevelPlan, goal: Goal) -> Option<f64> {
 fn of_filters(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
-    work: &Work,
+    work: &StepBudget,
 ) -> Result<Option<SummaryPlan>, LayoutError> {
     /// By so much less is allowed if the exact odds of filters should be above those they were searched by.
     const STRICTER: f64 = 0.01;
@@ -369,7 +369,7 @@ fn relaxed(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
     kinds: &[SummaryKind],
-    work: &Work,
+    work: &StepBudget,
 ) -> Result<Vec<Relax>, LayoutError> {
     let serves = |targets: &SummaryTargets| -> Result<bool, LayoutError> {
         let most = targets.bytes.unwrap_or(u64::MAX);

@@ -14,12 +14,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::layout::{ListLayout, MOST_HASHES, MOST_PLACES};
+use crate::layout::{ListLayout, MAX_HASHES, MAX_PLACES};
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp, sqrt};
 use crate::plan::multilevel::{MultilevelPlan, PassedOn};
 use crate::plan::search::{least, least_near};
 use crate::plan::summary::{LevelReads, Naming, Part, expected_reads};
-use crate::plan::work::Work;
 
 use super::Goal;
 
@@ -73,7 +73,7 @@ pub(super) struct Search<'a> {
     /// The logarithm of the expected failures, or extra reads of all hits together, that are allowed.
     ln_allowed: f64,
     /// The steps that it may take.
-    work: &'a Work,
+    work: &'a StepBudget,
     /// By level from 1 on: numbers of items that reach it, and the items above that are expected beside as many or more, up to the next.
     steps: Vec<Vec<(u64, f64)>>,
     /// By level, bits and hash functions.
@@ -81,7 +81,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(table: &'a MultilevelPlan, goal: Goal, ln_allowed: f64, work: &'a Work) -> Self {
+    pub(super) fn new(table: &'a MultilevelPlan, goal: Goal, ln_allowed: f64, work: &'a StepBudget) -> Self {
         let steps = table.passed_on().iter().map(steps).collect();
         Self { table, goal, ln_allowed, work, steps, known: BTreeMap::new() }
     }
@@ -436,7 +436,7 @@ fn part_odds(
     ln_allowed: f64,
     level: usize,
     part: Part,
-    work: &Work,
+    work: &StepBudget,
 ) -> Odds {
     let steps_of_filter = match (goal, part) {
         (Goal::Average { .. }, Part::Filter(_, hashes)) => STEPS_OF_EXACT_ODDS * f64::from(hashes * hashes),

@@ -1,11 +1,13 @@
 //! The kinds that are one structure: few parameters, all of which are tried.
 
-use crate::layout::{InterpolationLayout, MOST_HASHES, MOST_PLACES, SingleFilterLayout};
+use crate::layout::{InterpolationLayout, MAX_HASHES, MAX_PLACES, PageLayout, SingleFilterLayout};
+use crate::plan::budget::StepBudget;
 use crate::plan::float::{exp, ln};
 use crate::plan::multilevel::MultilevelPlan;
 use crate::plan::search::{least, least_near};
-use crate::plan::summary::{SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
-use crate::plan::work::Work;
+use crate::plan::summary::{
+    PagePlan, SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells,
+};
 
 use super::multiple::STEPS_A_NUMBER;
 use super::{Goal, PlannedSummary, SummaryTargets};
@@ -27,7 +29,11 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) ->
 
 /// The fewest cells with any number of hash functions. For one number, the odds fall as the cells rise: a cell's hash function falls
 /// on any given one less often.
-pub(super) fn single(table: &MultilevelPlan, targets: &SummaryTargets, work: &Work) -> Option<SummaryPlan> {
+pub(super) fn single(
+    table: &MultilevelPlan,
+    targets: &SummaryTargets,
+    work: &StepBudget,
+) -> Option<SummaryPlan> {
     let ln_allowed = super::ln_allowed(table, targets.goal)?;
     let numbers: usize = table.passed_on().iter().map(|passed_on| passed_on.iter().count()).sum();
     let steps = STEPS_A_NUMBER * numbers as f64;

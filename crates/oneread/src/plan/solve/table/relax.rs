@@ -2,16 +2,20 @@
 
 use alloc::vec::Vec;
 
-use crate::layout::{MOST_PLACES, Moves, MultilevelLayout};
+use crate::layout::{MAX_PLACES, Moves, MultilevelLayout};
+use crate::plan::budget::StepBudget;
 use crate::plan::float::exp;
 use crate::plan::multilevel::Close;
-use crate::plan::work::Work;
 
 use super::super::{Relax, Target, rounded_up};
 use super::{Kind, Odds, PlannedTable, Search, TableTargets};
 
 /// Which target to relax, given the smallest table without a limit on its buckets, if there is any.
-pub(super) fn relaxed(targets: &TableTargets, smallest: Option<&PlannedTable>, work: &Work) -> Vec<Relax> {
+pub(super) fn relaxed(
+    targets: &TableTargets,
+    smallest: Option<&PlannedTable>,
+    work: &StepBudget,
+) -> Vec<Relax> {
     let mut relax = Vec::new();
     let items = targets.items as f64;
     let most = targets.buckets.unwrap_or(MOST_PLACES);
@@ -44,7 +48,7 @@ pub(super) fn relaxed(targets: &TableTargets, smallest: Option<&PlannedTable>, w
 
 /// How many levels do with so many buckets, if a few more do: about how many, by a table of fewer
 /// items; and then by this one.
-fn more_levels(targets: &TableTargets, most: u64, work: &Work) -> Option<u32> {
+fn more_levels(targets: &TableTargets, most: u64, work: &StepBudget) -> Option<u32> {
     /// With several slots each more takes longer to search, and saves less.
     const MORE_LEVELS: u32 = 8;
     const MORE_OF_SLOTS: u32 = 2;

@@ -9,14 +9,14 @@ use crate::layout::LayoutError;
 /// ten nanoseconds.
 ///
 /// Whoever finds that none are left stops at once and returns anything of the right type; whoever
-/// began the calculation [checks](Work::check) before the result is used.
-pub(super) struct Work {
+/// began the calculation [checks](StepBudget::check) before the result is used.
+pub(super) struct StepBudget {
     what: &'static str,
     most: f64,
     left: Cell<f64>,
 }
 
-impl Work {
+impl StepBudget {
     /// At most so many steps for "a plan of a table", "a search for a table", ….
     pub(super) const fn new(what: &'static str, most: f64) -> Self {
         Self { what, most, left: Cell::new(most) }
