@@ -1,5 +1,7 @@
 //! The closed forms of the paper on summaries for multilevel tables: cross-checks of the exact plan.
 
+use alloc::vec::Vec;
+
 use libm::{exp, log as ln};
 use oneread::layout::MultilevelLayout;
 
