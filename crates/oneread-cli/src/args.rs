@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 use oneread::hash::Portable;
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{CountingLayout, MOST_HASHES};
+use oneread::layout::{CountingLayout, MAX_HASHES};
 
 use parse::{scheme, whole_in};
 pub(crate) use reproduce::Reproduce;
@@ -30,7 +30,7 @@ const MAX_VALUE_BYTES: u64 = 1 << 20;
 const DEFAULT_RATE: f64 = 0.01;
 
 /// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little less.
-const MIN_RATE: f64 = 1.0 / (1u128 << MOST_HASHES) as f64;
+const MIN_RATE: f64 = 1.0 / (1u128 << MAX_HASHES) as f64;
 
 /// The seed of a filter or store that was given none. Nobody can prepare keys that collide under
 /// it.
@@ -214,7 +214,7 @@ pub(crate) struct Build {
     )]
     pub(crate) like: Option<PathBuf>,
     /// How many hashes a key has, instead of the best number (bloom, counting).
-    #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=i64::from(MOST_HASHES)))]
+    #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=i64::from(MAX_HASHES)))]
     pub(crate) hashes: Option<u32>,
     /// How a key's hashes are made (bloom, counting).
     #[arg(long, value_name = "NAME", value_parser = scheme())]

@@ -13,8 +13,8 @@ const MAX_TRIALS: u64 = 1_000_000;
 /// The most steps of a trial: some days.
 const MAX_STEPS: u64 = 1 << 40;
 
-const MOST_SLOTS: i64 = MultilevelLayout::MOST_SLOTS as i64;
-const MOST_FANOUT: i64 = Restriction::MOST_FANOUT as i64;
+const MOST_SLOTS: i64 = MultilevelLayout::MAX_SLOTS as i64;
+const MOST_FANOUT: i64 = Restriction::MAX_FANOUT as i64;
 
 #[derive(Subcommand)]
 pub(crate) enum Simulate {

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, LayoutError, MOST_PLACES};
+use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};
 use oneread::plan::bloom::{self, Accuracy};
 
 use super::layout_file::LayoutFile;
@@ -91,8 +91,8 @@ impl Subject for Bloom {
 impl Bloom {
     fn checked_items(&self) -> Result<u64> {
         match self.items.given()? {
-            items @ 1..=MOST_PLACES => Ok(items),
-            items => bail!("--items: expected 1 to {MOST_PLACES} items, found {items}: give another number"),
+            items @ 1..=MAX_PLACES => Ok(items),
+            items => bail!("--items: expected 1 to {MAX_PLACES} items, found {items}: give another number"),
         }
     }
 
@@ -128,7 +128,7 @@ fn against_bits(layout: BloomLayout, items: u64) -> Result<Chart, LayoutError> {
     for at in 1..=POINTS {
         // From a 32nd to twice the bits.
         let bits = (2.0 * layout.bits() as f64 * f64::from(at) / f64::from(POINTS)) as u64;
-        let bits = bits.clamp(1, MOST_PLACES);
+        let bits = bits.clamp(1, MAX_PLACES);
         let with =
             |hashes| BloomLayout::new(bits.max(u64::from(hashes)), hashes)?.with_scheme(layout.scheme());
         given.push(point(with(layout.hashes())?));

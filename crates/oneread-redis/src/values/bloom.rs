@@ -46,7 +46,7 @@ const VERSION: u64 = u64::from_le_bytes(*b"onerbf-1");
 impl BloomOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
         // With equal layers, their number would grow in proportion to the set.
-        let growth = self.expansion.max(GrowingLayout::LEAST_GROWTH);
+        let growth = self.expansion.max(GrowingLayout::MIN_GROWTH);
         Ok(GrowingLayout::new(self.capacity, self.rate)?.with_growth(growth)?)
     }
 

@@ -78,7 +78,7 @@ const VERSION: u64 = u64::from_le_bytes(*b"onercf-1");
 impl CuckooOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
         // With equal layers, their number would grow in proportion to the set.
-        let growth = self.expansion.max(GrowingLayout::LEAST_GROWTH);
+        let growth = self.expansion.max(GrowingLayout::MIN_GROWTH);
         Ok(GrowingLayout::new(self.capacity, self.rate)?.with_growth(growth)?)
     }
 

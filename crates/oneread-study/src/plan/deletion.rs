@@ -23,7 +23,7 @@ use oneread::plan::multilevel::MultilevelPlan;
 /// `alive` items stay (n in the paper) and `deleted` ones (αn) are marked.
 ///
 /// # Errors
-/// If none stay or all together are [too many](MultilevelPlan::MOST_ITEMS).
+/// If none stay or all together are [too many](MultilevelPlan::MAX_ITEMS).
 ///
 /// # Example
 /// ```

@@ -7,7 +7,7 @@
 //! The bounds: Lecture notes "Hashing" (chapter 6), section 6.3.
 
 use libm::{exp, log as ln};
-use oneread::layout::MOST_PLACES;
+use oneread::layout::MAX_PLACES;
 use oneread::plan::OutOfRange;
 use oneread::workspace::{check, ln_binomial_upper_tail};
 
@@ -34,7 +34,7 @@ const NEGLIGIBLE: f64 = 1e-17;
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
 pub fn hit_probes(cells: u64, items: u64) -> Result<f64, OutOfRange> {
-    check("cells", cells as f64, 1.0, MOST_PLACES as f64)?;
+    check("cells", cells as f64, 1.0, MAX_PLACES as f64)?;
     check("items", items as f64, 1.0, cells as f64)?;
     let sum = falling_sum(cells as f64, (items - 1) as f64, |_| 1.0);
     Ok((1.0 + sum) / 2.0)
@@ -56,7 +56,7 @@ pub fn hit_probes(cells: u64, items: u64) -> Result<f64, OutOfRange> {
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
 pub fn miss_probes(cells: u64, items: u64) -> Result<f64, OutOfRange> {
-    check("cells", cells as f64, 1.0, MOST_PLACES as f64)?;
+    check("cells", cells as f64, 1.0, MAX_PLACES as f64)?;
     check("items", items as f64, 0.0, (cells - 1) as f64)?;
     // C(1 + k, k) = k + 1.
     let sum = falling_sum(cells as f64, items as f64, |k| k + 1.0);
@@ -163,7 +163,7 @@ pub fn critical_block_probability(cells: u64, items: u64, height: u32) -> Result
 /// # Errors
 /// As [`critical_block_probability`].
 pub fn ln_critical_block_probability(cells: u64, items: u64, height: u32) -> Result<f64, OutOfRange> {
-    check("cells", cells as f64, 1.0, MOST_PLACES as f64)?;
+    check("cells", cells as f64, 1.0, MAX_PLACES as f64)?;
     check("items", items as f64, 0.0, (cells / 3) as f64)?;
     check("height of a block", f64::from(height), 0.0, f64::from(cells.ilog2().min(MAX_HEIGHT)))?;
     let size = 1u32 << height;

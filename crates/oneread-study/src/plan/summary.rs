@@ -9,7 +9,7 @@ use oneread::layout::{LayoutError, SingleFilterLayout};
 /// all levels at once, so far more than it takes: a cross-check, not a design.
 ///
 /// # Errors
-/// If there are no items or too many, or if it takes more hash functions than [`MOST_HASHES`](oneread::layout::MOST_HASHES).
+/// If there are no items or too many, or if it takes more hash functions than [`MAX_HASHES`](oneread::layout::MAX_HASHES).
 ///
 /// # Example
 /// ```

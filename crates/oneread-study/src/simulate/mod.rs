@@ -80,7 +80,7 @@ impl Simulation {
             _ if layout.capacity() > MAX_SLOTS => return too_large("slots", MAX_SLOTS, layout.capacity()),
             _ => {}
         }
-        let stash = items.min(u64::from(MultilevelLayout::MOST_STASH)) as u32;
+        let stash = items.min(u64::from(MultilevelLayout::MAX_STASH)) as u32;
         Ok(Self { layout: layout.with_stash(stash)?, items, steps: 0, lifetimes: Lifetimes::default() })
     }
 
@@ -178,7 +178,7 @@ impl fmt::Display for SimulationError {
         match self {
             Self::OutOfMemory(error) => error.fmt(f),
             Self::StashFull => {
-                let most = MultilevelLayout::MOST_STASH;
+                let most = MultilevelLayout::MAX_STASH;
                 write!(
                     f,
                     "more than {most} items found no room in any level: use larger levels, or more of them"

@@ -14,7 +14,7 @@ use crate::hash::family::TotalHashFunction;
 use crate::plan::cuckoo::{insertion_timeout, least_cells};
 use oneread::bits::OutOfMemory;
 use oneread::hash::{Digest, Domain, reduce};
-use oneread::layout::{LayoutError, MOST_PLACES};
+use oneread::layout::{LayoutError, MAX_PLACES};
 use oneread::table::{BuildError, Full};
 
 /// The shape of a [`CuckooTable`].
@@ -45,7 +45,7 @@ impl CuckooLayout {
     pub const MAX_SLOTS: u32 = 64;
 
     /// The most buckets.
-    pub const MOST_BUCKETS: u64 = MOST_PLACES / Self::MAX_SLOTS as u64;
+    pub const MOST_BUCKETS: u64 = MAX_PLACES / Self::MAX_SLOTS as u64;
 
     /// The lecture's table: two functions, one slot per bucket, no stash, and a timeout of ⌈6·log2
     /// m⌉ moves, which works as well as ⌈6·log2 n⌉ (section 6.2, first note).

@@ -11,7 +11,7 @@ use core::mem;
 
 use super::functions::{Probes, Scaled};
 use super::{Draw, StudyTable, check, filled_with};
-use oneread::layout::{LayoutError, MOST_HASHES, MOST_PLACES};
+use oneread::layout::{LayoutError, MAX_HASHES, MAX_PLACES};
 use oneread::table::{BuildError, Full};
 
 /// One read per lookup: counters in fast memory tell which of k buckets holds an item.
@@ -64,12 +64,12 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
     /// An empty table of `buckets` buckets, with k functions.
     ///
     /// # Errors
-    /// If there are no buckets or more than 2^46, no functions or more than [`MOST_HASHES`], or not
+    /// If there are no buckets or more than 2^46, no functions or more than [`MAX_HASHES`], or not
     /// enough memory.
     pub fn new(buckets: u64, functions: u32, mut draw: G) -> Result<Self, BuildError> {
-        check("buckets", buckets, MOST_PLACES)?;
-        if !(1..=MOST_HASHES).contains(&functions) {
-            return Err(LayoutError::Hashes { expected: MOST_HASHES, found: functions }.into());
+        check("buckets", buckets, MAX_PLACES)?;
+        if !(1..=MAX_HASHES).contains(&functions) {
+            return Err(LayoutError::Hashes { expected: MAX_HASHES, found: functions }.into());
         }
         let (stored, listed) = (filled_with(buckets, Vec::new)?, filled_with(buckets, Vec::new)?);
         let functions = (0..functions).map(|_| Scaled::new(draw.draw(buckets), buckets)).collect();

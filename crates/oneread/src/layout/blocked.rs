@@ -1,7 +1,7 @@
 //! How a blocked Bloom filter is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// A Bloom filter in blocks of a cache line: a key sets one bit in each of the eight words of its block.
 ///
@@ -29,15 +29,15 @@ impl BlockedLayout {
     /// The bits that a key sets, one in each 64-bit word of its block.
     pub const HASHES: u32 = 8;
 
-    /// The most blocks: [`MOST_PLACES`] bits.
-    pub const MOST_BLOCKS: u64 = MOST_PLACES / Self::BLOCK_BITS;
+    /// The most blocks: [`MAX_PLACES`] bits.
+    pub const MAX_BLOCKS: u64 = MAX_PLACES / Self::BLOCK_BITS;
 
     /// `blocks` blocks of 512 bits.
     ///
     /// # Errors
-    /// If there are no blocks or more than [`MOST_BLOCKS`](Self::MOST_BLOCKS).
+    /// If there are no blocks or more than [`MAX_BLOCKS`](Self::MAX_BLOCKS).
     pub fn new(blocks: u64) -> Result<Self, LayoutError> {
-        check_places("blocks", blocks, Self::MOST_BLOCKS)?;
+        check_places("blocks", blocks, Self::MAX_BLOCKS)?;
         Ok(Self { blocks })
     }
 

@@ -3,7 +3,7 @@
 use crate::hash::probes::SchemeName;
 
 use super::error::{check_hashes, check_places, places_used};
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// A Bloom filter's bits, hash functions and probe scheme.
 ///
@@ -34,10 +34,10 @@ impl BloomLayout {
     /// `bits` (m in the papers) bits and `hashes` (k in the papers) hash functions, under the default scheme.
     ///
     /// # Errors
-    /// If there are no bits or more than [`MOST_PLACES`], no hashes or more than
-    /// [`MOST_HASHES`](super::MOST_HASHES).
+    /// If there are no bits or more than [`MAX_PLACES`], no hashes or more than
+    /// [`MAX_HASHES`](super::MAX_HASHES).
     pub fn new(bits: u64, hashes: u32) -> Result<Self, LayoutError> {
-        check_places("bits", bits, MOST_PLACES)?;
+        check_places("bits", bits, MAX_PLACES)?;
         check_hashes(hashes)?;
         Ok(Self { bits, hashes, scheme: SchemeName::default() })
     }

@@ -1,7 +1,7 @@
 //! How a bounded map is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// The lines of a bounded map, and how many items they are for.
 ///
@@ -41,10 +41,10 @@ impl BoundedLayout {
     /// So many home lines and lines of the last level, for `capacity` items.
     ///
     /// # Errors
-    /// If there are no items, no home lines or no last lines, more than [`MOST_PLACES`] slots, or more items than slots.
+    /// If there are no items, no home lines or no last lines, more than [`MAX_PLACES`] slots, or more items than slots.
     pub fn new(capacity: u64, home_lines: u64, last_lines: u64) -> Result<Self, LayoutError> {
         for lines in [home_lines, last_lines] {
-            check_places("lines", lines, MOST_PLACES / Self::LINE_SLOTS / 2)?;
+            check_places("lines", lines, MAX_PLACES / Self::LINE_SLOTS / 2)?;
         }
         let layout = Self { capacity, home_lines, last_lines };
         check_places("items", capacity, layout.slots())?;
@@ -57,7 +57,7 @@ impl BoundedLayout {
     /// # Errors
     /// If there are no items, or too many.
     pub fn for_capacity(items: u64) -> Result<Self, LayoutError> {
-        check_places("items", items, MOST_PLACES / 4)?;
+        check_places("items", items, MAX_PLACES / 4)?;
         let (slots, of_a_line) = (items * 100, Self::PERCENT * Self::LINE_SLOTS);
         let lines = slots / of_a_line;
         let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1).max(1);

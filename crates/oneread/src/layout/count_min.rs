@@ -1,7 +1,7 @@
 //! How a count-min sketch is laid out.
 
 use super::error::{check_hashes, check_places};
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// Which of an item's counters an update raises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,12 +55,12 @@ impl CountMinLayout {
     /// plainly.
     ///
     /// # Errors
-    /// If a row has no counters, if there are no rows or more than [`MOST_HASHES`](super::MOST_HASHES), or
-    /// if there are more than [`MOST_PLACES`] counters in all.
+    /// If a row has no counters, if there are no rows or more than [`MAX_HASHES`](super::MAX_HASHES), or
+    /// if there are more than [`MAX_PLACES`] counters in all.
     pub fn new(width: u64, depth: u32) -> Result<Self, LayoutError> {
-        check_places("counters a row", width, MOST_PLACES)?;
+        check_places("counters a row", width, MAX_PLACES)?;
         check_hashes(depth)?;
-        check_places("counters", width * u64::from(depth), MOST_PLACES)?;
+        check_places("counters", width * u64::from(depth), MAX_PLACES)?;
         Ok(Self { width, depth, update: Update::default(), rows: Rows::default() })
     }
 

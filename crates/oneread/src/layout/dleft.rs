@@ -1,7 +1,7 @@
 //! How a d-left filter is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// Which of several equally good places is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -123,7 +123,7 @@ pub enum Division {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DLeftLayout {
-    buckets: [u64; Self::MOST_SUBTABLES],
+    buckets: [u64; Self::MAX_SUBTABLES],
     subtables: usize,
     bucket_bits: BucketBits,
     semisort: Semisort,
@@ -142,10 +142,10 @@ impl DLeftLayout {
     pub const MAX_PAGES: u64 = 1 << 30;
 
     /// The most sub-tables. Three are best, four not much worse.
-    pub const MOST_SUBTABLES: usize = 8;
+    pub const MAX_SUBTABLES: usize = 8;
 
     /// The most buckets in a group.
-    pub const MOST_GROUP: u32 = 16;
+    pub const MAX_GROUP: u32 = 16;
 
     /// How many times larger than the smallest sub-table the largest may be.
     pub const MAX_RATIO: u64 = 16;
@@ -154,12 +154,12 @@ impl DLeftLayout {
     /// grouped, with ties to the left.
     ///
     /// # Errors
-    /// If there are no sub-tables or more than [`MOST_SUBTABLES`](Self::MOST_SUBTABLES), no buckets or more
-    /// bits in all than [`MOST_PLACES`].
+    /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets or more
+    /// bits in all than [`MAX_PLACES`].
     pub fn new(subtables: u32, buckets_each: u64, bucket_bits: BucketBits) -> Result<Self, LayoutError> {
-        check_places("sub-tables", u64::from(subtables), Self::MOST_SUBTABLES as u64)?;
+        check_places("sub-tables", u64::from(subtables), Self::MAX_SUBTABLES as u64)?;
         let subtables = subtables as usize;
-        Self::uneven(&[buckets_each; Self::MOST_SUBTABLES][..subtables], bucket_bits)
+        Self::uneven(&[buckets_each; Self::MAX_SUBTABLES][..subtables], bucket_bits)
     }
 
     /// Sub-tables of different sizes, by their buckets, otherwise as [`new`](Self::new).
@@ -171,8 +171,8 @@ impl DLeftLayout {
     /// As [`new`](Self::new), and if a sub-table is more than [`MAX_RATIO`](Self::MAX_RATIO) times as large
     /// as another.
     pub fn uneven(buckets: &[u64], bucket_bits: BucketBits) -> Result<Self, LayoutError> {
-        check_places("sub-tables", buckets.len() as u64, Self::MOST_SUBTABLES as u64)?;
-        let most = MOST_PLACES / u64::from(bucket_bits.bits());
+        check_places("sub-tables", buckets.len() as u64, Self::MAX_SUBTABLES as u64)?;
+        let most = MAX_PLACES / u64::from(bucket_bits.bits());
         for &found in buckets {
             check_places("buckets", found, most)?;
         }
@@ -184,7 +184,7 @@ impl DLeftLayout {
         let most = smallest * Self::MAX_RATIO;
         check_places("buckets in the largest sub-table (16 times the smallest)", largest, most)?;
         let mut layout = Self {
-            buckets: [0; Self::MOST_SUBTABLES],
+            buckets: [0; Self::MAX_SUBTABLES],
             subtables: buckets.len(),
             bucket_bits,
             semisort: Semisort::default(),
@@ -224,9 +224,9 @@ impl DLeftLayout {
     /// whole groups.
     ///
     /// # Errors
-    /// If the group is 0 or more than [`MOST_GROUP`](Self::MOST_GROUP), or larger than a sub-table.
+    /// If the group is 0 or more than [`MAX_GROUP`](Self::MAX_GROUP), or larger than a sub-table.
     pub fn with_group(mut self, group: u32) -> Result<Self, LayoutError> {
-        check_places("buckets in a group", u64::from(group), u64::from(Self::MOST_GROUP))?;
+        check_places("buckets in a group", u64::from(group), u64::from(Self::MAX_GROUP))?;
         for buckets in &mut self.buckets[..self.subtables] {
             check_places("buckets in a group (those of a sub-table)", u64::from(group), *buckets)?;
             *buckets -= *buckets % u64::from(group);

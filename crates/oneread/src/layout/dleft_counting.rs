@@ -1,7 +1,7 @@
 //! How a d-left filter that can delete is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// How long the remainders in a bucket are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -79,7 +79,7 @@ pub struct DLeftCountingLayout {
 
 impl DLeftCountingLayout {
     /// The most sub-tables. The paper has four.
-    pub const MOST_SUBTABLES: u32 = 8;
+    pub const MAX_SUBTABLES: u32 = 8;
 
     /// The bits of a bucket.
     pub const BUCKET_BITS: u32 = 128;
@@ -101,11 +101,11 @@ impl DLeftCountingLayout {
     /// bucket, up to [`CAPACITY`](Self::CAPACITY) cells, counters of one bit, and repeats that stick.
     ///
     /// # Errors
-    /// If there are no sub-tables or more than [`MOST_SUBTABLES`](Self::MOST_SUBTABLES), no buckets, or more bits
-    /// in all than [`MOST_PLACES`].
+    /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets, or more bits
+    /// in all than [`MAX_PLACES`].
     pub fn new(subtables: u32, buckets_each: u64) -> Result<Self, LayoutError> {
-        check_places("sub-tables", u64::from(subtables), u64::from(Self::MOST_SUBTABLES))?;
-        let most = MOST_PLACES / u64::from(Self::BUCKET_BITS) / u64::from(subtables);
+        check_places("sub-tables", u64::from(subtables), u64::from(Self::MAX_SUBTABLES))?;
+        let most = MAX_PLACES / u64::from(Self::BUCKET_BITS) / u64::from(subtables);
         check_places("buckets", buckets_each, most)?;
         Ok(Self {
             subtables,

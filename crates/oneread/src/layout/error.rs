@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::hash::probes::SchemeName;
 
-use super::{MOST_HASHES, MOST_PLACES};
+use super::{MAX_HASHES, MAX_PLACES};
 
 /// Parameters no structure can have, or a goal no layout can meet.
 ///
@@ -188,7 +188,7 @@ impl fmt::Display for LayoutError {
                 f,
                 "the {scheme} scheme cannot keep {items} items at the rate {rate:e} within 2^{} bits: use the {} \
                  scheme, or allow a higher rate",
-                MOST_PLACES.ilog2(),
+                MAX_PLACES.ilog2(),
                 SchemeName::Independent
             ),
             Self::TooMuchWork { what, expected } => write!(
@@ -198,9 +198,9 @@ impl fmt::Display for LayoutError {
             ),
             Self::OutOfReach { rate, items } => write!(
                 f,
-                "no layout within the limits (2^{} bits, {MOST_HASHES} hashes) keeps {items} items at the rate \
+                "no layout within the limits (2^{} bits, {MAX_HASHES} hashes) keeps {items} items at the rate \
                  {rate:e}: allow a higher rate, or divide the set among several",
-                MOST_PLACES.ilog2()
+                MAX_PLACES.ilog2()
             ),
         }
     }
@@ -219,10 +219,10 @@ pub(super) fn check_places(what: &'static str, found: u64, most: u64) -> Result<
 
 /// A number of hash functions that a structure can have.
 pub(super) fn check_hashes(found: u32) -> Result<(), LayoutError> {
-    if (1..=MOST_HASHES).contains(&found) {
+    if (1..=MAX_HASHES).contains(&found) {
         Ok(())
     } else {
-        Err(LayoutError::Hashes { expected: MOST_HASHES, found })
+        Err(LayoutError::Hashes { expected: MAX_HASHES, found })
     }
 }
 

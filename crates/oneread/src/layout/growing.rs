@@ -1,7 +1,7 @@
 //! How a Bloom filter that grows is laid out.
 
 use super::error::{check_fraction, check_places};
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// Layers of Bloom filters, each larger and stricter than the one before, for a set of unknown size.
 ///
@@ -35,7 +35,7 @@ pub struct GrowingLayout {
 
 impl GrowingLayout {
     /// The least growth: with equal layers a set would take a number of layers linear in its size.
-    pub const LEAST_GROWTH: u32 = 2;
+    pub const MIN_GROWTH: u32 = 2;
 
     /// The usual growth. A new layer has room for as many keys as all before it and `first_items`
     /// more: just after it was added, a filter is two to three times as large as just before.
@@ -48,9 +48,9 @@ impl GrowingLayout {
     /// Layers that start at `first_items` and double, with `rate` as the rate of the whole.
     ///
     /// # Errors
-    /// If there are no first items or more than [`MOST_PLACES`], or if the rate is not between 0 and 1.
+    /// If there are no first items or more than [`MAX_PLACES`], or if the rate is not between 0 and 1.
     pub fn new(first_items: u64, rate: f64) -> Result<Self, LayoutError> {
-        check_places("items", first_items, MOST_PLACES)?;
+        check_places("items", first_items, MAX_PLACES)?;
         check_fraction("rate", rate)?;
         Ok(Self { first_items, rate, growth: Self::GROWTH, tightening: Self::TIGHTENING })
     }
@@ -60,8 +60,8 @@ impl GrowingLayout {
     /// # Errors
     /// If the growth is less than 2.
     pub fn with_growth(self, growth: u32) -> Result<Self, LayoutError> {
-        if growth < Self::LEAST_GROWTH {
-            return Err(LayoutError::Growth { expected: Self::LEAST_GROWTH, found: growth });
+        if growth < Self::MIN_GROWTH {
+            return Err(LayoutError::Growth { expected: Self::MIN_GROWTH, found: growth });
         }
         Ok(Self { growth, ..self })
     }
@@ -89,7 +89,7 @@ impl GrowingLayout {
     /// The items of layer `index` (from 0) when full, and its share of the rate.
     ///
     /// # Errors
-    /// If the layer has more than [`MOST_PLACES`] items, or a share too small for a float: the set has
+    /// If the layer has more than [`MAX_PLACES`] items, or a share too small for a float: the set has
     /// outgrown the layout.
     pub fn layer(&self, index: u32) -> Result<(u64, f64), LayoutError> {
         let (mut items, mut rate) = (self.first_items, self.rate * (1.0 - self.tightening));
@@ -97,7 +97,7 @@ impl GrowingLayout {
             // Items at least double, so that this ends after 46 rounds whatever the index.
             items = items.saturating_mul(u64::from(self.growth));
             rate *= self.tightening;
-            check_places("items", items, MOST_PLACES)?;
+            check_places("items", items, MAX_PLACES)?;
         }
         check_fraction("rate", rate)?;
         Ok((items, rate))

@@ -10,24 +10,24 @@ use alloc::vec::Vec;
 use super::{DLeftLayout, Division};
 
 /// The most buckets in a group of a filter.
-pub(crate) const MOST_GROUP: usize = 4;
+pub(crate) const MAX_GROUP: usize = 4;
 
 /// The lengths for all loads that a group can have.
 #[derive(Clone, Debug)]
 pub(crate) struct Lengths {
     layout: DLeftLayout,
     /// By the number that the loads make, read as digits.
-    of_loads: Vec<[u8; MOST_GROUP]>,
+    of_loads: Vec<[u8; MAX_GROUP]>,
 }
 
 impl Lengths {
-    /// Those of a layout whose groups are not larger than [`MOST_GROUP`].
+    /// Those of a layout whose groups are not larger than [`MAX_GROUP`].
     pub(crate) fn new(layout: DLeftLayout) -> Self {
         let group = layout.group() as usize;
         let digits = layout.capacity() as usize + 1;
         let mut lengths = Self { layout, of_loads: Vec::new() };
         for number in 0..digits.pow(group as u32) {
-            let mut loads = [0; MOST_GROUP];
+            let mut loads = [0; MAX_GROUP];
             let mut left = number;
             for load in &mut loads[..group] {
                 *load = (left % digits) as u32;
@@ -70,8 +70,8 @@ impl Lengths {
     }
 
     /// The lengths by division alone; that of an empty bucket is 0.
-    fn divided(&self, loads: &[u32]) -> [u8; MOST_GROUP] {
-        let mut lengths = [0; MOST_GROUP];
+    fn divided(&self, loads: &[u32]) -> [u8; MAX_GROUP] {
+        let mut lengths = [0; MAX_GROUP];
         let total: u32 = loads.iter().sum();
         if total == 0 {
             return lengths;

@@ -1,7 +1,7 @@
 //! How a line filter is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MOST_PLACES};
+use super::{LayoutError, MAX_PLACES};
 
 /// A filter of cache lines, each a bucket of fingerprints.
 ///
@@ -41,9 +41,9 @@ impl LineLayout {
     pub const QUOTIENTS: u32 = 52;
 
     /// Fingerprints of quotients below it can leave their home.
-    pub const MOST_LEAVING: u32 = 28;
+    pub const MAX_LEAVING: u32 = 28;
 
-    /// The bits of a line's threshold, which counts quotients in twos: up to [`MOST_LEAVING`](Self::MOST_LEAVING), and one value more for the stash.
+    /// The bits of a line's threshold, which counts quotients in twos: up to [`MAX_LEAVING`](Self::MAX_LEAVING), and one value more for the stash.
     pub(crate) const THRESHOLD_BITS: u32 = 4;
 
     /// The bits of a line.
@@ -55,8 +55,8 @@ impl LineLayout {
     /// The load, in keys a slot, that plans are made for.
     pub const NOMINAL_LOAD: f64 = 0.97;
 
-    /// The most lines: [`MOST_PLACES`] bits.
-    pub const MAX_LINES: u64 = MOST_PLACES / Self::LINE_BITS;
+    /// The most lines: [`MAX_PLACES`] bits.
+    pub const MAX_LINES: u64 = MAX_PLACES / Self::LINE_BITS;
 
     /// `lines` lines of fingerprints with remainders of `remainder_bits` bits.
     ///

@@ -37,7 +37,7 @@ pub struct ListLayout {
 
 impl ListLayout {
     /// The most keys of a list: a lookup goes through all of them.
-    pub const MOST_ITEMS: u64 = 1024;
+    pub const MAX_ITEMS: u64 = 1024;
 
     /// The longest string: that of a whole digest.
     pub const MAX_FINGERPRINT_BITS: u32 = 128;
@@ -45,11 +45,11 @@ impl ListLayout {
     /// A list for so many of the deepest levels, with room for so many keys and strings of so many bits.
     ///
     /// # Errors
-    /// If there are none of these, or more than [`MultilevelLayout::MOST_LEVELS`], [`MOST_ITEMS`](Self::MOST_ITEMS) or
+    /// If there are none of these, or more than [`MultilevelLayout::MAX_LEVELS`], [`MAX_ITEMS`](Self::MAX_ITEMS) or
     /// [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(levels: usize, items: u64, fingerprint_bits: u32) -> Result<Self, LayoutError> {
-        check_places("levels", levels as u64, MultilevelLayout::MOST_LEVELS as u64)?;
-        check_places("items", items, Self::MOST_ITEMS)?;
+        check_places("levels", levels as u64, MultilevelLayout::MAX_LEVELS as u64)?;
+        check_places("items", items, Self::MAX_ITEMS)?;
         let most_bits = Self::MAX_FINGERPRINT_BITS.into();
         check_places("fingerprint bits", fingerprint_bits.into(), most_bits)?;
         Ok(Self { levels, items, fingerprint_bits })

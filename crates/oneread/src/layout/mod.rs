@@ -61,7 +61,7 @@ pub use dleft_counting::{DLeftCountingLayout, Remainders, Repeats};
 pub use error::LayoutError;
 pub(crate) use error::check_fraction;
 pub use growing::GrowingLayout;
-pub(crate) use lengths::{Lengths, MOST_GROUP};
+pub(crate) use lengths::{Lengths, MAX_GROUP};
 pub use line::LineLayout;
 pub use list::ListLayout;
 pub use moves::{HintChain, HintRule, Hints, Keep, Maps, Moves, OnCrisis, Restriction};
@@ -74,9 +74,9 @@ pub use summary::{
 
 /// The most bits, counters or items of one structure: 2^46 bits are 8 TiB.
 ///
-/// Small enough that a product with the [most hashes](MOST_HASHES) or with the bits of a counter fits in 64
+/// Small enough that a product with the [most hashes](MAX_HASHES) or with the bits of a counter fits in 64
 /// bits, and that a float holds it exactly.
-pub const MOST_PLACES: u64 = 1 << 46;
+pub const MAX_PLACES: u64 = 1 << 46;
 
 /// The most hash functions of one structure. At the best size, 64 hashes err once in 2^64.
-pub const MOST_HASHES: u32 = 64;
+pub const MAX_HASHES: u32 = 64;

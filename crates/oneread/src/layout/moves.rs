@@ -166,14 +166,14 @@ impl Default for Restriction {
 
 impl Restriction {
     /// The most children of a bucket.
-    pub const MOST_FANOUT: u32 = 8;
+    pub const MAX_FANOUT: u32 = 8;
 
     /// The most buckets of the last level below one of the first: a deletion may look at all of them.
     pub const MAX_BELOW: u64 = 4096;
 
     /// Whether a table of these levels can be restricted so.
     pub(super) fn check(self, layout: &MultilevelLayout) -> Result<(), LayoutError> {
-        check_places("children of a bucket", u64::from(self.fanout), u64::from(Self::MOST_FANOUT))?;
+        check_places("children of a bucket", u64::from(self.fanout), u64::from(Self::MAX_FANOUT))?;
         if self.maps == Maps::Nested {
             check_places("children of a bucket (with nested maps)", u64::from(self.fanout), 1)?;
         }

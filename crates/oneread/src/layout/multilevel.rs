@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::error::{check_fraction, check_places};
-use super::{HintRule, Keep, LayoutError, MOST_PLACES, Moves, OnCrisis, Restriction};
+use super::{HintRule, Keep, LayoutError, MAX_PLACES, Moves, OnCrisis, Restriction};
 
 /// The buckets of each level of a multilevel hash table, the slots of a bucket, the stash, and which items move.
 ///
@@ -40,13 +40,13 @@ pub struct MultilevelLayout {
 
 impl MultilevelLayout {
     /// The most levels. Five or six are usual.
-    pub const MOST_LEVELS: usize = 64;
+    pub const MAX_LEVELS: usize = 64;
 
     /// The most slots of a bucket.
-    pub const MOST_SLOTS: u32 = 1024;
+    pub const MAX_SLOTS: u32 = 1024;
 
     /// The most items of a stash.
-    pub const MOST_STASH: u32 = 1 << 20;
+    pub const MAX_STASH: u32 = 1 << 20;
 
     /// The items of a stash unless another number is given: what the paper on moves needed for tables without any.
     pub const DEFAULT_STASH: u32 = 32;
@@ -55,18 +55,18 @@ impl MultilevelLayout {
     /// [`DEFAULT_STASH`](Self::DEFAULT_STASH) items.
     ///
     /// # Errors
-    /// If there are no levels or more than [`MOST_LEVELS`](Self::MOST_LEVELS), if a level has no buckets, or if there are more
-    /// than [`MOST_PLACES`] in all.
+    /// If there are no levels or more than [`MAX_LEVELS`](Self::MAX_LEVELS), if a level has no buckets, or if there are more
+    /// than [`MAX_PLACES`] in all.
     pub fn new(levels: impl Into<Vec<u64>>) -> Result<Self, LayoutError> {
         let levels = levels.into();
-        check_places("levels", levels.len() as u64, Self::MOST_LEVELS as u64)?;
+        check_places("levels", levels.len() as u64, Self::MAX_LEVELS as u64)?;
         let mut all: u64 = 0;
         for &buckets in &levels {
-            check_places("buckets", buckets, MOST_PLACES)?;
+            check_places("buckets", buckets, MAX_PLACES)?;
             // At most 64 terms of 2^46.
             all += buckets;
         }
-        check_places("buckets", all, MOST_PLACES)?;
+        check_places("buckets", all, MAX_PLACES)?;
         Ok(Self {
             levels,
             slots: 1,
@@ -83,23 +83,23 @@ impl MultilevelLayout {
     /// # Errors
     /// If the ratio is not between 0 and 1, and as [`new`](Self::new).
     pub fn geometric(first: u64, ratio: f64, levels: u32) -> Result<Self, LayoutError> {
-        check_places("buckets", first, MOST_PLACES)?;
+        check_places("buckets", first, MAX_PLACES)?;
         Self::geometric_sizes(first as f64, ratio, levels)
     }
 
     /// The paper's form, for n items: level i has ⌈c2ⁱ·c1·n⌉ buckets.
     ///
     /// # Errors
-    /// If there are no items or more than [`MOST_PLACES`], if c1·n is no number of buckets, if c2 is not between 0 and 1, and as
+    /// If there are no items or more than [`MAX_PLACES`], if c1·n is no number of buckets, if c2 is not between 0 and 1, and as
     /// [`new`](Self::new).
     pub fn for_items(items: u64, c1: f64, c2: f64, levels: u32) -> Result<Self, LayoutError> {
-        check_places("items", items, MOST_PLACES)?;
+        check_places("items", items, MAX_PLACES)?;
         Self::geometric_sizes(c1 * items as f64, c2, levels)
     }
 
     fn geometric_sizes(first: f64, ratio: f64, levels: u32) -> Result<Self, LayoutError> {
         check_fraction("ratio", ratio)?;
-        check_places("levels", u64::from(levels), Self::MOST_LEVELS as u64)?;
+        check_places("levels", u64::from(levels), Self::MAX_LEVELS as u64)?;
         let mut exact = first;
         let mut sizes = Vec::new();
         for _ in 0..levels {
@@ -112,21 +112,21 @@ impl MultilevelLayout {
     /// The same with so many slots in each bucket.
     ///
     /// # Errors
-    /// If a bucket has no slots or more than [`MOST_SLOTS`](Self::MOST_SLOTS), or if there are more than [`MOST_PLACES`] in
+    /// If a bucket has no slots or more than [`MAX_SLOTS`](Self::MAX_SLOTS), or if there are more than [`MAX_PLACES`] in
     /// all.
     pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
-        check_places("slots a bucket", u64::from(slots), u64::from(Self::MOST_SLOTS))?;
-        check_places("slots", self.buckets() * u64::from(slots), MOST_PLACES)?;
+        check_places("slots a bucket", u64::from(slots), u64::from(Self::MAX_SLOTS))?;
+        check_places("slots", self.buckets() * u64::from(slots), MAX_PLACES)?;
         Self { slots, ..self }.checked()
     }
 
     /// The same with room for so many items in the stash, perhaps none.
     ///
     /// # Errors
-    /// If they are more than [`MOST_STASH`](Self::MOST_STASH).
+    /// If they are more than [`MAX_STASH`](Self::MAX_STASH).
     pub fn with_stash(self, stash: u32) -> Result<Self, LayoutError> {
-        if stash > Self::MOST_STASH {
-            let expected = u64::from(Self::MOST_STASH);
+        if stash > Self::MAX_STASH {
+            let expected = u64::from(Self::MAX_STASH);
             return Err(LayoutError::TooLarge { what: "items in the stash", expected, found: stash.into() });
         }
         Ok(Self { stash, ..self })
@@ -136,7 +136,7 @@ impl MultilevelLayout {
     ///
     /// # Errors
     /// With hints, if there are 2^32 places or more, or buckets; with restricted hashing, if the fan-out is 0 or above
-    /// [`MOST_FANOUT`](super::Restriction::MOST_FANOUT), if it is not 1 with nested maps, if a bucket has several slots, if more than
+    /// [`MAX_FANOUT`](super::Restriction::MAX_FANOUT), if it is not 1 with nested maps, if a bucket has several slots, if more than
     /// [`MAX_BELOW`](super::Restriction::MAX_BELOW) buckets of the last level are below one of the first, or if a level has fewer
     /// buckets than children that its parts are for.
     pub fn with_moves(self, moves: Moves) -> Result<Self, LayoutError> {
@@ -158,7 +158,7 @@ impl MultilevelLayout {
     fn checked(self) -> Result<Self, LayoutError> {
         if self.moves.hints().is_some() {
             // A hint is a 32-bit number; a stash of any size fits above these.
-            const MAX_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MOST_STASH as u64 - 1;
+            const MAX_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MAX_STASH as u64 - 1;
             check_places("slots (with hints)", self.capacity(), MAX_HINTED)?;
         }
         if let Some(restriction) = self.moves.restriction() {

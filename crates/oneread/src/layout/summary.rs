@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::hash::probes::SchemeName;
 
 use super::error::{check_hashes, check_places, places_used};
-use super::{Counting, CountingLayout, LayoutError, ListLayout, MOST_PLACES, MultilevelLayout};
+use super::{Counting, CountingLayout, LayoutError, ListLayout, MAX_PLACES, MultilevelLayout};
 
 /// A summary of any of the three kinds.
 ///
@@ -138,10 +138,10 @@ impl SingleFilterLayout {
     /// multiple of the hashes.
     ///
     /// # Errors
-    /// If there are no cells or more than [`MOST_PLACES`], no hashes or more than
-    /// [`MOST_HASHES`](super::MOST_HASHES), or fewer cells than hashes.
+    /// If there are no cells or more than [`MAX_PLACES`], no hashes or more than
+    /// [`MAX_HASHES`](super::MAX_HASHES), or fewer cells than hashes.
     pub fn new(cells: u64, hashes: u32) -> Result<Self, LayoutError> {
-        check_places("cells", cells, MOST_PLACES)?;
+        check_places("cells", cells, MAX_PLACES)?;
         check_hashes(hashes)?;
         Ok(Self { cells: places_used(SchemeName::IndependentBands, cells, hashes)?, hashes })
     }
@@ -213,28 +213,28 @@ impl MultipleFiltersLayout {
     /// The bits and the hash functions of each filter, `B_0` first.
     ///
     /// # Errors
-    /// If there are no filters or more than [`MultilevelLayout::MOST_LEVELS`], if a filter has no bits, no hashes or more than
-    /// [`MOST_HASHES`](super::MOST_HASHES), or if there are more than [`MOST_PLACES`] bits in all.
+    /// If there are no filters or more than [`MultilevelLayout::MAX_LEVELS`], if a filter has no bits, no hashes or more than
+    /// [`MAX_HASHES`](super::MAX_HASHES), or if there are more than [`MAX_PLACES`] bits in all.
     pub fn new(filters: impl Into<Vec<(u64, u32)>>) -> Result<Self, LayoutError> {
         let filters = filters.into();
-        check_places("filters", filters.len() as u64, MultilevelLayout::MOST_LEVELS as u64)?;
+        check_places("filters", filters.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
         for &(bits, hashes) in &filters {
-            check_places("bits", bits, MOST_PLACES)?;
+            check_places("bits", bits, MAX_PLACES)?;
             check_hashes(hashes)?;
         }
         let layout = Self { filters, list: None };
-        check_places("bits", layout.bits(), MOST_PLACES)?;
+        check_places("bits", layout.bits(), MAX_PLACES)?;
         Ok(layout)
     }
 
     /// The same with a list for the levels after those that have filters.
     ///
     /// # Errors
-    /// If there are more than [`MultilevelLayout::MOST_LEVELS`] levels or more than [`MOST_PLACES`] bits in all.
+    /// If there are more than [`MultilevelLayout::MAX_LEVELS`] levels or more than [`MAX_PLACES`] bits in all.
     pub fn with_list(self, list: ListLayout) -> Result<Self, LayoutError> {
         let layout = Self { list: Some(list), ..self };
-        check_places("levels", layout.level_count() as u64, MultilevelLayout::MOST_LEVELS as u64)?;
-        check_places("bits", layout.bits(), MOST_PLACES)?;
+        check_places("levels", layout.level_count() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
+        check_places("bits", layout.bits(), MAX_PLACES)?;
         Ok(layout)
     }
 
@@ -389,13 +389,13 @@ impl CountingCellsLayout {
     /// The filter, and the bits of a counter for each level.
     ///
     /// # Errors
-    /// If there are no levels or more than [`MultilevelLayout::MOST_LEVELS`], if a counter has no bits or more than 8, or if
-    /// there are more than [`MOST_PLACES`] counters in all.
+    /// If there are no levels or more than [`MultilevelLayout::MAX_LEVELS`], if a counter has no bits or more than 8, or if
+    /// there are more than [`MAX_PLACES`] counters in all.
     pub fn new(filter: SingleFilterLayout, counter_bits: impl Into<Vec<u32>>) -> Result<Self, LayoutError> {
         let counter_bits = counter_bits.into();
-        check_places("levels", counter_bits.len() as u64, MultilevelLayout::MOST_LEVELS as u64)?;
+        check_places("levels", counter_bits.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
         counter_bits.iter().try_for_each(|&bits| check_counter_bits(bits))?;
-        check_places("counters", filter.cells() * counter_bits.len() as u64, MOST_PLACES)?;
+        check_places("counters", filter.cells() * counter_bits.len() as u64, MAX_PLACES)?;
         Ok(Self { filter, counter_bits })
     }
 

@@ -127,7 +127,7 @@ fn found_in_block(items: f64) -> f64 {
 /// worse one the further away the rate is.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, or out of reach of [`BlockedLayout::MOST_BLOCKS`].
+/// If the rate is not between 0 and 1, or out of reach of [`BlockedLayout::MAX_BLOCKS`].
 ///
 /// # Example
 /// ```
@@ -145,11 +145,11 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BlockedLayout, LayoutError> {
     let meets = |blocks| {
         BlockedLayout::new(blocks).is_ok_and(|layout| false_positive_probability(layout, items) <= rate)
     };
-    if !meets(BlockedLayout::MOST_BLOCKS) {
+    if !meets(BlockedLayout::MAX_BLOCKS) {
         return Err(LayoutError::OutOfReach { rate, items });
     }
     // With more blocks a block holds fewer items, so that the probability falls.
-    BlockedLayout::new(least(0, BlockedLayout::MOST_BLOCKS, meets))
+    BlockedLayout::new(least(0, BlockedLayout::MAX_BLOCKS, meets))
 }
 
 /// The fewest blocks that give each of `items` items at least so many bits.

@@ -11,7 +11,7 @@
 use core::f64::consts::LN_2;
 
 use crate::hash::probes::SchemeName;
-use crate::layout::{BloomLayout, LayoutError, MOST_HASHES, MOST_PLACES, check_fraction};
+use crate::layout::{BloomLayout, LayoutError, MAX_HASHES, MAX_PLACES, check_fraction};
 
 use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp, ln_sum};
 use super::search::least_near;
@@ -244,7 +244,7 @@ fn ln_unset_by_an_item(layout: BloomLayout) -> f64 {
 
 /// The better of the two whole numbers around (m/n)·ln 2, by the exact probability of independent probes.
 ///
-/// At least 1, at most [`MOST_HASHES`]. For fewer than 50 items another number may be better still: by up to
+/// At least 1, at most [`MAX_HASHES`]. For fewer than 50 items another number may be better still: by up to
 /// 1% with ten items, 10% with three.
 ///
 /// ```
@@ -256,7 +256,7 @@ fn ln_unset_by_an_item(layout: BloomLayout) -> f64 {
 #[must_use]
 pub fn optimal_hashes(bits: u64, items: u64) -> u32 {
     let (bits, items) = (bits.max(1), items.max(1));
-    let most = f64::from(MOST_HASHES);
+    let most = f64::from(MAX_HASHES);
     let optimum = bits as f64 / items as f64 * LN_2;
     let [fewer, more] = [floor(optimum), ceil(optimum)].map(|hashes| hashes.clamp(1.0, most) as u32);
     if ln_independent(bits, more, items) < ln_independent(bits, fewer, items) { more } else { fewer }
@@ -298,7 +298,7 @@ pub fn for_bits(bits: u64, items: u64) -> Result<BloomLayout, LayoutError> {
 /// its rounding, and "fewest" is to within that.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, or out of reach of [`MOST_PLACES`] bits.
+/// If the rate is not between 0 and 1, or out of reach of [`MAX_PLACES`] bits.
 ///
 /// # Example
 /// ```
@@ -343,7 +343,7 @@ pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomL
     check_fraction("rate", rate)?;
     let items = items.max(1);
     let limit = |hashes: u32| limit_of_bits(items, rate, hashes);
-    let start = (1..=MOST_HASHES).min_by(|&a, &b| limit(a).total_cmp(&limit(b))).unwrap_or(1);
+    let start = (1..=MAX_HASHES).min_by(|&a, &b| limit(a).total_cmp(&limit(b))).unwrap_or(1);
 
     // By hashes, the fewest bits fall to a minimum near that of the limit and rise after it. This is clear
     // in the limit; for small sets, where it is not, a test tries every number of hashes.
@@ -353,7 +353,7 @@ pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomL
             break;
         }
     }
-    for hashes in start + 1..=MOST_HASHES {
+    for hashes in start + 1..=MAX_HASHES {
         if !improves(&mut best, fewest_bits(items, rate, hashes, scheme)) {
             break;
         }
@@ -373,7 +373,7 @@ pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomL
 /// The filter with the fewest bits that keeps `items` items at the rate with this number of hashes.
 ///
 /// # Errors
-/// As [`for_rate_with`], and if there are no hashes or more than [`MOST_HASHES`].
+/// As [`for_rate_with`], and if there are no hashes or more than [`MAX_HASHES`].
 pub fn for_rate_and_hashes(
     items: u64,
     rate: f64,
@@ -434,12 +434,12 @@ fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option
             exp(ln_without_excess(layout, items)) <= rate && false_positive_probability(layout, items) <= rate
         })
     };
-    if !meets(MOST_PLACES) {
+    if !meets(MAX_PLACES) {
         return None;
     }
     // The limit is close, so the steps away from it start at one bit and double.
-    let guess = ceil(limit_of_bits(items, rate, hashes)).clamp(1.0, MOST_PLACES as f64) as u64;
-    let met = least_near(guess, 1, 2, MOST_PLACES, meets)?;
+    let guess = ceil(limit_of_bits(items, rate, hashes)).clamp(1.0, MAX_PLACES as f64) as u64;
+    let met = least_near(guess, 1, 2, MAX_PLACES, meets)?;
     let ln_probability = ln_false_positive_probability(layout(met).ok()?, items);
     Some(Candidate { bits: met, hashes, ln_probability })
 }

@@ -36,7 +36,7 @@ const MAX_AWAY: usize = 28;
 const OTHER_LINES: i32 = 3;
 
 /// The fullest that home lines can be for [`churned`]: beyond, too many keys would be elsewhere to be followed.
-pub const MOST_LOAD: f64 = 0.95;
+pub const MAX_LOAD: f64 = 0.95;
 
 /// A bounded map after long churn. From [`churned`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +83,7 @@ impl Churned {
 /// A map with its capacity of items, of which each was replaced many times by a new key.
 ///
 /// # Errors
-/// If the home lines would have to be fuller than [`MOST_LOAD`].
+/// If the home lines would have to be fuller than [`MAX_LOAD`].
 ///
 /// # Example
 /// ```
@@ -102,7 +102,7 @@ impl Churned {
 /// ```
 pub fn churned(layout: &BoundedLayout) -> Result<Churned, OutOfRange> {
     let keys = layout.capacity() as f64 / layout.home_lines() as f64;
-    check("load", keys / SLOTS as f64, 0.0, MOST_LOAD)?;
+    check("load", keys / SLOTS as f64, 0.0, MAX_LOAD)?;
     let line = steady_state(keys);
     let lines = layout.home_lines() as f64 / layout.last_lines() as f64;
     Ok(Churned { full: line.full, away: line.away / keys, last_line_mean: line.in_last_level * lines })

@@ -69,7 +69,7 @@ pub fn lines_read(layout: LineLayout, items: u64) -> f64 {
     // max(P − K, 0) = P − K + max(K − P, 0).
     let excess = below - slots + missing_on_average(below, layout.slots());
     let rounding = 0.5 * probability_above(below, layout.slots()) / f64::from(LineLayout::QUOTIENTS);
-    let most = f64::from(LineLayout::MOST_LEAVING) / f64::from(LineLayout::QUOTIENTS);
+    let most = f64::from(LineLayout::MAX_LEAVING) / f64::from(LineLayout::QUOTIENTS);
     1.0 + (excess / slots + rounding).clamp(0.0, most)
 }
 

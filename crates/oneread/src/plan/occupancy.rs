@@ -25,17 +25,17 @@
 //! Logarithms are sums of at most 130 terms that are below 50 in size (places are below 2^46): 1e-12. Together
 //! below 2e-12, for k ≤ 64 and any N.
 
-use crate::layout::MOST_HASHES;
+use crate::layout::MAX_HASHES;
 
 use super::binomial::{self, NEGLIGIBLE};
 use super::float::{exp, ln, ln_1p, ln_sum};
 
 /// A row with an entry for each number of probes from 0 to the most.
-type Row = [f64; MOST_HASHES as usize + 1];
+type Row = [f64; MAX_HASHES as usize + 1];
 
 /// ln Pr(`probes` uniform places are all among those that `throws` uniform throws set in a table of `places`).
 ///
-/// At least one place, at most [`MOST_HASHES`] probes.
+/// At least one place, at most [`MAX_HASHES`] probes.
 pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
     if probes == 0 {
         return 0.0;
@@ -47,7 +47,7 @@ pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
     for distinct in (1..=most_distinct).rev() {
         let ln_here = ln_distinct[distinct as usize];
         // The distribution of the distinct places is log-concave: once it falls it keeps falling. And S(d) ≤ 1.
-        if ln_here < ln_above && ln_here < ln_total + ln(NEGLIGIBLE / f64::from(MOST_HASHES)) {
+        if ln_here < ln_above && ln_here < ln_total + ln(NEGLIGIBLE / f64::from(MAX_HASHES)) {
             break;
         }
         ln_total = ln_sum(ln_total, ln_here + ln_all_set(places, throws, distinct));
@@ -60,7 +60,7 @@ pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
 fn ln_distinct_places(places: u64, probes: u32) -> Row {
     let places = places as f64;
     // Stirling numbers of the second kind, by S2(k,d) = d·S2(k−1,d) + S2(k−1,d−1); S2(64,d) is below 1e60.
-    let mut stirling: Row = [0.0; MOST_HASHES as usize + 1];
+    let mut stirling: Row = [0.0; MAX_HASHES as usize + 1];
     stirling[0] = 1.0;
     for _ in 0..probes {
         for d in (1..stirling.len()).rev() {
@@ -68,7 +68,7 @@ fn ln_distinct_places(places: u64, probes: u32) -> Row {
         }
         stirling[0] = 0.0;
     }
-    let mut row: Row = [f64::NEG_INFINITY; MOST_HASHES as usize + 1];
+    let mut row: Row = [f64::NEG_INFINITY; MAX_HASHES as usize + 1];
     let mut ln_falling = 0.0;
     for d in 1..=probes {
         ln_falling += ln_1p(-f64::from(d - 1) / places);
@@ -107,7 +107,7 @@ fn ln_all_set_by_exclusion(places: u64, throws: f64, given: u32) -> f64 {
 /// The second case above: by the number of throws that fall on the given places.
 fn ln_all_set_by_hits(places: u64, throws: f64, given: u32) -> f64 {
     // By j: Pr(hits into the given places have set j of them), after as many hits as could set all.
-    let mut set: Row = [0.0; MOST_HASHES as usize + 1];
+    let mut set: Row = [0.0; MAX_HASHES as usize + 1];
     set[0] = 1.0;
     let hit = |set: &mut Row| {
         for j in (1..=given as usize).rev() {

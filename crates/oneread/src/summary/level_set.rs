@@ -25,7 +25,7 @@ pub struct LevelSet {
     deepest_first: bool,
 }
 
-const _: () = assert!(MultilevelLayout::MOST_LEVELS <= u64::BITS as usize);
+const _: () = assert!(MultilevelLayout::MAX_LEVELS <= u64::BITS as usize);
 
 impl LevelSet {
     /// No level.

@@ -19,7 +19,7 @@ use super::fields::{read, read_wide, write, write_wide};
 use crate::bits::Words;
 use crate::bytes::LoadError;
 use crate::hash::Digest;
-use crate::layout::{ListLayout, MOST_HASHES, MultipleFiltersLayout};
+use crate::layout::{ListLayout, MAX_HASHES, MultipleFiltersLayout};
 
 /// Where a list is among the words of a summary, and what it is of.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl List {
     /// The string of a digest, from words that no filter draws.
     #[inline]
     fn string(&self, digest: Digest) -> u128 {
-        let word = |index| u128::from(digest.word(DOMAIN, MOST_HASHES + index));
+        let word = |index| u128::from(digest.word(DOMAIN, MAX_HASHES + index));
         (word(0) << 64 | word(1)) >> (128 - self.layout.fingerprint_bits())
     }
 

@@ -6,7 +6,7 @@ use core::fmt;
 use super::{BuildError, probe};
 use crate::bits::{Counters, Words, counter_words, zero_words};
 use crate::hash::Digest;
-use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MOST_HASHES, MultipleFiltersLayout};
+use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MAX_HASHES, MultipleFiltersLayout};
 
 /// One of the filters.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +189,7 @@ impl ChangePlaces for Counts<Vec<u64>> {
     fn change(&mut self, at: usize, span: Span, digest: Digest, comes: bool) {
         let (bits, counting) = self.layout.counters()[at];
         let mut counters = self.counters[at].cells(bits);
-        let mut places = [0; MOST_HASHES as usize];
+        let mut places = [0; MAX_HASHES as usize];
         for index in 0..span.hashes as usize {
             let place = span.place(digest, index as u32);
             places[index] = place;

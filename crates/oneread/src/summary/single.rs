@@ -124,10 +124,10 @@ constructors!(CountingSingleFilterSummary, SingleFilter<LevelCounters<Vec<u64>>>
 pub(super) fn check_levels(levels: usize) -> Result<(), LayoutError> {
     match levels {
         0 => Err(LayoutError::Zero { what: "levels" }),
-        1..=MultilevelLayout::MOST_LEVELS => Ok(()),
+        1..=MultilevelLayout::MAX_LEVELS => Ok(()),
         _ => Err(LayoutError::TooLarge {
             what: "levels",
-            expected: MultilevelLayout::MOST_LEVELS as u64,
+            expected: MultilevelLayout::MAX_LEVELS as u64,
             found: levels as u64,
         }),
     }

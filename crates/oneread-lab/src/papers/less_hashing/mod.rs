@@ -14,7 +14,7 @@ mod beyond;
 
 use oneread::filter::BloomFilter;
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, MOST_HASHES};
+use oneread::layout::{BloomLayout, MAX_HASHES};
 use oneread::plan::{bloom, probes};
 use oneread_study::hash::Ideal;
 
@@ -70,7 +70,7 @@ fn new(
 /// The k that minimizes p.
 fn hashes(bits_per_key: u64) -> u32 {
     let p = |hashes: &u32| bloom::asymptotic(bits_per_key as f64, *hashes);
-    (1..=MOST_HASHES).min_by(|a, b| p(a).total_cmp(&p(b))).expect("one or more")
+    (1..=MAX_HASHES).min_by(|a, b| p(a).total_cmp(&p(b))).expect("one or more")
 }
 
 fn limit(bits_per_key: u64) -> f64 {

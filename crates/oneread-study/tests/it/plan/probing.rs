@@ -1,7 +1,7 @@
 //! Compares linear probing with every way to hash a few items, with Knuth's limits and with the
 //! lecture's bounds.
 
-use oneread::layout::MOST_PLACES;
+use oneread::layout::MAX_PLACES;
 use oneread_study::plan::probing;
 
 use super::{assert_close, choose};
@@ -46,7 +46,7 @@ fn small_tables_have_the_probes_that_counting_finds() {
 
 #[test]
 fn large_tables_are_close_to_the_limit() {
-    let cells = MOST_PLACES;
+    let cells = MAX_PLACES;
     for (load, hits, misses) in
         [(0.0, 1.0, 1.0), (0.25, 7.0 / 6.0, 25.0 / 18.0), (0.5, 1.5, 2.5), (0.75, 2.5, 8.5)]
     {
@@ -112,7 +112,7 @@ fn the_proof_s_bounds_hold() {
 
 #[test]
 fn refuses_what_no_table_can_have() {
-    for cells in [0, MOST_PLACES + 1, u64::MAX] {
+    for cells in [0, MAX_PLACES + 1, u64::MAX] {
         assert_eq!(probing::hit_probes(cells, 1).unwrap_err().what, "cells");
         assert_eq!(probing::miss_probes(cells, 1).unwrap_err().what, "cells");
         assert_eq!(probing::critical_block_probability(cells, 0, 0).unwrap_err().what, "cells");
@@ -131,5 +131,5 @@ fn refuses_what_no_table_can_have() {
     for height in [4, u32::MAX] {
         assert_eq!(probing::critical_block_probability(15, 4, height).unwrap_err().what, "height of a block");
     }
-    assert!(probing::critical_block_probability(MOST_PLACES, 4, 21).is_err());
+    assert!(probing::critical_block_probability(MAX_PLACES, 4, 21).is_err());
 }

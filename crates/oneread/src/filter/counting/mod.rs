@@ -19,7 +19,7 @@ use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
 use crate::bytes::View;
 use crate::hash::probes::AnyScheme;
 use crate::hash::{Digest, Digester, Domain, Portable};
-use crate::layout::{BloomLayout, Counting, CountingLayout, LayoutError, MOST_HASHES};
+use crate::layout::{BloomLayout, Counting, CountingLayout, LayoutError, MAX_HASHES};
 use crate::plan;
 
 /// The core of [`CountingBloomFilter`] and [`CountingView`], over words of storage `S`.
@@ -359,13 +359,13 @@ impl<D, S: Words> Filter<CountingBloom<S>, D> {
 
 /// The locations of one key.
 struct Locations {
-    places: [u64; MOST_HASHES as usize],
+    places: [u64; MAX_HASHES as usize],
     count: usize,
 }
 
 impl Locations {
     fn all(scheme: &AnyScheme, digest: Digest) -> Self {
-        let mut all = Self { places: [0; MOST_HASHES as usize], count: 0 };
+        let mut all = Self { places: [0; MAX_HASHES as usize], count: 0 };
         scheme.for_each(digest, |location| {
             all.places[all.count] = location;
             all.count += 1;
@@ -375,7 +375,7 @@ impl Locations {
 
     /// Without repetition.
     fn distinct(scheme: &AnyScheme, digest: Digest) -> Self {
-        let mut all = Self { places: [0; MOST_HASHES as usize], count: 0 };
+        let mut all = Self { places: [0; MAX_HASHES as usize], count: 0 };
         scheme.for_each(digest, |location| {
             if !all.places[..all.count].contains(&location) {
                 all.places[all.count] = location;

@@ -15,7 +15,7 @@
 use alloc::vec::Vec;
 
 use crate::filter::Full;
-use crate::layout::{BucketBits, DLeftLayout, Division, Lengths, MOST_GROUP, Semisort};
+use crate::layout::{BucketBits, DLeftLayout, Division, Lengths, MAX_GROUP, Semisort};
 
 /// What a state says: how many fingerprints begin with each value of the bits that it tells. What it does not tell counts
 /// as beginning with 0.
@@ -83,7 +83,7 @@ impl Codec {
     /// Whether the states of a group exist, and no bit is set beyond its lanes.
     pub(super) fn is_valid(&self, group: &[u64]) -> bool {
         let buckets = self.layout.group() as usize;
-        let mut loads = [0; MOST_GROUP];
+        let mut loads = [0; MAX_GROUP];
         for (bucket, load) in loads[..buckets].iter_mut().enumerate() {
             let Some(state) = self.states.get(self.state_number(group, bucket)) else { return false };
             *load = state.load;

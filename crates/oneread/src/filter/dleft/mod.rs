@@ -31,7 +31,7 @@ use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Portable, reduce};
 use crate::layout::BucketBits::{Bits64, Bits128};
-use crate::layout::{DLeftLayout, LayoutError, MOST_GROUP, Ties};
+use crate::layout::{DLeftLayout, LayoutError, MAX_GROUP, Ties};
 use crate::plan;
 
 use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
@@ -374,7 +374,7 @@ fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
     if subtables > MOST_SUBTABLES {
         return Err(too_large("sub-tables of a filter", MOST_SUBTABLES, subtables as u64));
     }
-    let most_group = if layout.pages().is_some() { 1 } else { MOST_GROUP };
+    let most_group = if layout.pages().is_some() { 1 } else { MAX_GROUP };
     if layout.group() as usize > most_group {
         return Err(too_large(
             "buckets in a group of a filter (1 in pages)",

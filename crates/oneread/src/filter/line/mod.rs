@@ -46,7 +46,7 @@ use work::{
 };
 
 /// The threshold of a line of which fingerprints are in the stash.
-const STASHED: u32 = LineLayout::MOST_LEAVING + 2;
+const STASHED: u32 = LineLayout::MAX_LEAVING + 2;
 
 /// The core of [`LineFilter`] and [`LineView`], over lines of storage `S`.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ pub(super) struct Place {
 }
 
 /// Fingerprints of quotients below it may leave their homes; a threshold goes so far.
-pub(super) const MOVABLE: u32 = LineLayout::MOST_LEAVING;
+pub(super) const MOVABLE: u32 = LineLayout::MAX_LEAVING;
 
 /// The places of a layout.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use super::{ATTEMPTS, Placed, word_count};
 use crate::bits::Words;
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::filter::cores::SavedCore;
-use crate::layout::MOST_PLACES;
+use crate::layout::MAX_PLACES;
 
 impl<S: Words> Placed<S> {
     /// Whether as many cells are in use as there are keys, and nothing is beyond the last.
@@ -44,7 +44,7 @@ impl<S: Words> SavedCore for Placed<S> {
         let (fingerprint_bits, attempt) = (narrow(fingerprint_bits), narrow(attempt));
         let possible = (1..=Placed::MOST_BITS).contains(&fingerprint_bits) && attempt < ATTEMPTS;
         // In this order: so large a number of cells has no number of words.
-        if !possible || !(1..=MOST_PLACES).contains(&cells) || keys > cells {
+        if !possible || !(1..=MAX_PLACES).contains(&cells) || keys > cells {
             return Err(LoadError::Invalid { what: "a filter of placed fingerprints of impossible cells" });
         }
         let words = source.take(word_count(cells, fingerprint_bits))?;

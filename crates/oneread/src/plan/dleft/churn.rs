@@ -18,7 +18,7 @@ use super::loads::{Equations, Loads};
 use super::match_probability;
 
 /// The most turnovers that [`churned`] follows.
-pub const MOST_TURNOVERS: f64 = 100.0;
+pub const MAX_TURNOVERS: f64 = 100.0;
 
 /// The highest load that [`churned`] follows.
 pub const MAX_CHURNED_LOAD: u32 = 12;
@@ -82,7 +82,7 @@ impl Churned {
 ///
 /// # Errors
 /// If there are no sub-tables or more than 8; if the load is not positive or above [`MAX_CHURNED_LOAD`], or
-/// `highest` not between 1 and it; if the turnovers are negative or more than [`MOST_TURNOVERS`].
+/// `highest` not between 1 and it; if the turnovers are negative or more than [`MAX_TURNOVERS`].
 ///
 /// # Example
 /// ```
@@ -102,10 +102,10 @@ pub fn churned(
     turnovers: f64,
     highest: u32,
 ) -> Result<Churned, OutOfRange> {
-    check("sub-tables", f64::from(subtables), 1.0, DLeftLayout::MOST_SUBTABLES as f64)?;
+    check("sub-tables", f64::from(subtables), 1.0, DLeftLayout::MAX_SUBTABLES as f64)?;
     check("load", load, f64::MIN_POSITIVE, f64::from(MAX_CHURNED_LOAD))?;
     check("highest load", f64::from(highest), 1.0, f64::from(MAX_CHURNED_LOAD))?;
-    check("turnovers", turnovers, 0.0, MOST_TURNOVERS)?;
+    check("turnovers", turnovers, 0.0, MAX_TURNOVERS)?;
     let buckets = vec![1; subtables as usize];
     let filled = super::loads(&buckets, ties, load, highest)?;
     let equations = Equations::new(&buckets, ties, highest)?;

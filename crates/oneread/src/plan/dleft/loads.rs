@@ -126,7 +126,7 @@ impl Loads {
 }
 
 /// The highest load that [`loads`] follows.
-pub const MOST_LOAD: u32 = 32;
+pub const MAX_LOAD: u32 = 32;
 
 /// The loads of a d-left table of many buckets: `buckets` by sub-table, of which only the proportions matter,
 /// with `load` items for each bucket of the whole table.
@@ -141,7 +141,7 @@ pub const MOST_LOAD: u32 = 32;
 ///
 /// # Errors
 /// If there are no sub-tables or more than 8, or one without buckets or more than 16 times larger than
-/// another ([`DLeftLayout`]'s limits); if the load is negative, not a number or above [`MOST_LOAD`], or
+/// another ([`DLeftLayout`]'s limits); if the load is negative, not a number or above [`MAX_LOAD`], or
 /// `highest` not between 1 and it.
 ///
 /// # Example
@@ -156,7 +156,7 @@ pub const MOST_LOAD: u32 = 32;
 /// ```
 pub fn loads(buckets: &[u64], ties: Ties, load: f64, highest: u32) -> Result<Loads, OutOfRange> {
     let equations = Equations::new(buckets, ties, highest)?;
-    check("load", load, 0.0, f64::from(MOST_LOAD))?;
+    check("load", load, 0.0, f64::from(MAX_LOAD))?;
     let mut state = equations.empty();
     let passed = state.len();
     state.push(0.0);
@@ -186,8 +186,8 @@ pub(super) struct Equations {
 
 impl Equations {
     pub(super) fn new(buckets: &[u64], ties: Ties, highest: u32) -> Result<Self, OutOfRange> {
-        check("sub-tables", buckets.len() as f64, 1.0, DLeftLayout::MOST_SUBTABLES as f64)?;
-        check("highest load", f64::from(highest), 1.0, f64::from(MOST_LOAD))?;
+        check("sub-tables", buckets.len() as f64, 1.0, DLeftLayout::MAX_SUBTABLES as f64)?;
+        check("highest load", f64::from(highest), 1.0, f64::from(MAX_LOAD))?;
         let largest = buckets.iter().fold(0, |largest, &buckets| largest.max(buckets)) as f64;
         let least = (largest / DLeftLayout::MAX_RATIO as f64).max(1.0);
         for &buckets in buckets {
@@ -208,7 +208,7 @@ impl Equations {
     /// Fills in the rate at which a bucket of each load gets an item: 0 at the highest load. Returns the rate
     /// of items that find all of their choices there.
     pub(super) fn arrivals(&self, fractions: &[f64], arrivals: &mut [f64]) -> f64 {
-        const MOST: usize = DLeftLayout::MOST_SUBTABLES;
+        const MOST: usize = DLeftLayout::MAX_SUBTABLES;
         let subtables = self.shares.len();
         // By sub-table: the fractions at a load and above it, from the highest load downwards.
         let (mut at, mut above) = ([0.0; MOST], [0.0; MOST]);
@@ -245,7 +245,7 @@ impl Equations {
     /// Adds, for each sub-table, the product of what those to its left and those to its right have, times the
     /// weight over its share, to the first of each sub-table's arrivals.
     fn add_products(&self, weight: f64, left: &[f64], right: &[f64], arrivals: &mut [f64]) {
-        let mut to_the_right = [1.0; DLeftLayout::MOST_SUBTABLES];
+        let mut to_the_right = [1.0; DLeftLayout::MAX_SUBTABLES];
         for subtable in (1..self.shares.len()).rev() {
             to_the_right[subtable - 1] = to_the_right[subtable] * right[subtable];
         }

@@ -31,15 +31,15 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 
-use crate::layout::{DLeftLayout, Division, Lengths, MOST_GROUP};
+use crate::layout::{DLeftLayout, Division, Lengths, MAX_GROUP};
 
 use super::OutOfRange;
 use super::bloom;
 use super::error::check;
 use super::float::{ceil, expm1, floor, ln_1p};
 
-pub use churn::{Churned, MAX_CHURNED_LOAD, MOST_TURNOVERS, churned};
-pub use loads::{Loads, MOST_LOAD, loads};
+pub use churn::{Churned, MAX_CHURNED_LOAD, MAX_TURNOVERS, churned};
+pub use loads::{Loads, MAX_LOAD, loads};
 pub use sizes::{for_bits_per_key, for_items, for_rate};
 
 /// The odds of a d-left filter at a load.
@@ -175,7 +175,7 @@ pub(crate) fn any_match(of_subtables: impl Iterator<Item = f64>) -> f64 {
 fn of_subtable(layout: DLeftLayout, fractions: &[f64], of_bucket: impl Fn(f64, f64) -> f64) -> f64 {
     let group = layout.group() as usize;
     let room = fractions.len() <= layout.capacity() as usize + 1;
-    if layout.division() == Division::Uneven && group <= MOST_GROUP && room {
+    if layout.division() == Division::Uneven && group <= MAX_GROUP && room {
         // The lengths differ from bucket to bucket of a group; the key's is any of them.
         let fraction = |load: u32| fractions.get(load as usize).copied().unwrap_or(0.0);
         let of_group = |(loads, lengths): (Vec<u32>, &[u8])| {

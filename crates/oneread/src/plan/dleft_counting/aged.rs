@@ -25,7 +25,7 @@ const STEP: f64 = 0.25;
 
 /// The fewest keys for each bucket that are followed: with fewer, steps would be too many. (Such a filter would take more than
 /// 500 bits a key.)
-pub(super) const LEAST_LOAD: f64 = 0.25;
+pub(super) const MIN_LOAD: f64 = 0.25;
 
 /// Some way below 2.78.
 const STABLE: f64 = 2.0;
@@ -91,7 +91,7 @@ impl Aging {
     }
 
     fn rates(&self, state: &[f64], removal: f64, rates: &mut [f64]) {
-        const MOST: usize = DLeftCountingLayout::MOST_SUBTABLES as usize;
+        const MOST: usize = DLeftCountingLayout::MAX_SUBTABLES as usize;
         let loads = self.capacity + 1;
         // By sub-table: the fraction of buckets with at least each load.
         let mut at_least = [[0.0; MAX_CELLS + 2]; MOST];

@@ -31,7 +31,7 @@ const FULL_CHANCE: f64 = 1e-6;
 /// The probability that a key not inserted is found in a filter of `load` keys for each bucket, after some turnovers.
 ///
 /// # Errors
-/// If the load is not positive or above the capacity, or the turnovers not from 0 to [`dleft::MOST_TURNOVERS`].
+/// If the load is not positive or above the capacity, or the turnovers not from 0 to [`dleft::MAX_TURNOVERS`].
 ///
 /// # Example
 /// ```
@@ -62,9 +62,9 @@ pub fn overflow(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Resul
 /// False positives and overflow.
 fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Result<(f64, f64), OutOfRange> {
     check("load", load, f64::MIN_POSITIVE, f64::from(layout.capacity()))?;
-    check("turnovers", turnovers, 0.0, dleft::MOST_TURNOVERS)?;
-    let (rate, full) = aged::odds(layout, load.max(aged::LEAST_LOAD), turnovers);
-    if layout.remainders() == Remainders::Fixed || load < aged::LEAST_LOAD {
+    check("turnovers", turnovers, 0.0, dleft::MAX_TURNOVERS)?;
+    let (rate, full) = aged::odds(layout, load.max(aged::MIN_LOAD), turnovers);
+    if layout.remainders() == Remainders::Fixed || load < aged::MIN_LOAD {
         let bits = layout.remainder_bits(0);
         return Ok((dleft::fixed_remainders(layout.subtables(), load, bits)?, full));
     }
@@ -125,7 +125,7 @@ fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeft
 /// a probability of at least 1 − 10^−6: two to four sub-tables, remainders of one size.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, the turnovers are not from 0 to [`dleft::MOST_TURNOVERS`], or the
+/// If the rate is not between 0 and 1, the turnovers are not from 0 to [`dleft::MAX_TURNOVERS`], or the
 /// filter would be too large.
 ///
 /// # Example
@@ -139,7 +139,7 @@ fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeft
 /// ```
 pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLayout, LayoutError> {
     check_fraction("rate", rate)?;
-    if !(0.0..=dleft::MOST_TURNOVERS).contains(&turnovers) {
+    if !(0.0..=dleft::MAX_TURNOVERS).contains(&turnovers) {
         return Err(LayoutError::OutOfReach { rate, items });
     }
     let insertions = items.max(1) as f64 * (1.0 + turnovers);
@@ -151,7 +151,7 @@ pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLa
             found <= CAUTION * rate && full * insertions <= FULL_CHANCE
         };
         // Both odds rise with the load.
-        let (mut least, mut most) = (aged::LEAST_LOAD, f64::from(capacity));
+        let (mut least, mut most) = (aged::MIN_LOAD, f64::from(capacity));
         if let Some((load, _)) = best {
             least = load * WORTH_IT;
         }

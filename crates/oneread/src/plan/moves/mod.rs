@@ -17,22 +17,22 @@ mod restricted;
 mod second_chance;
 mod steady_state;
 
-pub use restricted::{MOST_FANOUT, Policy, Restricted, restricted};
+pub use restricted::{MAX_FANOUT, Policy, Restricted, restricted};
 pub use second_chance::{MAX_PER_CELL, SecondChance, second_chance};
 pub use steady_state::{SteadyState, steady_state};
 
 use super::OutOfRange;
 use super::error::check;
-use crate::layout::MOST_PLACES;
+use crate::layout::MAX_PLACES;
 
 /// The most levels of a table.
-pub const MOST_LEVELS: usize = 64;
+pub const MAX_LEVELS: usize = 64;
 
 /// Levels that a table can have, and items.
 fn check_table(levels: &[u64], items: u64) -> Result<(), OutOfRange> {
-    check("levels", levels.len() as f64, 1.0, MOST_LEVELS as f64)?;
+    check("levels", levels.len() as f64, 1.0, MAX_LEVELS as f64)?;
     for &cells in levels {
-        check("cells of a level", cells as f64, 1.0, MOST_PLACES as f64)?;
+        check("cells of a level", cells as f64, 1.0, MAX_PLACES as f64)?;
     }
-    check("items", items as f64, 0.0, MOST_PLACES as f64)
+    check("items", items as f64, 0.0, MAX_PLACES as f64)
 }

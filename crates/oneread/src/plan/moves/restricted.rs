@@ -16,14 +16,14 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::layout::{MOST_PLACES, Ties};
+use crate::layout::{MAX_PLACES, Ties};
 use crate::plan::OutOfRange;
 use crate::plan::dleft::convolution;
 use crate::plan::error::check;
 use crate::plan::float::{exp, ln_1p};
 
 /// The most cells of the next level that a cell's items go on to.
-pub const MOST_FANOUT: u32 = 8;
+pub const MAX_FANOUT: u32 = 8;
 
 /// What is less likely than this is left out, and so a stash below 1e-80 comes out as 0.
 const NEGLIGIBLE: f64 = 1e-100;
@@ -63,7 +63,7 @@ pub struct Restricted {
 ///
 /// # Errors
 /// If there are no items or more than 2^46, no levels or so many that the last has no whole cell, no fan-out
-/// or one above [`MOST_FANOUT`].
+/// or one above [`MAX_FANOUT`].
 ///
 /// # Example
 /// ```
@@ -76,9 +76,9 @@ pub struct Restricted {
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
 pub fn restricted(items: u64, levels: u32, fanout: u32, policy: Policy) -> Result<Restricted, OutOfRange> {
-    check("items", items as f64, 1.0, MOST_PLACES as f64)?;
+    check("items", items as f64, 1.0, MAX_PLACES as f64)?;
     check("levels", f64::from(levels), 1.0, f64::from(items.ilog2() + 1))?;
-    check("fan-out", f64::from(fanout), 1.0, f64::from(MOST_FANOUT))?;
+    check("fan-out", f64::from(fanout), 1.0, f64::from(MAX_FANOUT))?;
     let mut cells = items as f64;
     // All parts are alike, and one stands for them, unless ties tell them apart.
     let apart = if policy == Policy::Greedy(Ties::Left) { fanout } else { 1 };

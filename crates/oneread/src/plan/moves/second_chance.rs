@@ -67,7 +67,7 @@ pub struct SecondChance {
 /// simulation finds a stash of .616 (.004) for .603 with 512 items, and of 4.833 (.023) for 4.825 with 4096.
 ///
 /// # Errors
-/// If there are no levels or more than [`MOST_LEVELS`](super::MOST_LEVELS), or a level has no cells; if cells
+/// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells; if cells
 /// or items are more than 2^46; if more than [`MAX_PER_CELL`] items would come to a level for each of its
 /// cells.
 ///

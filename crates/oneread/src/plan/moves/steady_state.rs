@@ -72,7 +72,7 @@ pub struct SteadyState {
 /// table has a handful of items.
 ///
 /// # Errors
-/// If there are no levels or more than [`MOST_LEVELS`](super::MOST_LEVELS), or a level has no cells; if cells
+/// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells; if cells
 /// or items are more than 2^46.
 ///
 /// # Example

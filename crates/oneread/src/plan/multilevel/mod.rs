@@ -103,7 +103,7 @@ pub struct MultilevelPlan {
 
 impl MultilevelPlan {
     /// The most items that can be planned for.
-    pub const MOST_ITEMS: u64 = 10_000_000_000;
+    pub const MAX_ITEMS: u64 = 10_000_000_000;
 
     /// The most steps of calculation that a plan may take: some seconds.
     const MAX_STEPS: f64 = 3e9;
@@ -111,7 +111,7 @@ impl MultilevelPlan {
     /// Plans for so many items: exact where that takes no more than a second or two, else approximate.
     ///
     /// # Errors
-    /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS);
+    /// If there are no items or more than [`MAX_ITEMS`](Self::MAX_ITEMS);
     /// [`LayoutError::TooMuchWork`] if it would take more than 3·10^9 steps of calculation, some
     /// seconds, as for many nearly full levels.
     pub fn new(layout: &MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
@@ -130,12 +130,8 @@ impl MultilevelPlan {
     fn within(layout: &MultilevelLayout, items: u64, effort: chain::Effort<'_>) -> Result<Self, LayoutError> {
         match items {
             0 => return Err(LayoutError::Zero { what: "items" }),
-            _ if items > Self::MOST_ITEMS => {
-                return Err(LayoutError::TooLarge {
-                    what: "items",
-                    expected: Self::MOST_ITEMS,
-                    found: items,
-                });
+            _ if items > Self::MAX_ITEMS => {
+                return Err(LayoutError::TooLarge { what: "items", expected: Self::MAX_ITEMS, found: items });
             }
             _ => {}
         }

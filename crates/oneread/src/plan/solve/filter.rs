@@ -198,7 +198,7 @@ const CANDIDATES: [Candidate; 9] = [
 pub fn filter(targets: &FilterTargets) -> Result<Solution<PlannedFilter>, Unsolved> {
     let FilterTargets { items, rate, needs, bytes } = *targets;
     check_fraction("rate", rate)?;
-    check("items", items as f64, 1.0, crate::layout::MOST_PLACES as f64)?;
+    check("items", items as f64, 1.0, crate::layout::MAX_PLACES as f64)?;
     let most = bytes.unwrap_or(u64::MAX);
     let (mut best, mut runners_up) =
         first_within(candidates(items, rate, needs), |planned| planned.byte_len() <= most)

@@ -189,7 +189,7 @@ fn stash_room(mean: f64) -> u32 {
     /// Above this the first term is no float, and far more than there should be in a stash.
     const MAX_MEAN: f64 = 600.0;
     if mean > MAX_MEAN {
-        return MultilevelLayout::MOST_STASH;
+        return MultilevelLayout::MAX_STASH;
     }
     let (mut probability, mut items) = (exp(-mean), 0u32);
     // Behind the mean terms fall, and their sum is below a geometric series.
@@ -215,7 +215,7 @@ fn relaxed(targets: &MapTargets, smallest: Option<&PlannedMap>, work: &StepBudge
         let found = multilevel(targets, work).ok()?;
         found.iter().map(|planned| planned.bytes).min()
     };
-    let most_levels = MultilevelLayout::MOST_LEVELS as u32;
+    let most_levels = MultilevelLayout::MAX_LEVELS as u32;
     let levels = (targets.levels + 1..=most_levels.min(targets.levels + 16))
         .find(|&levels| bytes(&MapTargets { levels, ..*targets }).is_some_and(|bytes| bytes <= most));
     if let Some(levels) = levels {

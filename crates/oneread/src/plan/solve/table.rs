@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use crate::layout::{
-    Keep, LayoutError, MOST_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties, check_fraction,
+    Keep, LayoutError, MAX_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties, check_fraction,
 };
 use crate::plan::budget::StepBudget;
 use crate::plan::error::check;
@@ -156,7 +156,7 @@ pub(super) fn table_within(
     }
     work.check()?;
     found.sort_by_key(|planned| planned.layout.capacity());
-    let most = targets.buckets.unwrap_or(MOST_PLACES);
+    let most = targets.buckets.unwrap_or(MAX_PLACES);
     let (best, runners_up) = first_within(found, |planned| planned.layout.buckets() <= most)
         .map_err(|smallest| Unsolved::Infeasible(relax::relaxed(targets, smallest.as_ref(), work)))?;
     let mut binds = Vec::from([targets.odds.target()]);
@@ -169,12 +169,12 @@ pub(super) fn table_within(
 fn check_targets(targets: &TableTargets) -> Result<(), Unsolved> {
     let TableTargets { items, levels, slots, buckets, odds } = *targets;
     MultilevelLayout::new(Vec::from([buckets.unwrap_or(1)]))?.with_slots(slots)?;
-    check("items", items as f64, 1.0, MultilevelPlan::MOST_ITEMS as f64)?;
-    check("levels", f64::from(levels), 1.0, MultilevelLayout::MOST_LEVELS as f64)?;
+    check("items", items as f64, 1.0, MultilevelPlan::MAX_ITEMS as f64)?;
+    check("levels", f64::from(levels), 1.0, MultilevelLayout::MAX_LEVELS as f64)?;
     match odds {
         Odds::Crisis(value) => check_fraction("crisis", value)?,
         Odds::Filled(value) | Odds::Churn(value) => {
-            check("items in the stash", value, f64::MIN_POSITIVE, MultilevelPlan::MOST_ITEMS as f64)?;
+            check("items in the stash", value, f64::MIN_POSITIVE, MultilevelPlan::MAX_ITEMS as f64)?;
         }
     }
     if let Odds::Churn(_) = odds {
@@ -241,7 +241,7 @@ type Known = BTreeMap<(u64, Close, Vec<u64>), f64>;
 const STEPS_OF_ODDS: f64 = 1e5;
 
 /// More buckets than that are out of reach whatever the division.
-const MAX_SIZE: f64 = MOST_PLACES as f64 / 64.0;
+const MAX_SIZE: f64 = MAX_PLACES as f64 / 64.0;
 
 impl<'a> Search<'a> {
     const fn new(kind: Kind, targets: &'a TableTargets, work: &'a StepBudget) -> Self {
@@ -324,7 +324,7 @@ impl<'a> Search<'a> {
             return Ok(Some(PlannedTable { layout, items, expected_stash, is_exact: false, filled: None }));
         }
         // A search's last digit need not be that of the plan, whose word it is that the targets are met.
-        while sizes[0] <= MOST_PLACES {
+        while sizes[0] <= MAX_PLACES {
             let layout = self.layout(&sizes)?;
             let plan = MultilevelPlan::with_work(&layout, items, self.work)?;
             if exp(self.ln_planned_odds(&plan)) <= self.targets.odds.value() {
@@ -544,7 +544,7 @@ impl<'a> Search<'a> {
 }
 
 fn whole(sizes: &[f64]) -> Vec<u64> {
-    sizes.iter().map(|size| ceil(size.clamp(1.0, MOST_PLACES as f64)) as u64).collect()
+    sizes.iter().map(|size| ceil(size.clamp(1.0, MAX_PLACES as f64)) as u64).collect()
 }
 
 /// The stash under churn, if it is known: without its correction, which is left out where it is too large, it is not.

@@ -57,7 +57,7 @@ use crate::plan::multilevel::MultilevelPlan;
 use crate::plan::occupancy;
 
 /// The most turnovers that are followed.
-pub const MOST_TURNOVERS: f64 = 1000.0;
+pub const MAX_TURNOVERS: f64 = 1000.0;
 
 /// What a summary of counters has become after some turnovers.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +83,7 @@ pub struct Churned {
 /// items.
 ///
 /// # Errors
-/// If there are no turnovers or more than [`MOST_TURNOVERS`], or if the filters (and the list behind
+/// If there are no turnovers or more than [`MAX_TURNOVERS`], or if the filters (and the list behind
 /// them) are not for as many levels as the table has.
 ///
 /// # Example
@@ -131,7 +131,7 @@ pub fn churned(
 /// when each item of a filled table has been replaced `turnovers` times.
 ///
 /// # Errors
-/// If there are no turnovers or more than [`MOST_TURNOVERS`], or if the cells do not have counters
+/// If there are no turnovers or more than [`MAX_TURNOVERS`], or if the cells do not have counters
 /// for as many levels as the table has.
 ///
 /// # Example
@@ -176,7 +176,7 @@ pub fn churned_single(
 }
 
 fn check_levels(table: &MultilevelPlan, of_summary: usize, turnovers: f64) -> Result<(), OutOfRange> {
-    check("turnovers", turnovers, f64::MIN_POSITIVE, MOST_TURNOVERS)?;
+    check("turnovers", turnovers, f64::MIN_POSITIVE, MAX_TURNOVERS)?;
     let count = table.layout().level_count() as f64;
     check("levels of the summary", of_summary as f64, count, count)
 }

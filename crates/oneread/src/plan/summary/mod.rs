@@ -36,7 +36,7 @@ use crate::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use super::float::exp;
 use super::multilevel::MultilevelPlan;
 
-pub use churned::{Churned, MOST_TURNOVERS, churned, churned_single};
+pub use churned::{Churned, MAX_TURNOVERS, churned, churned_single};
 pub(in crate::plan) use multiple::Part;
 pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};
 pub(in crate::plan) use single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
@@ -85,7 +85,7 @@ impl SummaryPlan {
     /// Plans a table and its summary for so many items.
     ///
     /// # Errors
-    /// If there are no items or [too many](MultilevelPlan::MOST_ITEMS), and as [`with_table`](Self::with_table).
+    /// If there are no items or [too many](MultilevelPlan::MAX_ITEMS), and as [`with_table`](Self::with_table).
     pub fn new(table: &MultilevelLayout, items: u64, summary: &SummaryLayout) -> Result<Self, LayoutError> {
         Self::with_table(MultilevelPlan::new(table, items)?, summary)
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::layout::{LayoutError, MOST_HASHES, SingleFilterLayout};
+use crate::layout::{LayoutError, MAX_HASHES, SingleFilterLayout};
 
 use super::super::bloom;
 use super::super::float::{exp, ln_sum};
@@ -92,7 +92,7 @@ pub fn hashes_for_failures(cells: u64, table: &MultilevelPlan) -> Result<u32, La
 /// The number of hash functions with the least of something, given by its logarithm; the smallest if there are several.
 fn fewest(cells: u64, ln_odds: impl Fn(SingleFilterLayout) -> f64) -> u32 {
     let (mut best, mut least) = (1, f64::INFINITY);
-    for hashes in 1..=MOST_HASHES {
+    for hashes in 1..=MAX_HASHES {
         let Ok(layout) = SingleFilterLayout::new(cells, hashes) else { break };
         let here = ln_odds(layout);
         if here < least {

@@ -8,7 +8,7 @@ use super::super::single::check_levels;
 use super::{check_words, invalid, narrow};
 use crate::bits::{LittleEndian, Words, reserved};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
-use crate::layout::{InterpolationLayout, MOST_PLACES};
+use crate::layout::{InterpolationLayout, MAX_PLACES};
 
 /// What the fields of the layout say.
 struct Fields {
@@ -26,9 +26,9 @@ impl Fields {
         let levels = usize::try_from(levels).unwrap_or(usize::MAX);
         check_levels(levels).map_err(invalid)?;
         // Entries of a few bits each, whose number times their bits is a number.
-        let len = usize::try_from(len).ok().filter(|&len| len as u64 <= MOST_PLACES);
+        let len = usize::try_from(len).ok().filter(|&len| len as u64 <= MAX_PLACES);
         let len = len.ok_or(LoadError::Invalid { what: "a summary of more keys than there can be" })?;
-        if block_bits > u64::from(MOST_PLACES.ilog2().min(layout.fingerprint_bits())) {
+        if block_bits > u64::from(MAX_PLACES.ilog2().min(layout.fingerprint_bits())) {
             return Err(LoadError::Invalid { what: "a summary of more blocks than strings" });
         }
         let widths = Widths::new(layout.fingerprint_bits(), levels);

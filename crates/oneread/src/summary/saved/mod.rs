@@ -22,7 +22,7 @@ fn check_words(words: &impl Words, bits: u64) -> Result<(), LoadError> {
 
 /// A number of filters or levels that there can be; their records are read after it.
 fn check_count(count: u64) -> Result<u64, LoadError> {
-    if count <= MultilevelLayout::MOST_LEVELS as u64 {
+    if count <= MultilevelLayout::MAX_LEVELS as u64 {
         Ok(count)
     } else {
         Err(LoadError::Invalid { what: "a summary of too many levels" })

@@ -179,46 +179,6 @@ impl<K, V> BoundedMap<K, V> {
         Self::with_digester(layout, Portable::with_seed(seed))
     }
 
-    /// An empty map as planned, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it, or the plan is one for another structure.
-    ///
-    /// # Example
-    /// ```
-    /// use oneread::plan::solve::{self, MapTargets};
-    /// use oneread::table::BoundedMap;
-    ///
-    /// // A hundred thousand entries of 24 bytes: there is no room for them in as many bytes, in 30 each there is.
-    /// let targets = MapTargets { bytes: Some(2_400_000), ..MapTargets::new(100_000, 24) };
-    /// assert!(solve::map(&targets).is_err());
-    /// let planned = solve::map(&MapTargets { bytes: Some(3_000_000), ..targets })?.best;
-    /// let mut flows = BoundedMap::from_plan(&planned)?;
-    /// assert!(!flows.contains_key(&7));
-    /// flows.insert(7, [1.0, 2.0])?;
-    /// assert!(flows.contains_key(&7) && flows.capacity() == 100_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[cfg(feature = "std")]
-    pub fn from_plan(planned: &PlannedMap) -> Result<Self, BuildError> {
-        Self::new(Self::layout_of(planned)?)
-    }
-
-    /// The same for the same seed.
-    ///
-    /// # Errors
-    /// As [`from_plan`](Self::from_plan).
-    pub fn from_plan_with_seed(planned: &PlannedMap, seed: u64) -> Result<Self, BuildError> {
-        Self::with_seed(Self::layout_of(planned)?, seed)
-    }
-
-    const fn layout_of(planned: &PlannedMap) -> Result<BoundedLayout, LayoutError> {
-        match &planned.layout {
-            MapLayout::Bounded(layout) => Ok(*layout),
-            _ => Err(LayoutError::Structure { expected: "BoundedMap", found: planned.structure }),
-        }
-    }
-
     /// A map of these items with a random seed, and with room for so many.
     ///
     /// # Errors

@@ -100,7 +100,7 @@ fn decode(
     sizes: impl FnOnce(u64) -> Result<Vec<u64>, LoadError>,
 ) -> Result<(MultilevelLayout, u32), LoadError> {
     let [levels, slots, stash, moves, attempts, generation] = block.fields()?;
-    if levels > MultilevelLayout::MOST_LEVELS as u64 {
+    if levels > MultilevelLayout::MAX_LEVELS as u64 {
         return Err(LoadError::Invalid { what: "a table with too many levels" });
     }
     let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);

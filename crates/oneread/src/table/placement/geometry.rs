@@ -15,9 +15,9 @@ use crate::hash::{Digest, Domain, reduce};
 use crate::layout::{Maps, MultilevelLayout, Restriction};
 
 /// Words of one generation of hash functions: a bucket and a priority for each level.
-const WORDS_A_GENERATION: u32 = 2 * MultilevelLayout::MOST_LEVELS as u32;
+const WORDS_A_GENERATION: u32 = 2 * MultilevelLayout::MAX_LEVELS as u32;
 /// Where the words begin that give priorities.
-const PRIORITIES: u32 = MultilevelLayout::MOST_LEVELS as u32;
+const PRIORITIES: u32 = MultilevelLayout::MAX_LEVELS as u32;
 
 /// One level: where its places begin, and its buckets.
 #[derive(Clone, Copy, Debug)]

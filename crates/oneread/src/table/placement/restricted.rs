@@ -20,7 +20,7 @@ use crate::layout::{Keep, MultilevelLayout, Restriction, Ties};
 use super::geometry::Bucket;
 use super::{Crisis, Items, Placement};
 
-const MAX_FANOUT: usize = Restriction::MOST_FANOUT as usize;
+const MAX_FANOUT: usize = Restriction::MAX_FANOUT as usize;
 
 /// The items that come to a bucket and are passed on, by child: how many, and the one of least
 /// priority.
@@ -190,7 +190,7 @@ impl Placement {
     /// Looks at all items that come to a bucket and are passed on.
     fn survey(&self, bucket: Bucket, items: &impl Items) -> Survey {
         let mut survey = Survey::default();
-        let mut way = [bucket; MultilevelLayout::MOST_LEVELS];
+        let mut way = [bucket; MultilevelLayout::MAX_LEVELS];
         self.survey_below(&mut way, 1, items, &mut survey);
         for place in self.stashed() {
             let digest = items.digest(place);
@@ -206,7 +206,7 @@ impl Placement {
     /// before.
     fn survey_below(
         &self,
-        way: &mut [Bucket; MultilevelLayout::MOST_LEVELS],
+        way: &mut [Bucket; MultilevelLayout::MAX_LEVELS],
         length: usize,
         items: &impl Items,
         survey: &mut Survey,

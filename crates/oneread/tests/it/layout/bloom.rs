@@ -1,13 +1,13 @@
 //! Bloom layouts keep what they were made of, and refuse what cannot be.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, LayoutError, MOST_PLACES};
+use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};
 use proptest::prelude::*;
 
 #[test]
 fn refuses_what_no_filter_can_have() {
     assert_eq!(BloomLayout::new(0, 1), Err(LayoutError::Zero { what: "bits" }));
-    for bits in [MOST_PLACES + 1, u64::MAX] {
+    for bits in [MAX_PLACES + 1, u64::MAX] {
         let too_large = LayoutError::TooLarge { what: "bits", expected: 1 << 46, found: bits };
         assert_eq!(BloomLayout::new(bits, 1), Err(too_large));
     }
@@ -15,7 +15,7 @@ fn refuses_what_no_filter_can_have() {
         assert_eq!(BloomLayout::new(1, hashes), Err(LayoutError::Hashes { expected: 64, found: hashes }));
     }
     assert!(BloomLayout::new(1, 64).is_ok());
-    assert!(BloomLayout::new(MOST_PLACES, 64).is_ok());
+    assert!(BloomLayout::new(MAX_PLACES, 64).is_ok());
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn starts_with_the_default_scheme() {
 
 proptest! {
     #[test]
-    fn keeps_its_parameters_and_rounds_bands_down(bits in 64u64..=MOST_PLACES, hashes in 1u32..=64) {
+    fn keeps_its_parameters_and_rounds_bands_down(bits in 64u64..=MAX_PLACES, hashes in 1u32..=64) {
         let layout = BloomLayout::new(bits, hashes).unwrap();
         prop_assert_eq!((layout.bits(), layout.hashes()), (bits, hashes));
         prop_assert!(layout.byte_len() * 8 >= bits && layout.byte_len() * 8 < bits + 8);

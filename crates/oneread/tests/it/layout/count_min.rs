@@ -1,6 +1,6 @@
 //! Count-min layouts keep what they were made of, and refuse what cannot be.
 
-use oneread::layout::{CountMinLayout, LayoutError, MOST_PLACES, Update};
+use oneread::layout::{CountMinLayout, LayoutError, MAX_PLACES, Update};
 
 #[test]
 fn refuses_what_no_sketch_can_have() {
@@ -8,12 +8,12 @@ fn refuses_what_no_sketch_can_have() {
     for depth in [0, 65] {
         assert_eq!(CountMinLayout::new(1, depth), Err(LayoutError::Hashes { expected: 64, found: depth }));
     }
-    let too_wide = LayoutError::TooLarge { what: "counters a row", expected: MOST_PLACES, found: u64::MAX };
+    let too_wide = LayoutError::TooLarge { what: "counters a row", expected: MAX_PLACES, found: u64::MAX };
     assert_eq!(CountMinLayout::new(u64::MAX, 1), Err(too_wide));
     // Each row is possible, two of them are not.
-    let too_many = LayoutError::TooLarge { what: "counters", expected: MOST_PLACES, found: 2 * MOST_PLACES };
-    assert_eq!(CountMinLayout::new(MOST_PLACES, 2), Err(too_many));
-    assert!(CountMinLayout::new(MOST_PLACES, 1).is_ok());
+    let too_many = LayoutError::TooLarge { what: "counters", expected: MAX_PLACES, found: 2 * MAX_PLACES };
+    assert_eq!(CountMinLayout::new(MAX_PLACES, 2), Err(too_many));
+    assert!(CountMinLayout::new(MAX_PLACES, 1).is_ok());
 }
 
 #[test]

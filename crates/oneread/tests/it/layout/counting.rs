@@ -1,13 +1,13 @@
 //! Counting layouts keep what they were made of, and refuse what cannot be.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{Counting, CountingLayout, LayoutError, MOST_PLACES};
+use oneread::layout::{Counting, CountingLayout, LayoutError, MAX_PLACES};
 
 #[test]
 fn refuses_what_no_filter_can_have() {
     assert_eq!(CountingLayout::new(0, 1, 4), Err(LayoutError::Zero { what: "counters" }));
-    let too_large = LayoutError::TooLarge { what: "counters", expected: MOST_PLACES, found: MOST_PLACES + 1 };
-    assert_eq!(CountingLayout::new(MOST_PLACES + 1, 1, 4), Err(too_large));
+    let too_large = LayoutError::TooLarge { what: "counters", expected: MAX_PLACES, found: MAX_PLACES + 1 };
+    assert_eq!(CountingLayout::new(MAX_PLACES + 1, 1, 4), Err(too_large));
     for hashes in [0, 65] {
         assert_eq!(
             CountingLayout::new(1, hashes, 4),
@@ -35,7 +35,7 @@ fn keeps_its_parameters() {
         assert_eq!(layout.bits(), 1001 * u64::from(bits));
     }
     assert_eq!(CountingLayout::new(1001, 7, 4).unwrap().byte_len(), 501);
-    assert_eq!(CountingLayout::new(MOST_PLACES, 7, 8).unwrap().byte_len(), MOST_PLACES);
+    assert_eq!(CountingLayout::new(MAX_PLACES, 7, 8).unwrap().byte_len(), MAX_PLACES);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! d-left layouts keep what they were made of, divide bits as the paper does, and refuse what cannot be.
 
-use oneread::layout::{BucketBits, DLeftLayout, LayoutError, MOST_PLACES, Semisort, Ties};
+use oneread::layout::{BucketBits, DLeftLayout, LayoutError, MAX_PLACES, Semisort, Ties};
 
 #[test]
 fn refuses_what_no_filter_can_have() {
@@ -13,11 +13,11 @@ fn refuses_what_no_filter_can_have() {
     }
     assert_eq!(DLeftLayout::new(3, 0, Bits64), Err(LayoutError::Zero { what: "buckets" }));
     assert_eq!(DLeftLayout::uneven(&[1, 0], Bits64), Err(LayoutError::Zero { what: "buckets" }));
-    for buckets in [MOST_PLACES / 128 + 1, u64::MAX] {
+    for buckets in [MAX_PLACES / 128 + 1, u64::MAX] {
         assert!(matches!(DLeftLayout::new(1, buckets, Bits128), Err(LayoutError::TooLarge { .. })));
     }
-    assert!(DLeftLayout::new(1, MOST_PLACES / 128, Bits128).is_ok());
-    assert!(DLeftLayout::new(2, MOST_PLACES / 128, Bits128).is_err());
+    assert!(DLeftLayout::new(1, MAX_PLACES / 128, Bits128).is_ok());
+    assert!(DLeftLayout::new(2, MAX_PLACES / 128, Bits128).is_err());
     assert!(DLeftLayout::uneven(&[16, 1], Bits64).is_ok());
     assert!(DLeftLayout::uneven(&[17, 1], Bits64).is_err());
 

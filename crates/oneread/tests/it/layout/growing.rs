@@ -1,12 +1,12 @@
 //! Growing layouts share their rate among any number of layers.
 
-use oneread::layout::{GrowingLayout, LayoutError, MOST_PLACES};
+use oneread::layout::{GrowingLayout, LayoutError, MAX_PLACES};
 use proptest::prelude::*;
 
 #[test]
 fn refuses_what_no_filter_can_have() {
     assert_eq!(GrowingLayout::new(0, 0.1), Err(LayoutError::Zero { what: "items" }));
-    let too_large = LayoutError::TooLarge { what: "items", expected: MOST_PLACES, found: u64::MAX };
+    let too_large = LayoutError::TooLarge { what: "items", expected: MAX_PLACES, found: u64::MAX };
     assert_eq!(GrowingLayout::new(u64::MAX, 0.1), Err(too_large));
     let layout = GrowingLayout::new(1, 0.1).unwrap();
     for bad in [0.0, 1.0, -0.1, 1.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
@@ -35,7 +35,7 @@ fn keeps_its_parameters() {
 #[test]
 fn layers_end_where_a_structure_would() {
     let layout = GrowingLayout::new(1, 0.1).unwrap();
-    assert_eq!(layout.layer(46).unwrap().0, MOST_PLACES);
+    assert_eq!(layout.layer(46).unwrap().0, MAX_PLACES);
     for index in [47, 1000, u32::MAX] {
         assert!(matches!(layout.layer(index), Err(LayoutError::TooLarge { what: "items", .. })));
     }

@@ -48,7 +48,7 @@ fn is_exact_at_any_size() {
 
 #[test]
 fn the_extremes_are_nothing_and_certainty() {
-    for blocks in [1, 2, 3, BlockedLayout::MOST_BLOCKS] {
+    for blocks in [1, 2, 3, BlockedLayout::MAX_BLOCKS] {
         assert_eq!(probability(blocks, 0), 0.0);
         assert_eq!(probability(blocks, u64::MAX), 1.0);
     }

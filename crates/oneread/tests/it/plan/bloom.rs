@@ -1,7 +1,7 @@
 //! The odds of Bloom filters against the papers' figures, exact fractions, long arithmetic and simulation.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, LayoutError, MOST_PLACES};
+use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};
 use oneread::plan::bloom::{self, Accuracy};
 use oneread_study::plan::bloom as lecture;
 use proptest::prelude::*;
@@ -233,7 +233,7 @@ fn a_scheme_that_cannot_reach_a_rate_is_an_error_that_names_one_that_can() {
 #[test]
 fn the_extremes_are_nothing_and_certainty() {
     for scheme in SchemeName::ALL {
-        for (bits, hashes) in [(64, 64), (1, 1), (MOST_PLACES, 1), (MOST_PLACES, 64)] {
+        for (bits, hashes) in [(64, 64), (1, 1), (MAX_PLACES, 1), (MAX_PLACES, 64)] {
             let planned = layout(bits, hashes, scheme);
             assert_eq!(bloom::false_positive_probability(planned, 0), 0.0);
             assert_eq!(bloom::ln_false_positive_probability(planned, 0), f64::NEG_INFINITY);
@@ -350,7 +350,7 @@ fn solvers_reach_the_extremes() {
     assert_eq!(lecture::trivial_for_rate(0, 0.25).unwrap().bits(), 4);
     // Almost all of the bits there may be.
     let planned = bloom::for_rate(5_000_000_000_000, 0.0013).unwrap();
-    assert!(planned.bits() > MOST_PLACES / 100 * 98);
+    assert!(planned.bits() > MAX_PLACES / 100 * 98);
 }
 
 proptest! {

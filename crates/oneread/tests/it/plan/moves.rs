@@ -3,7 +3,7 @@
 //! The paper: Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
 //! and Inserts", 2008.
 
-use oneread::layout::{MOST_PLACES, Ties};
+use oneread::layout::{MAX_PLACES, Ties};
 use oneread::plan::moves::{self, Policy};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -100,7 +100,7 @@ fn a_table_that_is_a_handful_of_cells_has_a_steady_state() {
     assert_eq!(moves::steady_state(&[5, 5], 0).unwrap().expected, [0.0, 0.0]);
     assert_eq!(moves::steady_state(&[5, 5], 1).unwrap().expected, [1.0, 0.0]);
     for levels in [&[1][..], &[1; 64], &[1, 2], &[1000, 1], &[1, 1, 1000]] {
-        for items in [2, 3, 10, 50, MOST_PLACES] {
+        for items in [2, 3, 10, 50, MAX_PLACES] {
             let state = moves::steady_state(levels, items).unwrap();
             assert!(state.expected_stash >= 0.0, "{levels:?}, {items}: {state:?}");
             assert_close(state.expected.iter().sum::<f64>() + state.expected_stash, items as f64, 1e-9);
@@ -272,7 +272,7 @@ fn refuses_what_no_table_can_have() {
         assert_eq!(moves::steady_state(levels, 1).unwrap_err().what, "levels");
         assert_eq!(moves::second_chance(levels, 1).unwrap_err().what, "levels");
     }
-    for levels in [[0, 1], [1, MOST_PLACES + 1], [u64::MAX, 1]] {
+    for levels in [[0, 1], [1, MAX_PLACES + 1], [u64::MAX, 1]] {
         assert_eq!(moves::steady_state(&levels, 1).unwrap_err().what, "cells of a level");
         assert_eq!(moves::second_chance(&levels, 1).unwrap_err().what, "cells of a level");
     }

@@ -235,7 +235,7 @@ fn one_item_more_than_buckets_is_planned_too() {
 fn what_cannot_be_planned_is_an_error() {
     let table = layout(&[10, 5], 1);
     assert_eq!(MultilevelPlan::new(&table, 0).unwrap_err(), LayoutError::Zero { what: "items" });
-    let most = MultilevelPlan::MOST_ITEMS;
+    let most = MultilevelPlan::MAX_ITEMS;
     for items in [most + 1, u64::MAX] {
         let error = LayoutError::TooLarge { what: "items", expected: most, found: items };
         assert_eq!(MultilevelPlan::new(&table, items).unwrap_err(), error);

@@ -2,7 +2,7 @@
 //! none of them by a layout one step smaller.
 
 use oneread::layout::{
-    InterpolationLayout, MOST_HASHES, Moves, MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout,
+    InterpolationLayout, MAX_HASHES, Moves, MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout,
     SummaryLayout,
 };
 use oneread::plan::multilevel::MultilevelPlan;
@@ -107,7 +107,7 @@ fn meets(table: &MultilevelPlan, layout: impl Into<SummaryLayout>, targets: &Sum
 
 /// No size a hundredth smaller, nor one smaller with another hash function more or less, meets the targets.
 fn assert_no_smaller_neighbour(table: &MultilevelPlan, best: &PlannedSummary, targets: &SummaryTargets) {
-    let around = |hashes: u32| hashes.saturating_sub(1).max(1)..=(hashes + 1).min(MOST_HASHES);
+    let around = |hashes: u32| hashes.saturating_sub(1).max(1)..=(hashes + 1).min(MAX_HASHES);
     let less = |size: u64| [size - 1, size - size.div_ceil(100)].into_iter().filter(|&size| size > 0);
     let planned = match best {
         PlannedSummary::Summary(plan) => plan,

@@ -66,7 +66,7 @@ impl<W: Weight> One<W> {
 }
 
 /// With more items than this, weights in these units may underflow.
-pub(crate) const MOST_ITEMS: u64 = 300;
+pub(crate) const MAX_ITEMS: u64 = 300;
 
 /// By number of items, up to the last: the logarithm of the probability that any are passed on.
 ///

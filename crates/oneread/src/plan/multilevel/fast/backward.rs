@@ -76,7 +76,7 @@ pub(in crate::plan) fn ln_odds(
     close: Close,
     work: &StepBudget,
 ) -> Option<f64> {
-    if !(1..=MultilevelPlan::MOST_ITEMS).contains(&items) {
+    if !(1..=MultilevelPlan::MAX_ITEMS).contains(&items) {
         return None;
     }
     let mut ln_high = ln_guess.min(0.0) + 1.25 * LN_LITTLE;
@@ -176,7 +176,7 @@ fn before_last(
                 weight,
             )
         }
-        Lost::Any if high <= buckets::MOST_ITEMS && level.buckets * high * high <= MAX_TERMS => {
+        Lost::Any if high <= buckets::MAX_ITEMS && level.buckets * high * high <= MAX_TERMS => {
             let ln_any = buckets::ln_any(level, high, Wanted::all(cut, work).ln_negligible(), work);
             Smooth::new(
                 low,
@@ -398,7 +398,7 @@ mod tests {
         let layout = MultilevelLayout::new([10]).expect("a level");
         assert_eq!(ln_odds(&layout, 0, Lost::Any, -20.0, Close::Fine, &work), None);
         assert_eq!(
-            ln_odds(&layout, MultilevelPlan::MOST_ITEMS + 1, Lost::Any, -20.0, Close::Fine, &work),
+            ln_odds(&layout, MultilevelPlan::MAX_ITEMS + 1, Lost::Any, -20.0, Close::Fine, &work),
             None
         );
     }

@@ -6,12 +6,12 @@ mod one;
 use alloc::vec::Vec;
 
 use crate::hash::probes::SchemeName;
-use crate::layout::{LayoutError, MOST_PLACES, MultipleFiltersLayout, check_fraction};
+use crate::layout::{LayoutError, MAX_PLACES, MultipleFiltersLayout, check_fraction};
 use crate::plan::bloom;
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, ln_1p};
 use crate::plan::multilevel::MultilevelPlan;
-use crate::plan::summary::{PagePlan, SummaryPlan};
+use crate::plan::summary::SummaryPlan;
 
 use super::{Relax, Solution, Target, Unsolved, least_possible, rounded_up};
 
@@ -322,7 +322,7 @@ fn of_filters(
             match PlannedSummary::Summary(plan.clone()).missed(targets).as_slice() {
                 [] => return Ok(Some(plan)),
                 // By rounding only: the filter was the smallest for the rate.
-                [Target::FalsePositive] if bits < MOST_PLACES => bits += 1,
+                [Target::FalsePositive] if bits < MAX_PLACES => bits += 1,
                 _ => break,
             }
         }

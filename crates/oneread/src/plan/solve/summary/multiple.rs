@@ -105,7 +105,7 @@ impl<'a> Search<'a> {
         let bits_for_a_factor_e: f64 = self.divide(end, 1.0)?.slopes.iter().sum();
         let levels = self.table.layout().level_count() - end;
         let mut best: Option<(f64, ListLayout)> = None;
-        for items in 1..=ListLayout::MOST_ITEMS {
+        for items in 1..=ListLayout::MAX_ITEMS {
             let list = |bits: u64| ListLayout::new(levels, items, bits as u32).ok();
             let cost = |bits: u64| match list(bits) {
                 Some(list) => {
@@ -256,15 +256,15 @@ impl<'a> Search<'a> {
                 }
             })
         };
-        let mut best = fewest_of(self, near.0, MOST_PLACES, near.1).map(|bits| (bits, near.1));
+        let mut best = fewest_of(self, near.0, MAX_PLACES, near.1).map(|bits| (bits, near.1));
         // From the likeliest on, so that most others need one look.
-        let mut others: Vec<u32> = (1..=MOST_HASHES).filter(|&hashes| hashes != near.1).collect();
+        let mut others: Vec<u32> = (1..=MAX_HASHES).filter(|&hashes| hashes != near.1).collect();
         others.sort_by_key(|hashes| hashes.abs_diff(near.1));
         for hashes in others {
             let most = match best {
                 Some((1, _)) => break,
                 Some((bits, _)) => bits - 1,
-                None => MOST_PLACES,
+                None => MAX_PLACES,
             };
             if let Some(bits) = fewest_of(self, most, most, hashes) {
                 best = Some((bits, hashes));
@@ -316,10 +316,10 @@ impl<'a> Search<'a> {
     fn guess(&self, level: usize) -> (u64, u32) {
         let passed_on = &self.table.passed_on()[level - 1];
         let ln_rate = (self.ln_allowed - ln(passed_on.expectation_over_placed(|_| 1.0))).min(-0.1);
-        let hashes = (-ln_rate / core::f64::consts::LN_2).clamp(1.0, f64::from(MOST_HASHES)) as u32;
+        let hashes = (-ln_rate / core::f64::consts::LN_2).clamp(1.0, f64::from(MAX_HASHES)) as u32;
         let items = passed_on.mean().max(1.0);
         let bits = -items * f64::from(hashes) / ln_one_minus_exp(ln_rate / f64::from(hashes));
-        (bits.clamp(1.0, MOST_PLACES as f64) as u64, hashes)
+        (bits.clamp(1.0, MAX_PLACES as f64) as u64, hashes)
     }
 
     /// Takes bits away where that is possible, and exchanges them between filters where that saves any; none if the filters do not fit.
@@ -364,7 +364,7 @@ impl<'a> Search<'a> {
         loop {
             let before = best.1;
             for hashes in [before - 1, before + 1] {
-                let better = (1..=MOST_HASHES).contains(&hashes)
+                let better = (1..=MAX_HASHES).contains(&hashes)
                     && self.odds(level, (bits, hashes)).share < self.odds(level, best).share;
                 if better {
                     best.1 = hashes;

@@ -1,13 +1,11 @@
 //! The kinds that are one structure: few parameters, all of which are tried.
 
-use crate::layout::{InterpolationLayout, MAX_HASHES, MAX_PLACES, PageLayout, SingleFilterLayout};
+use crate::layout::{InterpolationLayout, MAX_HASHES, MAX_PLACES, SingleFilterLayout};
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{exp, ln};
 use crate::plan::multilevel::MultilevelPlan;
 use crate::plan::search::{least, least_near};
-use crate::plan::summary::{
-    PagePlan, SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells,
-};
+use crate::plan::summary::{SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 
 use super::multiple::STEPS_A_NUMBER;
 use super::{Goal, PlannedSummary, SummaryTargets};
@@ -51,10 +49,10 @@ pub(super) fn single(
     let mut best: Option<SingleFilterLayout> = None;
     // About where the best is, so that the others need one look each.
     const LIKELIEST: u32 = 12;
-    for hashes in (LIKELIEST..=MOST_HASHES).chain(1..LIKELIEST) {
+    for hashes in (LIKELIEST..=MAX_HASHES).chain(1..LIKELIEST) {
         let of = |bands: u64| SingleFilterLayout::new(bands.saturating_mul(hashes.into()), hashes);
         // Fewer cells than the best so far, so that it is smaller by a byte if there is any difference.
-        let most = best.map_or(MOST_PLACES, |best| best.cells() - 1) / u64::from(hashes);
+        let most = best.map_or(MAX_PLACES, |best| best.cells() - 1) / u64::from(hashes);
         if most == 0 {
             continue;
         }

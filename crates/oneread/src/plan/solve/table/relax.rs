@@ -18,7 +18,7 @@ pub(super) fn relaxed(
 ) -> Vec<Relax> {
     let mut relax = Vec::new();
     let items = targets.items as f64;
-    let most = targets.buckets.unwrap_or(MOST_PLACES);
+    let most = targets.buckets.unwrap_or(MAX_PLACES);
     if let (Some(asked), Some(planned)) = (targets.buckets, smallest) {
         let possible = rounded_up(planned.buckets_per_item());
         relax.push(Relax { target: Target::BucketsPerItem, asked: asked as f64 / items, possible });
@@ -57,7 +57,7 @@ fn more_levels(targets: &TableTargets, most: u64, work: &StepBudget) -> Option<u
         return None;
     }
     let more = if targets.slots == 1 { MORE_LEVELS } else { MORE_OF_SLOTS };
-    let most_levels = (targets.levels + more).min(MultilevelLayout::MOST_LEVELS as u32);
+    let most_levels = (targets.levels + more).min(MultilevelLayout::MAX_LEVELS as u32);
     let serves = |levels: u32, items: u64, most: u64| {
         let targets = TableTargets { levels, items, ..*targets };
         let sizes = Search::new(Kind::Plain, &targets, work).smallest();
