@@ -12,7 +12,7 @@ mod work;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{NEARBY_BYTES, in_batches_of};
+use super::batch::{THIRD_LEVEL_BYTES, in_batches_of};
 use super::cores::{
     Build, ChangeShared, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Intersect, Same, SavedCore,
     Shared, Union, Unshared,
@@ -159,10 +159,10 @@ impl Insert for Blocked<Vec<Line>> {
         self.simd.insert(line, place.bits)
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, _scratch: u64) {
         let (domain, blocks, simd) = (self.domain, self.layout.blocks(), self.simd);
         let places = digests.map(|digest| Place::of(digest, domain, blocks));
-        if is_nearby(self.layout) {
+        if is_cached(self.layout) {
             return simd.run(InsertAll { lines: &mut self.lines, places });
         }
         in_batches_of(places, Place::default(), |places| {
@@ -238,7 +238,7 @@ impl ChangeShared for Blocked<AtomicWords> {
         self.insert_at(self.place(digest))
     }
 
-    fn insert_many(&self, digests: impl Iterator<Item = Digest>) {
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64) {
         let places = digests.map(|digest| self.place(digest));
         in_batches_of(places, Place::default(), |places| {
             places.iter().for_each(|place| self.lines.prefetch_line(place.block));
@@ -258,9 +258,10 @@ impl<S> Blocked<S> {
     }
 }
 
-/// Whether a filter is so small that its lines are near. One operation takes so little that a processor waits for the lines of many at once.
-fn is_nearby(layout: BlockedLayout) -> bool {
-    layout.byte_len() < NEARBY_BYTES as u64
+/// Whether a second- or third-level cache holds a filter. One operation takes so little that a
+/// processor waits for the lines of many at once.
+fn is_cached(layout: BlockedLayout) -> bool {
+    layout.byte_len() < THIRD_LEVEL_BYTES as u64
 }
 
 impl<S: Lines> FilterCore for Blocked<S> {
@@ -271,10 +272,15 @@ impl<S: Lines> FilterCore for Blocked<S> {
         unsafe { self.lines.read_line_unchecked(place.block, |line| self.simd.contains(line, place.bits)) }
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+    fn contains_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        _scratch: u64,
+        mut answer: impl FnMut(bool),
+    ) {
         let places = digests.map(|digest| self.place(digest));
         let lines = &self.lines;
-        if is_nearby(self.layout) {
+        if is_cached(self.layout) {
             return self.simd.run(ContainsAll { lines, places, answer });
         }
         in_batches_of(places, Place::default(), |places| {

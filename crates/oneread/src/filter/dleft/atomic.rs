@@ -23,7 +23,7 @@ impl ChangeShared for DLeft<AtomicWords> {
         }
     }
 
-    fn insert_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64) -> Result<(), Full> {
         self.choices.run(InsertMany { filter: self, digests })
     }
 }

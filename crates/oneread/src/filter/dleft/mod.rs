@@ -10,11 +10,9 @@ mod balanced;
 mod bucket64;
 mod choices;
 mod codec;
-mod gathered;
 #[cfg(all(loom, test))]
 mod interleavings;
-#[cfg(feature = "std")]
-mod pages;
+mod partitioned;
 mod portable;
 mod saved;
 mod simd;
@@ -39,8 +37,6 @@ use codec::Codec;
 use simd::{Outcome, Simd, Vector, Wide};
 
 pub use balanced::{Balance, BalanceError};
-#[cfg(feature = "std")]
-pub use pages::DLeftPages;
 pub use statistics::DLeftStatistics;
 
 /// The core of [`DLeftFilter`], [`AtomicDLeftFilter`] and [`DLeftView`], over words of storage `S`.
@@ -142,8 +138,8 @@ impl Insert for DLeft<Vec<u64>> {
         self.insert_one::<true>(digest)
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
-        match self.insert_gathered(digests) {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) -> Result<(), Full> {
+        match self.insert_partitioned(digests, scratch) {
             Ok(outcome) => outcome,
             Err(digests) => self.choices.run(InsertMany { filter: self, digests }),
         }
@@ -281,8 +277,8 @@ impl<S: Words> FilterCore for DLeft<S> {
         }
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
-        if let Err((digests, answer)) = self.contains_gathered(digests, answer) {
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64, answer: impl FnMut(bool)) {
+        if let Err((digests, answer)) = self.contains_partitioned(digests, scratch, answer) {
             self.choices.run(ContainsMany { filter: self, digests, answer });
         }
     }

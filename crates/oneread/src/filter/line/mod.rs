@@ -9,8 +9,8 @@
 //! The layout of a line is in `slots`.
 
 mod fingerprints;
-mod gathered;
 mod growing;
+mod partitioned;
 mod places;
 mod saved;
 #[cfg(feature = "std")]
@@ -128,9 +128,10 @@ impl Insert for LineTable<Vec<Line>> {
         self.insert_word(Places::word(digest))
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) -> Result<(), Full> {
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
-        let words = match gathered::insert_many(self.simd, &mut self.table, digests.map(Places::word)) {
+        let words = digests.map(Places::word);
+        let words = match partitioned::insert_many(self.simd, &mut self.table, words, scratch) {
             Ok(result) => return result,
             Err(words) => words,
         };
@@ -152,12 +153,8 @@ impl Remove for LineTable<Vec<Line>> {
 
     fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
-        let words = match gathered::remove_many(self.simd, &mut self.table, digests.map(Places::word)) {
-            Ok(result) => return result,
-            Err(words) => words,
-        };
         let mut found = true;
-        in_batches_of(words, 0, |words| {
+        in_batches_of(digests.map(Places::word), 0, |words| {
             found = found && self.simd.run(bits, RemoveAll { table: &mut self.table, words, ask });
         });
         if found { Ok(()) } else { Err(NotPresent) }
@@ -276,12 +273,11 @@ impl<S: Lines> FilterCore for LineTable<S> {
         self.contains_word(Places::word(digest))
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64, answer: impl FnMut(bool)) {
         let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
         let words = digests.map(Places::word);
-        let Err((words, mut answer)) = gathered::contains_many(self.simd, &self.table, words, answer) else {
-            return;
-        };
+        let many = partitioned::contains_many(self.simd, &self.table, words, scratch, answer);
+        let Err((words, mut answer)) = many else { return };
         in_batches_of(words, 0, |words| {
             self.simd.run(bits, ContainsAll { table: &self.table, words, ask, answer: &mut answer });
         });

@@ -399,22 +399,6 @@ impl Table<Vec<Line>> {
         true
     }
 
-    /// Takes a resident out, if there is one and fewer than stick; says whether one is there. Nobody comes home yet.
-    #[inline(always)]
-    pub(super) fn take_resident<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
-        let Place { line, fingerprint } = place;
-        let home = &mut self.lines[line];
-        let residents = slots::residents::<R, V>(vector, home, fingerprint);
-        if residents == 0 {
-            return false;
-        }
-        self.len = self.len.saturating_sub(1);
-        if residents.count_ones() < LineLayout::STICKS_AT {
-            slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
-        }
-        true
-    }
-
     /// Takes a copy of a fingerprint back that an insertion has just added, also from four that would stick.
     #[inline(always)]
     pub(super) fn take_back<const R: u32, V: Vector>(&mut self, vector: V, place: Place) {
@@ -428,16 +412,6 @@ impl Table<Vec<Line>> {
         self.len = self.len.saturating_sub(1);
         slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
         self.pull_home::<R, V>(vector, line);
-    }
-
-    /// Asks for what bringing a guest home to a line will want.
-    #[inline(always)]
-    pub(super) fn ask_for_guests_of(&self, line: usize, threshold: u32) {
-        if (2..STASHED).contains(&threshold) {
-            for quotient in [threshold - 1, threshold - 2] {
-                self.lines.prefetch_line(self.places.other(line, quotient));
-            }
-        }
     }
 
     #[inline(always)]
