@@ -2,6 +2,7 @@
 //! table or a store.
 //!
 //! - [`hash`]: hash families with theorems, and digesters for experiments.
+//! - [`filter`]: d-left filters balanced offline.
 //! - [`table`]: cuckoo hashing, linear probing, chaining, d-left hashing and Song's table.
 //! - [`plan`]: what to expect of cuckoo hashing and linear probing.
 //! - [`simulate`]: what a layout of a multilevel table does under churn.
@@ -13,6 +14,7 @@
 
 extern crate alloc;
 
+pub mod filter;
 pub mod hash;
 pub mod plan;
 pub mod simulate;

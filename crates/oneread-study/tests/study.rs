@@ -1,5 +1,7 @@
 //! Everything of this crate. The modules mirror `src/`.
 
+#[path = "it/filter/mod.rs"]
+mod filter;
 #[path = "../../oneread/tests/it/table/fixtures.rs"]
 mod fixtures;
 #[path = "it/hash/mod.rs"]

@@ -32,7 +32,7 @@ mod bloom;
 mod cores;
 mod count_min;
 mod counting;
-mod distinct;
+pub(crate) mod distinct;
 mod dleft;
 mod dleft_counting;
 mod error;
@@ -45,7 +45,7 @@ pub use blocked::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView};
 pub use bloom::{AtomicBloomFilter, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
 pub use counting::{CountingBloomFilter, CountingView};
-pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeftFilter, DLeftStatistics, DLeftView};
+pub use dleft::{AtomicDLeftFilter, DLeftFilter, DLeftStatistics, DLeftView};
 pub use dleft_counting::{
     DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCountingFilter,
     GrowingDLeftCountingView,

@@ -6,7 +6,6 @@
 //! 2. The words of a page beyond its buckets are 0 in memory; in a file they hold the page's checksum.
 
 mod atomic;
-mod balanced;
 mod bucket64;
 mod choices;
 mod codec;
@@ -36,7 +35,6 @@ use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
 use codec::Codec;
 use simd::{Outcome, Simd, Vector, Wide};
 
-pub use balanced::{Balance, BalanceError};
 pub use statistics::DLeftStatistics;
 
 /// The core of [`DLeftFilter`], [`AtomicDLeftFilter`] and [`DLeftView`], over words of storage `S`.
@@ -157,6 +155,29 @@ impl<D> DLeftFilter<D> {
     }
 }
 
+/// For filters that are balanced offline, in `oneread-study`.
+#[doc(hidden)]
+impl<D> DLeftFilter<D> {
+    /// The buckets of a digest, one in each sub-table.
+    pub fn buckets_of(&self, digest: Digest) -> impl Iterator<Item = usize> + use<D> {
+        self.core().choices.run(AllBuckets(digest)).into_iter().flatten()
+    }
+
+    /// The fingerprints in a bucket.
+    pub fn load_of(&self, bucket: usize) -> u32 {
+        self.core().load(bucket)
+    }
+
+    /// Inserts the key of a digest into one of its buckets.
+    ///
+    /// # Errors
+    /// [`Full`] if it has no room; nothing was changed.
+    pub fn insert_into(&mut self, digest: Digest, subtable: usize) -> Result<(), Full> {
+        let core = self.core_mut();
+        core.choices.run(InsertInto { filter: core, digest, subtable })
+    }
+}
+
 impl<S: Words> Union<DLeft<S>> for DLeft<Vec<u64>> {
     fn union(&mut self, other: &DLeft<S>) -> Result<(), MergeError> {
         if self.layout != other.layout {
@@ -204,14 +225,6 @@ impl DLeft<Vec<u64>> {
         match self.codec.is_some() {
             true => self.choices.run(InsertEncoded { filter: self, digest, look: LOOK }),
             false => self.choices.run(InsertOne::<LOOK> { filter: self, digest }),
-        }
-    }
-
-    /// Inserts into a filter of any kind.
-    fn insert_at<const DD: usize>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
-        match self.codec.is_some() {
-            true => self.insert_encoded(choice, false),
-            false => self.insert_usual::<DD, false>(choice),
         }
     }
 
@@ -422,6 +435,37 @@ impl<const LOOK: bool> Work for InsertOne<'_, LOOK> {
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
         self.filter.insert_usual::<DD, LOOK>(choose(self.digest))
+    }
+}
+
+struct AllBuckets(Digest);
+
+impl Work for AllBuckets {
+    type Output = [Option<usize>; MOST_SUBTABLES];
+
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output {
+        let Buckets(buckets) = choose(self.0).buckets;
+        core::array::from_fn(|subtable| buckets.get(subtable).copied())
+    }
+}
+
+struct InsertInto<'a> {
+    filter: &'a mut DLeft<Vec<u64>>,
+    digest: Digest,
+    subtable: usize,
+}
+
+impl Work for InsertInto<'_> {
+    type Output = Result<(), Full>;
+
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
+        let Choice { buckets, fingerprint } = choose(self.digest);
+        let choice = Choice { buckets: Buckets([buckets.0[self.subtable]]), fingerprint };
+        match self.filter.codec.is_some() {
+            true => self.filter.insert_encoded(choice, false),
+            false => self.filter.insert_usual::<1, false>(choice),
+        }
+        .map(drop)
     }
 }
 

@@ -1,7 +1,5 @@
 //! The d-left filter beside a list of fingerprints for each bucket, and its rates beside the paper's.
 
-use std::collections::HashSet;
-
 use oneread::bytes::Kind;
 use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftView, Full, MergeError};
 use oneread::hash::{Digester, Domain, Portable};
@@ -395,45 +393,4 @@ fn absent_keys_are_found_at_the_rate_that_the_buckets_say() {
     let found = (1 << 40..(1 << 40) + queries).filter(|key: &u64| filter.contains(key)).count() as f64;
     let expected = filter.false_positive_rate() * queries as f64;
     assert!((found - expected).abs() < SIX_SIGMA * expected.sqrt(), "{found} found, {expected} expected");
-}
-
-#[test]
-fn balancing_halves_the_rate() {
-    // Section II-D, by an independent program with ties to the left: 2.361e-4 and 4.56e-6, to about 1%.
-    for (layout, items, expected) in [
-        (DLeftLayout::new(2, 4096, BITS64).unwrap(), 32768u64, 2.361e-4),
-        (DLeftLayout::new(2, 4096, BITS128).unwrap(), 49152, 4.56e-6),
-    ] {
-        let (mean, error) = mean_rate(3, |seed| {
-            let digester = Ideal::with_seed(seed);
-            let mut filter = DLeftFilter::with_digester(layout, digester).unwrap();
-            let balance = filter.insert_balanced((0..items).map(|key: u64| digester.digest(&key))).unwrap();
-            assert!((0..items).all(|key| filter.contains_digest(digester.digest(&key))));
-            assert!(balance.rate < balance.rate_before && balance.moves > 0);
-            balance.rate
-        });
-        assert!(
-            (mean - expected).abs() < SIX_SIGMA * error + 0.01 * expected,
-            "{mean:e} ± {error:e}, {expected:e}"
-        );
-    }
-}
-
-#[test]
-fn balancing_is_of_sets() {
-    let layout = DLeftLayout::new(2, 2, BITS64).unwrap();
-    let keys: Vec<u64> = (0..1000).map(|key| key % 10).collect();
-    let (filter, _) = DLeftFilter::from_keys(layout, &keys).unwrap();
-    assert_eq!(filter.fingerprints(), 10);
-    let distinct: HashSet<u64> = keys.into_iter().collect();
-    assert!(distinct.iter().all(|key| filter.contains(key)));
-    // Far more keys than room, and more in a bucket than a byte counts: refused, and nothing changed.
-    let mut filter = DLeftFilter::with_seed(layout, 1).unwrap();
-    filter.insert(&7u64).unwrap();
-    let before = filter.clone();
-    for count in [24u64, 1000, 1024, 5000] {
-        let digests: Vec<_> = (100..100 + count).map(|key: u64| filter.digester().digest(&key)).collect();
-        assert!(filter.insert_balanced(digests).is_err());
-        assert_eq!(filter, before);
-    }
 }
