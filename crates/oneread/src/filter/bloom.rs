@@ -15,7 +15,7 @@ use super::cores::{
     Shared, Union, Unshared,
 };
 use super::{BuildError, Filter, MergeError};
-use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
+use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zeroed};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
 use crate::hash::probes::{AnyScheme, SchemeName};
 use crate::hash::{Digest, Domain, Portable};
@@ -288,14 +288,12 @@ fn insert_partitioned(
 }
 
 /// Sets bits.
-struct SetBits<'a>(&'a mut Vec<u64>);
+struct SetBits<'a>(&'a mut [u64]);
 
 impl VisitLocations for SetBits<'_> {
-    type Words = Vec<u64>;
-
     #[inline(always)]
-    fn words(&self) -> &Vec<u64> {
-        self.0
+    fn prefetch(&self, word: usize) {
+        prefetch(self.0, word);
     }
 
     #[inline(always)]
@@ -312,11 +310,9 @@ struct JoinWords<'a> {
 }
 
 impl VisitLocations for JoinWords<'_> {
-    type Words = AtomicWords;
-
     #[inline(always)]
-    fn words(&self) -> &AtomicWords {
-        self.words
+    fn prefetch(&self, word: usize) {
+        self.words.prefetch(word);
     }
 
     #[inline(always)]

@@ -40,6 +40,7 @@ mod facade;
 mod growing;
 mod line;
 mod placed;
+mod simd;
 
 pub use blocked::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView};
 pub use bloom::{AtomicBloomFilter, BloomFilter, BloomView};

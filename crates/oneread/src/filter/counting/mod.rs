@@ -152,11 +152,9 @@ impl Remove for CountingBloom<Vec<u64>> {
 struct CountUp<'a>(&'a mut Counters<Vec<u64>>);
 
 impl VisitLocations for CountUp<'_> {
-    type Words = Vec<u64>;
-
     #[inline(always)]
-    fn words(&self) -> &Vec<u64> {
-        self.0.words()
+    fn prefetch(&self, word: usize) {
+        self.0.words().prefetch(word);
     }
 
     #[inline(always)]

@@ -23,6 +23,7 @@ use core::num::NonZeroU64;
 
 use super::batch::{CACHED_BYTES, in_batches_of};
 use super::cores::{Build, Clear, FilterCore, ForRate, HasLayout, Insert, Same, Shared, Union, Unshared};
+use super::simd::{InstructionSet, Isa, Work};
 use super::{BuildError, Filter, Full, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
@@ -31,9 +32,10 @@ use crate::layout::BucketBits::{Bits64, Bits128};
 use crate::layout::{DLeftLayout, LayoutError, MOST_GROUP, Ties};
 use crate::plan;
 
-use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
+use choices::{Buckets, Choice, Choices, MAX_SUBTABLES};
 use codec::Codec;
-use simd::{Outcome, Simd, Vector, Wide};
+pub(super) use simd::BucketMatch;
+use simd::Outcome;
 
 pub use statistics::DLeftStatistics;
 
@@ -47,7 +49,7 @@ pub struct DLeft<S> {
     words: S,
     /// How buckets are encoded, unless in the usual way, that of [`bucket64`].
     codec: Option<Codec>,
-    simd: Simd,
+    isa: Isa,
 }
 
 /// Tells which keys are certainly not in a set by comparing fingerprints in three words.
@@ -214,14 +216,14 @@ impl DLeft<Vec<u64>> {
     #[inline(always)]
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
-            Some(pages) => self.insert_usual::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
+            Some(pages) => self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
             // With nothing known but the digest: whatever that function took would be in memory in the other case too.
-            None => self.insert_another::<LOOK>(digest),
+            None => self.insert_other_layout::<LOOK>(digest),
         }
     }
 
     #[inline(never)]
-    fn insert_another<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
+    fn insert_other_layout<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.codec.is_some() {
             true => self.choices.run(InsertEncoded { filter: self, digest, look: LOOK }),
             false => self.choices.run(InsertOne::<LOOK> { filter: self, digest }),
@@ -230,11 +232,11 @@ impl DLeft<Vec<u64>> {
 
     /// Inserts into a filter of the usual kind.
     #[inline(always)]
-    fn insert_usual<const DD: usize, const LOOK: bool>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
+    fn insert_choice<const DD: usize, const LOOK: bool>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
         let Choice { buckets, fingerprint } = choice;
         // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them,
         // and the words are of one layout.
-        unsafe { self.simd.insert::<DD, LOOK, _>(&mut self.words, buckets, fingerprint) }.into()
+        unsafe { simd::insert::<DD, LOOK, _>(self.isa, &mut self.words, buckets, fingerprint) }.into()
     }
 
     fn insert_encoded<const DD: usize>(&mut self, choice: Choice<DD>, look: bool) -> Result<bool, Full> {
@@ -270,7 +272,7 @@ impl<S> DLeft<S> {
             Choices::Paged { pages, .. } if codec.is_none() => NonZeroU64::new(pages),
             _ => None,
         };
-        Self { layout, choices, usual_pages, words, codec, simd: Simd::detect() }
+        Self { layout, choices, usual_pages, words, codec, isa: Isa::detect() }
     }
 
     /// The words of a bucket's group, and which bucket of the group it is.
@@ -285,8 +287,8 @@ impl<S: Words> FilterCore for DLeft<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
         match self.usual_pages {
-            Some(pages) => self.contains_usual(choices::paged(digest, pages.get(), Bits64)),
-            None => self.contains_another(digest),
+            Some(pages) => self.contains_choice(choices::paged(digest, pages.get(), Bits64)),
+            None => self.contains_other_layout(digest),
         }
     }
 
@@ -325,7 +327,7 @@ impl<S: Words> HasLayout for DLeft<S> {
 
 impl<S: Words> DLeft<S> {
     #[inline(never)]
-    fn contains_another(&self, digest: Digest) -> bool {
+    fn contains_other_layout(&self, digest: Digest) -> bool {
         match self.codec.is_some() {
             true => self.choices.run(ContainsEncoded { filter: self, digest }),
             false => self.choices.run(Contains { filter: self, digest }),
@@ -334,9 +336,10 @@ impl<S: Words> DLeft<S> {
 
     /// Looks into a filter of the usual kind.
     #[inline(always)]
-    fn contains_usual<const DD: usize>(&self, Choice { buckets, fingerprint }: Choice<DD>) -> bool {
-        // SAFETY: as in `insert_usual`.
-        unsafe { self.simd.contains(&self.words, buckets, fingerprint) }
+    fn contains_choice<const DD: usize>(&self, Choice { buckets, fingerprint }: Choice<DD>) -> bool {
+        // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+        // word for each bucket.
+        unsafe { simd::contains(self.isa, &self.words, buckets, fingerprint) }
     }
 
     fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {
@@ -380,8 +383,8 @@ fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
     let too_large =
         |what, expected: usize, found: u64| LayoutError::TooLarge { what, expected: expected as u64, found };
     let subtables = layout.buckets().len();
-    if subtables > MOST_SUBTABLES {
-        return Err(too_large("sub-tables of a filter", MOST_SUBTABLES, subtables as u64));
+    if subtables > MAX_SUBTABLES {
+        return Err(too_large("sub-tables of a filter", MAX_SUBTABLES, subtables as u64));
     }
     let most_group = if layout.pages().is_some() { 1 } else { MOST_GROUP };
     if layout.group() as usize > most_group {
@@ -395,14 +398,14 @@ fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
 }
 
 /// Something to be done with the choices of digests, written once for every number of sub-tables.
-trait Work {
+trait WithChoices {
     type Output;
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output;
 }
 
 impl Choices {
     #[inline(always)]
-    fn run<W: Work>(self, work: W) -> W::Output {
+    fn run<W: WithChoices>(self, work: W) -> W::Output {
         match self {
             Self::Paged { pages, bucket_bits: Bits64 } => {
                 work.run(|digest| choices::paged(digest, pages, Bits64))
@@ -429,19 +432,19 @@ struct InsertOne<'a, const LOOK: bool> {
     digest: Digest,
 }
 
-impl<const LOOK: bool> Work for InsertOne<'_, LOOK> {
+impl<const LOOK: bool> WithChoices for InsertOne<'_, LOOK> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
-        self.filter.insert_usual::<DD, LOOK>(choose(self.digest))
+        self.filter.insert_choice::<DD, LOOK>(choose(self.digest))
     }
 }
 
 struct AllBuckets(Digest);
 
-impl Work for AllBuckets {
-    type Output = [Option<usize>; MOST_SUBTABLES];
+impl WithChoices for AllBuckets {
+    type Output = [Option<usize>; MAX_SUBTABLES];
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output {
         let Buckets(buckets) = choose(self.0).buckets;
@@ -455,7 +458,7 @@ struct InsertInto<'a> {
     subtable: usize,
 }
 
-impl Work for InsertInto<'_> {
+impl WithChoices for InsertInto<'_> {
     type Output = Result<(), Full>;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
@@ -463,7 +466,7 @@ impl Work for InsertInto<'_> {
         let choice = Choice { buckets: Buckets([buckets.0[self.subtable]]), fingerprint };
         match self.filter.codec.is_some() {
             true => self.filter.insert_encoded(choice, false),
-            false => self.filter.insert_usual::<1, false>(choice),
+            false => self.filter.insert_choice::<1, false>(choice),
         }
         .map(drop)
     }
@@ -475,7 +478,7 @@ struct InsertEncoded<'a> {
     look: bool,
 }
 
-impl Work for InsertEncoded<'_> {
+impl WithChoices for InsertEncoded<'_> {
     type Output = Result<bool, Full>;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
@@ -488,24 +491,24 @@ struct InsertMany<'a, I> {
     digests: I,
 }
 
-impl<I: Iterator<Item = Digest>> Work for InsertMany<'_, I> {
+impl<I: Iterator<Item = Digest>> WithChoices for InsertMany<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
-        let (simd, filter) = (self.filter.simd, self.filter);
+        let (isa, filter) = (self.filter.isa, self.filter);
         let mut choices = self.digests.map(choose);
         if filter.codec.is_some() {
             return choices.try_for_each(|choice| filter.insert_encoded(choice, true).map(|_| ()));
         }
         if filter.byte_len() < CACHED_BYTES {
-            return simd.run(InsertAll { filter, choices });
+            return isa.run(InsertAll { filter, choices });
         }
         let mut outcome = Ok(());
         in_batches_of(choices, Choice::default(), |choices| {
             choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
             if outcome.is_ok() {
-                outcome = simd.run(InsertAll { filter, choices: choices.iter().copied() });
+                outcome = isa.run(InsertAll { filter, choices: choices.iter().copied() });
             }
         });
         outcome
@@ -518,16 +521,16 @@ struct InsertAll<'a, I> {
     choices: I,
 }
 
-impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, I> {
+impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) -> Result<(), Full> {
+    fn run<V: InstructionSet>(self, set: V) -> Result<(), Full> {
         // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
         for Choice { buckets, fingerprint } in self.choices {
-            // SAFETY: as in `insert_usual`.
-            let outcome =
-                unsafe { vector.insert::<DD, true, _>(&mut self.filter.words, buckets, fingerprint) };
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+            // word for each bucket.
+            let outcome = unsafe { set.insert::<DD, true, _>(&mut self.filter.words, buckets, fingerprint) };
             Result::from(outcome)?;
         }
         Ok(())
@@ -539,12 +542,12 @@ struct Contains<'a, S> {
     digest: Digest,
 }
 
-impl<S: Words> Work for Contains<'_, S> {
+impl<S: Words> WithChoices for Contains<'_, S> {
     type Output = bool;
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
-        self.filter.contains_usual(choose(self.digest))
+        self.filter.contains_choice(choose(self.digest))
     }
 }
 
@@ -553,7 +556,7 @@ struct ContainsEncoded<'a, S> {
     digest: Digest,
 }
 
-impl<S: Words> Work for ContainsEncoded<'_, S> {
+impl<S: Words> WithChoices for ContainsEncoded<'_, S> {
     type Output = bool;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
@@ -568,7 +571,7 @@ struct ContainsMany<'a, S, I, A> {
     answer: A,
 }
 
-impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsMany<'_, S, I, A> {
+impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> WithChoices for ContainsMany<'_, S, I, A> {
     type Output = ();
 
     #[inline(always)]
@@ -579,11 +582,11 @@ impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsMany
             return choices.for_each(|choice| (self.answer)(filter.contains_encoded(choice, codec)));
         }
         if filter.byte_len() < CACHED_BYTES {
-            return filter.simd.run(ContainsAll { filter, choices, answer: self.answer });
+            return filter.isa.run(ContainsAll { filter, choices, answer: self.answer });
         }
         in_batches_of(choices, Choice::default(), |choices| {
             choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
-            filter.simd.run(ContainsAll {
+            filter.isa.run(ContainsAll {
                 filter,
                 choices: choices.iter().copied(),
                 answer: &mut self.answer,
@@ -597,7 +600,7 @@ struct Prefetch<'a, S> {
     digests: &'a [Digest],
 }
 
-impl<S: Words> Work for Prefetch<'_, S> {
+impl<S: Words> WithChoices for Prefetch<'_, S> {
     type Output = ();
 
     #[inline(always)]
@@ -613,7 +616,7 @@ struct ContainsAll<'a, S, I, A> {
     answer: A,
 }
 
-impl<const DD: usize, S, I, A> Wide for ContainsAll<'_, S, I, A>
+impl<const DD: usize, S, I, A> Work for ContainsAll<'_, S, I, A>
 where
     S: Words,
     I: Iterator<Item = Choice<DD>>,
@@ -622,10 +625,11 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(mut self, vector: V) {
+    fn run<V: InstructionSet>(mut self, set: V) {
         for choice in self.choices {
-            // SAFETY: as in `insert_usual`.
-            let found = unsafe { vector.contains(&self.filter.words, choice.buckets, choice.fingerprint) };
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+            // word for each bucket.
+            let found = unsafe { set.contains(&self.filter.words, choice.buckets, choice.fingerprint) };
             (self.answer)(found);
         }
     }

@@ -12,11 +12,12 @@ use alloc::vec::Vec;
 
 use super::DLeft;
 use super::choices::{self, Buckets, Choice, page_buckets};
-use super::simd::{Outcome, Simd, Store, Vector, Wide};
+use super::simd::{Outcome, Store};
 use crate::bits::{Words, zeroed};
 use crate::filter::Full;
 use crate::filter::batch::BATCH;
 use crate::filter::batch::partition::{Block, Partition, Shape};
+use crate::filter::simd::{InstructionSet, Isa, Work};
 use crate::hash::Digest;
 use crate::layout::BucketBits::Bits64;
 use crate::layout::DLeftLayout;
@@ -95,25 +96,25 @@ impl Keys {
     /// Inserts the choices, up to the first that finds no room.
     fn insert(
         &mut self,
-        simd: Simd,
+        isa: Isa,
         words: &mut Vec<u64>,
         choices: impl Iterator<Item = Choice<3>>,
     ) -> Result<(), Full> {
         for choice in choices {
             if self.add_choice(choice) {
-                self.insert_round(simd, words)?;
+                self.insert_round(isa, words)?;
             }
         }
-        self.insert_round(simd, words)
+        self.insert_round(isa, words)
     }
 
     #[inline(never)]
-    fn insert_round(&mut self, simd: Simd, words: &mut Vec<u64>) -> Result<(), Full> {
+    fn insert_round(&mut self, isa: Isa, words: &mut Vec<u64>) -> Result<(), Full> {
         // The number of the first key that finds no room. The least of those of all blocks is that of
         // the round, so later blocks need not go further.
         let mut end = u32::MAX;
         for number in 0..self.blocks() {
-            let done = simd.run(InsertBlock { words, block: self.block(number), end: &mut end });
+            let done = isa.run(InsertBlock { words, block: self.block(number), end: &mut end });
             self.truncate(number, done);
         }
         for number in 0..self.blocks() {
@@ -131,14 +132,14 @@ impl Keys {
     /// Looks the choices up; `answers` has room for those of a round.
     fn contains<S: Words>(
         &mut self,
-        simd: Simd,
+        isa: Isa,
         words: &S,
         answers: &mut [bool],
         choices: impl Iterator<Item = Choice<3>>,
         answer: impl FnMut(bool),
     ) {
         let look_up = |block: Block<'_, Key>, answers: &mut [bool]| {
-            simd.run(ContainsBlock { words, block, answers });
+            isa.run(ContainsBlock { words, block, answers });
         };
         self.look_up(choices, Self::add_choice, look_up, answers, answer);
     }
@@ -174,15 +175,15 @@ struct InsertBlock<'a> {
     end: &'a mut u32,
 }
 
-impl Wide for InsertBlock<'_> {
+impl Work for InsertBlock<'_> {
     type Output = u32;
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) -> u32 {
+    fn run<I: InstructionSet>(self, set: I) -> u32 {
         let Block { entries: keys, mut ahead } = self.block;
         let mut done = 0;
         for keys in keys.chunks_mut(BATCH) {
-            ahead.prefetch(self.words, keys, Key::words);
+            ahead.prefetch(|at| self.words.prefetch(at), keys, Key::words);
             for key in keys {
                 if key.number > *self.end {
                     return done;
@@ -192,7 +193,7 @@ impl Wide for InsertBlock<'_> {
                 let store = Noting { words: self.words, change: &mut change };
                 // SAFETY: `Key::choice` gives back the buckets that `choices::paged` made for this
                 // filter's pages, and there is a word for each.
-                let outcome = unsafe { vector.insert::<3, true, _>(store, buckets, fingerprint) };
+                let outcome = unsafe { set.insert::<3, true, _>(store, buckets, fingerprint) };
                 if outcome == Outcome::Full {
                     *self.end = key.number;
                     return done;
@@ -216,20 +217,19 @@ struct ContainsBlock<'a, S> {
     answers: &'a mut [bool],
 }
 
-impl<S: Words> Wide for ContainsBlock<'_, S> {
+impl<S: Words> Work for ContainsBlock<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) {
+    fn run<I: InstructionSet>(self, set: I) {
         let Block { entries: keys, mut ahead } = self.block;
         for keys in keys.chunks(BATCH) {
-            ahead.prefetch(self.words, keys, Key::words);
+            ahead.prefetch(|at| self.words.prefetch(at), keys, Key::words);
             for key in keys {
                 let Choice { buckets, fingerprint } = key.choice(ahead.start);
                 // SAFETY: `Key::choice` gives back the buckets that `choices::paged` made for this
                 // filter's pages, and there is a word for each.
-                self.answers[key.number as usize] =
-                    unsafe { vector.contains(self.words, buckets, fingerprint) };
+                self.answers[key.number as usize] = unsafe { set.contains(self.words, buckets, fingerprint) };
             }
         }
     }
@@ -255,7 +255,7 @@ impl DLeft<Vec<u64>> {
         scratch: u64,
     ) -> Result<Result<(), Full>, I> {
         match self.partition(digests.size_hint().0, scratch) {
-            Some((mut keys, choose)) => Ok(keys.insert(self.simd, &mut self.words, digests.map(choose))),
+            Some((mut keys, choose)) => Ok(keys.insert(self.isa, &mut self.words, digests.map(choose))),
             None => Err(digests),
         }
     }
@@ -276,7 +276,7 @@ impl<S: Words> DLeft<S> {
         let Ok(mut answers) = zeroed(false, keys.capacity()) else {
             return Err((digests, answer));
         };
-        keys.contains(self.simd, &self.words, &mut answers, digests.map(choose), answer);
+        keys.contains(self.isa, &self.words, &mut answers, digests.map(choose), answer);
         Ok(())
     }
 }
@@ -330,10 +330,10 @@ mod tests {
             let choices = some_choices(pages * load, pages, crowded);
             let (mut one_by_one, mut at_once) = (empty(pages), empty(pages));
             let expected =
-                choices.iter().try_for_each(|&choice| one_by_one.insert_usual::<3, true>(choice).map(drop));
+                choices.iter().try_for_each(|&choice| one_by_one.insert_choice::<3, true>(choice).map(drop));
             let mut keys = Keys::new(shape(pages, choices.len() as u64, u64::MAX)).unwrap();
             rounds += choices.len() as u64 / keys.capacity();
-            let outcome = keys.insert(at_once.simd, &mut at_once.words, choices.iter().copied());
+            let outcome = keys.insert(at_once.isa, &mut at_once.words, choices.iter().copied());
             assert_eq!(outcome, expected, "{pages} pages, {crowded} of them crowded, {load} keys each");
             assert!(
                 at_once.is_same(&one_by_one),
@@ -344,8 +344,8 @@ mod tests {
             let mut found = Vec::new();
             let queries = some_choices(2 * pages * load, pages, crowded);
             let asked = queries.iter().copied();
-            keys.contains(at_once.simd, &at_once.words, &mut answers, asked, |answer| found.push(answer));
-            assert!(queries.iter().map(|&choice| one_by_one.contains_usual(choice)).eq(found));
+            keys.contains(at_once.isa, &at_once.words, &mut answers, asked, |answer| found.push(answer));
+            assert!(queries.iter().map(|&choice| one_by_one.contains_choice(choice)).eq(found));
         }
         assert!(full >= 3 && rounds >= 10, "{full} full, {rounds} rounds");
     }

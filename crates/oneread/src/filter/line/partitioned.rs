@@ -19,14 +19,15 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::places::{Place, Places};
-use super::simd::{Simd, Vector, Work};
+use super::simd::{self, LineWork, run_rarely};
 use super::slots::{self, Fingerprint};
 use super::table::{Table, leaves};
 use super::work::InsertAt;
-use crate::bits::{Line, Lines, zeroed};
+use crate::bits::{Line, Lines, Words, zeroed};
 use crate::filter::Full;
 use crate::filter::batch::BATCH;
 use crate::filter::batch::partition::{Block, LARGE_BYTES, Partition, Shape};
+use crate::filter::simd::{InstructionSet, Isa};
 use crate::layout::LineLayout;
 
 /// The logarithm of a line's words.
@@ -101,20 +102,20 @@ fn partition(layout: LineLayout, keys: usize, scratch: u64) -> Option<Keys> {
 
 /// Inserts words, or gives them back if partitioning them does not pay.
 pub(super) fn insert_many<I: Iterator<Item = u64>>(
-    simd: Simd,
+    isa: Isa,
     table: &mut Table<Vec<Line>>,
     words: I,
     scratch: u64,
 ) -> Result<Result<(), Full>, I> {
     match partition(table.layout, words.size_hint().0, scratch) {
-        Some(mut keys) => Ok(keys.insert(simd, table, words)),
+        Some(mut keys) => Ok(keys.insert(isa, table, words)),
         None => Err(words),
     }
 }
 
 /// Looks words up, or gives them and the answer back if partitioning them does not pay.
 pub(super) fn contains_many<S: Lines, I: Iterator<Item = u64>, A: FnMut(bool)>(
-    simd: Simd,
+    isa: Isa,
     table: &Table<S>,
     words: I,
     scratch: u64,
@@ -125,7 +126,7 @@ pub(super) fn contains_many<S: Lines, I: Iterator<Item = u64>, A: FnMut(bool)>(
         return Err((words, answer));
     };
     let Ok(mut answers) = zeroed(false, keys.capacity()) else { return Err((words, answer)) };
-    keys.contains(simd, table, &mut answers, words, answer);
+    keys.contains(isa, table, &mut answers, words, answer);
     Ok(())
 }
 
@@ -143,7 +144,7 @@ impl Keys {
     /// Looks words up; `answers` has room for those of a round.
     fn contains<S: Lines>(
         &mut self,
-        simd: Simd,
+        isa: Isa,
         table: &Table<S>,
         answers: &mut [bool],
         words: impl Iterator<Item = u64>,
@@ -152,7 +153,7 @@ impl Keys {
         let (form, places) = (self.form(table.layout), table.places);
         let add = |keys: &mut Self, word| keys.add_word(&places, word, form);
         let look_up = |block: Block<'_, Key>, answers: &mut [bool]| {
-            simd.run(form.remainder, ContainsBlock { table, form, block, answers });
+            simd::run(isa, form.remainder, ContainsBlock { table, form, block, answers });
         };
         self.look_up(words, add, look_up, answers, answer);
     }
@@ -160,30 +161,30 @@ impl Keys {
     /// Inserts words, up to the first that finds no room.
     fn insert(
         &mut self,
-        simd: Simd,
+        isa: Isa,
         table: &mut Table<Vec<Line>>,
         words: impl Iterator<Item = u64>,
     ) -> Result<(), Full> {
         let (form, places) = (self.form(table.layout), table.places);
         for word in words {
             if self.add_word(&places, word, form) {
-                self.insert_round(simd, table, form)?;
+                self.insert_round(isa, table, form)?;
             }
         }
-        self.insert_round(simd, table, form)
+        self.insert_round(isa, table, form)
     }
 
     #[inline(never)]
-    fn insert_round(&mut self, simd: Simd, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
+    fn insert_round(&mut self, isa: Isa, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
         let blocks = 0..self.blocks();
         let done = blocks.clone().try_for_each(|block| {
-            simd.run(form.remainder, InsertBlock { table, form, block: self.block(block) })
+            simd::run(isa, form.remainder, InsertBlock { table, form, block: self.block(block) })
         });
         let done = done.or_else(|Full| {
             blocks.for_each(|block| {
-                simd.run(form.remainder, TakeBack { table, form, block: self.block(block) });
+                simd::run(isa, form.remainder, TakeBack { table, form, block: self.block(block) });
             });
-            self.insert_in_order(simd, table, form)
+            self.insert_in_order(isa, table, form)
         });
         self.clear();
         done
@@ -191,7 +192,7 @@ impl Keys {
 
     /// Inserts the keys in the order in which they came, up to the first that finds no room.
     #[cold]
-    fn insert_in_order(&mut self, simd: Simd, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
+    fn insert_in_order(&mut self, isa: Isa, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
         // The keys of each block are in order. So the first of all is the first of some block: of each
         // one, the number of the next, the least on top.
         let mut next = BinaryHeap::with_capacity(self.blocks());
@@ -202,7 +203,7 @@ impl Keys {
         while let Some(Reverse((_, block, at))) = next.pop() {
             let Block { entries, ahead } = self.block(block);
             let place = entries[at].place(ahead.start >> LINE, form);
-            simd.run(form.remainder, InsertAt { table, place })?;
+            simd::run(isa, form.remainder, InsertAt { table, place })?;
             next.extend(number(self, block, at + 1));
         }
         Ok(())
@@ -219,22 +220,22 @@ struct InsertBlock<'a> {
 impl InsertBlock<'_> {
     /// Inserts a key that waited.
     #[inline(always)]
-    fn settle<const R: u32, V: Vector>(
+    fn settle<const R: u32, I: InstructionSet>(
         table: &mut Table<Vec<Line>>,
-        vector: V,
+        set: I,
         place: Place,
     ) -> Result<u64, Full> {
-        let saturated = table.sticks::<R, V>(vector, place);
-        vector.apart::<R, _>(InsertAt { table, place })?;
+        let saturated = table.sticks::<R, I>(set, place);
+        run_rarely::<R, I, _>(set, InsertAt { table, place })?;
         Ok(if saturated { Key::SATURATED } else { Key::ADDED })
     }
 }
 
-impl Work for InsertBlock<'_> {
+impl LineWork for InsertBlock<'_> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<(), Full> {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<(), Full> {
         let Self { table, form, block: Block { entries: keys, mut ahead } } = self;
         let form = Form { remainder: R, ..form };
         let start = ahead.start >> LINE;
@@ -242,21 +243,21 @@ impl Work for InsertBlock<'_> {
         for first in (0..keys.len()).step_by(BATCH) {
             let end = keys.len().min(first + BATCH);
             let home = |key: Key, _| [key.place(start, form).line << LINE];
-            ahead.prefetch(&table.lines, &keys[first..end], home);
+            ahead.prefetch(|at| table.lines.prefetch(at), &keys[first..end], home);
             for at in first..end {
                 let place = keys[at].place(start, form);
-                if table.insert_plainly::<R, V>(vector, place) {
+                if table.insert_plainly::<R, I>(set, place) {
                     keys[at].0 |= Key::ADDED;
                     continue;
                 }
-                table.ask_for_room::<R, V>(vector, place);
+                table.prefetch_room::<R, I>(set, place);
                 if let Some(first) = waiting.push(at) {
-                    keys[first].0 |= Self::settle::<R, V>(table, vector, keys[first].place(start, form))?;
+                    keys[first].0 |= Self::settle::<R, I>(table, set, keys[first].place(start, form))?;
                 }
             }
         }
         for at in waiting.rest() {
-            keys[at].0 |= Self::settle::<R, V>(table, vector, keys[at].place(start, form))?;
+            keys[at].0 |= Self::settle::<R, I>(table, set, keys[at].place(start, form))?;
         }
         Ok(())
     }
@@ -269,15 +270,15 @@ struct TakeBack<'a> {
     block: Block<'a, Key>,
 }
 
-impl Work for TakeBack<'_> {
+impl LineWork for TakeBack<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) {
         for key in self.block.entries {
             if key.0 & Key::ADDED != 0 {
                 let start = self.block.ahead.start >> LINE;
-                self.table.take_back::<R, V>(vector, key.place(start, self.form));
+                self.table.take_back::<R, I>(set, key.place(start, self.form));
             } else if key.0 & Key::SATURATED != 0 {
                 self.table.len = self.table.len.saturating_sub(1);
             }
@@ -294,43 +295,44 @@ struct ContainsBlock<'a, S> {
     answers: &'a mut [bool],
 }
 
-impl<S: Lines> Work for ContainsBlock<'_, S> {
+impl<S: Lines> LineWork for ContainsBlock<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) {
         let Self { table, form, block: Block { entries: keys, mut ahead }, answers } = self;
         let form = Form { remainder: R, ..form };
         let start = ahead.start >> LINE;
         let mut waiting = Waiting::new();
         for keys in keys.chunks(BATCH) {
-            ahead.prefetch(&table.lines, keys, |key, _| [key.place(start, form).line << LINE]);
+            let home = |key: Key, _| [key.place(start, form).line << LINE];
+            ahead.prefetch(|at| table.lines.prefetch(at), keys, home);
             for &key in keys {
                 let place = key.place(start, form);
                 let fingerprint = place.fingerprint;
                 let (found, threshold) = table.lines.read_line(place.line, |line| {
-                    (slots::residents::<R, V>(vector, line, fingerprint) != 0, slots::threshold(line))
+                    (slots::residents::<R, I>(set, line, fingerprint) != 0, slots::threshold(line))
                 });
                 answers[key.number(form)] = found;
                 if !found && leaves(threshold, fingerprint.quotient) {
-                    table.ask_for_guest(place);
+                    table.prefetch_guest(place);
                     if let Some(first) = waiting.push(key) {
-                        settle::<R, V, S>(table, vector, answers, first, start, form);
+                        settle::<R, I, S>(table, set, answers, first, start, form);
                     }
                 }
             }
         }
         for key in waiting.rest() {
-            settle::<R, V, S>(table, vector, answers, key, start, form);
+            settle::<R, I, S>(table, set, answers, key, start, form);
         }
     }
 }
 
 /// Answers for a key that its home did not settle.
 #[inline(always)]
-fn settle<const R: u32, V: Vector, S: Lines>(
+fn settle<const R: u32, I: InstructionSet, S: Lines>(
     table: &Table<S>,
-    vector: V,
+    set: I,
     answers: &mut [bool],
     key: Key,
     start: usize,
@@ -338,7 +340,7 @@ fn settle<const R: u32, V: Vector, S: Lines>(
 ) {
     let place = key.place(start, form);
     let threshold = table.lines.read_line(place.line, slots::threshold);
-    answers[key.number(form)] = table.is_elsewhere::<R, V>(vector, place, threshold);
+    answers[key.number(form)] = table.is_elsewhere::<R, I>(set, place, threshold);
 }
 
 /// What waits until some others have arrived.

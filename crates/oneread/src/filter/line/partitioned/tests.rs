@@ -92,7 +92,7 @@ fn partitioned_keys_are_in_as_those_one_after_the_other_are() {
         let words = some_words((filter.layout().capacity() as f64 * load) as u64, crowded);
         let mut keys = keys_for(&filter, words.len());
         rounds += words.len() as u64 / keys.capacity();
-        let outcome = keys.insert(filter.simd, &mut filter.table, words.iter().copied());
+        let outcome = keys.insert(filter.isa, &mut filter.table, words.iter().copied());
         let len = filter.len() as usize;
         assert_eq!(outcome, if len < words.len() { Err(Full) } else { Ok(()) }, "{case:?}");
         assert_eq!(
@@ -110,7 +110,7 @@ fn partitioned_keys_are_in_as_those_one_after_the_other_are() {
         let mut found = Vec::new();
         let queries = some_words(3 * words.len() as u64, crowded);
         let asked = queries.iter().copied();
-        keys.contains(filter.simd, &filter.table, &mut answers, asked, |answer| found.push(answer));
+        keys.contains(filter.isa, &filter.table, &mut answers, asked, |answer| found.push(answer));
         assert!(queries.iter().map(|&word| filter.contains_word(word)).eq(found), "{case:?}");
     }
     assert!(full >= 3 && rounds >= 30, "{full} full, {rounds} rounds");
@@ -129,7 +129,7 @@ fn what_is_taken_back_does_not_stick() {
     assert!(len < 1000, "{len}");
     let words = core::iter::once(last(*refused)).chain(others.iter().flat_map(|&word| [word; 6]));
     let mut keys = keys_for(&filter, 7 * keys as usize);
-    assert_eq!(keys.insert(filter.simd, &mut filter.table, words), Err(Full));
+    assert_eq!(keys.insert(filter.isa, &mut filter.table, words), Err(Full));
     assert_eq!((filter.len(), counts(Fingerprints::new(&filter.table))), (len, before));
 }
 
