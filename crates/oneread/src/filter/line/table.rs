@@ -40,7 +40,7 @@ const BREADTH: usize = 20;
 /// Of these, how many are tried again to find room by a further move.
 const NARROW: usize = 4;
 
-/// Lines that are asked for before the first of them is looked at.
+/// Lines that are prefetched before the first of them is looked at.
 const PREFETCHED: usize = 6;
 
 /// Moves that make room for one insertion, at most.

@@ -99,7 +99,7 @@ impl LineBytes for Avx2 {
 #[inline]
 #[target_feature(enable = "bmi2")]
 fn nth(word: u64, n: u32) -> u64 {
-    // More ones than a word has are asked for by nobody: a line has no more runs than bits.
+    // `n` is below 64: a line has no more runs than bits.
     _pdep_u64(1 << (n & 63), word)
 }
 
