@@ -2,6 +2,7 @@
 //! not need it.
 //!
 //! - [`hash`]: hash families with theorems, and digesters for experiments.
+//! - [`filter`]: d-left filters balanced offline.
 //! - [`table`]: cuckoo hashing, linear probing, chaining, d-left hashing and Song's table.
 //! - [`plan`]: predictions for cuckoo hashing and linear probing.
 //! - [`simulate`]: the behaviour of a multilevel table under churn.
@@ -14,6 +15,7 @@
 
 extern crate alloc;
 
+pub mod filter;
 pub mod hash;
 pub mod plan;
 pub mod simulate;

@@ -1,5 +1,7 @@
 //! All tests of this crate. The modules mirror `src/`.
 
+#[path = "it/filter/mod.rs"]
+mod filter;
 #[path = "it/fixtures.rs"]
 mod fixtures;
 #[path = "it/hash/mod.rs"]

@@ -3,6 +3,7 @@
 
 pub use crate::bits::counters::counter_words;
 pub use crate::bits::memory::{reserved, zeroed};
+pub use crate::filter::distinct::distinct;
 pub use crate::plan::binomial::ln_upper_tail as ln_binomial_upper_tail;
 pub use crate::plan::error::check;
 pub use crate::plan::float::{exp, ln};

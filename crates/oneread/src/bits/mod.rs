@@ -14,8 +14,6 @@ mod atomic;
 pub(crate) mod counters;
 mod extract;
 mod huge_pages;
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-pub(crate) mod in_place;
 mod line;
 mod little_endian;
 pub(crate) mod memory;

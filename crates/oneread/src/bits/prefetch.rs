@@ -33,8 +33,9 @@ pub fn prefetch_to_write<T>(items: &[T], at: usize) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn prefetch_address_to_write(address: *const i8) {
-    // SAFETY: as above; processors without the instruction do nothing in its place. (The compiler's own function for it makes a prefetch to read,
-    // unless it is compiled for a machine that is known to have it.)
+    // SAFETY: prefetching reads and writes nothing that the program could observe and never faults,
+    // whatever the address; processors without the instruction do nothing in its place. (The compiler's
+    // own function for it makes a prefetch to read, unless it knows that the machine has it.)
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) address, options(readonly, nostack, preserves_flags));
     }

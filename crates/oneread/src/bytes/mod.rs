@@ -43,8 +43,6 @@ pub use saved::Saved;
 pub use view::{View, Viewed};
 
 pub(crate) use header::LayoutBlock;
-#[cfg(feature = "std")]
-pub(crate) use saved::read_header;
 pub(crate) use source::{Owned, Payload, Rest, Source};
 
 use crate::bits::Words;

@@ -142,18 +142,6 @@ fn load<F: Saved>(
     Ok(structure)
 }
 
-/// Checks a header by itself; gives the digester, the layout and the length of the payload.
-#[cfg(feature = "std")]
-pub(crate) fn read_header<D: Identified>(
-    bytes: &[u8; Header::LENGTH],
-    kind: Kind,
-    digester: Option<D>,
-) -> Result<(D, LayoutBlock, u64), LoadError> {
-    let header = Header::decode(bytes)?;
-    check_kind(&header, kind)?;
-    Ok((choose_digester(&header, digester)?, header.layout, header.payload_length))
-}
-
 pub(super) fn check_kind(header: &Header, expected: Kind) -> Result<(), LoadError> {
     if header.kind == expected as u16 {
         Ok(())

@@ -8,12 +8,12 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{NEARBY_BYTES, in_batches};
+use super::batch::partition::{BitPartition, LARGE_BYTES, Shape, VisitLocations};
+use super::batch::{THIRD_LEVEL_BYTES, contains_in_batches, in_batches};
 use super::cores::{
     Build, ChangeShared, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Intersect, Same, SavedCore,
     Shared, Union, Unshared,
 };
-use super::parts::{Cells, Part, Parts};
 use super::{BuildError, Filter, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zeroed};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
@@ -22,14 +22,13 @@ use crate::hash::{Digest, Domain, Portable};
 use crate::layout::{BloomLayout, LayoutError};
 use crate::plan;
 
-/// Keys whose lines an atomic filter asks for at once. With 10 million keys and two threads, four were 1.2 times as
-/// fast as insertions one by one; one, or as many as other filters do, were no faster.
+/// Keys whose lines an atomic filter prefetches at once. As many as other filters prefetch were no
+/// faster than insertions one by one.
 const ATOMIC_BATCH: usize = 4;
 
-/// The memory of gathered locations, as a share of the filter's. An atomic write costs as much as many others, so a filter of threads had better gather
-/// more: with 10 million keys and half of its memory it was no faster than one by one, with as much again 1.5 to 1.9 times as fast.
-const SHARE: f64 = 0.5;
-const ATOMIC_SHARE: f64 = 1.0;
+/// From this size on, an atomic filter partitions large batches: sooner than others, since an atomic
+/// write costs as much as many others.
+const ATOMIC_LARGE_BYTES: u64 = 16 << 20;
 
 /// The core of [`BloomFilter`], [`AtomicBloomFilter`] and [`BloomView`], over words of storage `S`.
 #[derive(Clone)]
@@ -143,19 +142,14 @@ impl Insert for Bloom<Vec<u64>> {
         })
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) {
-        if self.is_nearby() {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) {
+        if self.is_cached() {
             return digests.for_each(|digest| _ = self.insert(digest));
         }
-        if let Some(mut parts) = Parts::new(self.layout.bits(), self.visits(&digests), SHARE) {
-            for digest in digests {
-                self.scheme.for_each(digest, |location| {
-                    if parts.add(location) {
-                        set_all(&mut self.words, &mut parts);
-                    }
-                });
-            }
-            return set_all(&mut self.words, &mut parts);
+        if let Some(locations) =
+            self.partition(&digests, LARGE_BYTES, scratch.min(self.byte_len() as u64 / 2))
+        {
+            return insert_partitioned(locations, &self.scheme, digests, &mut SetBits(&mut self.words));
         }
         in_batches(digests, |digests| {
             self.prefetch_all(digests);
@@ -242,31 +236,30 @@ impl ChangeShared for Bloom<AtomicWords> {
 
     #[inline]
     fn insert(&self, digest: Digest) -> bool {
-        if self.is_nearby() {
+        if self.is_cached() {
             // An atomic write waits for its line, and the next one for it: let all lines come at once.
             self.prefetch_to_write(digest);
         }
         self.set(digest)
     }
 
-    fn insert_many(&self, digests: impl Iterator<Item = Digest>) {
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64) {
         let visits = self.visits(&digests);
-        if self.is_nearby() {
+        if self.is_cached() {
             return match zeroed(0, self.words.len() as u64) {
-                Ok(own) if visits >= own.len() as u64 => self.insert_by_way_of(own, digests),
+                Ok(own) if visits >= own.len() as u64 && scratch >= self.byte_len() as u64 => {
+                    self.insert_by_way_of(own, digests);
+                }
                 _ => digests.for_each(|digest| _ = self.insert(digest)),
             };
         }
-        if let Some(mut parts) = Parts::new(self.layout.bits(), visits, ATOMIC_SHARE) {
-            let mut own = alloc::vec![0; parts.part_words()];
-            for digest in digests {
-                self.scheme.for_each(digest, |location| {
-                    if parts.add(location) {
-                        join_all(&self.words, &mut parts, &mut own);
-                    }
-                });
-            }
-            return join_all(&self.words, &mut parts, &mut own);
+        // Long rounds, for the same reason: as much memory as the filter has.
+        if let Some(locations) =
+            self.partition(&digests, ATOMIC_LARGE_BYTES, scratch.min(self.byte_len() as u64))
+        {
+            let own = alloc::vec![0; 1 << locations.shift()];
+            let mut join = JoinWords { words: &self.words, own };
+            return insert_partitioned(locations, &self.scheme, digests, &mut join);
         }
         in_batches(digests, |digests| {
             for few in digests.chunks(ATOMIC_BATCH) {
@@ -277,36 +270,67 @@ impl ChangeShared for Bloom<AtomicWords> {
     }
 }
 
-/// Sets the bits of all locations.
-#[inline(never)]
-fn set_all(words: &mut [u64], parts: &mut Parts) {
-    parts.visit(|part| {
-        for (coming, offsets) in part.batches() {
-            coming.for_each(|at| prefetch(words, at));
-            for &offset in offsets {
-                words[part.start + offset as usize / 64] |= 1 << (offset % 64);
+/// Visits the locations of all digests, block by block.
+fn insert_partitioned(
+    mut locations: BitPartition,
+    scheme: &AnyScheme,
+    digests: impl Iterator<Item = Digest>,
+    filter: &mut impl VisitLocations,
+) {
+    for digest in digests {
+        scheme.for_each(digest, |location| {
+            if locations.add_bit(location) {
+                locations.visit(filter);
             }
-        }
-    });
+        });
+    }
+    locations.visit(filter);
 }
 
-/// The same where other threads look on: first in words of one's own, so that each word is written once and each line taken from the others once.
-#[inline(never)]
-fn join_all(words: &AtomicWords, parts: &mut Parts, own: &mut [u64]) {
-    parts.visit(|Part { start, offsets, .. }| {
-        for &offset in offsets {
-            own[offset as usize / 64] |= 1 << (offset % 64);
+/// Sets bits.
+struct SetBits<'a>(&'a mut [u64]);
+
+impl VisitLocations for SetBits<'_> {
+    #[inline(always)]
+    fn prefetch(&self, word: usize) {
+        prefetch(self.0, word);
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, start: usize, offset: u32) {
+        self.0[start + offset as usize / 64] |= 1 << (offset % 64);
+    }
+}
+
+/// Sets bits in words of its own, and joins those of a block with the filter's: each word is written
+/// once, and each line is taken from the other threads once.
+struct JoinWords<'a> {
+    words: &'a AtomicWords,
+    own: Vec<u64>,
+}
+
+impl VisitLocations for JoinWords<'_> {
+    #[inline(always)]
+    fn prefetch(&self, word: usize) {
+        self.words.prefetch(word);
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, _: usize, offset: u32) {
+        self.own[offset as usize / 64] |= 1 << (offset % 64);
+    }
+
+    fn finish_block(&mut self, start: usize) {
+        for (at, word) in self.own.iter_mut().enumerate() {
+            self.words.set_bits(start + at, core::mem::take(word));
         }
-        for (at, word) in own.iter_mut().enumerate() {
-            words.set_bits(start + at, core::mem::take(word));
-        }
-    });
+    }
 }
 
 impl<S: Words> FilterCore for Bloom<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
-        if self.is_nearby() {
+        if self.is_cached() {
             self.scheme.every(digest, 0, |location| self.shifted(location))
         } else {
             // A mispredicted branch costs less than the cache lines of locations that need not be looked at.
@@ -314,19 +338,22 @@ impl<S: Words> FilterCore for Bloom<S> {
         }
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
-        if self.is_nearby() {
+    fn contains_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        _scratch: u64,
+        mut answer: impl FnMut(bool),
+    ) {
+        if self.is_cached() {
             return digests.for_each(|digest| answer(self.contains(digest)));
         }
-        let hashes = self.layout.hashes();
-        let cells = Cells { words: &self.words, width: 1, scheme: &self.scheme, hashes };
-        let ask = |location| self.words.prefetch((location / 64) as usize);
-        cells.contains_many(digests, ask, |location| self.bit(location), answer);
+        let prefetch = |location| self.words.prefetch((location / 64) as usize);
+        contains_in_batches(&self.scheme, digests, prefetch, |location| self.bit(location), answer);
     }
 
     #[inline(always)]
     fn prefetch_all(&self, digests: &[Digest]) {
-        if self.is_nearby() {
+        if self.is_cached() {
             return;
         }
         digests.iter().for_each(|&digest| self.prefetch(digest));
@@ -364,15 +391,25 @@ impl<S: Words> Estimate for Bloom<S> {
 }
 
 impl<S: Words> Bloom<S> {
-    /// How many locations so many digests have, at least.
+    /// The locations of a batch, at least.
     fn visits(&self, digests: &impl Iterator) -> u64 {
         (digests.size_hint().0 as u64).saturating_mul(self.layout.hashes().into())
     }
 
-    /// Whether the filter is so small that its lines are near: in a second-level cache, or the next.
+    /// Where to sort the locations of a batch, if that pays.
+    fn partition(&self, digests: &impl Iterator, large_bytes: u64, scratch: u64) -> Option<BitPartition> {
+        let words = self.words.len() as u64;
+        if 8 * words < large_bytes {
+            return None;
+        }
+        let (entries, max_shift) = (self.visits(digests), BitPartition::MAX_SHIFT);
+        BitPartition::new(Shape { words, lines_each: 1, max_shift, entries, scratch })
+    }
+
+    /// Whether a second- or third-level cache holds the filter.
     #[inline(always)]
-    fn is_nearby(&self) -> bool {
-        self.byte_len() < NEARBY_BYTES
+    fn is_cached(&self) -> bool {
+        self.byte_len() < THIRD_LEVEL_BYTES
     }
 
     /// Asks for all lines of a digest's locations.

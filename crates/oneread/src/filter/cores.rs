@@ -16,9 +16,14 @@ pub trait FilterCore {
     /// Prefetches what the digests' operations read, unless the filter is so small that a cache has it.
     fn prefetch_all(&self, digests: &[Digest]);
 
-    /// Calls `answer` for each digest, in order.
+    /// Calls `answer` for each digest, in order; a large batch may take `scratch` bytes of memory.
     #[inline]
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+    fn contains_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        _scratch: u64,
+        mut answer: impl FnMut(bool),
+    ) {
         in_batches(digests, |digests| {
             self.prefetch_all(digests);
             digests.iter().for_each(|&digest| answer(self.contains(digest)));
@@ -95,9 +100,13 @@ pub trait Insert: FilterCore {
     type Inserted: Outcome;
     fn insert(&mut self, digest: Digest) -> Self::Inserted;
 
-    /// Inserts up to the first digest that fails.
+    /// Inserts up to the first digest that fails; a large batch may take `scratch` bytes of memory.
     #[inline]
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> ManyInserted<Self::Inserted> {
+    fn insert_many(
+        &mut self,
+        digests: impl Iterator<Item = Digest>,
+        _scratch: u64,
+    ) -> ManyInserted<Self::Inserted> {
         let mut many = Outcome::all(core::iter::empty::<Self::Inserted>());
         in_batches(digests, |digests| {
             if !Self::Inserted::has_failed(&many) {
@@ -219,7 +228,11 @@ pub trait SavedCore: Sized {
 pub trait ChangeShared: FilterCore {
     type Inserted: Outcome;
     fn insert(&self, digest: Digest) -> Self::Inserted;
-    fn insert_many(&self, digests: impl Iterator<Item = Digest>) -> ManyInserted<Self::Inserted>;
+    fn insert_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        scratch: u64,
+    ) -> ManyInserted<Self::Inserted>;
 }
 
 /// A core from which many threads remove at once.
@@ -246,8 +259,8 @@ impl<C: FilterCore> FilterCore for Shared<C> {
     }
 
     #[inline]
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
-        self.0.contains_many(digests, answer);
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64, answer: impl FnMut(bool)) {
+        self.0.contains_many(digests, scratch, answer);
     }
 
     fn is_empty(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::bits::OutOfMemory;
 use crate::hash::Digest;
 
 /// The digests that differ, in order; an error where collecting them would abort the process.
-pub(super) fn distinct(digests: impl IntoIterator<Item = Digest>) -> Result<Vec<Digest>, OutOfMemory> {
+pub fn distinct(digests: impl IntoIterator<Item = Digest>) -> Result<Vec<Digest>, OutOfMemory> {
     let mut all: Vec<Digest> = Vec::new();
     for digest in digests {
         if all.len() == all.capacity() {

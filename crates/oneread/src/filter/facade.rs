@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
+use super::batch::partition::DEFAULT_SCRATCH;
 use super::cores::{
     Build, ChangeShared, Clear, CountCopies, Counted, Estimate, FilterCore, ForRate, HasLayout, Insert,
     Intersect, ManyInserted, Outcome, Remove, RemoveShared, Same, SavedCore, Shared, Union,
@@ -142,9 +143,7 @@ impl<C: FilterCore, D> Filter<C, D> {
     /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
     /// `answer` gets the answers in the order of the keys.
     ///
-    /// Large batches, of whose length the iterator knows, are sorted by cache block first where that
-    /// pays. This takes up to half of the filter's memory again, or a little more, and answers come
-    /// many at a time.
+    /// Like [`contains_many_with_scratch`](Self::contains_many_with_scratch) with 256 MiB.
     #[inline]
     pub fn contains_many<'q, Q: ?Sized + 'q>(
         &self,
@@ -153,7 +152,25 @@ impl<C: FilterCore, D> Filter<C, D> {
     ) where
         D: Digester<Q>,
     {
-        self.core.contains_many(keys.into_iter().map(|key| self.digester.digest(key)), answer);
+        self.contains_many_with_scratch(keys, DEFAULT_SCRATCH, answer);
+    }
+
+    /// Looks many keys up in at most `scratch_bytes` of extra memory, apart from some 100 KiB.
+    ///
+    /// d-left and line filters of more than 32 MiB sort a large batch, of whose length the iterator
+    /// knows, by cache block first. This takes a little more than half of the filter's memory at most,
+    /// and answers come many at a time. Otherwise the memory of 32 keys at a time is prefetched.
+    #[inline]
+    pub fn contains_many_with_scratch<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        scratch_bytes: u64,
+        answer: impl FnMut(bool),
+    ) where
+        D: Digester<Q>,
+    {
+        let digests = keys.into_iter().map(|key| self.digester.digest(key));
+        self.core.contains_many(digests, scratch_bytes, answer);
     }
 
     /// Whether no key is in the set. (Counters that are saturated may be left.)
@@ -202,10 +219,7 @@ impl<C: Insert, D> Filter<C, D> {
 
     /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
     ///
-    /// Large batches, of whose length the iterator knows, are sorted by cache block first where that
-    /// pays. This takes up to half of the filter's memory again. The answers are then those of the
-    /// same keys inserted one by one; the bytes of a line filter may differ, as its fingerprints may
-    /// lie in other lines.
+    /// Like [`insert_many_with_scratch`](Self::insert_many_with_scratch) with 256 MiB.
     ///
     /// # Errors
     /// As [`insert`](Self::insert); the keys before are in, those after it are not.
@@ -217,7 +231,40 @@ impl<C: Insert, D> Filter<C, D> {
     where
         D: Digester<Q>,
     {
-        self.core.insert_many(keys.into_iter().map(|key| self.digester.digest(key)))
+        self.insert_many_with_scratch(keys, DEFAULT_SCRATCH)
+    }
+
+    /// Inserts many keys in at most `scratch_bytes` of extra memory, apart from some 100 KiB.
+    ///
+    /// Bloom, counting, d-left and line filters of more than 32 MiB sort a large batch, of whose length
+    /// the iterator knows, by cache block first. This takes up to half of the filter's memory, a quarter
+    /// of a counting filter's. The answers are then those of the same keys inserted one by one; the
+    /// bytes of a line filter may differ, as its fingerprints may lie in other lines. Otherwise the
+    /// memory of 32 keys at a time is prefetched.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert); the keys before are in, those after it are not.
+    ///
+    /// # Example
+    /// ```
+    /// use oneread::filter::BloomFilter;
+    ///
+    /// let mut filter = BloomFilter::with_rate(1000, 0.01)?;
+    /// let keys: Vec<u64> = (0..1000).collect();
+    /// filter.insert_many_with_scratch(&keys, 1 << 20); // never more than a megabyte
+    /// assert!(keys.iter().all(|key| filter.contains(key)));
+    /// # Ok::<(), oneread::filter::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn insert_many_with_scratch<'q, Q: ?Sized + 'q>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        scratch_bytes: u64,
+    ) -> ManyInserted<C::Inserted>
+    where
+        D: Digester<Q>,
+    {
+        self.core.insert_many(keys.into_iter().map(|key| self.digester.digest(key)), scratch_bytes)
     }
 }
 
@@ -274,7 +321,7 @@ impl<C: Remove, D> Filter<C, D> {
     }
 
     /// Removes many keys that were inserted, faster than one after the other where the filter does
-    /// not fit the cache. It takes memory as [`insert_many`](Self::insert_many) does.
+    /// not fit the cache.
     ///
     /// # Errors
     /// If a key is certainly not there; those before it are removed, those after it are not.
@@ -315,7 +362,9 @@ impl<C: ChangeShared, D> Filter<Shared<C>, D> {
     }
 
     /// Inserts many keys, faster than one after the other. They are there when this returns; some
-    /// may be before. Large batches take up to as much memory as the filter has.
+    /// may be before.
+    ///
+    /// Like [`insert_many_with_scratch`](Self::insert_many_with_scratch) with 256 MiB.
     ///
     /// # Errors
     /// Where that is possible: if there is no room for some key. Others are inserted.
@@ -327,7 +376,24 @@ impl<C: ChangeShared, D> Filter<Shared<C>, D> {
     where
         D: Digester<Q>,
     {
-        self.core.0.insert_many(keys.into_iter().map(|key| self.digester.digest(key)))
+        self.insert_many_with_scratch(keys, DEFAULT_SCRATCH)
+    }
+
+    /// Inserts many keys in at most `scratch_bytes` of extra memory, apart from some 100 KiB. Large
+    /// batches into a Bloom filter take up to as much memory as the filter has.
+    ///
+    /// # Errors
+    /// Where that is possible: if there is no room for some key. Others are inserted.
+    #[inline]
+    pub fn insert_many_with_scratch<'q, Q: ?Sized + 'q>(
+        &self,
+        keys: impl IntoIterator<Item = &'q Q>,
+        scratch_bytes: u64,
+    ) -> ManyInserted<C::Inserted>
+    where
+        D: Digester<Q>,
+    {
+        self.core.0.insert_many(keys.into_iter().map(|key| self.digester.digest(key)), scratch_bytes)
     }
 }
 

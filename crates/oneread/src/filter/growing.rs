@@ -388,7 +388,7 @@ impl<L: LayerCore> FilterCore for Growing<L> {
         L::prefetch(&self.layers, digests);
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64, answer: impl FnMut(bool)) {
         L::look_up(&self.layers, digests, answer);
     }
 

@@ -21,8 +21,8 @@
 //! - `insert` says whether the key may have been there before.
 //! - `false_positive_rate` is that of the present load.
 //! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed elsewhere.
-//! - `insert_many` and `contains_many` hide the latency of memory: they ask for the cache lines of many
-//!   keys before they wait for the first.
+//! - `insert_many` and `contains_many` hide the latency of memory: they prefetch the cache lines of many
+//!   keys before they wait for the first. Very large batches may take memory, which the caller can bound.
 //! - Filters that take removals have `insert_if_absent`: a duplicate takes no room there, where `insert` takes some each time.
 //! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
 
@@ -32,27 +32,24 @@ mod bloom;
 mod cores;
 mod count_min;
 mod counting;
-mod distinct;
+pub(crate) mod distinct;
 mod dleft;
 mod dleft_counting;
 mod error;
 mod facade;
-mod gathered;
 mod growing;
 mod line;
-mod parts;
 mod placed;
+mod simd;
 
 pub use blocked::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView};
 pub use bloom::{AtomicBloomFilter, BloomFilter, BloomView};
 pub use count_min::{CountMin, CountMinSketch, CountMinView};
 pub use counting::{CountingBloomFilter, CountingView};
-#[cfg(feature = "std")]
-pub use dleft::DLeftPages;
-pub use dleft::{AtomicDLeftFilter, Balance, BalanceError, DLeftFilter, DLeftStatistics, DLeftView};
+pub use dleft::{AtomicDLeftFilter, DLeftFilter, DLeftStatistics, DLeftView};
 pub use dleft_counting::{
     DLeftCountingFilter, DLeftCountingStatistics, DLeftCountingView, GrowingDLeftCountingFilter,
-    GrowingDLeftCountingView, RebuildError,
+    GrowingDLeftCountingView,
 };
 pub use error::{Full, MergeError, NotPresent};
 pub use facade::Filter;

@@ -8,6 +8,7 @@ use oneread::filter::DLeftFilter;
 use oneread::hash::Digester;
 use oneread::layout::{BucketBits, DLeftLayout, Semisort, Ties};
 use oneread::plan::{bloom, dleft};
+use oneread_study::filter::insert_balanced;
 use oneread_study::hash::Ideal;
 
 use super::groups::never_growing;
@@ -236,7 +237,8 @@ pub(super) fn offline(
             let measured = measure(context, filters, |seed| {
                 let digester = Ideal::with_seed(seed);
                 let mut filter = DLeftFilter::with_digester(layout, digester)?;
-                let balance = filter.insert_balanced((0..items).map(|item| digester.digest(&item)))?;
+                let digests = (0..items).map(|item| digester.digest(&item));
+                let balance = insert_balanced(&mut filter, digests)?;
                 Ok(balance.rate)
             })?;
             // Filters break ties to the left. Balls and bins measure the gain of random ties.

@@ -12,18 +12,19 @@ mod work;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::{NEARBY_BYTES, in_batches_of};
+use super::batch::{THIRD_LEVEL_BYTES, in_batches_of};
 use super::cores::{
     Build, ChangeShared, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Intersect, Same, SavedCore,
     Shared, Union, Unshared,
 };
+use super::simd::Isa;
 use super::{BuildError, Filter, MergeError};
 use crate::bits::{AtomicWords, Line, Lines, LittleEndian, Words, zeroed};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
 use crate::hash::{Digest, Domain, Portable, reduce};
 use crate::layout::{BlockedLayout, LayoutError};
 use crate::plan;
-use simd::Simd;
+pub(super) use simd::BlockBits;
 use work::{ContainsAll, InsertAll};
 
 /// The core of [`BlockedBloomFilter`], [`AtomicBlockedBloomFilter`] and [`BlockedView`], over lines
@@ -35,7 +36,7 @@ pub struct Blocked<S> {
     /// constant of 64 bits takes an instruction: in a prototype .99 instead of .94 times the peer's rate.
     domain: Domain,
     lines: S,
-    simd: Simd,
+    isa: Isa,
 }
 
 /// Tells which keys are certainly not in a set by reading one cache line.
@@ -118,7 +119,7 @@ impl Place {
 /// The numbers of a digest's bits in the eight words of its block: six bits each, that of word 0 lowest, above
 /// [`UNUSED`](Bits::UNUSED) others.
 #[derive(Clone, Copy, Default)]
-struct Bits(u64);
+pub(super) struct Bits(u64);
 
 impl Bits {
     /// The lowest bits of a product depend on few bits of its factors.
@@ -156,18 +157,18 @@ impl Insert for Blocked<Vec<Line>> {
         let place = self.place(digest);
         // SAFETY: by invariants 1 and 2 a place's block is below the number of lines.
         let line = unsafe { self.lines.get_unchecked_mut(place.block) };
-        self.simd.insert(line, place.bits)
+        simd::set_bits(self.isa, line, place.bits)
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) {
-        let (domain, blocks, simd) = (self.domain, self.layout.blocks(), self.simd);
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, _scratch: u64) {
+        let (domain, blocks, isa) = (self.domain, self.layout.blocks(), self.isa);
         let places = digests.map(|digest| Place::of(digest, domain, blocks));
-        if is_nearby(self.layout) {
-            return simd.run(InsertAll { lines: &mut self.lines, places });
+        if is_cached(self.layout) {
+            return isa.run(InsertAll { lines: &mut self.lines, places });
         }
         in_batches_of(places, Place::default(), |places| {
             places.iter().for_each(|place| self.lines.prefetch_line(place.block));
-            simd.run(InsertAll { lines: &mut self.lines, places: places.iter().copied() });
+            isa.run(InsertAll { lines: &mut self.lines, places: places.iter().copied() });
         });
     }
 }
@@ -238,7 +239,7 @@ impl ChangeShared for Blocked<AtomicWords> {
         self.insert_at(self.place(digest))
     }
 
-    fn insert_many(&self, digests: impl Iterator<Item = Digest>) {
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64) {
         let places = digests.map(|digest| self.place(digest));
         in_batches_of(places, Place::default(), |places| {
             places.iter().for_each(|place| self.lines.prefetch_line(place.block));
@@ -249,7 +250,7 @@ impl ChangeShared for Blocked<AtomicWords> {
 
 impl<S> Blocked<S> {
     fn over_lines(layout: BlockedLayout, lines: S) -> Self {
-        Self { layout, domain: Domain::BLOCKED, lines, simd: Simd::detect() }
+        Self { layout, domain: Domain::BLOCKED, lines, isa: Isa::detect() }
     }
 
     #[inline(always)]
@@ -258,9 +259,10 @@ impl<S> Blocked<S> {
     }
 }
 
-/// Whether a filter is so small that its lines are near. One operation takes so little that a processor waits for the lines of many at once.
-fn is_nearby(layout: BlockedLayout) -> bool {
-    layout.byte_len() < NEARBY_BYTES as u64
+/// Whether a second- or third-level cache holds a filter. One operation takes so little that a
+/// processor waits for the lines of many at once.
+fn is_cached(layout: BlockedLayout) -> bool {
+    layout.byte_len() < THIRD_LEVEL_BYTES as u64
 }
 
 impl<S: Lines> FilterCore for Blocked<S> {
@@ -268,18 +270,25 @@ impl<S: Lines> FilterCore for Blocked<S> {
     fn contains(&self, digest: Digest) -> bool {
         let place = self.place(digest);
         // SAFETY: by invariants 1 and 2 a place's block is below the number of lines.
-        unsafe { self.lines.read_line_unchecked(place.block, |line| self.simd.contains(line, place.bits)) }
+        unsafe {
+            self.lines.read_line_unchecked(place.block, |line| simd::has_bits(self.isa, line, place.bits))
+        }
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+    fn contains_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        _scratch: u64,
+        mut answer: impl FnMut(bool),
+    ) {
         let places = digests.map(|digest| self.place(digest));
         let lines = &self.lines;
-        if is_nearby(self.layout) {
-            return self.simd.run(ContainsAll { lines, places, answer });
+        if is_cached(self.layout) {
+            return self.isa.run(ContainsAll { lines, places, answer });
         }
         in_batches_of(places, Place::default(), |places| {
             places.iter().for_each(|place| lines.prefetch_line(place.block));
-            self.simd.run(ContainsAll { lines, places: places.iter().copied(), answer: &mut answer });
+            self.isa.run(ContainsAll { lines, places: places.iter().copied(), answer: &mut answer });
         });
     }
 

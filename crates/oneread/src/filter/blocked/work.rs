@@ -1,8 +1,8 @@
 //! The operations of a blocked filter on many places, written once for all instruction sets.
 
 use super::Place;
-use super::simd::{Vector, Work};
 use crate::bits::{Line, Lines};
+use crate::filter::simd::{InstructionSet, Work};
 
 /// Inserts at all places.
 pub(super) struct InsertAll<'a, I> {
@@ -14,9 +14,9 @@ impl<I: Iterator<Item = Place>> Work for InsertAll<'_, I> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) {
+    fn run<V: InstructionSet>(self, set: V) {
         for place in self.places {
-            vector.insert(&mut self.lines[place.block], place.bits);
+            set.set_bits(&mut self.lines[place.block], place.bits);
         }
     }
 }
@@ -32,9 +32,9 @@ impl<S: Lines, I: Iterator<Item = Place>, A: FnMut(bool)> Work for ContainsAll<'
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(mut self, vector: V) {
+    fn run<V: InstructionSet>(mut self, set: V) {
         for place in self.places {
-            (self.answer)(self.lines.read_line(place.block, |line| vector.contains(line, place.bits)));
+            (self.answer)(self.lines.read_line(place.block, |line| set.has_bits(line, place.bits)));
         }
     }
 }

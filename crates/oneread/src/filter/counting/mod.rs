@@ -6,13 +6,13 @@
 //! 2. Insert and remove visit the same locations in the same way, so 1 survives both.
 //! 3. So every counter of a present key is above 0: no false negatives.
 
-mod many;
 mod saved;
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::NEARBY_BYTES;
+use super::batch::partition::{BitPartition, LARGE_BYTES, Shape, VisitLocations};
+use super::batch::{THIRD_LEVEL_BYTES, contains_in_batches, in_batches};
 use super::cores::{Build, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Remove, Same, Union};
 use super::{BloomFilter, BuildError, Filter, MergeError, NotPresent};
 use crate::bits::{Counters, LittleEndian, Words, counter_words, zeroed};
@@ -109,8 +109,25 @@ impl Insert for CountingBloom<Vec<u64>> {
         }
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) {
-        many::insert(self, digests);
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) {
+        if self.is_cached() {
+            return digests.for_each(|digest| _ = self.insert(digest));
+        }
+        if let Some(mut locations) = self.partition(&digests, scratch) {
+            let mut counters = CountUp(&mut self.counters);
+            for digest in digests {
+                self.scheme.for_each(digest, |location| {
+                    if locations.add_bit(location * u64::from(USUAL_BITS)) {
+                        locations.visit(&mut counters);
+                    }
+                });
+            }
+            return locations.visit(&mut counters);
+        }
+        in_batches(digests, |digests| {
+            self.prefetch_all(digests);
+            digests.iter().for_each(|&digest| _ = self.insert(digest));
+        });
     }
 }
 
@@ -129,13 +146,41 @@ impl Remove for CountingBloom<Vec<u64>> {
         self.give_back(digest, taken);
         Err(NotPresent)
     }
+}
 
-    fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
-        many::remove(self, digests)
+/// Counts one more at the locations of a batch, which are those of counters of [`USUAL_BITS`].
+struct CountUp<'a>(&'a mut Counters<Vec<u64>>);
+
+impl VisitLocations for CountUp<'_> {
+    #[inline(always)]
+    fn prefetch(&self, word: usize) {
+        self.0.words().prefetch(word);
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, start: usize, offset: u32) {
+        let first = start as u64 * u64::from(u64::BITS / USUAL_BITS);
+        self.0.cells(USUAL_BITS).increment(first + u64::from(offset / USUAL_BITS));
     }
 }
 
 impl CountingBloom<Vec<u64>> {
+    /// Where to sort the locations of a batch, if that pays.
+    fn partition(&self, digests: &impl Iterator, scratch: u64) -> Option<BitPartition> {
+        let bytes = self.byte_len() as u64;
+        if bytes < LARGE_BYTES || !self.is_usual() {
+            return None;
+        }
+        let entries = (digests.size_hint().0 as u64).saturating_mul(self.layout.hashes().into());
+        BitPartition::new(Shape {
+            words: bytes / 8,
+            lines_each: 1,
+            max_shift: BitPartition::MAX_SHIFT,
+            entries,
+            scratch: scratch.min(bytes / 4),
+        })
+    }
+
     #[inline(never)]
     fn insert_unusual(&mut self, digest: Digest) -> bool {
         self.insert_as(digest, self.layout.counter_bits(), self.layout.counting())
@@ -235,7 +280,7 @@ impl<S: Words> CountingBloom<S> {
         // SAFETY: a scheme's locations are below the number of counters, and `bits` is their width.
         let counter = move |location| unsafe { self.counters.get_unchecked(location, bits) };
         let maximum = (1 << bits) - 1;
-        if self.is_nearby() {
+        if self.is_cached() {
             // The sum has another bit if the counter is above 0.
             self.scheme.every(digest, bits, move |location| counter(location) + maximum)
         } else {
@@ -243,10 +288,24 @@ impl<S: Words> CountingBloom<S> {
         }
     }
 
-    /// Whether the filter is so small that its lines are near: in a second-level cache, or the next.
+    /// Looks digests up; with a constant width the compiler leaves out what that width does not need.
     #[inline(always)]
-    fn is_nearby(&self) -> bool {
-        self.byte_len() < NEARBY_BYTES
+    fn contains_in_batches(
+        &self,
+        bits: u32,
+        digests: impl Iterator<Item = Digest>,
+        answer: impl FnMut(bool),
+    ) {
+        let prefetch = |location| self.counters.prefetch_as(location, bits);
+        // SAFETY: a scheme's locations are below the number of counters, and `bits` is their width.
+        let test = |location| unsafe { self.counters.get_unchecked(location, bits) } > 0;
+        contains_in_batches(&self.scheme, digests, prefetch, test, answer);
+    }
+
+    /// Whether a second- or third-level cache holds the filter.
+    #[inline(always)]
+    fn is_cached(&self) -> bool {
+        self.byte_len() < THIRD_LEVEL_BYTES
     }
 
     fn stuck(&self) -> u64 {
@@ -277,13 +336,27 @@ impl<S: Words> FilterCore for CountingBloom<S> {
 
     #[inline(always)]
     fn prefetch_all(&self, digests: &[Digest]) {
+        if self.is_cached() {
+            return;
+        }
         for &digest in digests {
             self.scheme.for_each(digest, |location| self.counters.prefetch(location));
         }
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
-        many::contains(self, digests, answer);
+    fn contains_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        _scratch: u64,
+        mut answer: impl FnMut(bool),
+    ) {
+        if self.is_cached() {
+            return digests.for_each(|digest| answer(self.contains(digest)));
+        }
+        match self.layout.counter_bits() {
+            USUAL_BITS => self.contains_in_batches(USUAL_BITS, digests, answer),
+            bits => self.contains_in_batches(bits, digests, answer),
+        }
     }
 
     fn is_empty(&self) -> bool {

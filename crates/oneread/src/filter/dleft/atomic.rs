@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use super::choices::{self, Choice};
-use super::simd::{Vector, Wide};
-use super::{AtomicDLeftFilter, DLeft, DLeftFilter, Work};
+use super::{AtomicDLeftFilter, DLeft, DLeftFilter, WithChoices, simd};
 use crate::bits::{AtomicWords, Words};
 use crate::filter::Full;
 use crate::filter::batch::{CACHED_BYTES, in_batches_of};
 use crate::filter::cores::{ChangeShared, Clear, FilterCore, Shared};
+use crate::filter::simd::{InstructionSet, Work};
 use crate::hash::Digest;
 use crate::layout::BucketBits;
 
@@ -19,11 +19,11 @@ impl ChangeShared for DLeft<AtomicWords> {
     fn insert(&self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
             Some(pages) => self.insert_at(choices::paged(digest, pages.get(), BucketBits::Bits64)),
-            None => self.insert_another(digest),
+            None => self.insert_other_layout(digest),
         }
     }
 
-    fn insert_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64) -> Result<(), Full> {
         self.choices.run(InsertMany { filter: self, digests })
     }
 }
@@ -38,7 +38,7 @@ impl Clear for DLeft<AtomicWords> {
 
 impl DLeft<AtomicWords> {
     #[inline(never)]
-    fn insert_another(&self, digest: Digest) -> Result<bool, Full> {
+    fn insert_other_layout(&self, digest: Digest) -> Result<bool, Full> {
         self.choices.run(Insert { filter: self, digest })
     }
 
@@ -48,8 +48,9 @@ impl DLeft<AtomicWords> {
     #[inline(always)]
     fn insert_at<const DD: usize>(&self, choice: Choice<DD>) -> Result<bool, Full> {
         let Choice { buckets, fingerprint } = choice;
-        // SAFETY: as in `DLeftFilter::insert_usual`.
-        unsafe { self.simd.insert::<DD, true, _>(&self.words, buckets, fingerprint) }.into()
+        // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+        // word for each bucket.
+        unsafe { simd::insert::<DD, true, _>(self.isa, &self.words, buckets, fingerprint) }.into()
     }
 }
 
@@ -58,7 +59,7 @@ struct Insert<'a> {
     digest: Digest,
 }
 
-impl Work for Insert<'_> {
+impl WithChoices for Insert<'_> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
@@ -72,7 +73,7 @@ struct InsertMany<'a, I> {
     digests: I,
 }
 
-impl<I: Iterator<Item = Digest>> Work for InsertMany<'_, I> {
+impl<I: Iterator<Item = Digest>> WithChoices for InsertMany<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
@@ -80,13 +81,13 @@ impl<I: Iterator<Item = Digest>> Work for InsertMany<'_, I> {
         let filter = self.filter;
         let choices = self.digests.map(choose);
         if filter.byte_len() < CACHED_BYTES {
-            return filter.simd.run(InsertAll { filter, choices });
+            return filter.isa.run(InsertAll { filter, choices });
         }
         let mut outcome = Ok(());
         in_batches_of(choices, Choice::default(), |choices| {
             choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
             if outcome.is_ok() {
-                outcome = filter.simd.run(InsertAll { filter, choices: choices.iter().copied() });
+                outcome = filter.isa.run(InsertAll { filter, choices: choices.iter().copied() });
             }
         });
         outcome
@@ -99,14 +100,15 @@ struct InsertAll<'a, I> {
     choices: I,
 }
 
-impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, I> {
+impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) -> Result<(), Full> {
+    fn run<V: InstructionSet>(self, set: V) -> Result<(), Full> {
         for Choice { buckets, fingerprint } in self.choices {
-            // SAFETY: as in `DLeftFilter::insert_usual`.
-            let outcome = unsafe { vector.insert::<DD, true, _>(&self.filter.words, buckets, fingerprint) };
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+            // word for each bucket.
+            let outcome = unsafe { set.insert::<DD, true, _>(&self.filter.words, buckets, fingerprint) };
             Result::from(outcome)?;
         }
         Ok(())

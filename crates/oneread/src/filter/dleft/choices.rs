@@ -4,7 +4,7 @@ use crate::hash::{Digest, Domain, reduce};
 use crate::layout::{BucketBits, DLeftLayout};
 
 /// The most sub-tables of a filter.
-pub(super) const MOST_SUBTABLES: usize = 4;
+pub(super) const MAX_SUBTABLES: usize = 4;
 
 /// Where the buckets of digests are.
 ///
@@ -15,7 +15,7 @@ pub(super) enum Choices {
     /// Sub-tables one after the other.
     Spread {
         /// Their buckets.
-        buckets: [u64; MOST_SUBTABLES],
+        buckets: [u64; MAX_SUBTABLES],
         subtables: usize,
     },
     /// Pages of three sub-tables.
@@ -31,7 +31,7 @@ pub(super) struct Choice<const D: usize> {
 
 /// Numbers of buckets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Buckets<const D: usize>(pub(super) [usize; D]);
+pub(in crate::filter) struct Buckets<const D: usize>(pub(super) [usize; D]);
 
 impl<const D: usize> Default for Buckets<D> {
     fn default() -> Self {
@@ -44,7 +44,7 @@ impl Choices {
         if let Some(pages) = layout.pages() {
             return Self::Paged { pages, bucket_bits: layout.bucket_bits() };
         }
-        let mut buckets = [0; MOST_SUBTABLES];
+        let mut buckets = [0; MAX_SUBTABLES];
         buckets.iter_mut().zip(layout.buckets()).for_each(|(own, &buckets)| *own = buckets);
         Self::Spread { buckets, subtables: layout.buckets().len() }
     }
@@ -57,7 +57,7 @@ pub(super) const fn page_buckets(bucket_bits: BucketBits) -> usize {
 
 /// Of sub-tables one after the other: a word for each, and one for the fingerprint.
 #[inline(always)]
-pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MOST_SUBTABLES]) -> Choice<D> {
+pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MAX_SUBTABLES]) -> Choice<D> {
     let mut start = 0;
     let mut numbers = [0; D];
     for (subtable, number) in numbers.iter_mut().enumerate() {

@@ -6,15 +6,12 @@
 //! 2. The words of a page beyond its buckets are 0 in memory; in a file they hold the page's checksum.
 
 mod atomic;
-mod balanced;
 mod bucket64;
 mod choices;
 mod codec;
-mod gathered;
 #[cfg(all(loom, test))]
 mod interleavings;
-#[cfg(feature = "std")]
-mod pages;
+mod partitioned;
 mod portable;
 mod saved;
 mod simd;
@@ -26,6 +23,7 @@ use core::num::NonZeroU64;
 
 use super::batch::{CACHED_BYTES, in_batches_of};
 use super::cores::{Build, Clear, FilterCore, ForRate, HasLayout, Insert, Same, Shared, Union, Unshared};
+use super::simd::{InstructionSet, Isa, Work};
 use super::{BuildError, Filter, Full, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
@@ -34,13 +32,11 @@ use crate::layout::BucketBits::{Bits64, Bits128};
 use crate::layout::{DLeftLayout, LayoutError, MAX_GROUP, Ties};
 use crate::plan;
 
-use choices::{Buckets, Choice, Choices, MOST_SUBTABLES};
+use choices::{Buckets, Choice, Choices, MAX_SUBTABLES};
 use codec::Codec;
-use simd::{Outcome, Simd, Vector, Wide};
+pub(super) use simd::BucketMatch;
+use simd::Outcome;
 
-pub use balanced::{Balance, BalanceError};
-#[cfg(feature = "std")]
-pub use pages::DLeftPages;
 pub use statistics::DLeftStatistics;
 
 /// The core of [`DLeftFilter`], [`AtomicDLeftFilter`] and [`DLeftView`], over words of storage `S`.
@@ -53,7 +49,7 @@ pub struct DLeft<S> {
     words: S,
     /// How buckets are encoded, unless in the usual way, that of [`bucket64`].
     codec: Option<Codec>,
-    simd: Simd,
+    isa: Isa,
 }
 
 /// Tells which keys are certainly not in a set by comparing fingerprints in three words.
@@ -142,8 +138,8 @@ impl Insert for DLeft<Vec<u64>> {
         self.insert_one::<true>(digest)
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
-        match self.insert_gathered(digests) {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) -> Result<(), Full> {
+        match self.insert_partitioned(digests, scratch) {
             Ok(outcome) => outcome,
             Err(digests) => self.choices.run(InsertMany { filter: self, digests }),
         }
@@ -158,6 +154,29 @@ impl<D> DLeftFilter<D> {
     #[inline]
     pub fn insert_again(&mut self, digest: Digest) -> Result<(), Full> {
         self.core_mut().insert_one::<false>(digest).map(|_| ())
+    }
+}
+
+/// For filters that are balanced offline, in `oneread-study`.
+#[doc(hidden)]
+impl<D> DLeftFilter<D> {
+    /// The buckets of a digest, one in each sub-table.
+    pub fn buckets_of(&self, digest: Digest) -> impl Iterator<Item = usize> + use<D> {
+        self.core().choices.run(AllBuckets(digest)).into_iter().flatten()
+    }
+
+    /// The fingerprints in a bucket.
+    pub fn load_of(&self, bucket: usize) -> u32 {
+        self.core().load(bucket)
+    }
+
+    /// Inserts the key of a digest into one of its buckets.
+    ///
+    /// # Errors
+    /// [`Full`] if it has no room; nothing was changed.
+    pub fn insert_into(&mut self, digest: Digest, subtable: usize) -> Result<(), Full> {
+        let core = self.core_mut();
+        core.choices.run(InsertInto { filter: core, digest, subtable })
     }
 }
 
@@ -197,35 +216,27 @@ impl DLeft<Vec<u64>> {
     #[inline(always)]
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
-            Some(pages) => self.insert_usual::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
+            Some(pages) => self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
             // With nothing known but the digest: whatever that function took would be in memory in the other case too.
-            None => self.insert_another::<LOOK>(digest),
+            None => self.insert_other_layout::<LOOK>(digest),
         }
     }
 
     #[inline(never)]
-    fn insert_another<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
+    fn insert_other_layout<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.codec.is_some() {
             true => self.choices.run(InsertEncoded { filter: self, digest, look: LOOK }),
             false => self.choices.run(InsertOne::<LOOK> { filter: self, digest }),
         }
     }
 
-    /// Inserts into a filter of any kind.
-    fn insert_at<const DD: usize>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
-        match self.codec.is_some() {
-            true => self.insert_encoded(choice, false),
-            false => self.insert_usual::<DD, false>(choice),
-        }
-    }
-
     /// Inserts into a filter of the usual kind.
     #[inline(always)]
-    fn insert_usual<const DD: usize, const LOOK: bool>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
+    fn insert_choice<const DD: usize, const LOOK: bool>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
         let Choice { buckets, fingerprint } = choice;
         // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them,
         // and the words are of one layout.
-        unsafe { self.simd.insert::<DD, LOOK, _>(&mut self.words, buckets, fingerprint) }.into()
+        unsafe { simd::insert::<DD, LOOK, _>(self.isa, &mut self.words, buckets, fingerprint) }.into()
     }
 
     fn insert_encoded<const DD: usize>(&mut self, choice: Choice<DD>, look: bool) -> Result<bool, Full> {
@@ -261,7 +272,7 @@ impl<S> DLeft<S> {
             Choices::Paged { pages, .. } if codec.is_none() => NonZeroU64::new(pages),
             _ => None,
         };
-        Self { layout, choices, usual_pages, words, codec, simd: Simd::detect() }
+        Self { layout, choices, usual_pages, words, codec, isa: Isa::detect() }
     }
 
     /// The words of a bucket's group, and which bucket of the group it is.
@@ -276,13 +287,13 @@ impl<S: Words> FilterCore for DLeft<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
         match self.usual_pages {
-            Some(pages) => self.contains_usual(choices::paged(digest, pages.get(), Bits64)),
-            None => self.contains_another(digest),
+            Some(pages) => self.contains_choice(choices::paged(digest, pages.get(), Bits64)),
+            None => self.contains_other_layout(digest),
         }
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
-        if let Err((digests, answer)) = self.contains_gathered(digests, answer) {
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64, answer: impl FnMut(bool)) {
+        if let Err((digests, answer)) = self.contains_partitioned(digests, scratch, answer) {
             self.choices.run(ContainsMany { filter: self, digests, answer });
         }
     }
@@ -316,7 +327,7 @@ impl<S: Words> HasLayout for DLeft<S> {
 
 impl<S: Words> DLeft<S> {
     #[inline(never)]
-    fn contains_another(&self, digest: Digest) -> bool {
+    fn contains_other_layout(&self, digest: Digest) -> bool {
         match self.codec.is_some() {
             true => self.choices.run(ContainsEncoded { filter: self, digest }),
             false => self.choices.run(Contains { filter: self, digest }),
@@ -325,9 +336,10 @@ impl<S: Words> DLeft<S> {
 
     /// Looks into a filter of the usual kind.
     #[inline(always)]
-    fn contains_usual<const DD: usize>(&self, Choice { buckets, fingerprint }: Choice<DD>) -> bool {
-        // SAFETY: as in `insert_usual`.
-        unsafe { self.simd.contains(&self.words, buckets, fingerprint) }
+    fn contains_choice<const DD: usize>(&self, Choice { buckets, fingerprint }: Choice<DD>) -> bool {
+        // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+        // word for each bucket.
+        unsafe { simd::contains(self.isa, &self.words, buckets, fingerprint) }
     }
 
     fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {
@@ -371,8 +383,8 @@ fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
     let too_large =
         |what, expected: usize, found: u64| LayoutError::TooLarge { what, expected: expected as u64, found };
     let subtables = layout.buckets().len();
-    if subtables > MOST_SUBTABLES {
-        return Err(too_large("sub-tables of a filter", MOST_SUBTABLES, subtables as u64));
+    if subtables > MAX_SUBTABLES {
+        return Err(too_large("sub-tables of a filter", MAX_SUBTABLES, subtables as u64));
     }
     let most_group = if layout.pages().is_some() { 1 } else { MAX_GROUP };
     if layout.group() as usize > most_group {
@@ -386,14 +398,14 @@ fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
 }
 
 /// Something to be done with the choices of digests, written once for every number of sub-tables.
-trait Work {
+trait WithChoices {
     type Output;
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output;
 }
 
 impl Choices {
     #[inline(always)]
-    fn run<W: Work>(self, work: W) -> W::Output {
+    fn run<W: WithChoices>(self, work: W) -> W::Output {
         match self {
             Self::Paged { pages, bucket_bits: Bits64 } => {
                 work.run(|digest| choices::paged(digest, pages, Bits64))
@@ -420,12 +432,43 @@ struct InsertOne<'a, const LOOK: bool> {
     digest: Digest,
 }
 
-impl<const LOOK: bool> Work for InsertOne<'_, LOOK> {
+impl<const LOOK: bool> WithChoices for InsertOne<'_, LOOK> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
-        self.filter.insert_usual::<DD, LOOK>(choose(self.digest))
+        self.filter.insert_choice::<DD, LOOK>(choose(self.digest))
+    }
+}
+
+struct AllBuckets(Digest);
+
+impl WithChoices for AllBuckets {
+    type Output = [Option<usize>; MAX_SUBTABLES];
+
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output {
+        let Buckets(buckets) = choose(self.0).buckets;
+        core::array::from_fn(|subtable| buckets.get(subtable).copied())
+    }
+}
+
+struct InsertInto<'a> {
+    filter: &'a mut DLeft<Vec<u64>>,
+    digest: Digest,
+    subtable: usize,
+}
+
+impl WithChoices for InsertInto<'_> {
+    type Output = Result<(), Full>;
+
+    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
+        let Choice { buckets, fingerprint } = choose(self.digest);
+        let choice = Choice { buckets: Buckets([buckets.0[self.subtable]]), fingerprint };
+        match self.filter.codec.is_some() {
+            true => self.filter.insert_encoded(choice, false),
+            false => self.filter.insert_choice::<1, false>(choice),
+        }
+        .map(drop)
     }
 }
 
@@ -435,7 +478,7 @@ struct InsertEncoded<'a> {
     look: bool,
 }
 
-impl Work for InsertEncoded<'_> {
+impl WithChoices for InsertEncoded<'_> {
     type Output = Result<bool, Full>;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
@@ -448,24 +491,24 @@ struct InsertMany<'a, I> {
     digests: I,
 }
 
-impl<I: Iterator<Item = Digest>> Work for InsertMany<'_, I> {
+impl<I: Iterator<Item = Digest>> WithChoices for InsertMany<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
-        let (simd, filter) = (self.filter.simd, self.filter);
+        let (isa, filter) = (self.filter.isa, self.filter);
         let mut choices = self.digests.map(choose);
         if filter.codec.is_some() {
             return choices.try_for_each(|choice| filter.insert_encoded(choice, true).map(|_| ()));
         }
         if filter.byte_len() < CACHED_BYTES {
-            return simd.run(InsertAll { filter, choices });
+            return isa.run(InsertAll { filter, choices });
         }
         let mut outcome = Ok(());
         in_batches_of(choices, Choice::default(), |choices| {
             choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
             if outcome.is_ok() {
-                outcome = simd.run(InsertAll { filter, choices: choices.iter().copied() });
+                outcome = isa.run(InsertAll { filter, choices: choices.iter().copied() });
             }
         });
         outcome
@@ -478,16 +521,16 @@ struct InsertAll<'a, I> {
     choices: I,
 }
 
-impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Wide for InsertAll<'_, I> {
+impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) -> Result<(), Full> {
+    fn run<V: InstructionSet>(self, set: V) -> Result<(), Full> {
         // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
         for Choice { buckets, fingerprint } in self.choices {
-            // SAFETY: as in `insert_usual`.
-            let outcome =
-                unsafe { vector.insert::<DD, true, _>(&mut self.filter.words, buckets, fingerprint) };
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+            // word for each bucket.
+            let outcome = unsafe { set.insert::<DD, true, _>(&mut self.filter.words, buckets, fingerprint) };
             Result::from(outcome)?;
         }
         Ok(())
@@ -499,12 +542,12 @@ struct Contains<'a, S> {
     digest: Digest,
 }
 
-impl<S: Words> Work for Contains<'_, S> {
+impl<S: Words> WithChoices for Contains<'_, S> {
     type Output = bool;
 
     #[inline(always)]
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
-        self.filter.contains_usual(choose(self.digest))
+        self.filter.contains_choice(choose(self.digest))
     }
 }
 
@@ -513,7 +556,7 @@ struct ContainsEncoded<'a, S> {
     digest: Digest,
 }
 
-impl<S: Words> Work for ContainsEncoded<'_, S> {
+impl<S: Words> WithChoices for ContainsEncoded<'_, S> {
     type Output = bool;
 
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
@@ -528,7 +571,7 @@ struct ContainsMany<'a, S, I, A> {
     answer: A,
 }
 
-impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsMany<'_, S, I, A> {
+impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> WithChoices for ContainsMany<'_, S, I, A> {
     type Output = ();
 
     #[inline(always)]
@@ -539,11 +582,11 @@ impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> Work for ContainsMany
             return choices.for_each(|choice| (self.answer)(filter.contains_encoded(choice, codec)));
         }
         if filter.byte_len() < CACHED_BYTES {
-            return filter.simd.run(ContainsAll { filter, choices, answer: self.answer });
+            return filter.isa.run(ContainsAll { filter, choices, answer: self.answer });
         }
         in_batches_of(choices, Choice::default(), |choices| {
             choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
-            filter.simd.run(ContainsAll {
+            filter.isa.run(ContainsAll {
                 filter,
                 choices: choices.iter().copied(),
                 answer: &mut self.answer,
@@ -557,7 +600,7 @@ struct Prefetch<'a, S> {
     digests: &'a [Digest],
 }
 
-impl<S: Words> Work for Prefetch<'_, S> {
+impl<S: Words> WithChoices for Prefetch<'_, S> {
     type Output = ();
 
     #[inline(always)]
@@ -573,7 +616,7 @@ struct ContainsAll<'a, S, I, A> {
     answer: A,
 }
 
-impl<const DD: usize, S, I, A> Wide for ContainsAll<'_, S, I, A>
+impl<const DD: usize, S, I, A> Work for ContainsAll<'_, S, I, A>
 where
     S: Words,
     I: Iterator<Item = Choice<DD>>,
@@ -582,10 +625,11 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(mut self, vector: V) {
+    fn run<V: InstructionSet>(mut self, set: V) {
         for choice in self.choices {
-            // SAFETY: as in `insert_usual`.
-            let found = unsafe { vector.contains(&self.filter.words, choice.buckets, choice.fingerprint) };
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
+            // word for each bucket.
+            let found = unsafe { set.contains(&self.filter.words, choice.buckets, choice.fingerprint) };
             (self.answer)(found);
         }
     }

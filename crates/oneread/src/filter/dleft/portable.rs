@@ -1,8 +1,8 @@
 //! A filter that does without the instructions that not every machine has.
 
-use super::simd::Simd;
 use super::statistics::HasBuckets;
 use crate::filter::Filter;
+use crate::filter::simd::Isa;
 
 impl<C: HasBuckets, D> Filter<C, D> {
     /// The same filter, which from now on uses no instructions but those that every machine has: for comparisons, and to see on one machine what
@@ -25,7 +25,7 @@ impl<C: HasBuckets, D> Filter<C, D> {
     /// ```
     #[must_use]
     pub fn without_simd(mut self) -> Self {
-        self.core_mut().buckets_mut().simd = Simd::Portable;
+        self.core_mut().buckets_mut().isa = Isa::Portable;
         self
     }
 }

@@ -61,14 +61,6 @@ impl Chooser {
         self.of(place, digest.word(Domain::DLEFT_COUNTING, 1))
     }
 
-    /// Where a word can be that is in this bucket: the permutation of its sub-table, backwards.
-    pub(super) fn backwards(&self, bucket: usize, word: u64) -> Choices {
-        let (subtable, own) = (bucket as u64 / self.buckets_each, bucket as u64 % self.buckets_each);
-        let minimal = self.of(0, word).minimal;
-        let back = self.buckets_each - shift(minimal, subtable as u32, self.buckets_each);
-        self.of((own + back) % self.buckets_each, word)
-    }
-
     #[inline(always)]
     fn of(&self, place: u64, word: u64) -> Choices {
         let minimal = word >> self.minimal_shift << self.told | word & u64::from(self.told);
@@ -77,11 +69,6 @@ impl Chooser {
 }
 
 impl Choices {
-    /// Whether these are the choices of the same place and minimal remainder.
-    pub(super) fn are_those_of(&self, other: &Self) -> bool {
-        (self.place, self.minimal) == (other.place, other.minimal)
-    }
-
     /// The bucket in a sub-table, counted from the first of the first sub-table.
     #[inline(always)]
     pub(super) fn bucket(&self, subtable: u32) -> usize {
@@ -124,8 +111,6 @@ mod tests {
                         let choices = chooser.of(place, minimal >> 1 << (65 - bits) | minimal & 1);
                         assert_eq!(choices.minimal, minimal);
                         let own = choices.bucket(subtable) as u64 - u64::from(subtable) * buckets;
-                        let back = chooser.backwards(choices.bucket(subtable), choices.word);
-                        assert_eq!((back.place, back.minimal), (place, minimal));
                         let at = (own << bits | minimal) as usize;
                         assert!(own < buckets && !seen[at], "{buckets} buckets, sub-table {subtable}");
                         seen[at] = true;

@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 #[cfg(doc)]
 use super::DLeftCountingFilter;
 use super::bucket::Outcome;
-use super::saved::MOST_KEYS;
+use super::saved::MAX_KEYS;
 use super::{DLeftCounting, word_count};
 use crate::bits::{LittleEndian, Words};
 use crate::bytes::{Kind, LoadError, Source, View};
@@ -152,7 +152,7 @@ impl<S: Words> LayerCore for DLeftCounting<S> {
         let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX);
         match (number, layout) {
             // One cell must be able to count all that is counted.
-            (Some(number), Ok(layout)) if used <= room && len < MOST_KEYS && layout.counter_bits() == 2 => {
+            (Some(number), Ok(layout)) if used <= room && len < MAX_KEYS && layout.counter_bits() == 2 => {
                 let core = DLeftCounting::over_words(layout, len, source.take(word_count(layout))?)?;
                 Ok(Layer { number, room, used, core })
             }

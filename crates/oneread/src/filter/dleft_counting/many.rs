@@ -1,4 +1,4 @@
-//! Many keys at once: their buckets are asked for beforehand, where the filter does not fit the cache.
+//! Many keys at once: their buckets are prefetched where the filter does not fit the cache.
 
 use alloc::vec::Vec;
 

@@ -17,14 +17,11 @@ mod fixed;
 mod format;
 mod growing;
 mod many;
-mod rebalance;
-mod rebuild;
 mod saved;
 mod shared;
 mod statistics;
 
 pub use growing::{GrowingDLeftCountingFilter, GrowingDLeftCountingView};
-pub use rebuild::RebuildError;
 pub use statistics::DLeftCountingStatistics;
 
 use alloc::sync::Arc;
@@ -35,7 +32,7 @@ use core::hint::select_unpredictable;
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
 use self::format::{Format, LOAD_AT, STATE_AT};
-use super::batch::{CACHED_BYTES, in_batches};
+use super::batch::CACHED_BYTES;
 use super::cores::{
     Build, Clear, CountCopies, Counted, FilterCore, ForRate, HasLayout, Insert, Remove, Same,
 };
@@ -91,18 +88,17 @@ pub struct DLeftCounting<S> {
 /// Remove only what was inserted: removing a key that never was (but seems present) takes the cell of another. A
 /// removal of a key that was inserted never makes another vanish.
 ///
-/// Remainders that were cut stay so until they are removed. Fewer are cut with [`insert_balanced`](Self::insert_balanced) and
-/// [`rebalance`](Self::rebalance), which move remainders to other buckets of their keys. The way back is [`rebuild`](Self::rebuild), from the keys: whoever removes
-/// keys has them, and a copy of long remainders elsewhere (the paper's "off-chip" structure) would take some
-/// 8 bytes a key, and two more reads a change. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
+/// Remainders that were cut stay so until they are removed; a new filter of the same keys has long
+/// ones again. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
+/// [Moving remainders](https://github.com/oneread/oneread/blob/main/docs/decisions/rebalancing.md)
+/// to other buckets of their keys is not built in.
 ///
 /// # Repeated keys
 /// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its
 /// count is saturated, and it stays for good: [`remove`](Filter::remove) still answers `Ok`. Keys
 /// with equal remainders share a count, so that copies of both saturate it; a key has such a peer
 /// with about the false-positive rate. Saturated cells fill the filter in the end:
-/// [`statistics`](Self::statistics) counts them, and `rebuild` or [`clear`](Filter::clear) frees
-/// them. With [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited
+/// [`statistics`](Self::statistics) counts them, and [`clear`](Filter::clear) frees them. With [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited
 /// by the cells of a bucket.
 ///
 /// All copies of a key are in one bucket. A cell counts two copies, or four with [two counter
@@ -155,7 +151,7 @@ impl Insert for DLeftCounting<Vec<u64>> {
         Ok(self.place(digest)? != Outcome::New)
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, _scratch: u64) -> Result<(), Full> {
         self.change_many(digests, Self::place_all)
     }
 }
@@ -417,16 +413,6 @@ impl<S: Words> FilterCore for DLeftCounting<S> {
             return unsafe { self.contains_bmi(digest) };
         }
         self.contains_with(digest)
-    }
-
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
-        if self.byte_len() < CACHED_BYTES {
-            return digests.for_each(|digest| answer(self.contains(digest)));
-        }
-        in_batches(digests, |digests| {
-            self.prefetch_all(digests);
-            digests.iter().for_each(|&digest| answer(self.contains(digest)));
-        });
     }
 
     #[inline(always)]

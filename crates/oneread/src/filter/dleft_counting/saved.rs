@@ -19,11 +19,11 @@ fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> 
     });
     let invalid =
         LoadError::Invalid { what: "a d-left counting filter of impossible buckets, cells or keys" };
-    Ok((layout.filter(|_| len < MOST_KEYS).ok_or(invalid)?, len))
+    Ok((layout.filter(|_| len < MAX_KEYS).ok_or(invalid)?, len))
 }
 
 /// More keys than anyone inserts: one more can be counted, and another. (Of stuck cells nobody knows how many they stand for.)
-pub(super) const MOST_KEYS: u64 = 1 << 63;
+pub(super) const MAX_KEYS: u64 = 1 << 63;
 
 impl<S: Words> DLeftCounting<S> {
     /// Whether every bucket is one that insertions and removals make.

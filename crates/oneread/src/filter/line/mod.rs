@@ -9,8 +9,8 @@
 //! The layout of a line is in `slots`.
 
 mod fingerprints;
-mod gathered;
 mod growing;
+mod partitioned;
 mod places;
 mod saved;
 #[cfg(feature = "std")]
@@ -27,6 +27,7 @@ use super::batch::{CACHED_BYTES, in_batches_of};
 use super::cores::{
     Build, Clear, CountCopies, Counted, FilterCore, ForRate, HasLayout, Insert, Remove, Same, Union,
 };
+use super::simd::Isa;
 use super::{BuildError, Filter, Full, MergeError, NotPresent};
 use crate::bits::{Line, Lines, LittleEndian, zeroed};
 use crate::bytes::View;
@@ -36,14 +37,12 @@ use crate::plan;
 
 pub use fingerprints::Fingerprints;
 pub use growing::{GrowingLineFilter, GrowingLineView};
-use places::{Places, Stash};
+use places::{MOVABLE, Places, Stash};
 #[cfg(feature = "std")]
 pub use sharded::ShardedLineFilter;
-use simd::Simd;
+pub(super) use simd::LineBytes;
 use table::Table;
-use work::{
-    Contains, ContainsAll, Count, InsertAll, InsertAt, InsertOne, LinesRead, RemoveAll, RemoveOne, Sticks,
-};
+use work::{Contains, ContainsAll, Count, InsertAll, InsertAt, InsertOne, RemoveAll, RemoveOne, Sticks};
 
 /// The threshold of a line of which fingerprints are in the stash.
 const STASHED: u32 = LineLayout::MAX_LEAVING + 2;
@@ -51,7 +50,7 @@ const STASHED: u32 = LineLayout::MAX_LEAVING + 2;
 /// The core of [`LineFilter`] and [`LineView`], over lines of storage `S`.
 #[derive(Clone)]
 pub struct LineTable<S> {
-    simd: Simd,
+    isa: Isa,
     table: Table<S>,
 }
 
@@ -128,16 +127,17 @@ impl Insert for LineTable<Vec<Line>> {
         self.insert_word(Places::word(digest))
     }
 
-    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
-        let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
-        let words = match gathered::insert_many(self.simd, &mut self.table, digests.map(Places::word)) {
+    fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) -> Result<(), Full> {
+        let (bits, prefetch) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+        let words = digests.map(Places::word);
+        let words = match partitioned::insert_many(self.isa, &mut self.table, words, scratch) {
             Ok(result) => return result,
             Err(words) => words,
         };
         let mut result = Ok(());
         in_batches_of(words, 0, |words| {
             if result.is_ok() {
-                result = self.simd.run(bits, InsertAll { table: &mut self.table, words, ask });
+                result = simd::run(self.isa, bits, InsertAll { table: &mut self.table, words, prefetch });
             }
         });
         result
@@ -151,14 +151,10 @@ impl Remove for LineTable<Vec<Line>> {
     }
 
     fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
-        let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
-        let words = match gathered::remove_many(self.simd, &mut self.table, digests.map(Places::word)) {
-            Ok(result) => return result,
-            Err(words) => words,
-        };
+        let (bits, prefetch) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
         let mut found = true;
-        in_batches_of(words, 0, |words| {
-            found = found && self.simd.run(bits, RemoveAll { table: &mut self.table, words, ask });
+        in_batches_of(digests.map(Places::word), 0, |words| {
+            found = found && simd::run(self.isa, bits, RemoveAll { table: &mut self.table, words, prefetch });
         });
         if found { Ok(()) } else { Err(NotPresent) }
     }
@@ -215,18 +211,18 @@ impl<D> LineFilter<D> {
 impl LineTable<Vec<Line>> {
     #[inline]
     fn insert_word(&mut self, word: u64) -> Result<bool, Full> {
-        self.simd.run(self.table.layout.remainder_bits(), InsertOne { table: &mut self.table, word })
+        simd::run(self.isa, self.table.layout.remainder_bits(), InsertOne { table: &mut self.table, word })
     }
 
     fn insert_number(&mut self, number: u64) -> Result<(), Full> {
         let place = self.table.places.at(number);
-        self.simd.run(self.table.layout.remainder_bits(), InsertAt { table: &mut self.table, place })?;
+        simd::run(self.isa, self.table.layout.remainder_bits(), InsertAt { table: &mut self.table, place })?;
         Ok(())
     }
 
     #[inline]
     fn remove_word(&mut self, word: u64) -> bool {
-        self.simd.run(self.table.layout.remainder_bits(), RemoveOne { table: &mut self.table, word })
+        simd::run(self.isa, self.table.layout.remainder_bits(), RemoveOne { table: &mut self.table, word })
     }
 }
 
@@ -238,7 +234,7 @@ fn is_cached(layout: LineLayout) -> bool {
 impl<S> LineTable<S> {
     fn over_lines(layout: LineLayout, lines: S, stash: Stash, len: u64) -> Self {
         let table = Table { layout, places: Places::new(layout), lines, stash, len };
-        Self { simd: Simd::detect(), table }
+        Self { isa: Isa::with_fast_pdep(), table }
     }
 
     fn stashed(&self) -> u64 {
@@ -255,18 +251,18 @@ impl<S> Counted for LineTable<S> {
 impl<S: Lines> LineTable<S> {
     #[inline]
     fn contains_word(&self, word: u64) -> bool {
-        self.simd.run(self.table.layout.remainder_bits(), Contains { table: &self.table, word })
+        simd::run(self.isa, self.table.layout.remainder_bits(), Contains { table: &self.table, word })
     }
 
     /// Whether the fingerprint of a word is there for good.
     #[inline]
     fn sticks(&self, word: u64) -> bool {
-        self.simd.run(self.table.layout.remainder_bits(), Sticks { table: &self.table, word })
+        simd::run(self.isa, self.table.layout.remainder_bits(), Sticks { table: &self.table, word })
     }
 
     #[inline]
     fn count_word(&self, word: u64) -> u64 {
-        self.simd.run(self.table.layout.remainder_bits(), Count { table: &self.table, word })
+        simd::run(self.isa, self.table.layout.remainder_bits(), Count { table: &self.table, word })
     }
 }
 
@@ -276,14 +272,17 @@ impl<S: Lines> FilterCore for LineTable<S> {
         self.contains_word(Places::word(digest))
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, answer: impl FnMut(bool)) {
-        let (bits, ask) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64, answer: impl FnMut(bool)) {
+        let (bits, prefetch) = (self.table.layout.remainder_bits(), !is_cached(self.table.layout));
         let words = digests.map(Places::word);
-        let Err((words, mut answer)) = gathered::contains_many(self.simd, &self.table, words, answer) else {
-            return;
-        };
+        let many = partitioned::contains_many(self.isa, &self.table, words, scratch, answer);
+        let Err((words, mut answer)) = many else { return };
         in_batches_of(words, 0, |words| {
-            self.simd.run(bits, ContainsAll { table: &self.table, words, ask, answer: &mut answer });
+            simd::run(
+                self.isa,
+                bits,
+                ContainsAll { table: &self.table, words, prefetch, answer: &mut answer },
+            );
         });
     }
 
@@ -342,8 +341,11 @@ impl<D, S: Lines> Filter<LineTable<S>, D> {
 
     /// The lines that a lookup of a key which is not in the set reads on average, with the thresholds as they are now. Reads the whole filter.
     pub fn lines_read(&self) -> f64 {
-        let LineTable { simd, table } = self.core();
-        simd.run(table.layout.remainder_bits(), LinesRead { table })
+        let Table { layout, lines, .. } = &self.core().table;
+        // Only movable quotients have another line.
+        let second = |line: &Line| (0..MOVABLE).filter(|&q| table::leaves(slots::threshold(line), q)).count();
+        let seconds: usize = (0..layout.lines() as usize).map(|at| lines.read_line(at, second)).sum();
+        1.0 + seconds as f64 / (layout.lines() * u64::from(LineLayout::QUOTIENTS)) as f64
     }
 }
 

@@ -1,13 +1,14 @@
 //! A line filter as bytes. Its lines are checked when it is loaded: what is changed must be whole.
 
 use super::places::{MOVABLE, Stash};
-use super::simd::{Vector, Work};
+use super::simd::{self, LineWork};
 use super::slots;
 use super::table::Table;
 use super::{LineTable, STASHED};
 use crate::bits::Lines;
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::filter::cores::SavedCore;
+use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
 /// The layout, the number of keys and the entries of the stash.
@@ -27,11 +28,11 @@ struct Check<'a, S> {
     table: &'a Table<S>,
 }
 
-impl<S: Lines> Work for Check<'_, S> {
+impl<S: Lines> LineWork for Check<'_, S> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, _: V) -> bool {
+    fn run<const R: u32, I: InstructionSet>(self, _: I) -> bool {
         let Table { layout, places, lines, stash, .. } = self.table;
         let threshold = |at: usize| lines.read_line(at, slots::threshold);
         let line_is_valid = |at: usize| {
@@ -55,7 +56,7 @@ impl<S: Lines> Work for Check<'_, S> {
 
 impl<S: Lines> LineTable<S> {
     pub(super) fn check(&self) -> Result<(), LoadError> {
-        let is_valid = self.simd.run(self.table.layout.remainder_bits(), Check { table: &self.table });
+        let is_valid = simd::run(self.isa, self.table.layout.remainder_bits(), Check { table: &self.table });
         if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "a line that no changes make" }) }
     }
 }

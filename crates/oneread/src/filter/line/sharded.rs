@@ -135,7 +135,7 @@ impl ChangeShared for Sharded {
         self.part(digest).insert(digest)
     }
 
-    fn insert_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), Full> {
+    fn insert_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64) -> Result<(), Full> {
         self.change_many(digests, |part, digest| part.insert(digest).map(drop))
     }
 }
@@ -164,7 +164,12 @@ impl FilterCore for Sharded {
         self.part(digest).contains(digest)
     }
 
-    fn contains_many(&self, digests: impl Iterator<Item = Digest>, mut answer: impl FnMut(bool)) {
+    fn contains_many(
+        &self,
+        digests: impl Iterator<Item = Digest>,
+        _scratch: u64,
+        mut answer: impl FnMut(bool),
+    ) {
         let mut sorted = Sorted::new(digests);
         let mut answers = Vec::new();
         while sorted.take() {

@@ -1,37 +1,57 @@
-//! Instructions that not every machine has.
+//! The bytes of a line and the bits of a word, where the machine can.
 //!
-//! Why unsafe (here and in `x86`): a lookup compares all bytes of a line at once, and finds a run by `pdep`; an insertion moves the bytes above its slot by one
-//! instruction. There is no safe way to ask for these at run time. The results are the same bit for bit, which a test below checks against the
-//! portable path.
+//! A lookup compares all bytes of a line at once, and finds a run by `pdep`; an insertion moves the bytes
+//! above its slot by one instruction.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod x86;
 
 use super::slots::{self, Runs};
 use crate::bits::Line;
+use crate::filter::simd::{InstructionSet, Isa, Portable, Work};
 
-/// What this machine can do, found out once for each filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Simd(Width);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Width {
-    Portable,
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    Avx2,
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    Avx512,
+/// Something to be done with lines with remainders of `R` bits. Its `run` must be `#[inline(always)]`, as
+/// that of [`Work`].
+pub(super) trait LineWork {
+    type Output;
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Self::Output;
 }
 
-/// Something to be done with lines. Its `run` must be `#[inline(always)]`, to be compiled for the instruction set.
-pub(super) trait Work {
-    type Output;
-    /// With remainders of `R` bits.
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Self::Output;
+/// [`LineWork`] with remainders of `R` bits.
+struct WithLength<const R: u32, W>(W);
+
+impl<const R: u32, W: LineWork> Work for WithLength<R, W> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn run<I: InstructionSet>(self, set: I) -> W::Output {
+        self.0.run::<R, I>(set)
+    }
+}
+
+/// Does the work with the widest instructions there are, for remainders of so many bits.
+///
+/// A function for each length: one for all would save the registers that the longest needs, a sixth of
+/// a lookup's instructions. Work of two words or less is handed over in registers.
+#[inline(always)]
+pub(super) fn run<W: LineWork>(isa: Isa, remainder_bits: u32, work: W) -> W::Output {
+    match remainder_bits {
+        8 => isa.run(WithLength::<8, W>(work)),
+        9 => isa.run(WithLength::<9, W>(work)),
+        10 => isa.run(WithLength::<10, W>(work)),
+        12 => isa.run(WithLength::<12, W>(work)),
+        _ => isa.run(WithLength::<16, W>(work)),
+    }
+}
+
+/// Does what is rare in a function of its own: see [`InstructionSet::run_rarely`].
+#[inline(always)]
+pub(super) fn run_rarely<const R: u32, I: InstructionSet, W: LineWork>(set: I, work: W) -> W::Output {
+    set.run_rarely(WithLength::<R, W>(work))
 }
 
 /// A way to handle the bytes of a line and the bits of a word.
-pub(super) trait Vector: Copy {
+pub(in crate::filter) trait LineBytes: Copy {
     /// The one with `n` ones below it, alone; 0 if there is none.
     fn nth(self, word: u64, n: u32) -> u64;
 
@@ -65,85 +85,14 @@ pub(super) trait Vector: Copy {
     fn close_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64) {
         slots::close_in_words::<R, Self>(self, line, runs, below);
     }
-
-    /// Does something in a function for these instructions.
-    ///
-    /// A plain function would be compiled without them, and call one for each; so would a closure that is not inlined.
-    fn within<const R: u32, W: Work>(self, work: W) -> W::Output;
-
-    /// The same in a function of its own, from within another: for what is done now and then.
-    ///
-    /// By way of a plain function: compilers were seen to inline those for certain instructions into each other, whatever they were told.
-    #[inline(never)]
-    fn apart<const R: u32, W: Work>(self, work: W) -> W::Output {
-        self.within::<R, W>(work)
-    }
 }
-
-impl Simd {
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    pub(super) fn detect() -> Self {
-        use std::arch::is_x86_feature_detected as has;
-        let scalar = has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt");
-        Self(if cfg!(miri) || !scalar || !has!("avx2") || x86::has_slow_pdep() {
-            Width::Portable
-        } else if has!("avx512f")
-            && has!("avx512bw")
-            && has!("avx512vl")
-            && has!("avx512vbmi")
-            && has!("avx512vbmi2")
-        {
-            Width::Avx512
-        } else {
-            Width::Avx2
-        })
-    }
-
-    /// Without the standard library nothing can be asked of the machine.
-    #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
-    pub(super) fn detect() -> Self {
-        Self(Width::Portable)
-    }
-
-    /// Does the work with the widest instructions there are, for remainders of so many bits.
-    ///
-    /// A function for each length: one for all would save the registers that the longest needs, a sixth of a lookup's instructions. Work of two words or
-    /// less is handed over in registers.
-    #[inline(always)]
-    pub(super) fn run<W: Work>(self, remainder_bits: u32, work: W) -> W::Output {
-        match self.0 {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            // SAFETY: `detect` found the features on this machine; nothing else makes this value.
-            Width::Avx512 => run_with(remainder_bits, unsafe { x86::Avx512::new() }, work),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            // SAFETY: as above.
-            Width::Avx2 => run_with(remainder_bits, unsafe { x86::Avx2::new() }, work),
-            Width::Portable => run_with(remainder_bits, Portable, work),
-        }
-    }
-}
-
-/// Chooses the code for the length of remainders.
-#[inline(always)]
-fn run_with<W: Work, V: Vector>(remainder_bits: u32, vector: V, work: W) -> W::Output {
-    match remainder_bits {
-        8 => vector.within::<8, W>(work),
-        9 => vector.within::<9, W>(work),
-        10 => vector.within::<10, W>(work),
-        12 => vector.within::<12, W>(work),
-        _ => vector.within::<16, W>(work),
-    }
-}
-
-/// Word by word.
-#[derive(Clone, Copy)]
-pub(super) struct Portable;
 
 /// A one in each byte, and the highest bit of each.
 const ONES: u64 = u64::MAX / 255;
 const HIGHS: u64 = ONES << 7;
 
-impl Vector for Portable {
+/// Word by word.
+impl LineBytes for Portable {
     /// Finds the byte by the sums of ones up to each (Vigna, "Broadword Implementation of Rank/Select Queries", 2008), then counts in it.
     #[inline(always)]
     fn nth(self, word: u64, n: u32) -> u64 {
@@ -211,11 +160,6 @@ impl Vector for Portable {
             *word = *word & !moved | shifted & moved & !last;
         }
     }
-
-    #[inline(never)]
-    fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
-        work.run::<R, Self>(self)
-    }
 }
 
 /// The bytes of a word from byte `at` of the line on, if the word's first byte is byte `first`.
@@ -231,20 +175,6 @@ mod tests {
     use super::*;
     use crate::hash::{self, Digester, Domain};
 
-    impl Simd {
-        /// The paths that this machine can take.
-        pub(in super::super) fn available() -> impl Iterator<Item = Self> {
-            let widest = Self::detect();
-            let paths = [
-                Some(Self(Width::Portable)),
-                #[cfg(all(target_arch = "x86_64", feature = "std"))]
-                (widest.0 == Width::Avx512).then_some(Self(Width::Avx2)),
-                Some(widest),
-            ];
-            paths.into_iter().flatten()
-        }
-    }
-
     /// Everything that a vector does, once.
     struct Check {
         line: Line,
@@ -252,20 +182,20 @@ mod tests {
         byte: u8,
     }
 
-    impl Work for Check {
+    impl LineWork for Check {
         type Output = (u64, u64, u64, Line, Line);
 
         #[inline(always)]
-        fn run<const R: u32, V: Vector>(self, vector: V) -> Self::Output {
+        fn run<const R: u32, I: InstructionSet>(self, set: I) -> Self::Output {
             let (mut opened, mut closed) = (self.line, self.line);
             let end = if R == 16 { 48 } else { 64 };
-            vector.open(&mut opened, self.at.min(end - 1), end, self.byte);
-            vector.close(&mut closed, self.at.min(end - 1), end);
+            set.open(&mut opened, self.at.min(end - 1), end, self.byte);
+            set.close(&mut closed, self.at.min(end - 1), end);
             let word = self.line.0[0] | 1 << 63;
             (
-                vector.nth(word, self.at % word.count_ones()),
-                vector.window(&self.line, self.at.min(56)),
-                vector.equal(&self.line, self.byte),
+                set.nth(word, self.at % word.count_ones()),
+                set.window(&self.line, self.at.min(56)),
+                set.equal(&self.line, self.byte),
                 opened,
                 closed,
             )
@@ -296,8 +226,8 @@ mod tests {
                 let window = u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap());
                 let equal = (0..64).filter(|&at| bytes[at] == byte).fold(0, |all, at| all | 1 << at);
                 let expected = (1 << nth.unwrap(), window, equal, line_of(&opened), line_of(&closed));
-                for simd in Simd::available() {
-                    assert_eq!(simd.run(bits, Check { line, at, byte }), expected, "{simd:?}, key {key}");
+                for isa in Isa::available() {
+                    assert_eq!(run(isa, bits, Check { line, at, byte }), expected, "{isa:?}, key {key}");
                 }
             }
         }

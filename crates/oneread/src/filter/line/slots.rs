@@ -17,8 +17,9 @@
 //!    are in use: the end would be bit K. An empty line has none.
 //! 2. What belongs to no slot in use is 0.
 
-use super::simd::{Portable, Vector};
+use super::simd::LineBytes;
 use crate::bits::Line;
+use crate::filter::simd::Portable;
 use crate::layout::LineLayout;
 
 /// A fingerprint within its line.
@@ -59,7 +60,7 @@ impl<const R: u32> At<R> {
     }
 }
 
-/// What a vector of the fields is made by.
+/// What a set of the fields is made by.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 impl<const R: u32> At<R> {
     /// The fields of the header: quotients and threshold, marks, starts, planes.
@@ -82,13 +83,13 @@ impl<const R: u32> At<R> {
 
 /// A field of up to 57 bits; its position is a constant, so that what is left is a load, a shift and a mask.
 #[inline(always)]
-fn field<V: Vector>(vector: V, line: &Line, at: u32, width: u32) -> u64 {
-    vector.window(line, at / 8) >> (at % 8) & low(width)
+fn field<I: LineBytes>(set: I, line: &Line, at: u32, width: u32) -> u64 {
+    set.window(line, at / 8) >> (at % 8) & low(width)
 }
 
 /// What of a line follows from its runs, after a slot has come or gone.
 #[derive(Clone, Copy)]
-pub(super) struct Runs {
+pub(in crate::filter) struct Runs {
     /// Which quotients are there, and the threshold.
     pub(super) occupied: u64,
     pub(super) starts: u64,
@@ -102,12 +103,12 @@ struct Columns {
 
 impl Columns {
     #[inline(always)]
-    fn of<const R: u32, V: Vector>(vector: V, line: &Line) -> Self {
+    fn of<const R: u32, I: LineBytes>(set: I, line: &Line) -> Self {
         let mut planes = [0; 8];
         for plane in 0..At::<R>::PLANES {
-            planes[plane as usize] = field(vector, line, At::<R>::plane(plane), At::<R>::SLOTS);
+            planes[plane as usize] = field(set, line, At::<R>::plane(plane), At::<R>::SLOTS);
         }
-        Self { marks: marks::<R, V>(vector, line), planes }
+        Self { marks: marks::<R, I>(set, line), planes }
     }
 
     /// Writes whole words: parts of them would be waited for by whoever reads the line next.
@@ -135,15 +136,15 @@ impl Columns {
 
 /// Writes a new slot above the slots `below`, word by word.
 #[inline(always)]
-pub(super) fn open_in_words<const R: u32, V: Vector>(
-    vector: V,
+pub(super) fn open_in_words<const R: u32, I: LineBytes>(
+    set: I,
     line: &mut Line,
     runs: Runs,
     below: u64,
     remainder: u32,
     is_guest: bool,
 ) {
-    let mut columns = Columns::of::<R, V>(vector, line);
+    let mut columns = Columns::of::<R, I>(set, line);
     let one_if = |condition: bool| if condition { below + 1 } else { 0 };
     columns.marks = opened(columns.marks, below) & low(At::<R>::MARKS) | one_if(is_guest);
     for plane in 0..At::<R>::PLANES {
@@ -151,26 +152,26 @@ pub(super) fn open_in_words<const R: u32, V: Vector>(
         *bits = opened(*bits, below) | one_if(remainder >> (8 + plane) & 1 == 1);
     }
     let at = below.count_ones();
-    vector.open(line, At::<R>::LOW + at, Line::BYTES as u32, remainder as u8);
+    set.open(line, At::<R>::LOW + at, Line::BYTES as u32, remainder as u8);
     if At::<R>::ROWS == 2 {
-        vector.open(line, At::<R>::HIGH + at, At::<R>::LOW, (remainder >> 8) as u8);
+        set.open(line, At::<R>::HIGH + at, At::<R>::LOW, (remainder >> 8) as u8);
     }
     columns.write::<R>(line, runs);
 }
 
 /// Takes the slot above the slots `below` out, word by word.
 #[inline(always)]
-pub(super) fn close_in_words<const R: u32, V: Vector>(vector: V, line: &mut Line, runs: Runs, below: u64) {
-    let mut columns = Columns::of::<R, V>(vector, line);
+pub(super) fn close_in_words<const R: u32, I: LineBytes>(set: I, line: &mut Line, runs: Runs, below: u64) {
+    let mut columns = Columns::of::<R, I>(set, line);
     columns.marks = closed(columns.marks, below);
     for plane in 0..At::<R>::PLANES {
         let bits = &mut columns.planes[plane as usize];
         *bits = closed(*bits, below);
     }
     let at = below.count_ones();
-    vector.close(line, At::<R>::LOW + at, Line::BYTES as u32);
+    set.close(line, At::<R>::LOW + at, Line::BYTES as u32);
     if At::<R>::ROWS == 2 {
-        vector.close(line, At::<R>::HIGH + at, At::<R>::LOW);
+        set.close(line, At::<R>::HIGH + at, At::<R>::LOW);
     }
     columns.write::<R>(line, runs);
 }
@@ -215,27 +216,27 @@ pub(super) fn set_threshold(line: &mut Line, threshold: u32) {
 
 /// The slots with guests.
 #[inline(always)]
-pub(super) fn marks<const R: u32, V: Vector>(vector: V, line: &Line) -> u64 {
-    field(vector, line, MARKS_AT, At::<R>::MARKS)
+pub(super) fn marks<const R: u32, I: LineBytes>(set: I, line: &Line) -> u64 {
+    field(set, line, MARKS_AT, At::<R>::MARKS)
 }
 
 /// The starts of runs, and the end; in a line that is not full, bit K is one more.
 #[inline(always)]
-fn starts<const R: u32, V: Vector>(vector: V, line: &Line) -> u64 {
+fn starts<const R: u32, I: LineBytes>(set: I, line: &Line) -> u64 {
     // An empty line, all zeros, has its end at slot 0.
-    field(vector, line, At::<R>::STARTS, At::<R>::SLOTS).max(1) | 1 << At::<R>::SLOTS
+    field(set, line, At::<R>::STARTS, At::<R>::SLOTS).max(1) | 1 << At::<R>::SLOTS
 }
 
 /// The starts of runs, and the end.
 #[inline(always)]
-fn exact_starts<const R: u32, V: Vector>(vector: V, line: &Line) -> u64 {
-    starts::<R, V>(vector, line) & !(u64::from(!is_full::<R, V>(vector, line)) << At::<R>::SLOTS)
+fn exact_starts<const R: u32, I: LineBytes>(set: I, line: &Line) -> u64 {
+    starts::<R, I>(set, line) & !(u64::from(!is_full::<R, I>(set, line)) << At::<R>::SLOTS)
 }
 
 /// Whether all slots are in use.
 #[inline(always)]
-pub(super) fn is_full<const R: u32, V: Vector>(vector: V, line: &Line) -> bool {
-    starts::<R, V>(vector, line).count_ones() == occupied(line).count_ones() + 1
+pub(super) fn is_full<const R: u32, I: LineBytes>(set: I, line: &Line) -> bool {
+    starts::<R, I>(set, line).count_ones() == occupied(line).count_ones() + 1
 }
 
 /// The number of slots in use.
@@ -246,46 +247,46 @@ fn count<const R: u32>(line: &Line) -> u32 {
 
 /// The slots of a quotient's fingerprints.
 #[inline(always)]
-pub(super) fn run<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32) -> u64 {
+pub(super) fn run<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> u64 {
     // What is above the end does not matter here, nor that an empty line has none.
-    let starts = vector.window(line, At::<R>::STARTS / 8) >> (At::<R>::STARTS % 8) | 1 << At::<R>::SLOTS;
+    let starts = set.window(line, At::<R>::STARTS / 8) >> (At::<R>::STARTS % 8) | 1 << At::<R>::SLOTS;
     let (before, here) = rank(line, quotient);
     // Wrapping, for lines of damaged bytes in a view.
-    vector.nth(starts, before + here).wrapping_sub(vector.nth(starts, before))
+    set.nth(starts, before + here).wrapping_sub(set.nth(starts, before))
 }
 
 /// The slots with a remainder, among them some that are not in use.
 #[inline(always)]
-fn equal<const R: u32, V: Vector>(vector: V, line: &Line, remainder: u32) -> u64 {
+fn equal<const R: u32, I: LineBytes>(set: I, line: &Line, remainder: u32) -> u64 {
     let mut slots = u64::MAX;
     for plane in 0..At::<R>::PLANES {
-        let bits = field(vector, line, At::<R>::plane(plane), At::<R>::SLOTS);
+        let bits = field(set, line, At::<R>::plane(plane), At::<R>::SLOTS);
         slots &= if remainder >> (8 + plane) & 1 == 1 { bits } else { !bits };
     }
     // The whole line last: compilers would take the words from it, and these are sooner there by themselves.
-    slots &= vector.equal(line, remainder as u8) >> At::<R>::LOW;
+    slots &= set.equal(line, remainder as u8) >> At::<R>::LOW;
     if At::<R>::ROWS == 2 {
-        slots &= vector.equal(line, (remainder >> 8) as u8) >> At::<R>::HIGH;
+        slots &= set.equal(line, (remainder >> 8) as u8) >> At::<R>::HIGH;
     }
     slots
 }
 
 /// The slots that have a fingerprint, of residents and guests.
 #[inline(always)]
-fn find<const R: u32, V: Vector>(vector: V, line: &Line, fingerprint: Fingerprint) -> u64 {
-    run::<R, V>(vector, line, fingerprint.quotient) & equal::<R, V>(vector, line, fingerprint.remainder)
+fn find<const R: u32, I: LineBytes>(set: I, line: &Line, fingerprint: Fingerprint) -> u64 {
+    run::<R, I>(set, line, fingerprint.quotient) & equal::<R, I>(set, line, fingerprint.remainder)
 }
 
 /// The slots of residents with a fingerprint.
 #[inline(always)]
-pub(super) fn residents<const R: u32, V: Vector>(vector: V, line: &Line, fingerprint: Fingerprint) -> u64 {
-    !marks::<R, V>(vector, line) & find::<R, V>(vector, line, fingerprint)
+pub(super) fn residents<const R: u32, I: LineBytes>(set: I, line: &Line, fingerprint: Fingerprint) -> u64 {
+    !marks::<R, I>(set, line) & find::<R, I>(set, line, fingerprint)
 }
 
 /// The slots of guests with a fingerprint: one at most.
 #[inline(always)]
-pub(super) fn guests<const R: u32, V: Vector>(vector: V, line: &Line, fingerprint: Fingerprint) -> u64 {
-    marks::<R, V>(vector, line) & find::<R, V>(vector, line, fingerprint)
+pub(super) fn guests<const R: u32, I: LineBytes>(set: I, line: &Line, fingerprint: Fingerprint) -> u64 {
+    marks::<R, I>(set, line) & find::<R, I>(set, line, fingerprint)
 }
 
 /// The remainder in a slot.
@@ -305,36 +306,35 @@ pub(super) fn remainder<const R: u32>(line: &Line, slot: u32) -> u32 {
 
 /// The slot where a new fingerprint of a quotient goes, alone in a word: after those of its quotient.
 #[inline(always)]
-fn end_of_run<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32) -> u64 {
+fn end_of_run<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> u64 {
     let (before, here) = rank(line, quotient);
-    vector.nth(starts::<R, V>(vector, line), before + here)
+    set.nth(starts::<R, I>(set, line), before + here)
 }
 
 /// Whether a guest is in the last slot that has a mark, so that it cannot be pushed further.
 #[inline(always)]
-pub(super) fn is_crowded<const R: u32, V: Vector>(vector: V, line: &Line) -> bool {
-    marks::<R, V>(vector, line) >> (At::<R>::MARKS - 1) == 1
+pub(super) fn is_crowded<const R: u32, I: LineBytes>(set: I, line: &Line) -> bool {
+    marks::<R, I>(set, line) >> (At::<R>::MARKS - 1) == 1
 }
 
 /// Whether there is room for a resident: a slot, and no guest that would be pushed from the last slot with a mark.
 #[inline(always)]
-pub(super) fn has_room<const R: u32, V: Vector>(vector: V, line: &Line, quotient: u32) -> bool {
-    !is_full::<R, V>(vector, line)
-        && (!is_crowded::<R, V>(vector, line)
-            || end_of_run::<R, V>(vector, line, quotient) >= 1 << At::<R>::MARKS)
+pub(super) fn has_room<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> bool {
+    !is_full::<R, I>(set, line)
+        && (!is_crowded::<R, I>(set, line) || end_of_run::<R, I>(set, line, quotient) >= 1 << At::<R>::MARKS)
 }
 
 /// Whether there is room for a guest, and not the same one already.
 #[inline(always)]
-pub(super) fn has_room_for_guest<const R: u32, V: Vector>(
-    vector: V,
+pub(super) fn has_room_for_guest<const R: u32, I: LineBytes>(
+    set: I,
     line: &Line,
     fingerprint: Fingerprint,
 ) -> bool {
-    !is_full::<R, V>(vector, line)
-        && !is_crowded::<R, V>(vector, line)
-        && end_of_run::<R, V>(vector, line, fingerprint.quotient) < 1 << At::<R>::MARKS
-        && guests::<R, V>(vector, line, fingerprint) == 0
+    !is_full::<R, I>(set, line)
+        && !is_crowded::<R, I>(set, line)
+        && end_of_run::<R, I>(set, line, fingerprint.quotient) < 1 << At::<R>::MARKS
+        && guests::<R, I>(set, line, fingerprint) == 0
 }
 
 /// What a newcomer needs to know of a line that is to lose a resident for it.
@@ -350,17 +350,17 @@ pub(super) struct Newcomer {
 
 impl Newcomer {
     #[inline(always)]
-    pub(super) fn new<const R: u32, V: Vector>(
-        vector: V,
+    pub(super) fn new<const R: u32, I: LineBytes>(
+        set: I,
         line: &Line,
         fingerprint: Fingerprint,
         is_guest: bool,
     ) -> Self {
         Self {
             is_guest,
-            end: end_of_run::<R, V>(vector, line, fingerprint.quotient),
-            is_crowded: is_crowded::<R, V>(vector, line),
-            is_there: is_guest && guests::<R, V>(vector, line, fingerprint) != 0,
+            end: end_of_run::<R, I>(set, line, fingerprint.quotient),
+            is_crowded: is_crowded::<R, I>(set, line),
+            is_there: is_guest && guests::<R, I>(set, line, fingerprint) != 0,
         }
     }
 
@@ -375,42 +375,42 @@ impl Newcomer {
 
 /// Adds a fingerprint. There must be room.
 #[inline(always)]
-pub(super) fn add<const R: u32, V: Vector>(
-    vector: V,
+pub(super) fn add<const R: u32, I: LineBytes>(
+    set: I,
     line: &mut Line,
     fingerprint: Fingerprint,
     is_guest: bool,
 ) {
     let Fingerprint { quotient, remainder } = fingerprint;
     let (before, here) = rank(line, quotient);
-    let starts = starts::<R, V>(vector, line) & low(At::<R>::SLOTS);
-    let slot = vector.nth(starts, before + here);
+    let starts = starts::<R, I>(set, line) & low(At::<R>::SLOTS);
+    let slot = set.nth(starts, before + here);
     let below = slot - 1;
     let runs = Runs {
         occupied: line.0[0] & low(MARKS_AT) | 1 << quotient,
         starts: opened(starts, below) | if here == 0 { slot } else { 0 },
     };
-    vector.open_slot::<R>(line, runs, below, remainder, is_guest);
+    set.open_slot::<R>(line, runs, below, remainder, is_guest);
 }
 
 /// Takes the fingerprint out of a slot, which must be one of its quotient's.
 #[inline(always)]
-pub(super) fn take<const R: u32, V: Vector>(vector: V, line: &mut Line, quotient: u32, slot: u32) {
-    take_raising::<R, V>(vector, line, quotient, slot, 0);
+pub(super) fn take<const R: u32, I: LineBytes>(set: I, line: &mut Line, quotient: u32, slot: u32) {
+    take_raising::<R, I>(set, line, quotient, slot, 0);
 }
 
 /// The same, with a threshold that is at least this one then: written at once, as whoever reads the whole line next would wait for a part of it.
 #[inline(always)]
-pub(super) fn take_raising<const R: u32, V: Vector>(
-    vector: V,
+pub(super) fn take_raising<const R: u32, I: LineBytes>(
+    set: I,
     line: &mut Line,
     quotient: u32,
     slot: u32,
     least_threshold: u32,
 ) {
     let (before, _) = rank(line, quotient);
-    let starts = exact_starts::<R, V>(vector, line);
-    let first = vector.nth(starts, before);
+    let starts = exact_starts::<R, I>(set, line);
+    let first = set.nth(starts, before);
     let is_last = starts & first << 1 != 0;
     // Of a run of several, a bit goes that is not its start: the one after it.
     let starts = closed(starts, if is_last { first - 1 } else { 2 * first - 1 });
@@ -424,19 +424,19 @@ pub(super) fn take_raising<const R: u32, V: Vector>(
         // An empty line is all zeros, but for its threshold.
         starts: starts & u64::from(starts != 1).wrapping_neg(),
     };
-    vector.close_slot::<R>(line, runs, low(slot));
+    set.close_slot::<R>(line, runs, low(slot));
 }
 
 /// The runs of a line below a quotient, the lowest first: each with its quotient and its slots.
 #[derive(Clone, Copy)]
-pub(super) struct RunsBelow {
+pub(in crate::filter) struct RunsBelow {
     quotients: u64,
     starts: u64,
 }
 
 #[inline(always)]
-pub(super) fn runs_below<const R: u32, V: Vector>(vector: V, line: &Line, end: u32) -> RunsBelow {
-    RunsBelow { quotients: occupied(line) & low(end), starts: starts::<R, V>(vector, line) }
+pub(super) fn runs_below<const R: u32, I: LineBytes>(set: I, line: &Line, end: u32) -> RunsBelow {
+    RunsBelow { quotients: occupied(line) & low(end), starts: starts::<R, I>(set, line) }
 }
 
 impl Iterator for RunsBelow {

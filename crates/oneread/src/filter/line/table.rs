@@ -22,11 +22,12 @@ use alloc::vec::Vec;
 
 use super::STASHED;
 use super::places::{MOVABLE, Place, Places, Stash};
-use super::simd::Vector;
+use super::simd::run_rarely;
 use super::slots::{self, Fingerprint, Newcomer};
 use super::work::{ContainsElsewhere, InsertWithCare, PullHome, RemoveElsewhere, WayOut};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
+use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
 /// Lines that a removal looks at beside its own, to bring guests home. Four read more and pull hardly more; with two the second
@@ -39,7 +40,7 @@ const BREADTH: usize = 20;
 /// Of these, how many are tried again to find room by a further move.
 const NARROW: usize = 4;
 
-/// Lines that are asked for before the first of them is looked at.
+/// Lines that are prefetched before the first of them is looked at.
 const PREFETCHED: usize = 6;
 
 /// Moves that make room for one insertion, at most.
@@ -79,35 +80,35 @@ struct Need {
 
 impl<S: Lines> Table<S> {
     #[inline(always)]
-    pub(super) fn contains<const R: u32, V: Vector>(&self, vector: V, word: u64) -> bool {
+    pub(super) fn contains<const R: u32, I: InstructionSet>(&self, set: I, word: u64) -> bool {
         let Place { line, fingerprint } = self.places.of(word);
         let (found, threshold) = self.lines.read_line(line, |line| {
-            (slots::residents::<R, V>(vector, line, fingerprint) != 0, slots::threshold(line))
+            (slots::residents::<R, I>(set, line, fingerprint) != 0, slots::threshold(line))
         });
         found
             || leaves(threshold, fingerprint.quotient)
-                && vector.apart::<R, _>(ContainsElsewhere { table: self, word })
+                && run_rarely::<R, I, _>(set, ContainsElsewhere { table: self, word })
     }
 
     /// Whether a fingerprint is in its other line, or in the stash.
     #[inline(always)]
-    pub(super) fn is_elsewhere<const R: u32, V: Vector>(
+    pub(super) fn is_elsewhere<const R: u32, I: InstructionSet>(
         &self,
-        vector: V,
+        set: I,
         place: Place,
         threshold: u32,
     ) -> bool {
         let Place { line, fingerprint } = place;
         let is_guest = fingerprint.quotient < MOVABLE && {
             let other = self.places.other(line, fingerprint.quotient);
-            self.lines.read_line(other, |line| slots::guests::<R, V>(vector, line, fingerprint) != 0)
+            self.lines.read_line(other, |line| slots::guests::<R, I>(set, line, fingerprint) != 0)
         };
         is_guest || threshold == STASHED && self.stash.contains(self.places.number(place))
     }
 
     /// Asks for what [`is_elsewhere`](Self::is_elsewhere) will want.
     #[inline(always)]
-    pub(super) fn ask_for_guest(&self, place: Place) {
+    pub(super) fn prefetch_guest(&self, place: Place) {
         let Place { line, fingerprint } = place;
         if fingerprint.quotient < MOVABLE {
             self.lines.prefetch_line(self.places.other(line, fingerprint.quotient));
@@ -116,26 +117,25 @@ impl<S: Lines> Table<S> {
 
     /// Whether so many residents are a fingerprint that they are there for good.
     #[inline(always)]
-    pub(super) fn sticks<const R: u32, V: Vector>(&self, vector: V, place: Place) -> bool {
+    pub(super) fn sticks<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> bool {
         let Place { line, fingerprint } = place;
-        let residents =
-            self.lines.read_line(line, |line| slots::residents::<R, V>(vector, line, fingerprint));
+        let residents = self.lines.read_line(line, |line| slots::residents::<R, I>(set, line, fingerprint));
         residents.count_ones() >= LineLayout::STICKS_AT
     }
 
     /// The copies of a fingerprint.
     #[inline(always)]
-    pub(super) fn count<const R: u32, V: Vector>(&self, vector: V, place: Place) -> u64 {
+    pub(super) fn count<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> u64 {
         let fingerprint = place.fingerprint;
         let (residents, threshold) = self.lines.read_line(place.line, |line| {
-            (slots::residents::<R, V>(vector, line, fingerprint).count_ones(), slots::threshold(line))
+            (slots::residents::<R, I>(set, line, fingerprint).count_ones(), slots::threshold(line))
         });
         let mut copies = u64::from(residents);
         if leaves(threshold, fingerprint.quotient) {
             if fingerprint.quotient < MOVABLE {
                 let other = self.places.other(place.line, fingerprint.quotient);
                 let guests =
-                    self.lines.read_line(other, |line| slots::guests::<R, V>(vector, line, fingerprint));
+                    self.lines.read_line(other, |line| slots::guests::<R, I>(set, line, fingerprint));
                 copies += u64::from(guests.count_ones());
             }
             if threshold == STASHED {
@@ -162,23 +162,27 @@ pub(super) fn leaves(threshold: u32, quotient: u32) -> bool {
 impl Table<Vec<Line>> {
     /// Inserts the fingerprint of a word; says whether it may have been there before.
     #[inline(always)]
-    pub(super) fn insert<const R: u32, V: Vector>(&mut self, vector: V, word: u64) -> Result<bool, Full> {
-        if self.insert_plainly::<R, V>(vector, self.places.of(word)) {
+    pub(super) fn insert<const R: u32, I: InstructionSet>(
+        &mut self,
+        set: I,
+        word: u64,
+    ) -> Result<bool, Full> {
+        if self.insert_plainly::<R, I>(set, self.places.of(word)) {
             return Ok(false);
         }
-        vector.apart::<R, _>(InsertWithCare { table: self, word })
+        run_rarely::<R, I, _>(set, InsertWithCare { table: self, word })
     }
 
     /// Inserts a fingerprint that is not there into a home with room; says whether it is so.
     #[inline(always)]
-    pub(super) fn insert_plainly<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+    pub(super) fn insert_plainly<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) -> bool {
         let Place { line, fingerprint } = place;
         let home = &mut self.lines[line];
-        let is_plain = slots::residents::<R, V>(vector, home, fingerprint) == 0
+        let is_plain = slots::residents::<R, I>(set, home, fingerprint) == 0
             && !leaves(slots::threshold(home), fingerprint.quotient)
-            && slots::has_room::<R, V>(vector, home, fingerprint.quotient);
+            && slots::has_room::<R, I>(set, home, fingerprint.quotient);
         if is_plain {
-            slots::add::<R, V>(vector, home, fingerprint, false);
+            slots::add::<R, I>(set, home, fingerprint, false);
             self.len = self.len.saturating_add(1);
         }
         is_plain
@@ -186,18 +190,18 @@ impl Table<Vec<Line>> {
 
     /// Inserts a fingerprint; says whether it may have been there before.
     #[inline(always)]
-    pub(super) fn insert_with_care<const R: u32, V: Vector>(
+    pub(super) fn insert_with_care<const R: u32, I: InstructionSet>(
         &mut self,
-        vector: V,
+        set: I,
         place: Place,
     ) -> Result<bool, Full> {
         let Place { line, fingerprint } = place;
         let home = &self.lines[line];
-        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        let residents = slots::residents::<R, I>(set, home, fingerprint);
         let threshold = slots::threshold(home);
-        let has_room = slots::has_room::<R, V>(vector, home, fingerprint.quotient);
+        let has_room = slots::has_room::<R, I>(set, home, fingerprint.quotient);
         let before = residents != 0
-            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, V>(vector, place, threshold);
+            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, I>(set, place, threshold);
         let mut stays = has_room;
         if residents.count_ones() >= LineLayout::STICKS_AT {
             // There for good.
@@ -205,12 +209,12 @@ impl Table<Vec<Line>> {
         } else if !has_room {
             // Mostly one move does it; then no lists are made.
             let need = Need { line, newcomer: fingerprint, is_guest: false };
-            if let (Some(first), _) = self.room_next_door::<R, V, false>(vector, need, &[line]) {
-                self.go::<R, V>(vector, first);
+            if let (Some(first), _) = self.room_next_door::<R, I, false>(set, need, &[line]) {
+                self.go::<R, I>(set, first);
                 stays = !first.is_new;
-            } else if let Some(way) = vector.apart::<R, _>(WayOut { table: self, place }) {
+            } else if let Some(way) = run_rarely::<R, I, _>(set, WayOut { table: self, place }) {
                 for &step in way.moves.iter().rev().flatten() {
-                    self.go::<R, V>(vector, step);
+                    self.go::<R, I>(set, step);
                 }
                 stays = way.moves[0].is_some_and(|first| !first.is_new);
             } else if self.stash.add(self.places.number(place), self.layout.stash()) {
@@ -220,7 +224,7 @@ impl Table<Vec<Line>> {
             }
         }
         if stays {
-            slots::add::<R, V>(vector, &mut self.lines[line], fingerprint, false);
+            slots::add::<R, I>(set, &mut self.lines[line], fingerprint, false);
         }
         self.len = self.len.saturating_add(1);
         Ok(before)
@@ -229,7 +233,7 @@ impl Table<Vec<Line>> {
     /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line once, so that no move undoes what another
     /// relies on.
     #[inline(always)]
-    pub(super) fn way_out<const R: u32, V: Vector>(&self, vector: V, place: Place) -> Option<Way> {
+    pub(super) fn way_out<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> Option<Way> {
         let mut way = Way { moves: [None; DEPTH] };
         // Of each line passed, what may be tried next.
         let mut lists = [[None; NARROW]; DEPTH];
@@ -238,7 +242,7 @@ impl Table<Vec<Line>> {
         let mut need = Need { line: place.line, newcomer: place.fingerprint, is_guest: false };
         loop {
             (way.moves[depth], lists[depth]) =
-                self.room_next_door::<R, V, true>(vector, need, &passed[..=depth]);
+                self.room_next_door::<R, I, true>(set, need, &passed[..=depth]);
             if way.moves[depth].is_some() {
                 return Some(way);
             }
@@ -266,19 +270,19 @@ impl Table<Vec<Line>> {
     /// them, if it is at home here. Beside it, if `LISTS`, some that could leave if their other line had room; of the first line passed only these, since
     /// from there none can leave at once.
     #[inline(always)]
-    fn room_next_door<const R: u32, V: Vector, const LISTS: bool>(
+    fn room_next_door<const R: u32, I: InstructionSet, const LISTS: bool>(
         &self,
-        vector: V,
+        set: I,
         need: Need,
         passed: &[usize],
     ) -> (Option<Move>, [Option<Move>; NARROW]) {
         let Need { line: from, newcomer, is_guest } = need;
         let line = &self.lines[from];
-        let runs = slots::runs_below::<R, V>(vector, line, MOVABLE);
+        let runs = slots::runs_below::<R, I>(set, line, MOVABLE);
         // The first few are mostly enough, and waited for together.
-        self.ask_next_door(from, runs);
-        let marks = slots::marks::<R, V>(vector, line);
-        let room = Newcomer::new::<R, V>(vector, line, newcomer, is_guest);
+        self.prefetch_next_door(from, runs);
+        let marks = slots::marks::<R, I>(set, line);
+        let room = Newcomer::new::<R, I>(set, line, newcomer, is_guest);
         let only_lists = LISTS && passed.len() == 1;
         let mut list = [None; NARROW];
         let (mut listed, mut tried) = (0, 0);
@@ -296,7 +300,7 @@ impl Table<Vec<Line>> {
                     let residents = run & !marks;
                     // Most other lines are full, and told so by two words.
                     let other = &self.lines[self.places.other(from, quotient)];
-                    if !LISTS && (residents == 0 || slots::is_full::<R, V>(vector, other)) {
+                    if !LISTS && (residents == 0 || slots::is_full::<R, I>(set, other)) {
                         continue;
                     }
                     let remainder = slots::remainder::<R>(line, residents.trailing_zeros() & 63);
@@ -304,7 +308,7 @@ impl Table<Vec<Line>> {
                     // Of many in a run, some may be there for good.
                     let suits = residents != 0
                         && (residents.count_ones() < LineLayout::STICKS_AT
-                            || slots::residents::<R, V>(vector, line, fingerprint).count_ones()
+                            || slots::residents::<R, I>(set, line, fingerprint).count_ones()
                                 < LineLayout::STICKS_AT)
                         && room.has_room_without::<R>(residents.trailing_zeros() & 63);
                     if !suits {
@@ -318,7 +322,7 @@ impl Table<Vec<Line>> {
                     continue;
                 }
                 let candidate = Some(Move { from, to, fingerprint, is_new });
-                if !only_lists && slots::has_room_for_guest::<R, V>(vector, &self.lines[to], fingerprint) {
+                if !only_lists && slots::has_room_for_guest::<R, I>(set, &self.lines[to], fingerprint) {
                     return (candidate, list);
                 }
                 if LISTS && listed < NARROW {
@@ -336,7 +340,7 @@ impl Table<Vec<Line>> {
         if is_newcomers_turn {
             let to = self.places.other(from, newcomer.quotient);
             let is_free =
-                !passed.contains(&to) && slots::has_room_for_guest::<R, V>(vector, &self.lines[to], newcomer);
+                !passed.contains(&to) && slots::has_room_for_guest::<R, I>(set, &self.lines[to], newcomer);
             if is_free {
                 return (Some(Move { from, to, fingerprint: newcomer, is_new: true }), list);
             }
@@ -346,7 +350,7 @@ impl Table<Vec<Line>> {
 
     /// Asks for the other lines of the first few runs.
     #[inline(always)]
-    fn ask_next_door(&self, from: usize, runs: slots::RunsBelow) {
+    fn prefetch_next_door(&self, from: usize, runs: slots::RunsBelow) {
         for (quotient, _) in runs.take(PREFETCHED) {
             self.lines.prefetch_line(self.places.other(from, quotient));
         }
@@ -354,94 +358,68 @@ impl Table<Vec<Line>> {
 
     /// Asks for what an insertion that is not plain will want.
     #[inline(always)]
-    pub(super) fn ask_for_room<const R: u32, V: Vector>(&self, vector: V, place: Place) {
+    pub(super) fn prefetch_room<const R: u32, I: InstructionSet>(&self, set: I, place: Place) {
         let Place { line, fingerprint } = place;
         let home = &self.lines[line];
         if leaves(slots::threshold(home), fingerprint.quotient) {
-            self.ask_for_guest(place);
+            self.prefetch_guest(place);
         }
-        if !slots::has_room::<R, V>(vector, home, fingerprint.quotient) {
-            self.ask_next_door(line, slots::runs_below::<R, V>(vector, home, MOVABLE));
+        if !slots::has_room::<R, I>(set, home, fingerprint.quotient) {
+            self.prefetch_next_door(line, slots::runs_below::<R, I>(set, home, MOVABLE));
         }
     }
 
     #[inline(always)]
-    fn go<const R: u32, V: Vector>(&mut self, vector: V, step: Move) {
+    fn go<const R: u32, I: InstructionSet>(&mut self, set: I, step: Move) {
         let Move { from, to, fingerprint, is_new } = step;
-        slots::add::<R, V>(vector, &mut self.lines[to], fingerprint, true);
+        slots::add::<R, I>(set, &mut self.lines[to], fingerprint, true);
         let line = &mut self.lines[from];
         let threshold = next_even(fingerprint.quotient);
         if is_new {
             slots::set_threshold(line, slots::threshold(line).max(threshold));
         } else {
-            let slot = slots::residents::<R, V>(vector, line, fingerprint).trailing_zeros();
-            slots::take_raising::<R, V>(vector, line, fingerprint.quotient, slot, threshold);
+            let slot = slots::residents::<R, I>(set, line, fingerprint).trailing_zeros();
+            slots::take_raising::<R, I>(set, line, fingerprint.quotient, slot, threshold);
         }
     }
 
     /// Removes the fingerprint of a word; says whether it was there.
     #[inline(always)]
-    pub(super) fn remove<const R: u32, V: Vector>(&mut self, vector: V, word: u64) -> bool {
+    pub(super) fn remove<const R: u32, I: InstructionSet>(&mut self, set: I, word: u64) -> bool {
         let Place { line, fingerprint } = self.places.of(word);
         let home = &mut self.lines[line];
-        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        let residents = slots::residents::<R, I>(set, home, fingerprint);
         if residents == 0 {
-            return vector.apart::<R, _>(RemoveElsewhere { table: self, word });
+            return run_rarely::<R, I, _>(set, RemoveElsewhere { table: self, word });
         }
         self.len = self.len.saturating_sub(1);
         if residents.count_ones() < LineLayout::STICKS_AT {
             let has_left = slots::threshold(home) > 0;
-            slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
+            slots::take::<R, I>(set, home, fingerprint.quotient, residents.trailing_zeros());
             if has_left {
-                vector.apart::<R, _>(PullHome { table: self, line });
+                run_rarely::<R, I, _>(set, PullHome { table: self, line });
             }
-        }
-        true
-    }
-
-    /// Takes a resident out, if there is one and fewer than stick; says whether one is there. Nobody comes home yet.
-    #[inline(always)]
-    pub(super) fn take_resident<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
-        let Place { line, fingerprint } = place;
-        let home = &mut self.lines[line];
-        let residents = slots::residents::<R, V>(vector, home, fingerprint);
-        if residents == 0 {
-            return false;
-        }
-        self.len = self.len.saturating_sub(1);
-        if residents.count_ones() < LineLayout::STICKS_AT {
-            slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
         }
         true
     }
 
     /// Takes a copy of a fingerprint back that an insertion has just added, also from four that would stick.
     #[inline(always)]
-    pub(super) fn take_back<const R: u32, V: Vector>(&mut self, vector: V, place: Place) {
+    pub(super) fn take_back<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) {
         let Place { line, fingerprint } = place;
         let home = &mut self.lines[line];
-        let residents = slots::residents::<R, V>(vector, home, fingerprint);
+        let residents = slots::residents::<R, I>(set, home, fingerprint);
         if residents == 0 {
-            self.remove_elsewhere::<R, V>(vector, place);
+            self.remove_elsewhere::<R, I>(set, place);
             return;
         }
         self.len = self.len.saturating_sub(1);
-        slots::take::<R, V>(vector, home, fingerprint.quotient, residents.trailing_zeros());
-        self.pull_home::<R, V>(vector, line);
-    }
-
-    /// Asks for what bringing a guest home to a line will want.
-    #[inline(always)]
-    pub(super) fn ask_for_guests_of(&self, line: usize, threshold: u32) {
-        if (2..STASHED).contains(&threshold) {
-            for quotient in [threshold - 1, threshold - 2] {
-                self.lines.prefetch_line(self.places.other(line, quotient));
-            }
-        }
+        slots::take::<R, I>(set, home, fingerprint.quotient, residents.trailing_zeros());
+        self.pull_home::<R, I>(set, line);
     }
 
     #[inline(always)]
-    pub(super) fn remove_elsewhere<const R: u32, V: Vector>(&mut self, vector: V, place: Place) -> bool {
+    pub(super) fn remove_elsewhere<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) -> bool {
         let Place { line, fingerprint } = place;
         let threshold = slots::threshold(&self.lines[line]);
         if !leaves(threshold, fingerprint.quotient) {
@@ -450,18 +428,18 @@ impl Table<Vec<Line>> {
         if fingerprint.quotient < MOVABLE {
             let at = self.places.other(line, fingerprint.quotient);
             let other = &mut self.lines[at];
-            let guests = slots::guests::<R, V>(vector, other, fingerprint);
+            let guests = slots::guests::<R, I>(set, other, fingerprint);
             if guests != 0 {
-                slots::take::<R, V>(vector, other, fingerprint.quotient, guests.trailing_zeros());
+                slots::take::<R, I>(set, other, fingerprint.quotient, guests.trailing_zeros());
                 self.len = self.len.saturating_sub(1);
-                self.pull_home::<R, V>(vector, at);
+                self.pull_home::<R, I>(set, at);
                 return true;
             }
         }
         let is_stashed = threshold == STASHED && self.stash.take(self.places.number(place));
         if is_stashed {
             self.len = self.len.saturating_sub(1);
-            self.pull_home::<R, V>(vector, line);
+            self.pull_home::<R, I>(set, line);
         }
         is_stashed
     }
@@ -469,7 +447,7 @@ impl Table<Vec<Line>> {
     /// Brings fingerprints home to a line that has room again, and lowers its threshold where nobody is left outside; then the same for the line that
     /// they came from.
     #[inline(always)]
-    pub(super) fn pull_home<const R: u32, V: Vector>(&mut self, vector: V, line: usize) {
+    pub(super) fn pull_home<const R: u32, I: InstructionSet>(&mut self, set: I, line: usize) {
         let mut at = line;
         for _ in 0..PULLS {
             let threshold = slots::threshold(&self.lines[at]);
@@ -477,40 +455,40 @@ impl Table<Vec<Line>> {
                 return;
             }
             if threshold == STASHED {
-                if !self.pull_from_stash::<R, V>(vector, at) {
+                if !self.pull_from_stash::<R, I>(set, at) {
                     return;
                 }
                 continue;
             }
-            let Some((quotient, from)) = self.highest_guest::<R, V>(vector, at, threshold) else {
+            let Some((quotient, from)) = self.highest_guest::<R, I>(set, at, threshold) else {
                 slots::set_threshold(&mut self.lines[at], threshold - 2);
                 continue;
             };
             let other = &self.lines[from];
-            let guests = slots::run::<R, V>(vector, other, quotient) & slots::marks::<R, V>(vector, other);
+            let guests = slots::run::<R, I>(set, other, quotient) & slots::marks::<R, I>(set, other);
             let slot = guests.trailing_zeros();
             let remainder = slots::remainder::<R>(other, slot);
-            if !slots::has_room::<R, V>(vector, &self.lines[at], quotient) {
+            if !slots::has_room::<R, I>(set, &self.lines[at], quotient) {
                 return;
             }
-            slots::take::<R, V>(vector, &mut self.lines[from], quotient, slot);
-            slots::add::<R, V>(vector, &mut self.lines[at], Fingerprint { quotient, remainder }, false);
+            slots::take::<R, I>(set, &mut self.lines[from], quotient, slot);
+            slots::add::<R, I>(set, &mut self.lines[at], Fingerprint { quotient, remainder }, false);
             at = from;
         }
     }
 
     /// Which of the two highest quotients below a line's threshold has a guest, and where.
     #[inline(always)]
-    fn highest_guest<const R: u32, V: Vector>(
+    fn highest_guest<const R: u32, I: InstructionSet>(
         &self,
-        vector: V,
+        set: I,
         line: usize,
         threshold: u32,
     ) -> Option<(u32, usize)> {
         for quotient in [threshold - 1, threshold - 2] {
             let from = self.places.other(line, quotient);
             let other = &self.lines[from];
-            let guests = slots::run::<R, V>(vector, other, quotient) & slots::marks::<R, V>(vector, other);
+            let guests = slots::run::<R, I>(set, other, quotient) & slots::marks::<R, I>(set, other);
             if guests != 0 && from != line {
                 return Some((quotient, from));
             }
@@ -520,16 +498,16 @@ impl Table<Vec<Line>> {
 
     /// Brings a stashed fingerprint home, or lowers the threshold if there is none; says whether it could.
     #[inline(always)]
-    fn pull_from_stash<const R: u32, V: Vector>(&mut self, vector: V, line: usize) -> bool {
+    fn pull_from_stash<const R: u32, I: InstructionSet>(&mut self, set: I, line: usize) -> bool {
         let number = |line| self.places.number(Place { line, fingerprint: Fingerprint::default() });
         let Some(first) = self.stash.first(number(line), number(line + 1)) else {
             slots::set_threshold(&mut self.lines[line], MOVABLE);
             return true;
         };
         let fingerprint = self.places.at(first).fingerprint;
-        let has_room = slots::has_room::<R, V>(vector, &self.lines[line], fingerprint.quotient);
+        let has_room = slots::has_room::<R, I>(set, &self.lines[line], fingerprint.quotient);
         if has_room {
-            slots::add::<R, V>(vector, &mut self.lines[line], fingerprint, false);
+            slots::add::<R, I>(set, &mut self.lines[line], fingerprint, false);
             self.stash.take(first);
         }
         has_room

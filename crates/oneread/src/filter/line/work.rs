@@ -2,25 +2,25 @@
 
 use alloc::vec::Vec;
 
-use super::places::{MOVABLE, Place};
-use super::simd::{Vector, Work};
+use super::places::Place;
+use super::simd::LineWork;
 use super::slots;
-use super::table::{Table, Way, leaves};
+use super::table::{Table, Way};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
-use crate::layout::LineLayout;
+use crate::filter::simd::InstructionSet;
 
 pub(super) struct Contains<'a, S> {
     pub(super) table: &'a Table<S>,
     pub(super) word: u64,
 }
 
-impl<S: Lines> Work for Contains<'_, S> {
+impl<S: Lines> LineWork for Contains<'_, S> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.contains::<R, V>(vector, self.word)
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
+        self.table.contains::<R, I>(set, self.word)
     }
 }
 
@@ -30,12 +30,12 @@ pub(super) struct Sticks<'a, S> {
     pub(super) word: u64,
 }
 
-impl<S: Lines> Work for Sticks<'_, S> {
+impl<S: Lines> LineWork for Sticks<'_, S> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.sticks::<R, V>(vector, self.table.places.of(self.word))
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
+        self.table.sticks::<R, I>(set, self.table.places.of(self.word))
     }
 }
 
@@ -44,12 +44,12 @@ pub(super) struct Count<'a, S> {
     pub(super) word: u64,
 }
 
-impl<S: Lines> Work for Count<'_, S> {
+impl<S: Lines> LineWork for Count<'_, S> {
     type Output = u64;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> u64 {
-        self.table.count::<R, V>(vector, self.table.places.of(self.word))
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> u64 {
+        self.table.count::<R, I>(set, self.table.places.of(self.word))
     }
 }
 
@@ -57,22 +57,22 @@ impl<S: Lines> Work for Count<'_, S> {
 pub(super) struct ContainsAll<'a, S, A> {
     pub(super) table: &'a Table<S>,
     pub(super) words: &'a [u64],
-    pub(super) ask: bool,
+    pub(super) prefetch: bool,
     pub(super) answer: A,
 }
 
-impl<S: Lines, A: FnMut(bool)> Work for ContainsAll<'_, S, A> {
+impl<S: Lines, A: FnMut(bool)> LineWork for ContainsAll<'_, S, A> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(mut self, vector: V) {
-        if self.ask {
+    fn run<const R: u32, I: InstructionSet>(mut self, set: I) {
+        if self.prefetch {
             self.words
                 .iter()
                 .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
         }
         for &word in self.words {
-            (self.answer)(self.table.contains::<R, V>(vector, word));
+            (self.answer)(self.table.contains::<R, I>(set, word));
         }
     }
 }
@@ -82,12 +82,12 @@ pub(super) struct InsertOne<'a> {
     pub(super) word: u64,
 }
 
-impl Work for InsertOne<'_> {
+impl LineWork for InsertOne<'_> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
-        self.table.insert::<R, V>(vector, self.word)
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<bool, Full> {
+        self.table.insert::<R, I>(set, self.word)
     }
 }
 
@@ -97,33 +97,33 @@ pub(super) struct InsertAt<'a> {
     pub(super) place: Place,
 }
 
-impl Work for InsertAt<'_> {
+impl LineWork for InsertAt<'_> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
-        self.table.insert_with_care::<R, V>(vector, self.place)
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<bool, Full> {
+        self.table.insert_with_care::<R, I>(set, self.place)
     }
 }
 
 pub(super) struct InsertAll<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) words: &'a [u64],
-    pub(super) ask: bool,
+    pub(super) prefetch: bool,
 }
 
-impl Work for InsertAll<'_> {
+impl LineWork for InsertAll<'_> {
     type Output = Result<(), Full>;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<(), Full> {
-        if self.ask {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<(), Full> {
+        if self.prefetch {
             self.words
                 .iter()
                 .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
         }
         for &word in self.words {
-            self.table.insert::<R, V>(vector, word)?;
+            self.table.insert::<R, I>(set, word)?;
         }
         Ok(())
     }
@@ -134,34 +134,34 @@ pub(super) struct RemoveOne<'a> {
     pub(super) word: u64,
 }
 
-impl Work for RemoveOne<'_> {
+impl LineWork for RemoveOne<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.remove::<R, V>(vector, self.word)
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
+        self.table.remove::<R, I>(set, self.word)
     }
 }
 
 pub(super) struct RemoveAll<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) words: &'a [u64],
-    pub(super) ask: bool,
+    pub(super) prefetch: bool,
 }
 
-impl Work for RemoveAll<'_> {
+impl LineWork for RemoveAll<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        if self.ask {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
+        if self.prefetch {
             self.words
                 .iter()
                 .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
         }
         // A plain loop: a closure would be compiled without the instructions.
         for &word in self.words {
-            if !self.table.remove::<R, V>(vector, word) {
+            if !self.table.remove::<R, I>(set, word) {
                 return false;
             }
         }
@@ -178,14 +178,14 @@ pub(super) struct ContainsElsewhere<'a, S> {
     pub(super) word: u64,
 }
 
-impl<S: Lines> Work for ContainsElsewhere<'_, S> {
+impl<S: Lines> LineWork for ContainsElsewhere<'_, S> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
         let place = self.table.places.of(self.word);
         let threshold = self.table.lines.read_line(place.line, slots::threshold);
-        self.table.is_elsewhere::<R, V>(vector, place, threshold)
+        self.table.is_elsewhere::<R, I>(set, place, threshold)
     }
 }
 
@@ -195,12 +195,12 @@ pub(super) struct InsertWithCare<'a> {
     pub(super) word: u64,
 }
 
-impl Work for InsertWithCare<'_> {
+impl LineWork for InsertWithCare<'_> {
     type Output = Result<bool, Full>;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Result<bool, Full> {
-        self.table.insert_with_care::<R, V>(vector, self.table.places.of(self.word))
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<bool, Full> {
+        self.table.insert_with_care::<R, I>(set, self.table.places.of(self.word))
     }
 }
 
@@ -210,12 +210,12 @@ pub(super) struct WayOut<'a> {
     pub(super) place: Place,
 }
 
-impl Work for WayOut<'_> {
+impl LineWork for WayOut<'_> {
     type Output = Option<Way>;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> Option<Way> {
-        self.table.way_out::<R, V>(vector, self.place)
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Option<Way> {
+        self.table.way_out::<R, I>(set, self.place)
     }
 }
 
@@ -225,12 +225,12 @@ pub(super) struct RemoveElsewhere<'a> {
     pub(super) word: u64,
 }
 
-impl Work for RemoveElsewhere<'_> {
+impl LineWork for RemoveElsewhere<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
-        self.table.remove_elsewhere::<R, V>(vector, self.table.places.of(self.word))
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
+        self.table.remove_elsewhere::<R, I>(set, self.table.places.of(self.word))
     }
 }
 
@@ -240,29 +240,11 @@ pub(super) struct PullHome<'a> {
     pub(super) line: usize,
 }
 
-impl Work for PullHome<'_> {
+impl LineWork for PullHome<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) {
-        self.table.pull_home::<R, V>(vector, self.line);
-    }
-}
-
-/// What a miss reads on average: see [`Lined::lines_read`](super::Lined::lines_read).
-pub(super) struct LinesRead<'a, S> {
-    pub(super) table: &'a Table<S>,
-}
-
-impl<S: Lines> Work for LinesRead<'_, S> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, _: V) -> f64 {
-        let lines = self.table.layout.lines();
-        // Quotients that have another line are the movable ones.
-        let second = |line: &Line| (0..MOVABLE).filter(|&q| leaves(slots::threshold(line), q)).count() as u64;
-        let seconds: u64 = (0..lines as usize).map(|at| self.table.lines.read_line(at, second)).sum();
-        1.0 + seconds as f64 / (lines * u64::from(LineLayout::QUOTIENTS)) as f64
+    fn run<const R: u32, I: InstructionSet>(self, set: I) {
+        self.table.pull_home::<R, I>(set, self.line);
     }
 }

@@ -109,12 +109,12 @@ impl PlacedFilter {
 
 impl<D> PlacedFilter<D> {
     /// The longest fingerprints.
-    pub const MOST_BITS: u32 = Placed::<Vec<u64>>::MOST_BITS;
+    pub const MAX_BITS: u32 = Placed::<Vec<u64>>::MAX_BITS;
 
     /// A filter of the keys of these digests, which are this digester's. A digest that comes twice is one key.
     ///
     /// # Errors
-    /// If fingerprints have no bits or more than [`MOST_BITS`](Self::MOST_BITS), if there are 2^32 − 1 keys or more, or no memory for them; or if the keys cannot be placed.
+    /// If fingerprints have no bits or more than [`MAX_BITS`](Self::MAX_BITS), if there are 2^32 − 1 keys or more, or no memory for them; or if the keys cannot be placed.
     pub fn from_digests(
         digests: impl IntoIterator<Item = Digest>,
         fingerprint_bits: u32,
@@ -127,12 +127,12 @@ impl<D> PlacedFilter<D> {
 }
 
 impl Placed<Vec<u64>> {
-    const MOST_BITS: u32 = 32;
+    const MAX_BITS: u32 = 32;
 
     /// A filter of digests that differ, in so many cells.
     fn with_cells(digests: &[Digest], cells: u64, fingerprint_bits: u32) -> Result<Self, PlacementError> {
-        if !(1..=Self::MOST_BITS).contains(&fingerprint_bits) {
-            let (expected, found) = (u64::from(Self::MOST_BITS), u64::from(fingerprint_bits));
+        if !(1..=Self::MAX_BITS).contains(&fingerprint_bits) {
+            let (expected, found) = (u64::from(Self::MAX_BITS), u64::from(fingerprint_bits));
             return Err(LayoutError::TooLarge { what: "fingerprint bits", expected, found }.into());
         }
         let keys = digests.len() as u64;
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn cells_lie_side_by_side() {
-        for bits in 1..=Placed::<Vec<u64>>::MOST_BITS {
+        for bits in 1..=Placed::<Vec<u64>>::MAX_BITS {
             let digests = digests(300, u64::from(bits));
             let filter = Placed::with_cells(&digests, 400, bits).unwrap();
             let in_use = (0..400).filter(|&cell| filter.cell(cell) > 0).count();

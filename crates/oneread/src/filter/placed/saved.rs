@@ -42,7 +42,7 @@ impl<S: Words> SavedCore for Placed<S> {
         let [cells, fingerprint_bits, keys, attempt] = block.fields()?;
         let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
         let (fingerprint_bits, attempt) = (narrow(fingerprint_bits), narrow(attempt));
-        let possible = (1..=Placed::MOST_BITS).contains(&fingerprint_bits) && attempt < ATTEMPTS;
+        let possible = (1..=Placed::MAX_BITS).contains(&fingerprint_bits) && attempt < ATTEMPTS;
         // In this order: so large a number of cells has no number of words.
         if !possible || !(1..=MAX_PLACES).contains(&cells) || keys > cells {
             return Err(LoadError::Invalid { what: "a filter of placed fingerprints of impossible cells" });

@@ -220,26 +220,6 @@ fn many_keys_at_once_are_as_one_after_the_other() {
     }
 }
 
-/// In more than 6 MiB, with more locations than lines, they are gathered by parts of the filter, which are gone through several times with the more keys, and once
-/// with the fewer. In less, an atomic filter gets them by way of a plain one.
-#[test]
-fn very_many_keys_at_once_are_as_one_after_the_other() {
-    for (bits, length) in [(51_000_003, 1_000_000), (60_000_000, 60_000), (5_000_003, 300_000)] {
-        for scheme in [SchemeName::Accelerated, SchemeName::IndependentBands] {
-            let layout = BloomLayout::new(bits, 7).unwrap().with_scheme(scheme).unwrap();
-            let keys: Vec<u64> = (0..length).collect();
-            let mut one_by_one = BloomFilter::with_seed(layout, 9).unwrap();
-            keys.iter().for_each(|key| _ = one_by_one.insert(key));
-            let mut at_once = BloomFilter::with_seed(layout, 9).unwrap();
-            // In two halves, so that bits are there already.
-            keys.chunks(length as usize / 2).for_each(|keys| at_once.insert_many(keys));
-            let atomic = AtomicBloomFilter::from(BloomFilter::with_seed(layout, 9).unwrap());
-            keys.chunks(length as usize / 2).for_each(|keys| atomic.insert_many(keys));
-            assert!(at_once == one_by_one && atomic == one_by_one, "{scheme}, {length} keys");
-        }
-    }
-}
-
 #[test]
 fn a_filter_is_collected_from_its_keys_at_one_percent() {
     let none: BloomFilter = std::iter::empty::<&str>().collect();

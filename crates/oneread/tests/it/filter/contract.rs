@@ -21,18 +21,18 @@ const ITEMS: u64 = 3000;
 const RATE: f64 = 0.01;
 
 /// What an insertion says: whether the key may have been there. None finds no room here.
-trait Says {
-    fn says(self) -> bool;
+trait Inserted {
+    fn was_present(self) -> bool;
 }
 
-impl Says for bool {
-    fn says(self) -> bool {
+impl Inserted for bool {
+    fn was_present(self) -> bool {
         self
     }
 }
 
-impl<E: Debug> Says for Result<bool, E> {
-    fn says(self) -> bool {
+impl<E: Debug> Inserted for Result<bool, E> {
+    fn was_present(self) -> bool {
         self.expect("room")
     }
 }
@@ -116,7 +116,7 @@ macro_rules! every_filter {
                 let mut filter = $filter::empty(1);
                 assert!(filter.is_empty() && !filter.contains(&0u64));
                 assert_eq!(filter.false_positive_rate(), 0.0);
-                let said = (0..ITEMS).filter(|key| filter.insert(key).says()).count() as u64;
+                let said = (0..ITEMS).filter(|key| filter.insert(key).was_present()).count() as u64;
                 assert!((0..ITEMS).all(|key| filter.contains(&key)) && !filter.is_empty());
                 assert!((said as f64) < most_found(ITEMS, RATE), "{said} were said to be there");
                 // A planned rate of a filter without layers is a mean over seeds, from which one differs by less
@@ -126,7 +126,7 @@ macro_rules! every_filter {
                 let queries = 20_000;
                 let found = (ITEMS..ITEMS + queries).filter(|key| filter.contains(key)).count() as f64;
                 assert!(found < most_found(queries, 1.2 * RATE), "{found}");
-                assert!((0..ITEMS).all(|key| filter.insert(&key).says()), "all are there");
+                assert!((0..ITEMS).all(|key| filter.insert(&key).was_present()), "all are there");
                 filter.clear().done();
                 assert!(filter.is_empty() && (0..ITEMS).all(|key| !filter.contains(&key)));
                 assert!(filter == $filter::empty(1));
@@ -138,7 +138,7 @@ macro_rules! every_filter {
                     let keys: Vec<u64> = (0..length).collect();
                     let queries: Vec<u64> = (length / 2..length + length / 2).collect();
                     let (mut one_by_one, mut at_once) = ($filter::empty(9), $filter::empty(9));
-                    keys.iter().for_each(|key| _ = one_by_one.insert(key).says());
+                    keys.iter().for_each(|key| _ = one_by_one.insert(key).was_present());
                     at_once.insert_many(&keys).done();
                     assert!(at_once == one_by_one, "{length} keys");
                     let mut found = Vec::new();
@@ -153,7 +153,7 @@ macro_rules! every_filter {
                 let digester = Portable::with_seed(5);
                 let mut filter = $filter::empty(5);
                 assert!(!filter.contains("key"));
-                assert!(!filter.insert_digest(digester.digest("key")).says());
+                assert!(!filter.insert_digest(digester.digest("key")).was_present());
                 assert!(filter.contains("key") && filter.contains(&String::from("key")));
                 assert!(filter.contains(b"key") && filter.contains_digest(digester.digest("key")));
                 assert_eq!(filter.digester(), &digester);
@@ -180,7 +180,7 @@ macro_rules! saved {
         #[test]
         fn $module() {
             let mut filter = $filter::empty(3);
-            (0..ITEMS).for_each(|key| _ = filter.insert(&key).says());
+            (0..ITEMS).for_each(|key| _ = filter.insert(&key).was_present());
             let bytes = filter.to_bytes();
             assert!($filter::from_bytes(&bytes).unwrap() == filter);
             assert!($filter::from_bytes_with(&bytes, Portable::with_seed(3)).unwrap() == filter);
@@ -240,13 +240,13 @@ macro_rules! removes {
         fn $module() {
             let mut filter = $filter::empty(7);
             assert_eq!(filter.remove("key"), Err(NotPresent));
-            assert!(!filter.insert("key").says());
-            assert!(filter.insert("key").says());
+            assert!(!filter.insert("key").was_present());
+            assert!(filter.insert("key").was_present());
             assert_eq!((filter.remove("key"), filter.contains("key")), (Ok(()), true));
             assert_eq!((filter.remove("key"), filter.contains("key")), (Ok(()), false));
             // A duplicate takes no room, so one removal is enough.
-            assert!(!filter.insert_if_absent("key").says());
-            assert!(filter.insert_if_absent("key").says());
+            assert!(!filter.insert_if_absent("key").was_present());
+            assert!(filter.insert_if_absent("key").was_present());
             let digest = filter.digester().digest("key");
             assert_eq!((filter.remove_digest(digest), filter.contains("key")), (Ok(()), false));
 
@@ -301,7 +301,7 @@ macro_rules! merges {
         fn $module() {
             let of = |seed: u64, keys: std::ops::Range<u64>| {
                 let mut filter = $filter::empty(seed);
-                keys.for_each(|key| _ = filter.insert(&key).says());
+                keys.for_each(|key| _ = filter.insert(&key).was_present());
                 filter
             };
             // Half of the planned keys: a d-left filter cannot choose buckets anew, and so is full earlier.
@@ -342,11 +342,11 @@ macro_rules! threads {
                     let filter = &filter;
                     scope.spawn(move || match number % 2 {
                         0 => filter.insert_many(keys).done(),
-                        _ => keys.iter().for_each(|key| _ = filter.insert(key).says()),
+                        _ => keys.iter().for_each(|key| _ = filter.insert(key).was_present()),
                     });
                 }
             });
-            assert!(keys.iter().all(|key| filter.contains(key) && filter.insert(key).says()));
+            assert!(keys.iter().all(|key| filter.contains(key) && filter.insert(key).was_present()));
             let mut found = Vec::new();
             filter.contains_many(&keys, |answer| found.push(answer));
             assert_eq!(found, vec![true; keys.len()]);

@@ -308,21 +308,6 @@ fn a_key_inserted_twice_is_there_until_it_is_removed_twice() {
     assert_eq!(filter.remove("key"), Err(NotPresent));
 }
 
-/// In more than 6 MiB, with more locations than lines: see the same test of the Bloom filter. Keys that come twenty times make their counters stick.
-#[test]
-fn very_many_keys_at_once_are_as_one_after_the_other() {
-    for (counters, length) in [(13_000_003, 2_000_000), (14_000_000, 70_000)] {
-        let layout = CountingLayout::new(counters, 7, 4).unwrap();
-        let keys: Vec<u64> = (0..length).map(|key| key % 100_000).collect();
-        let mut one_by_one = CountingBloomFilter::with_seed(layout, 9).unwrap();
-        keys.iter().for_each(|key| _ = one_by_one.insert(key));
-        let mut at_once = CountingBloomFilter::with_seed(layout, 9).unwrap();
-        keys.chunks(length as usize / 2).for_each(|keys| at_once.insert_many(keys));
-        assert!(at_once == one_by_one, "{length} keys");
-        assert_eq!(at_once.stuck() > 0, length == 2_000_000);
-    }
-}
-
 #[test]
 fn many_keys_are_removed_as_one_after_the_other() {
     // One that is cached, and one of 12 MiB, whose counters are asked for.
@@ -341,35 +326,6 @@ fn many_keys_are_removed_as_one_after_the_other() {
         keys[4000..4100].iter().for_each(|key| one_by_one.remove(key).unwrap());
         assert_eq!(at_once.remove_many(&asked), Err(NotPresent));
         assert!(at_once == one_by_one, "{counters} counters");
-    }
-}
-
-/// In more than 6 MiB and several rounds of gathering, each of some 58,000 keys: what one round could not take whole is given back, and done one by one.
-#[test]
-#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
-fn very_many_keys_are_removed_as_one_after_the_other() {
-    let layout = CountingLayout::new(13_000_003, 7, 4).unwrap();
-    let keys: Vec<u64> = (0..200_000).collect();
-    let mut full = CountingBloomFilter::with_seed(layout, 9).unwrap();
-    full.insert_many(&keys);
-    // Counters that are stuck lose nothing, and get nothing back.
-    (0..20).for_each(|_| full.insert_many(&keys[140_000..140_100]));
-    assert!(full.stuck() > 0);
-    let absent = (1 << 40..).find(|key| !full.contains(key)).unwrap();
-    let with = |at: usize, key: u64| [&keys[..at], &[key], &keys[at..]].concat();
-    for (name, asked) in [
-        ("all", keys.clone()),
-        ("an absent one first", with(0, absent)),
-        ("an absent one amid a round", with(150_000, absent)),
-        ("an absent one last", with(200_000, absent)),
-        ("one twice in a round", with(150_000, 149_999)),
-        ("one twice in two rounds", with(190_000, 3)),
-    ] {
-        let (mut one_by_one, mut at_once) = (full.clone(), full.clone());
-        let expected = asked.iter().try_for_each(|key| one_by_one.remove(key));
-        assert_eq!(expected.is_ok(), name == "all");
-        assert_eq!(at_once.remove_many(&asked), expected, "{name}");
-        assert!(at_once == one_by_one, "{name}");
     }
 }
 

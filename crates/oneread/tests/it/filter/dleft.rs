@@ -1,9 +1,7 @@
 //! The d-left filter beside a list of fingerprints for each bucket, and its rates beside the paper's.
 
-use std::collections::HashSet;
-
-use oneread::bytes::{Kind, LoadError};
-use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftPages, DLeftView, Full, MergeError};
+use oneread::bytes::Kind;
+use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftView, Full, MergeError};
 use oneread::hash::{Digester, Domain, Portable};
 use oneread::layout::{BucketBits, DLeftLayout, Division, LayoutError, Semisort, Ties};
 use oneread::plan;
@@ -208,32 +206,6 @@ fn batches_answer_as_single_operations_do() {
     assert_eq!(tiny.fingerprints(), 12);
 }
 
-/// A filter that no second-level cache holds, and so many keys that they are gathered; then more than there is room for.
-#[test]
-#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
-fn very_many_keys_at_once_are_as_one_after_the_other() {
-    let layout = plan::dleft::for_items(2_200_000, 16.0).unwrap();
-    for (count, fits) in [(2_000_000, true), (3_000_000, false)] {
-        let keys: Vec<u64> = (0..count).map(|key| key * 7 % 2_900_000).collect();
-        let (mut single, mut batch) =
-            (DLeftFilter::with_seed(layout, 3).unwrap(), DLeftFilter::with_seed(layout, 3).unwrap());
-        let refused = keys.iter().position(|key| single.insert(key).is_err());
-        assert_eq!((refused.is_none(), batch.insert_many(&keys).is_ok()), (fits, fits));
-        // As many as were inserted before the first that was refused, and none after it.
-        let mut before = DLeftFilter::with_seed(layout, 3).unwrap();
-        keys[..refused.unwrap_or(keys.len())].iter().for_each(|key| _ = before.insert(key).unwrap());
-        assert!(batch == before, "{count} keys");
-        let mut answers = Vec::new();
-        let asked: Vec<u64> = (1_500_000..3_000_000).collect();
-        batch.contains_many(&asked, |answer| answers.push(answer));
-        assert!(asked.iter().map(|key| batch.contains(key)).eq(answers));
-        // An iterator that does not know how many keys it has.
-        let mut unknown = DLeftFilter::with_seed(layout, 3).unwrap();
-        assert_eq!(unknown.insert_many(keys.iter().filter(|_| true)).is_ok(), fits);
-        assert!(unknown == batch);
-    }
-}
-
 #[test]
 fn threads_lose_nothing() {
     let layout = plan::dleft::for_items(40_000, 16.0).unwrap();
@@ -309,46 +281,6 @@ fn merging_needs_equal_layouts_and_seeds() {
     assert_eq!(filter.union(&other), Err(MergeError::Digesters));
     let other = DLeftFilter::with_seed(DLeftLayout::new(3, 17, BITS64).unwrap(), 1).unwrap();
     assert_eq!(filter.union(&other), Err(MergeError::Layouts));
-}
-
-#[test]
-fn a_page_is_read_for_each_lookup_and_checked() {
-    for bits in [BITS64, BITS128] {
-        let mut filter = DLeftFilter::with_seed(DLeftLayout::paged(5, bits).unwrap(), 4).unwrap();
-        (0..3000u64).for_each(|key| _ = filter.insert(&key).unwrap());
-        let mut stored = filter.to_bytes();
-        assert_eq!(stored.len(), 6 * 4096);
-        let reads = std::cell::Cell::new(0);
-        let lookup = |stored: &[u8], key: u64| {
-            let pages: DLeftPages<_> = DLeftPages::open(|at: u64, buffer: &mut [u8]| {
-                reads.set(reads.get() + 1);
-                let at = at as usize;
-                buffer.copy_from_slice(
-                    stored.get(at..at + buffer.len()).ok_or(std::io::ErrorKind::UnexpectedEof)?,
-                );
-                Ok(())
-            })?;
-            pages.contains(&key)
-        };
-        for key in 0..6000 {
-            assert_eq!(lookup(&stored, key).unwrap(), filter.contains(&key));
-        }
-        // The header, and a page.
-        assert_eq!(reads.get(), 2 * 6000);
-        // Damage in the third page is an error for its keys, and for no others.
-        stored[3 * 4096 + 77] ^= 4;
-        let errors: Vec<u64> = (0..3000).filter(|&key| lookup(&stored, key).is_err()).collect();
-        assert!((400..800).contains(&errors.len()), "a fifth of the keys: {}", errors.len());
-        assert!((0..3000).filter(|key| !errors.contains(key)).all(|key| lookup(&stored, key).unwrap()));
-        // Two pages exchanged.
-        let mut swapped = filter.to_bytes();
-        let (first, second) = swapped[4096..3 * 4096].split_at_mut(4096);
-        first.swap_with_slice(second);
-        assert!(matches!(
-            (0..).find_map(|key| lookup(&swapped, key).err()),
-            Some(LoadError::Checksum { part: "page", .. })
-        ));
-    }
 }
 
 #[test]
@@ -461,45 +393,4 @@ fn absent_keys_are_found_at_the_rate_that_the_buckets_say() {
     let found = (1 << 40..(1 << 40) + queries).filter(|key: &u64| filter.contains(key)).count() as f64;
     let expected = filter.false_positive_rate() * queries as f64;
     assert!((found - expected).abs() < SIX_SIGMA * expected.sqrt(), "{found} found, {expected} expected");
-}
-
-#[test]
-fn balancing_halves_the_rate() {
-    // Section II-D, by an independent program with ties to the left: 2.361e-4 and 4.56e-6, to about 1%.
-    for (layout, items, expected) in [
-        (DLeftLayout::new(2, 4096, BITS64).unwrap(), 32768u64, 2.361e-4),
-        (DLeftLayout::new(2, 4096, BITS128).unwrap(), 49152, 4.56e-6),
-    ] {
-        let (mean, error) = mean_rate(3, |seed| {
-            let digester = Ideal::with_seed(seed);
-            let mut filter = DLeftFilter::with_digester(layout, digester).unwrap();
-            let balance = filter.insert_balanced((0..items).map(|key: u64| digester.digest(&key))).unwrap();
-            assert!((0..items).all(|key| filter.contains_digest(digester.digest(&key))));
-            assert!(balance.rate < balance.rate_before && balance.moves > 0);
-            balance.rate
-        });
-        assert!(
-            (mean - expected).abs() < SIX_SIGMA * error + 0.01 * expected,
-            "{mean:e} ± {error:e}, {expected:e}"
-        );
-    }
-}
-
-#[test]
-fn balancing_is_of_sets() {
-    let layout = DLeftLayout::new(2, 2, BITS64).unwrap();
-    let keys: Vec<u64> = (0..1000).map(|key| key % 10).collect();
-    let (filter, _) = DLeftFilter::from_keys(layout, &keys).unwrap();
-    assert_eq!(filter.fingerprints(), 10);
-    let distinct: HashSet<u64> = keys.into_iter().collect();
-    assert!(distinct.iter().all(|key| filter.contains(key)));
-    // Far more keys than room, and more in a bucket than a byte counts: refused, and nothing changed.
-    let mut filter = DLeftFilter::with_seed(layout, 1).unwrap();
-    filter.insert(&7u64).unwrap();
-    let before = filter.clone();
-    for count in [24u64, 1000, 1024, 5000] {
-        let digests: Vec<_> = (100..100 + count).map(|key: u64| filter.digester().digest(&key)).collect();
-        assert!(filter.insert_balanced(digests).is_err());
-        assert_eq!(filter, before);
-    }
 }

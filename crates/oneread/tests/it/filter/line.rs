@@ -285,57 +285,6 @@ fn batches_do_what_single_operations_do() {
     }
 }
 
-/// In more than 12 MiB, where they are gathered.
-#[test]
-#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
-fn very_many_keys_at_once_leave_the_same_fingerprints() {
-    let sorted = |filter: &LineFilter| {
-        let mut numbers: Vec<u64> = filter.fingerprints().collect();
-        numbers.sort_unstable();
-        numbers
-    };
-    let (mut single, mut batch) = (filter(16, 200_000), filter(16, 200_000));
-    let keys: Vec<u64> = (0..4_900_000).collect();
-    keys.iter().for_each(|key| assert!(single.insert(key).is_ok()));
-    assert_eq!(batch.insert_many(&keys), Ok(()));
-    assert_eq!((batch.len(), sorted(&batch)), (single.len(), sorted(&single)));
-    check(&batch);
-
-    let queries: Vec<u64> = (3_000_000..7_000_000).collect();
-    let mut found = Vec::new();
-    batch.contains_many(&queries, |answer| found.push(answer));
-    assert!(queries.iter().map(|key| single.contains(key)).eq(found));
-    let bytes = batch.to_bytes();
-    let mut found = Vec::new();
-    LineView::<Portable>::open(&bytes).unwrap().contains_many(&queries, |answer| found.push(answer));
-    assert!(queries.iter().map(|key| single.contains(key)).eq(found));
-
-    // An absent key after a million others, and before as many.
-    let absent = (6_000_000u64..).find(|key| !single.contains(key)).unwrap();
-    let asked = [&keys[..1_000_000], &[absent], &keys[1_000_000..2_000_000]].concat();
-    assert_eq!(batch.remove_many(&asked), Err(NotPresent));
-    keys[..1_000_000].iter().for_each(|key| assert_eq!(single.remove(key), Ok(())));
-    assert_eq!((batch.len(), sorted(&batch)), (single.len(), sorted(&single)));
-    check(&batch);
-    assert_eq!(batch.remove_many(&keys[1_000_000..]), Ok(()));
-    assert!(batch.is_empty());
-}
-
-/// More than there are slots: the first have room, as many as `len` says.
-#[test]
-#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
-fn very_many_keys_at_once_are_in_up_to_the_first_without_room() {
-    let mut filter = filter(16, 200_000);
-    let keys: Vec<u64> = (0..5_600_000).collect();
-    assert_eq!(filter.insert_many(&keys), Err(Full));
-    let len = filter.len() as usize;
-    assert!(len as f64 > 0.97 * filter.layout().capacity() as f64);
-    assert!(keys[..len].iter().all(|key| filter.contains(key)));
-    assert_eq!(filter.insert(&keys[len]), Err(Full));
-    assert_eq!(filter.fingerprints().count(), len);
-    check(&filter);
-}
-
 #[test]
 fn a_union_has_the_keys_of_both() {
     let (mut first, mut second) = (filter(10, 100), filter(10, 100));

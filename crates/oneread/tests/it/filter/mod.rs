@@ -1,6 +1,9 @@
 //! Every filter beside an obviously right model: sets of locations, tables of counts, exact sets of keys.
 
 mod atomic;
+// Filters that no cache holds: too large for an interpreter.
+#[cfg(not(miri))]
+mod batches;
 mod blocked;
 mod bloom;
 mod contract;
@@ -10,7 +13,6 @@ mod dleft;
 mod dleft_counting;
 #[cfg(not(miri))]
 mod dleft_counting_rates;
-mod dleft_counting_rebalance;
 mod dleft_portable;
 mod growing;
 mod growing_dleft_counting;

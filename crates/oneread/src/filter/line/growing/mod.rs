@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 use super::LineFilter;
 use super::places::{Places, Stash};
 use super::work::ContainsAll;
-use super::{Fingerprints, LineTable, is_cached};
+use super::{Fingerprints, LineTable, is_cached, simd};
 use crate::bits::{Line, Lines, LittleEndian};
 use crate::bytes::{Kind, LoadError, Source, View, write_words};
 #[cfg(doc)]
@@ -115,17 +115,18 @@ impl<S: Lines> LineTable<S> {
         let (mut waiting, mut at) = ([0; BATCH], core::array::from_fn::<usize, BATCH, _>(|at| at));
         waiting[..words.len()].copy_from_slice(words);
         let mut left = words.len();
-        for LineTable { simd, table } in layers.iter().rev().map(|layer| &layer.core) {
+        for LineTable { isa, table } in layers.iter().rev().map(|layer| &layer.core) {
             let (mut asked, mut kept) = (0, 0);
             let answer = |is_there| {
                 found[at[asked]] = is_there;
                 at[kept] = at[asked];
                 (asked, kept) = (asked + 1, kept + usize::from(!is_there));
             };
-            let ask = !is_cached(table.layout);
-            simd.run(
+            let prefetch = !is_cached(table.layout);
+            simd::run(
+                *isa,
                 table.layout.remainder_bits(),
-                ContainsAll { table, words: &waiting[..left], ask, answer },
+                ContainsAll { table, words: &waiting[..left], prefetch, answer },
             );
             left = kept;
             (0..left).for_each(|i| waiting[i] = words[at[i]]);

@@ -3,41 +3,14 @@
 use core::arch::x86_64::*;
 
 use super::super::slots::{self, At, Runs};
-use super::{Vector, Work};
+use super::LineBytes;
 use crate::bits::Line;
+use crate::filter::simd::{Avx2, Avx512};
 
-/// AMD's processors before the third Zen take `pdep` apart into hundreds of steps.
-pub(super) fn has_slow_pdep() -> bool {
-    let vendor = __cpuid(0);
-    // "AuthenticAMD", in the order of the registers.
-    let is_amd = [vendor.ebx, vendor.edx, vendor.ecx] == [0x6874_7541, 0x6974_6e65, 0x444d_4163];
-    let version = __cpuid(1).eax;
-    let family = (version >> 8 & 15) + (version >> 20 & 255);
-    is_amd && family < 0x19
-}
-
-/// Proves the machine to have AVX-512 and what comes with it.
-#[derive(Clone, Copy)]
-pub(super) struct Avx512(());
-
-impl Avx512 {
-    /// # Safety
-    /// The machine must have the features that `within_avx512` has.
-    #[inline(always)]
-    pub(super) unsafe fn new() -> Self {
-        Self(())
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn within_avx512<const R: u32, W: Work>(vector: Avx512, work: W) -> W::Output {
-    work.run::<R, Avx512>(vector)
-}
-
-impl Vector for Avx512 {
+impl LineBytes for Avx512 {
     #[inline(always)]
     fn nth(self, word: u64, n: u32) -> u64 {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has BMI2 and AVX-512 F, BW, VBMI and VBMI2.
         unsafe { nth(word, n) }
     }
 
@@ -48,19 +21,19 @@ impl Vector for Avx512 {
 
     #[inline(always)]
     fn equal(self, line: &Line, byte: u8) -> u64 {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has BMI2 and AVX-512 F, BW, VBMI and VBMI2.
         unsafe { equal_avx512(line, byte) }
     }
 
     #[inline(always)]
     fn open(self, line: &mut Line, at: u32, end: u32, byte: u8) {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has BMI2 and AVX-512 F, BW, VBMI and VBMI2.
         unsafe { open_avx512(line, at, end, byte) }
     }
 
     #[inline(always)]
     fn close(self, line: &mut Line, at: u32, end: u32) {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has BMI2 and AVX-512 F, BW, VBMI and VBMI2.
         unsafe { close_avx512(line, at, end) }
     }
 
@@ -74,7 +47,7 @@ impl Vector for Avx512 {
         is_guest: bool,
     ) {
         if At::<R>::IS_BYTES {
-            // SAFETY: `self` proves the features.
+            // SAFETY: `self` exists, so the machine has AVX-512 F, BW, VBMI and VBMI2.
             unsafe { open_slot_avx512::<R>(line, runs, below, remainder, is_guest) }
         } else {
             slots::open_in_words::<R, Self>(self, line, runs, below, remainder, is_guest);
@@ -84,42 +57,18 @@ impl Vector for Avx512 {
     #[inline(always)]
     fn close_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64) {
         if At::<R>::IS_BYTES {
-            // SAFETY: `self` proves the features.
+            // SAFETY: `self` exists, so the machine has AVX-512 F, BW, VBMI and VBMI2.
             unsafe { close_slot_avx512::<R>(line, runs, below) }
         } else {
             slots::close_in_words::<R, Self>(self, line, runs, below);
         }
     }
-
-    #[inline(always)]
-    fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
-        // SAFETY: `self` proves the features.
-        unsafe { within_avx512::<R, W>(self, work) }
-    }
 }
 
-/// Proves the machine to have AVX2 and what comes with it.
-#[derive(Clone, Copy)]
-pub(super) struct Avx2(());
-
-impl Avx2 {
-    /// # Safety
-    /// The machine must have the features that `within_avx2` has.
-    #[inline(always)]
-    pub(super) unsafe fn new() -> Self {
-        Self(())
-    }
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn within_avx2<const R: u32, W: Work>(vector: Avx2, work: W) -> W::Output {
-    work.run::<R, Avx2>(vector)
-}
-
-impl Vector for Avx2 {
+impl LineBytes for Avx2 {
     #[inline(always)]
     fn nth(self, word: u64, n: u32) -> u64 {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has AVX2 and BMI2.
         unsafe { nth(word, n) }
     }
 
@@ -130,33 +79,27 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn equal(self, line: &Line, byte: u8) -> u64 {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has AVX2 and BMI2.
         unsafe { equal_avx2(line, byte) }
     }
 
     #[inline(always)]
     fn open(self, line: &mut Line, at: u32, end: u32, byte: u8) {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has AVX2 and BMI2.
         unsafe { open_avx2(line, at, end, byte) }
     }
 
     #[inline(always)]
     fn close(self, line: &mut Line, at: u32, end: u32) {
-        // SAFETY: `self` proves the feature.
+        // SAFETY: `self` exists, so the machine has AVX2 and BMI2.
         unsafe { close_avx2(line, at, end) }
-    }
-
-    #[inline(always)]
-    fn within<const R: u32, W: Work>(self, work: W) -> W::Output {
-        // SAFETY: `self` proves the features.
-        unsafe { within_avx2::<R, W>(self, work) }
     }
 }
 
 #[inline]
 #[target_feature(enable = "bmi2")]
 fn nth(word: u64, n: u32) -> u64 {
-    // More ones than a word has are asked for by nobody: a line has no more runs than bits.
+    // `n` is below 64: a line has no more runs than bits.
     _pdep_u64(1 << (n & 63), word)
 }
 
@@ -189,7 +132,7 @@ fn open_avx512(line: &mut Line, at: u32, end: u32, byte: u8) {
     let bytes = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
     let moved = _mm512_mask_expand_epi8(_mm512_set1_epi8(byte as i8), !(1 << at), bytes);
     let bytes = _mm512_mask_mov_epi8(bytes, below(end), moved);
-    // SAFETY: as above, and this one is borrowed mutably.
+    // SAFETY: a line is 64 bytes, aligned to 64, and this one is borrowed mutably.
     unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
 }
 
@@ -200,7 +143,7 @@ fn close_avx512(line: &mut Line, at: u32, end: u32) {
     let bytes = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
     let moved = _mm512_maskz_compress_epi8(below(end) & !(1 << at), bytes);
     let bytes = _mm512_mask_mov_epi8(bytes, below(end), moved);
-    // SAFETY: as above, and this one is borrowed mutably.
+    // SAFETY: a line is 64 bytes, aligned to 64, and this one is borrowed mutably.
     unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
 }
 
@@ -298,7 +241,7 @@ fn halves(line: &Line) -> (__m256i, __m256i) {
 #[target_feature(enable = "avx2")]
 fn write_halves(line: &mut Line, (first, second): (__m256i, __m256i)) {
     let bytes: *mut __m256i = line.0.as_mut_ptr().cast();
-    // SAFETY: as above, and this one is borrowed mutably.
+    // SAFETY: a line is two vectors of 32 bytes, aligned to 64, and this one is borrowed mutably.
     unsafe {
         _mm256_store_si256(bytes, first);
         _mm256_store_si256(bytes.add(1), second);

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::super::simd::{Portable, Simd, Work};
+use super::super::simd::{self, LineWork};
 use super::*;
+use crate::filter::simd::{InstructionSet, Isa, Portable};
 use crate::hash::{self, Digester, Domain};
 
 /// A change of a line.
@@ -21,30 +22,30 @@ struct Make<'a> {
     change: Change,
 }
 
-impl Work for Make<'_> {
+impl LineWork for Make<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const R: u32, V: Vector>(self, vector: V) -> bool {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
         let line = self.line;
         match self.change {
             Change::Add(fingerprint, is_guest) => {
                 let has_room = if is_guest {
-                    has_room_for_guest::<R, V>(vector, line, fingerprint)
+                    has_room_for_guest::<R, I>(set, line, fingerprint)
                 } else {
-                    has_room::<R, V>(vector, line, fingerprint.quotient)
+                    has_room::<R, I>(set, line, fingerprint.quotient)
                 };
                 if has_room {
-                    add::<R, V>(vector, line, fingerprint, is_guest);
+                    add::<R, I>(set, line, fingerprint, is_guest);
                 }
                 has_room
             }
             Change::Take(quotient, slot, 0) => {
-                take::<R, V>(vector, line, quotient, slot);
+                take::<R, I>(set, line, quotient, slot);
                 true
             }
             Change::Take(quotient, slot, threshold) => {
-                take_raising::<R, V>(vector, line, quotient, slot, threshold);
+                take_raising::<R, I>(set, line, quotient, slot, threshold);
                 true
             }
         }
@@ -54,7 +55,7 @@ impl Work for Make<'_> {
 /// Some lines, from empty to full, each made by all paths.
 fn lines_of<const R: u32>() -> Vec<Line> {
     let words = hash::Portable::with_seed(u64::from(R));
-    let mut lines: Vec<(Simd, Line)> = Simd::available().map(|simd| (simd, Line::default())).collect();
+    let mut lines: Vec<(Isa, Line)> = Isa::available().map(|isa| (isa, Line::default())).collect();
     let mut seen = Vec::new();
     for step in 0..if cfg!(miri) { 100 } else { 4000u64 } {
         let word = words.digest(&step).word(Domain::LINE, 0);
@@ -73,10 +74,10 @@ fn lines_of<const R: u32>() -> Vec<Line> {
             Change::Take(fingerprint.quotient, slot as u32, (word >> 42 & 7) as u32 * 4)
         };
         let done: Vec<bool> =
-            lines.iter_mut().map(|(simd, line)| simd.run(R, Make { line, change })).collect();
+            lines.iter_mut().map(|(isa, line)| simd::run(*isa, R, Make { line, change })).collect();
         let changed = lines[0].1;
-        for (at, (simd, line)) in lines.iter().enumerate() {
-            assert_eq!((line, done[at]), (&changed, done[0]), "{R} bits, step {step}, {simd:?}");
+        for (at, (isa, line)) in lines.iter().enumerate() {
+            assert_eq!((line, done[at]), (&changed, done[0]), "{R} bits, step {step}, {isa:?}");
         }
         assert!(is_valid::<R>(&changed), "{R} bits, step {step}");
         let expected =

@@ -1,47 +1,49 @@
-//! Very many keys at once, gathered: see `filter::gathered`.
+//! Large batches, partitioned by cache block: see [`partition`](crate::filter::batch::partition).
 //!
-//! A key of a filter in pages has all its buckets in one of them. What comes of it is the same, bit for bit: nothing in one page depends on
-//! another, and the keys of a part are in the order they came in. With 10 million keys, insertions were three times as fast as with the lines of 32 keys asked for
-//! at once, and lookups two and a half times (side by side on a busy machine).
+//! A key of a paged filter has all its buckets in one page, so nothing in one page depends on another.
+//! The keys of a block are in the order in which they came, so the filter becomes the same, bit for bit.
 //!
 //! # When a key finds no room
-//! Then those before it must be in and those after it not; but keys of other parts that come after it may be in already. So an insertion leaves in the
-//! place of a gathered key what its bucket was before, and what came after the first key without room is taken back, the last one first.
+//! Then the keys before it must be in and those after it not; but later keys of other blocks may be in
+//! already. So an insertion leaves in the place of a key what its bucket was before, and what came after
+//! the first key without room is undone, the last one first.
 
 use alloc::vec::Vec;
 
 use super::DLeft;
 use super::choices::{self, Buckets, Choice, page_buckets};
-use super::simd::{Outcome, Simd, Store, Vector, Wide};
+use super::simd::{Outcome, Store};
 use crate::bits::{Words, zeroed};
 use crate::filter::Full;
 use crate::filter::batch::BATCH;
-use crate::filter::gathered::{self, Part, Shape};
+use crate::filter::batch::partition::{Block, Partition, Shape};
+use crate::filter::simd::{InstructionSet, Isa, Work};
 use crate::hash::Digest;
 use crate::layout::BucketBits::Bits64;
 use crate::layout::DLeftLayout;
 
-/// From this size on keys are gathered. At half of it, insertions and lookups were no faster so.
-const GATHERED_BYTES: u64 = 4 << 20;
+/// From this size on, batches are partitioned: three lines per key are more than a core can bring in
+/// the time that the rest takes.
+const LARGE_BYTES: u64 = 16 << 20;
 
 /// The logarithm of a page's buckets, which are words.
 const PAGE: u32 = page_buckets(Bits64).ilog2();
 
-/// That of the most buckets of a part, which are as many as a [`Key`] can tell.
-const MOST_SHIFT: u32 = u32::BITS - 2 * SMALL;
+/// The logarithm of the most words of a block in which a [`Key`] can tell its buckets.
+const MAX_SHIFT: u32 = u32::BITS - 2 * SMALL;
 
 /// The buckets of a page's first sub-table, and the logarithm of those of the two others.
 const FIRST: usize = 254;
 const SMALL: u32 = 7;
 
-/// A gathered key.
+/// A key of a batch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
     /// Its fingerprint; once it is inserted, what the bucket was that got it.
     word: u64,
-    /// Its buckets, counted from the start of the part; once it is inserted, the bucket that got it, or [`NOWHERE`].
+    /// Its buckets, counted from the start of the block; once it is inserted, the bucket that got it, or [`NOWHERE`].
     place: u32,
-    /// How many were gathered before it.
+    /// The number of keys before it.
     number: u32,
 }
 
@@ -59,7 +61,7 @@ impl Key {
         Self { word: fingerprint, place: place as u32, number }
     }
 
-    /// What it was made of, in the part that starts with this bucket.
+    /// What it was made of, in the block that starts with this bucket.
     #[inline(always)]
     fn choice(self, start: usize) -> Choice<3> {
         let place = self.place as usize;
@@ -77,13 +79,14 @@ impl Key {
     }
 }
 
-type Gathered = gathered::Gathered<Key>;
+type Keys = Partition<Key>;
 
-fn shape(pages: u64) -> Shape {
-    Shape { words: pages << PAGE, lines_each: 3, most_shift: MOST_SHIFT }
+fn shape(pages: u64, keys: u64, scratch: u64) -> Shape {
+    let words = pages << PAGE;
+    Shape { words, lines_each: 3, max_shift: MAX_SHIFT, entries: keys, scratch: scratch.min(4 * words) }
 }
 
-impl Gathered {
+impl Keys {
     #[inline(always)]
     fn add_choice(&mut self, choice: Choice<3>) -> bool {
         let shift = self.shift();
@@ -93,30 +96,29 @@ impl Gathered {
     /// Inserts the choices, up to the first that finds no room.
     fn insert(
         &mut self,
-        simd: Simd,
+        isa: Isa,
         words: &mut Vec<u64>,
         choices: impl Iterator<Item = Choice<3>>,
     ) -> Result<(), Full> {
         for choice in choices {
             if self.add_choice(choice) {
-                self.insert_gathered(simd, words)?;
+                self.insert_round(isa, words)?;
             }
         }
-        self.insert_gathered(simd, words)
+        self.insert_round(isa, words)
     }
 
     #[inline(never)]
-    fn insert_gathered(&mut self, simd: Simd, words: &mut Vec<u64>) -> Result<(), Full> {
-        // The number of the first key that finds no room. Each part has its own, and the least of them is that of all: so the parts after
-        // it need not go further.
+    fn insert_round(&mut self, isa: Isa, words: &mut Vec<u64>) -> Result<(), Full> {
+        // The number of the first key that finds no room. The least of those of all blocks is that of
+        // the round, so later blocks need not go further.
         let mut end = u32::MAX;
-        for number in 0..self.parts() {
-            let part = self.part(number);
-            let done = simd.run(InsertPart { words, part, end: &mut end });
-            self.keep_first(number, done);
+        for number in 0..self.blocks() {
+            let done = isa.run(InsertBlock { words, block: self.block(number), end: &mut end });
+            self.truncate(number, done);
         }
-        for number in 0..self.parts() {
-            let Part { keys, ahead } = self.part(number);
+        for number in 0..self.blocks() {
+            let Block { entries: keys, ahead } = self.block(number);
             for key in keys.iter().rev().take_while(|key| key.number > end) {
                 if key.place != NOWHERE {
                     words[ahead.start + key.place as usize] = key.word;
@@ -127,34 +129,19 @@ impl Gathered {
         if end == u32::MAX { Ok(()) } else { Err(Full) }
     }
 
-    /// Looks the choices up; `answers` are as many as there is room for keys.
+    /// Looks the choices up; `answers` has room for those of a round.
     fn contains<S: Words>(
         &mut self,
-        simd: Simd,
+        isa: Isa,
         words: &S,
         answers: &mut [bool],
         choices: impl Iterator<Item = Choice<3>>,
-        mut answer: impl FnMut(bool),
+        answer: impl FnMut(bool),
     ) {
-        let mut give = |gathered: &mut Self| {
-            gathered.look_up(simd, words, answers);
-            answers[..gathered.count()].iter().for_each(|&found| answer(found));
-            gathered.clear();
+        let look_up = |block: Block<'_, Key>, answers: &mut [bool]| {
+            isa.run(ContainsBlock { words, block, answers });
         };
-        for choice in choices {
-            if self.add_choice(choice) {
-                give(self);
-            }
-        }
-        give(self);
-    }
-
-    #[inline(never)]
-    fn look_up<S: Words>(&mut self, simd: Simd, words: &S, answers: &mut [bool]) {
-        for number in 0..self.parts() {
-            let part = self.part(number);
-            simd.run(ContainsPart { words, part, answers });
-        }
+        self.look_up(choices, Self::add_choice, look_up, answers, answer);
     }
 }
 
@@ -180,22 +167,23 @@ impl Store for Noting<'_> {
     }
 }
 
-/// Inserts the keys of a part up to number `end`, which becomes that of the first one that finds no room. Gives how many came before that.
-struct InsertPart<'a> {
+/// Inserts the keys of a block up to number `end`, which becomes that of the first one that finds no
+/// room. Returns how many of them are in.
+struct InsertBlock<'a> {
     words: &'a mut Vec<u64>,
-    part: Part<'a, Key>,
+    block: Block<'a, Key>,
     end: &'a mut u32,
 }
 
-impl Wide for InsertPart<'_> {
+impl Work for InsertBlock<'_> {
     type Output = u32;
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) -> u32 {
-        let Part { keys, mut ahead } = self.part;
+    fn run<I: InstructionSet>(self, set: I) -> u32 {
+        let Block { entries: keys, mut ahead } = self.block;
         let mut done = 0;
         for keys in keys.chunks_mut(BATCH) {
-            ahead.ask(self.words, keys, Key::words);
+            ahead.prefetch(|at| self.words.prefetch(at), keys, Key::words);
             for key in keys {
                 if key.number > *self.end {
                     return done;
@@ -203,8 +191,9 @@ impl Wide for InsertPart<'_> {
                 let Choice { buckets, fingerprint } = key.choice(ahead.start);
                 let mut change = None;
                 let store = Noting { words: self.words, change: &mut change };
-                // SAFETY: as in `DLeftFilter::insert_usual`, for a choice that was made there.
-                let outcome = unsafe { vector.insert::<3, true, _>(store, buckets, fingerprint) };
+                // SAFETY: `Key::choice` gives back the buckets that `choices::paged` made for this
+                // filter's pages, and there is a word for each.
+                let outcome = unsafe { set.insert::<3, true, _>(store, buckets, fingerprint) };
                 if outcome == Outcome::Full {
                     *self.end = key.number;
                     return done;
@@ -220,73 +209,74 @@ impl Wide for InsertPart<'_> {
     }
 }
 
-/// Looks the keys of a part up.
-struct ContainsPart<'a, S> {
+/// Looks the keys of a block up.
+struct ContainsBlock<'a, S> {
     words: &'a S,
-    part: Part<'a, Key>,
+    block: Block<'a, Key>,
     /// By the numbers of keys.
     answers: &'a mut [bool],
 }
 
-impl<S: Words> Wide for ContainsPart<'_, S> {
+impl<S: Words> Work for ContainsBlock<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) {
-        let Part { keys, mut ahead } = self.part;
+    fn run<I: InstructionSet>(self, set: I) {
+        let Block { entries: keys, mut ahead } = self.block;
         for keys in keys.chunks(BATCH) {
-            ahead.ask(self.words, keys, Key::words);
+            ahead.prefetch(|at| self.words.prefetch(at), keys, Key::words);
             for key in keys {
                 let Choice { buckets, fingerprint } = key.choice(ahead.start);
-                // SAFETY: as in `DLeftFilter::insert_usual`, for a choice that was made there.
-                self.answers[key.number as usize] =
-                    unsafe { vector.contains(self.words, buckets, fingerprint) };
+                // SAFETY: `Key::choice` gives back the buckets that `choices::paged` made for this
+                // filter's pages, and there is a word for each.
+                self.answers[key.number as usize] = unsafe { set.contains(self.words, buckets, fingerprint) };
             }
         }
     }
 }
 
 impl<S> DLeft<S> {
-    /// Room to gather this many keys at least, if that pays, and what makes choices of their digests.
-    fn gathered(&self, keys: usize) -> Option<(Gathered, impl Fn(Digest) -> Choice<3> + use<S>)> {
+    /// A partition for at least `keys` keys, if that pays, and what makes choices of their digests.
+    fn partition(&self, keys: usize, scratch: u64) -> Option<(Keys, impl Fn(Digest) -> Choice<3> + use<S>)> {
         let pages = self.usual_pages?.get();
-        if pages * DLeftLayout::PAGE_BYTES < GATHERED_BYTES {
+        if pages * DLeftLayout::PAGE_BYTES < LARGE_BYTES {
             return None;
         }
-        let gathered = Gathered::new(shape(pages), keys as u64)?;
-        Some((gathered, move |digest| choices::paged(digest, pages, Bits64)))
+        let partition = Keys::new(shape(pages, keys as u64, scratch))?;
+        Some((partition, move |digest| choices::paged(digest, pages, Bits64)))
     }
 }
 
 impl DLeft<Vec<u64>> {
-    /// Inserts the keys of digests gathered by parts, or gives the digests back if that does not pay.
-    pub(super) fn insert_gathered<I: Iterator<Item = Digest>>(
+    /// Inserts digests, or gives them back if partitioning them does not pay.
+    pub(super) fn insert_partitioned<I: Iterator<Item = Digest>>(
         &mut self,
         digests: I,
+        scratch: u64,
     ) -> Result<Result<(), Full>, I> {
-        match self.gathered(digests.size_hint().0) {
-            Some((mut gathered, choose)) => {
-                Ok(gathered.insert(self.simd, &mut self.words, digests.map(choose)))
-            }
+        match self.partition(digests.size_hint().0, scratch) {
+            Some((mut keys, choose)) => Ok(keys.insert(self.isa, &mut self.words, digests.map(choose))),
             None => Err(digests),
         }
     }
 }
 
 impl<S: Words> DLeft<S> {
-    /// Looks the keys of digests up gathered by parts, or gives the digests and the answer back if that does not pay.
-    pub(super) fn contains_gathered<I: Iterator<Item = Digest>, A: FnMut(bool)>(
+    /// Looks digests up, or gives them and the answer back if partitioning them does not pay.
+    pub(super) fn contains_partitioned<I: Iterator<Item = Digest>, A: FnMut(bool)>(
         &self,
         digests: I,
+        scratch: u64,
         answer: A,
     ) -> Result<(), (I, A)> {
-        let Some((mut gathered, choose)) = self.gathered(digests.size_hint().0) else {
+        // A ninth is enough for the answers.
+        let Some((mut keys, choose)) = self.partition(digests.size_hint().0, scratch / 9 * 8) else {
             return Err((digests, answer));
         };
-        let Ok(mut answers) = zeroed(false, gathered.most()) else {
+        let Ok(mut answers) = zeroed(false, keys.capacity()) else {
             return Err((digests, answer));
         };
-        gathered.contains(self.simd, &self.words, &mut answers, digests.map(choose), answer);
+        keys.contains(self.isa, &self.words, &mut answers, digests.map(choose), answer);
         Ok(())
     }
 }
@@ -294,8 +284,8 @@ impl<S: Words> DLeft<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::batch::partition::MIN_SHIFT;
     use crate::filter::cores::{Build, Same};
-    use crate::filter::gathered::LEAST_SHIFT;
     use crate::hash::{Digester, Portable};
 
     /// Choices of keys in some of the pages, most of them in the first `crowded`; some keys come again.
@@ -312,8 +302,8 @@ mod tests {
     }
 
     #[test]
-    fn a_gathered_key_has_the_same_buckets() {
-        for shift in [LEAST_SHIFT, MOST_SHIFT] {
+    fn a_key_of_a_batch_has_the_same_buckets() {
+        for shift in [MIN_SHIFT, MAX_SHIFT] {
             let pages = 3 << (shift - PAGE);
             for choice in some_choices(2000, pages, pages) {
                 let key = Key::new(choice, 77, shift);
@@ -324,9 +314,9 @@ mod tests {
         }
     }
 
-    /// Evenly spread, and so that a part is full long before the others, and others have but a few; with room for all, and without.
+    /// Evenly spread, and so that a block is full long before the others, and others have but a few; with room for all, and without.
     #[test]
-    fn gathered_keys_are_as_one_after_the_other() {
+    fn partitioned_keys_are_as_one_after_the_other() {
         let (mut full, mut rounds) = (0, 0);
         for (pages, crowded, load) in [
             (1, 1, 1000),
@@ -340,34 +330,39 @@ mod tests {
             let choices = some_choices(pages * load, pages, crowded);
             let (mut one_by_one, mut at_once) = (empty(pages), empty(pages));
             let expected =
-                choices.iter().try_for_each(|&choice| one_by_one.insert_usual::<3, true>(choice).map(drop));
-            let mut gathered = Gathered::new(shape(pages), choices.len() as u64).unwrap();
-            rounds += choices.len() as u64 / gathered.most();
-            let outcome = gathered.insert(at_once.simd, &mut at_once.words, choices.iter().copied());
+                choices.iter().try_for_each(|&choice| one_by_one.insert_choice::<3, true>(choice).map(drop));
+            let mut keys = Keys::new(shape(pages, choices.len() as u64, u64::MAX)).unwrap();
+            rounds += choices.len() as u64 / keys.capacity();
+            let outcome = keys.insert(at_once.isa, &mut at_once.words, choices.iter().copied());
             assert_eq!(outcome, expected, "{pages} pages, {crowded} of them crowded, {load} keys each");
             assert!(
                 at_once.is_same(&one_by_one),
                 "{pages} pages, {crowded} of them crowded, {load} keys each"
             );
             full += u64::from(expected.is_err());
-            let mut answers = alloc::vec![true; gathered.most() as usize];
+            let mut answers = alloc::vec![true; keys.capacity() as usize];
             let mut found = Vec::new();
             let queries = some_choices(2 * pages * load, pages, crowded);
             let asked = queries.iter().copied();
-            gathered.contains(at_once.simd, &at_once.words, &mut answers, asked, |answer| found.push(answer));
-            assert!(queries.iter().map(|&choice| one_by_one.contains_usual(choice)).eq(found));
+            keys.contains(at_once.isa, &at_once.words, &mut answers, asked, |answer| found.push(answer));
+            assert!(queries.iter().map(|&choice| one_by_one.contains_choice(choice)).eq(found));
         }
         assert!(full >= 3 && rounds >= 10, "{full} full, {rounds} rounds");
     }
 
     #[test]
-    fn few_keys_and_filters_beyond_all_measure_are_not_gathered() {
+    fn few_keys_little_memory_and_filters_beyond_all_measure_are_not_partitioned() {
+        let keys = |pages, keys, scratch| Keys::new(shape(pages, keys, scratch));
         // 64 lines a page, of which a key wants three.
-        assert!(Gathered::new(shape(300), 6399).is_none());
-        assert!(Gathered::new(shape(300), 6400).is_some());
-        assert!(Gathered::new(shape(1 << 22), u64::MAX).is_none());
+        assert!(keys(300, 6399, u64::MAX).is_none());
+        assert!(keys(300, 6400, u64::MAX).is_some());
+        assert!(keys(300, u64::MAX, 1000).is_none());
+        assert!(keys(1 << 22, u64::MAX, u64::MAX).is_none());
         // Whatever is said of the keys.
-        let gathered = Gathered::new(shape(300), u64::MAX).unwrap();
-        assert!(gathered.most() as usize * size_of::<Key>() <= 300 * 4096 / 2 + 64 * gathered.parts());
+        for scratch in [1 << 18, 1 << 19, u64::MAX] {
+            let keys = keys(300, u64::MAX, scratch).unwrap();
+            let bytes = keys.capacity() * size_of::<Key>() as u64;
+            assert!(bytes <= scratch.min(300 * 4096 / 2) + 64 * keys.blocks() as u64);
+        }
     }
 }

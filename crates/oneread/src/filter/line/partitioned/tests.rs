@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use super::*;
 use crate::filter::Filter;
 use crate::filter::Full;
+use crate::filter::batch::partition::MIN_SHIFT;
 use crate::filter::cores::{Build, Counted, HasLayout, Same};
-use crate::filter::gathered::LEAST_SHIFT;
 use crate::filter::line::{Fingerprints, LineFilter, LineTable};
 use crate::hash::{Digester, Portable};
 
@@ -32,8 +32,8 @@ fn loads(table: &Table) -> bool {
     LineFilter::from_bytes(&filter.to_bytes()).unwrap().core().is_same(table)
 }
 
-fn gathered_for(filter: &Table, keys: usize) -> Gathered {
-    Gathered::new(shape(filter.layout()), keys as u64).unwrap()
+fn keys_for(filter: &Table, keys: usize) -> Keys {
+    Keys::new(shape(filter.layout(), keys as u64, u64::MAX)).unwrap()
 }
 
 /// How often each fingerprint is there: up to three times exactly; more often than that is for good, or not yet.
@@ -49,7 +49,7 @@ fn numbers<'a>(filter: &'a Table, words: &'a [u64]) -> impl Iterator<Item = u64>
     words.iter().map(|&word| places.number(places.of(word)))
 }
 
-/// The bits of remainders, lines, the share of the lines that most keys have their homes in, and keys a slot: evenly spread, and so that a part
+/// The bits of remainders, lines, the share of the lines that most keys have their homes in, and keys a slot: evenly spread, and so that a block
 /// is full long before the others; with room for all, and without.
 const CASES: [(u32, u64, f64, f64); 8] = [
     (10, 1, 1.0, 0.9),
@@ -63,18 +63,18 @@ const CASES: [(u32, u64, f64, f64); 8] = [
 ];
 
 #[test]
-fn a_gathered_key_has_the_same_place() {
+fn a_key_of_a_batch_has_the_same_place() {
     for bits in LineLayout::REMAINDER_BITS {
-        let most = shape(LineLayout::new(bits, 1).unwrap()).most_shift;
-        for shift in [LEAST_SHIFT, most] {
+        let most = shape(LineLayout::new(bits, 1).unwrap(), 1, 0).max_shift;
+        for shift in [MIN_SHIFT, most] {
             let form = Form { remainder: bits, lines: shift - LINE };
             let places = Places::new(LineLayout::new(bits, 3 << form.lines).unwrap());
-            // As many as there can be: half of the memory of 1024 parts.
+            // As many as there can be: half of the memory of 1024 blocks.
             let number = 1u32 << (form.lines + 12);
             for word in some_words(2000, 1.0) {
                 let place = places.of(word);
                 let key = Key::new(place, number, form);
-                for key in [key, Key(key.0 | Key::ADDED), Key(key.0 | Key::STUCK)] {
+                for key in [key, Key(key.0 | Key::ADDED), Key(key.0 | Key::SATURATED)] {
                     assert_eq!(key.place(place.line >> form.lines << form.lines, form), place);
                     assert_eq!(key.number(form), number as usize);
                 }
@@ -85,14 +85,14 @@ fn a_gathered_key_has_the_same_place() {
 
 #[test]
 #[cfg_attr(miri, ignore = "too many keys for an interpreter")]
-fn gathered_keys_are_in_as_those_one_after_the_other_are() {
+fn partitioned_keys_are_in_as_those_one_after_the_other_are() {
     let (mut full, mut rounds) = (0, 0);
     for case @ (bits, lines, crowded, load) in CASES {
         let mut filter = empty(bits, lines);
         let words = some_words((filter.layout().capacity() as f64 * load) as u64, crowded);
-        let mut gathered = gathered_for(&filter, words.len());
-        rounds += words.len() as u64 / gathered.most();
-        let outcome = gathered.insert(filter.simd, &mut filter.table, words.iter().copied());
+        let mut keys = keys_for(&filter, words.len());
+        rounds += words.len() as u64 / keys.capacity();
+        let outcome = keys.insert(filter.isa, &mut filter.table, words.iter().copied());
         let len = filter.len() as usize;
         assert_eq!(outcome, if len < words.len() { Err(Full) } else { Ok(()) }, "{case:?}");
         assert_eq!(
@@ -106,53 +106,14 @@ fn gathered_keys_are_in_as_those_one_after_the_other_are() {
             assert_eq!(filter.insert_word(refused), Err(Full), "{case:?}");
         }
 
-        let mut answers = alloc::vec![true; gathered.most() as usize];
+        let mut answers = alloc::vec![true; keys.capacity() as usize];
         let mut found = Vec::new();
         let queries = some_words(3 * words.len() as u64, crowded);
         let asked = queries.iter().copied();
-        gathered.contains(filter.simd, &filter.table, &mut answers, asked, |answer| found.push(answer));
+        keys.contains(filter.isa, &filter.table, &mut answers, asked, |answer| found.push(answer));
         assert!(queries.iter().map(|&word| filter.contains_word(word)).eq(found), "{case:?}");
     }
     assert!(full >= 3 && rounds >= 30, "{full} full, {rounds} rounds");
-}
-
-/// All of them, with one that never was inserted, and with one that comes once too often; those before it are gone, those after it are there.
-#[test]
-#[cfg_attr(miri, ignore = "too many keys for an interpreter")]
-fn gathered_keys_are_removed_as_those_one_after_the_other_are() {
-    for case @ (bits, lines, crowded, load) in CASES {
-        let mut full = empty(bits, lines);
-        let words = some_words((full.layout().capacity() as f64 * load) as u64, crowded);
-        let end = words.iter().position(|&word| full.insert_word(word) == Err(Full));
-        let words = &words[..end.unwrap_or(words.len())];
-        let at_first = counts(numbers(&full, words));
-        let number = |word| full.table.places.number(full.table.places.of(word));
-        let absent = (0..).find(|&word: &u64| !full.contains_word(word << 40)).unwrap() << 40;
-        let once = *words.iter().find(|&&word| at_first[&number(word)] == 1).unwrap();
-        for (wrong, at) in
-            [(absent, words.len() / 2), (once, words.len() - 1), (absent, 0), (once, words.len())]
-        {
-            let (before, after) = words.split_at(at);
-            let asked = before.iter().chain([&wrong]).chain(after).copied();
-            let mut filter = full.clone();
-            let mut gathered = gathered_for(&filter, words.len());
-            let mut seen = remove::Seen::new(&gathered).unwrap();
-            let outcome = gathered.remove(&mut seen, filter.simd, &mut filter.table, asked);
-            assert!(outcome.is_err(), "{case:?}");
-            assert_eq!(filter.len(), after.len() as u64, "{case:?}");
-            let (found, left) = (counts(Fingerprints::new(&filter.table)), counts(numbers(&filter, after)));
-            for (number, &count) in &at_first {
-                let [found, left] = [&found, &left].map(|counts| counts.get(number).copied().unwrap_or(0));
-                let is_right = if count < 4 { found == left } else { found >= left };
-                assert!(is_right, "{case:?}: of {count}, {found} and not {left} are left");
-            }
-            assert!(loads(&filter), "{case:?}");
-        }
-        let mut gathered = gathered_for(&full, words.len());
-        let mut seen = remove::Seen::new(&gathered).unwrap();
-        let outcome = gathered.remove(&mut seen, full.simd, &mut full.table, words.iter().copied());
-        assert_eq!((outcome, full.len()), (Ok(()), 0), "{case:?}");
-    }
 }
 
 /// Keys that come six times, of which four would stick, after one that finds no room.
@@ -160,27 +121,29 @@ fn gathered_keys_are_removed_as_those_one_after_the_other_are() {
 fn what_is_taken_back_does_not_stick() {
     let (lines, keys) = (2000, 5000);
     let mut filter = empty(10, lines);
-    // All at home in the last line: it, its other lines and the stash are soon full, and the first part is not.
+    // All at home in the last line: it, its other lines and the stash are soon full, and the first block is not.
     let last = |word: u64| u64::MAX - word / (lines + 1);
     let (some, others) = (some_words(keys, 1.0), some_words(2 * keys, 0.5).split_off(keys as usize));
     let refused = some.iter().find(|&&word| filter.insert_word(last(word)) == Err(Full)).unwrap();
     let (len, before) = (filter.len(), counts(Fingerprints::new(&filter.table)));
     assert!(len < 1000, "{len}");
     let words = core::iter::once(last(*refused)).chain(others.iter().flat_map(|&word| [word; 6]));
-    let mut gathered = gathered_for(&filter, 7 * keys as usize);
-    assert_eq!(gathered.insert(filter.simd, &mut filter.table, words), Err(Full));
+    let mut keys = keys_for(&filter, 7 * keys as usize);
+    assert_eq!(keys.insert(filter.isa, &mut filter.table, words), Err(Full));
     assert_eq!((filter.len(), counts(Fingerprints::new(&filter.table))), (len, before));
 }
 
 #[test]
-fn few_keys_and_filters_beyond_all_measure_are_not_gathered() {
-    let shape_of = |bits, lines| shape(LineLayout::new(bits, lines).unwrap());
-    assert!(Gathered::new(shape_of(10, 30_000), 29_999).is_none());
-    assert!(Gathered::new(shape_of(10, 30_000), 30_000).is_some());
-    assert!(Gathered::new(shape_of(16, 1 << 23), u64::MAX).is_none());
-    assert!(!is_large(LineLayout::new(10, GATHERED_BYTES / 64 - 1).unwrap()));
-    assert!(is_large(LineLayout::new(10, GATHERED_BYTES / 64).unwrap()));
+fn few_keys_and_filters_beyond_all_measure_are_not_partitioned() {
+    let keys = |bits, lines, keys| Keys::new(shape(LineLayout::new(bits, lines).unwrap(), keys, u64::MAX));
+    assert!(keys(10, 30_000, 29_999).is_none());
     // Whatever is said of the keys.
-    let gathered = Gathered::new(shape_of(10, 30_000), u64::MAX).unwrap();
-    assert!(gathered.most() * 8 <= 30_000 * 64 / 2 + 64 * gathered.parts() as u64);
+    for count in [30_000, u64::MAX] {
+        let keys = keys(10, 30_000, count).unwrap();
+        assert!(keys.capacity() * 8 <= 30_000 * 64 / 2 + 64 * keys.blocks() as u64);
+    }
+    assert!(keys(16, 1 << 23, u64::MAX).is_none());
+    let layout = |bytes| LineLayout::new(10, bytes / 64).unwrap();
+    assert!(partition(layout(LARGE_BYTES - 64), usize::MAX, u64::MAX).is_none());
+    assert!(partition(layout(LARGE_BYTES), usize::MAX, u64::MAX).is_some());
 }

@@ -1,4 +1,9 @@
-//! Many keys at once: ask for all their memory before waiting for any of it.
+//! Many keys at once: all their cache lines are prefetched before any of them is waited for.
+//!
+//! This is what batches do by default, with [`BATCH`] keys at a time and no memory of their own. Where
+//! it pays, [`partition`] sorts very large batches by cache block first.
+
+pub(super) mod partition;
 
 use crate::hash::Digest;
 use crate::hash::probes::AnyScheme;
@@ -7,13 +12,13 @@ use crate::hash::probes::AnyScheme;
 /// digests still lie in the first-level cache.
 pub(crate) const BATCH: usize = 32;
 
-/// A structure below this size lies in a second-level cache, where asking costs more than waiting.
+/// A structure below this size lies in a second-level cache, where prefetching costs more than waiting.
 pub(crate) const CACHED_BYTES: usize = 1 << 19;
 
-/// The same for filters with many lines a key, and for those that hardly compute. Below this size most lines come from a third-level cache, and a processor
-/// waits for several at once, asked or not: with a million keys at 12 bits, asking for a Bloom filter's lines and gathering them took twice the
-/// time of one key after the other (insertions 35 ns and 20, hits 44 and 21), and with 8 million half of it or less.
-pub(crate) const NEARBY_BYTES: usize = 6 << 20;
+/// The same for filters with many lines per key, and for those that hardly compute. Below this size
+/// most lines come from a third-level cache, and a processor waits for several of them at once,
+/// prefetched or not.
+pub(crate) const THIRD_LEVEL_BYTES: usize = 6 << 20;
 
 /// Calls `work` with the items, at most [`BATCH`] at a time, in order; `filler` may be any value.
 #[inline(always)]
@@ -33,43 +38,40 @@ pub(crate) fn in_batches_of<T: Copy>(items: impl Iterator<Item = T>, filler: T, 
     }
 }
 
-/// The same for digests.
+/// Like [`in_batches_of`], for digests.
 #[inline(always)]
 pub(crate) fn in_batches(digests: impl Iterator<Item = Digest>, work: impl FnMut(&[Digest])) {
     in_batches_of(digests, Digest::from_halves(0, 0), work);
 }
 
-/// Looks digests up, of which all locations must pass the test but the first `passed`, which did already; `ask` asks for a location to be brought near, and
-/// `answer` gets the answers in order.
+/// Looks digests up in a filter all of whose locations must pass a test; `prefetch` prefetches a
+/// location, and `answer` gets the answers in order.
 #[inline(always)]
 pub(crate) fn contains_in_batches(
     scheme: &AnyScheme,
-    passed: usize,
     digests: impl Iterator<Item = Digest>,
-    ask: impl Fn(u64),
+    prefetch: impl Fn(u64),
     test: impl Fn(u64) -> bool,
     mut answer: impl FnMut(bool),
 ) {
-    // Most absent keys fail at one of the first two locations: ask for those of all keys, and for the others only of the keys that pass. (Asking for
-    // two more before the rest took as long for absent keys, and half as long again for others.)
-    let ask_for_first = |digest| {
+    // Most absent keys fail at one of the first two locations: those of all keys are prefetched, and
+    // the others only of the keys that pass.
+    let prefetch_first = |digest| {
         let (mut first, mut at) = ([0; 2], 0);
         scheme.all(digest, |location| {
             // With one location only, twice that.
             first = [if at == 0 { location } else { first[1] }, location];
-            if at >= passed {
-                ask(location);
-            }
+            prefetch(location);
             at += 1;
-            at < passed + 2
+            at < 2
         });
         first
     };
-    let ask_for_others = |digest| {
+    let prefetch_others = |digest| {
         let mut at = 0;
         scheme.all(digest, |location| {
-            if at >= passed + 2 {
-                ask(location);
+            if at >= 2 {
+                prefetch(location);
             }
             at += 1;
             true
@@ -79,23 +81,22 @@ pub(crate) fn contains_in_batches(
         let mut at = 0;
         scheme.all(digest, |location| {
             at += 1;
-            at <= passed + 2 || test(location)
+            at <= 2 || test(location)
         })
     };
     in_batches(digests, |digests| {
         let mut first = [[0; 2]; BATCH];
         for (first, &digest) in first.iter_mut().zip(digests) {
-            *first = ask_for_first(digest);
+            *first = prefetch_first(digest);
         }
-        // Without a branch, which one key in four would take, and from the locations as they were asked for: with 10 million keys at 12 bits,
-        // lookups of absent ones took 28 ns with a branch and each location worked out again, and 25 to 26 this way.
+        // Without a branch, which one key in four would take.
         let (mut left, mut count) = ([0u8; BATCH], 0);
         for (key, &[one, other]) in first[..digests.len()].iter().enumerate() {
             left[count] = key as u8;
             count += usize::from(test(one) & test(other));
         }
         let left = &left[..count];
-        left.iter().for_each(|&key| ask_for_others(digests[usize::from(key)]));
+        left.iter().for_each(|&key| prefetch_others(digests[usize::from(key)]));
         const { assert!(BATCH <= u32::BITS as usize) };
         let mut found = 0u32;
         for &key in left {

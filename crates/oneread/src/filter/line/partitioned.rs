@@ -1,0 +1,373 @@
+//! Large batches, partitioned by the cache blocks of their homes: see
+//! [`partition`](crate::filter::batch::partition).
+//!
+//! A key whose home does not settle it waits until some others have been visited, while its other
+//! lines arrive. The homes of a block have their other lines of one quotient side by side, so that
+//! these are near one another too.
+//!
+//! Lookups answer as one after the other. Insertions come in another order: the filter then has the
+//! same fingerprints, but some of them in other lines.
+//!
+//! # When a key finds no room
+//! Then those before it must be in and those after it not. So all keys of the round are taken back,
+//! and inserted one by one in the order in which they came. To take them back, a copy of each is
+//! removed; of those that added none, since four were there for good, none. So there are as many
+//! copies of each fingerprint as before.
+
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::places::{Place, Places};
+use super::simd::{self, LineWork, run_rarely};
+use super::slots::{self, Fingerprint};
+use super::table::{Table, leaves};
+use super::work::InsertAt;
+use crate::bits::{Line, Lines, Words, zeroed};
+use crate::filter::Full;
+use crate::filter::batch::BATCH;
+use crate::filter::batch::partition::{Block, LARGE_BYTES, Partition, Shape};
+use crate::filter::simd::{InstructionSet, Isa};
+use crate::layout::LineLayout;
+
+/// The logarithm of a line's words.
+const LINE: u32 = Line::WORDS.ilog2();
+
+/// The bits of a quotient.
+const QUOTIENT: u32 = LineLayout::QUOTIENTS.next_power_of_two().ilog2();
+
+/// Keys that wait for their other lines at once.
+const MAX_WAITING: usize = 8;
+
+/// A key of a batch. From its lowest bit on: its remainder, its quotient, its home counted from the
+/// start of the block, the number of keys before it; and the two bits below.
+#[derive(Clone, Copy, Debug, Default)]
+struct Key(u64);
+
+impl Key {
+    /// It is inserted, and there is one copy of its fingerprint more.
+    const ADDED: u64 = 1 << 63;
+    /// It is inserted, and its fingerprint was there for good.
+    const SATURATED: u64 = 1 << 62;
+
+    #[inline(always)]
+    fn new(place: Place, number: u32, form: Form) -> Self {
+        let Place { line, fingerprint: Fingerprint { quotient, remainder } } = place;
+        let lines = u64::from(number) << form.lines | line as u64 & slots::low(form.lines);
+        Self((lines << QUOTIENT | u64::from(quotient)) << form.remainder | u64::from(remainder))
+    }
+
+    /// What it was made of, in the block that starts with this line.
+    #[inline(always)]
+    fn place(self, start: usize, form: Form) -> Place {
+        let quotients = self.0 >> form.remainder;
+        Place {
+            line: start + (quotients >> QUOTIENT & slots::low(form.lines)) as usize,
+            fingerprint: Fingerprint {
+                quotient: (quotients & slots::low(QUOTIENT)) as u32,
+                remainder: (self.0 & slots::low(form.remainder)) as u32,
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn number(self, form: Form) -> usize {
+        ((self.0 & (Self::SATURATED - 1)) >> (form.remainder + QUOTIENT + form.lines)) as usize
+    }
+}
+
+/// How many bits of a key are what.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    remainder: u32,
+    /// Those of a line in a block.
+    lines: u32,
+}
+
+type Keys = Partition<Key>;
+
+fn shape(layout: LineLayout, keys: u64, scratch: u64) -> Shape {
+    // 2^s lines of a block have at most 2^(s + 10) blocks beside them, for which 2^(s + 12) keys of
+    // eight bytes are sorted and a few more: their numbers take s + 13 bits.
+    const OTHERS: u32 = 13 + QUOTIENT + 2;
+    let max_shift = LINE + (u64::BITS - OTHERS - layout.remainder_bits()) / 2;
+    let scratch = scratch.min(layout.byte_len() / 2);
+    Shape { words: layout.lines() << LINE, lines_each: 1, max_shift, entries: keys, scratch }
+}
+
+/// A partition for at least `keys` keys, if that pays.
+fn partition(layout: LineLayout, keys: usize, scratch: u64) -> Option<Keys> {
+    if layout.byte_len() < LARGE_BYTES { None } else { Keys::new(shape(layout, keys as u64, scratch)) }
+}
+
+/// Inserts words, or gives them back if partitioning them does not pay.
+pub(super) fn insert_many<I: Iterator<Item = u64>>(
+    isa: Isa,
+    table: &mut Table<Vec<Line>>,
+    words: I,
+    scratch: u64,
+) -> Result<Result<(), Full>, I> {
+    match partition(table.layout, words.size_hint().0, scratch) {
+        Some(mut keys) => Ok(keys.insert(isa, table, words)),
+        None => Err(words),
+    }
+}
+
+/// Looks words up, or gives them and the answer back if partitioning them does not pay.
+pub(super) fn contains_many<S: Lines, I: Iterator<Item = u64>, A: FnMut(bool)>(
+    isa: Isa,
+    table: &Table<S>,
+    words: I,
+    scratch: u64,
+    answer: A,
+) -> Result<(), (I, A)> {
+    // A ninth is enough for the answers.
+    let Some(mut keys) = partition(table.layout, words.size_hint().0, scratch / 9 * 8) else {
+        return Err((words, answer));
+    };
+    let Ok(mut answers) = zeroed(false, keys.capacity()) else { return Err((words, answer)) };
+    keys.contains(isa, table, &mut answers, words, answer);
+    Ok(())
+}
+
+impl Keys {
+    fn form(&self, layout: LineLayout) -> Form {
+        Form { remainder: layout.remainder_bits(), lines: self.shift() - LINE }
+    }
+
+    #[inline(always)]
+    fn add_word(&mut self, places: &Places, word: u64, form: Form) -> bool {
+        let place = places.of(word);
+        self.add(place.line << LINE, |number| Key::new(place, number, form))
+    }
+
+    /// Looks words up; `answers` has room for those of a round.
+    fn contains<S: Lines>(
+        &mut self,
+        isa: Isa,
+        table: &Table<S>,
+        answers: &mut [bool],
+        words: impl Iterator<Item = u64>,
+        answer: impl FnMut(bool),
+    ) {
+        let (form, places) = (self.form(table.layout), table.places);
+        let add = |keys: &mut Self, word| keys.add_word(&places, word, form);
+        let look_up = |block: Block<'_, Key>, answers: &mut [bool]| {
+            simd::run(isa, form.remainder, ContainsBlock { table, form, block, answers });
+        };
+        self.look_up(words, add, look_up, answers, answer);
+    }
+
+    /// Inserts words, up to the first that finds no room.
+    fn insert(
+        &mut self,
+        isa: Isa,
+        table: &mut Table<Vec<Line>>,
+        words: impl Iterator<Item = u64>,
+    ) -> Result<(), Full> {
+        let (form, places) = (self.form(table.layout), table.places);
+        for word in words {
+            if self.add_word(&places, word, form) {
+                self.insert_round(isa, table, form)?;
+            }
+        }
+        self.insert_round(isa, table, form)
+    }
+
+    #[inline(never)]
+    fn insert_round(&mut self, isa: Isa, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
+        let blocks = 0..self.blocks();
+        let done = blocks.clone().try_for_each(|block| {
+            simd::run(isa, form.remainder, InsertBlock { table, form, block: self.block(block) })
+        });
+        let done = done.or_else(|Full| {
+            blocks.for_each(|block| {
+                simd::run(isa, form.remainder, TakeBack { table, form, block: self.block(block) });
+            });
+            self.insert_in_order(isa, table, form)
+        });
+        self.clear();
+        done
+    }
+
+    /// Inserts the keys in the order in which they came, up to the first that finds no room.
+    #[cold]
+    fn insert_in_order(&mut self, isa: Isa, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
+        // The keys of each block are in order. So the first of all is the first of some block: of each
+        // one, the number of the next, the least on top.
+        let mut next = BinaryHeap::with_capacity(self.blocks());
+        let number = |keys: &mut Self, block, at: usize| {
+            keys.block(block).entries.get(at).map(|key| Reverse((key.number(form), block, at)))
+        };
+        next.extend((0..self.blocks()).filter_map(|block| number(self, block, 0)));
+        while let Some(Reverse((_, block, at))) = next.pop() {
+            let Block { entries, ahead } = self.block(block);
+            let place = entries[at].place(ahead.start >> LINE, form);
+            simd::run(isa, form.remainder, InsertAt { table, place })?;
+            next.extend(number(self, block, at + 1));
+        }
+        Ok(())
+    }
+}
+
+/// Inserts the keys of a block. After one that finds no room, others may not be in.
+struct InsertBlock<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    form: Form,
+    block: Block<'a, Key>,
+}
+
+impl InsertBlock<'_> {
+    /// Inserts a key that waited.
+    #[inline(always)]
+    fn settle<const R: u32, I: InstructionSet>(
+        table: &mut Table<Vec<Line>>,
+        set: I,
+        place: Place,
+    ) -> Result<u64, Full> {
+        let saturated = table.sticks::<R, I>(set, place);
+        run_rarely::<R, I, _>(set, InsertAt { table, place })?;
+        Ok(if saturated { Key::SATURATED } else { Key::ADDED })
+    }
+}
+
+impl LineWork for InsertBlock<'_> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<(), Full> {
+        let Self { table, form, block: Block { entries: keys, mut ahead } } = self;
+        let form = Form { remainder: R, ..form };
+        let start = ahead.start >> LINE;
+        let mut waiting = Waiting::new();
+        for first in (0..keys.len()).step_by(BATCH) {
+            let end = keys.len().min(first + BATCH);
+            let home = |key: Key, _| [key.place(start, form).line << LINE];
+            ahead.prefetch(|at| table.lines.prefetch(at), &keys[first..end], home);
+            for at in first..end {
+                let place = keys[at].place(start, form);
+                if table.insert_plainly::<R, I>(set, place) {
+                    keys[at].0 |= Key::ADDED;
+                    continue;
+                }
+                table.prefetch_room::<R, I>(set, place);
+                if let Some(first) = waiting.push(at) {
+                    keys[first].0 |= Self::settle::<R, I>(table, set, keys[first].place(start, form))?;
+                }
+            }
+        }
+        for at in waiting.rest() {
+            keys[at].0 |= Self::settle::<R, I>(table, set, keys[at].place(start, form))?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the keys of a block back that were inserted.
+struct TakeBack<'a> {
+    table: &'a mut Table<Vec<Line>>,
+    form: Form,
+    block: Block<'a, Key>,
+}
+
+impl LineWork for TakeBack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const R: u32, I: InstructionSet>(self, set: I) {
+        for key in self.block.entries {
+            if key.0 & Key::ADDED != 0 {
+                let start = self.block.ahead.start >> LINE;
+                self.table.take_back::<R, I>(set, key.place(start, self.form));
+            } else if key.0 & Key::SATURATED != 0 {
+                self.table.len = self.table.len.saturating_sub(1);
+            }
+        }
+    }
+}
+
+/// Looks the keys of a block up.
+struct ContainsBlock<'a, S> {
+    table: &'a Table<S>,
+    form: Form,
+    block: Block<'a, Key>,
+    /// By the numbers of keys.
+    answers: &'a mut [bool],
+}
+
+impl<S: Lines> LineWork for ContainsBlock<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const R: u32, I: InstructionSet>(self, set: I) {
+        let Self { table, form, block: Block { entries: keys, mut ahead }, answers } = self;
+        let form = Form { remainder: R, ..form };
+        let start = ahead.start >> LINE;
+        let mut waiting = Waiting::new();
+        for keys in keys.chunks(BATCH) {
+            let home = |key: Key, _| [key.place(start, form).line << LINE];
+            ahead.prefetch(|at| table.lines.prefetch(at), keys, home);
+            for &key in keys {
+                let place = key.place(start, form);
+                let fingerprint = place.fingerprint;
+                let (found, threshold) = table.lines.read_line(place.line, |line| {
+                    (slots::residents::<R, I>(set, line, fingerprint) != 0, slots::threshold(line))
+                });
+                answers[key.number(form)] = found;
+                if !found && leaves(threshold, fingerprint.quotient) {
+                    table.prefetch_guest(place);
+                    if let Some(first) = waiting.push(key) {
+                        settle::<R, I, S>(table, set, answers, first, start, form);
+                    }
+                }
+            }
+        }
+        for key in waiting.rest() {
+            settle::<R, I, S>(table, set, answers, key, start, form);
+        }
+    }
+}
+
+/// Answers for a key that its home did not settle.
+#[inline(always)]
+fn settle<const R: u32, I: InstructionSet, S: Lines>(
+    table: &Table<S>,
+    set: I,
+    answers: &mut [bool],
+    key: Key,
+    start: usize,
+    form: Form,
+) {
+    let place = key.place(start, form);
+    let threshold = table.lines.read_line(place.line, slots::threshold);
+    answers[key.number(form)] = table.is_elsewhere::<R, I>(set, place, threshold);
+}
+
+/// What waits until some others have arrived.
+struct Waiting<T> {
+    some: [T; MAX_WAITING],
+    came: usize,
+}
+
+impl<T: Copy + Default> Waiting<T> {
+    fn new() -> Self {
+        Self { some: [T::default(); MAX_WAITING], came: 0 }
+    }
+
+    /// Takes one more, and gives one back that waited long enough.
+    #[inline(always)]
+    fn push(&mut self, one: T) -> Option<T> {
+        let is_full = self.came >= MAX_WAITING;
+        let first = core::mem::replace(&mut self.some[self.came % MAX_WAITING], one);
+        self.came += 1;
+        is_full.then_some(first)
+    }
+
+    /// Those that wait, in order.
+    fn rest(self) -> impl Iterator<Item = T> {
+        (self.came.saturating_sub(MAX_WAITING)..self.came).map(move |at| self.some[at % MAX_WAITING])
+    }
+}
+
+#[cfg(test)]
+mod tests;

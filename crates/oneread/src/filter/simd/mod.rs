@@ -1,0 +1,136 @@
+//! Instruction sets that not every machine has, and one dispatcher for all filters.
+//!
+//! Each filter says what it needs of an instruction set by a trait of its own: [`BlockBits`],
+//! [`BucketMatch`], [`LineBytes`]. [`Portable`] does it on every machine, and is what Miri runs; the
+//! others give the same results bit for bit, which tests beside them check. An operation on many keys is a
+//! [`Work`]: it is compiled once for each set as a whole, so that nothing is called for a single key.
+//!
+//! Why unsafe, here and beside the filters: there is no safe way to use instructions that are found at
+//! run time.
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod x86;
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+pub(super) use x86::{Avx2, Avx512};
+
+use super::blocked::BlockBits;
+use super::dleft::BucketMatch;
+use super::line::LineBytes;
+
+/// The widest instruction set of this machine, found out once for each filter.
+///
+/// Machines that have only some of a set's instructions take the set below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isa {
+    Portable,
+    /// AVX2, BMI1 and BMI2, `popcnt` and `lzcnt`.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx2,
+    /// All of these, and AVX-512 F, BW, DQ, VL, VBMI and VBMI2.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx512,
+}
+
+/// Something to be done with an instruction set. Its `run` must be `#[inline(always)]`, to be compiled
+/// for the set; and so must be what it calls, closures and the loops of iterators included.
+pub(super) trait Work {
+    type Output;
+    fn run<I: InstructionSet>(self, set: I) -> Self::Output;
+}
+
+/// A value proves that the machine has the set.
+pub(super) trait InstructionSet: Copy + BlockBits + BucketMatch + LineBytes {
+    /// Does something in a function that is compiled for the set.
+    fn run<W: Work>(self, work: W) -> W::Output;
+
+    /// The same, never inlined: for what is rare, so that its registers are not saved by what is usual.
+    ///
+    /// By way of a plain function: compilers were seen to inline those for certain instructions into
+    /// each other, whatever they were told.
+    #[inline(never)]
+    fn run_rarely<W: Work>(self, work: W) -> W::Output {
+        self.run(work)
+    }
+}
+
+/// What every machine can do.
+#[derive(Clone, Copy)]
+pub(super) struct Portable;
+
+impl InstructionSet for Portable {
+    // Beside others it is rarely taken, and would take their registers.
+    #[cfg_attr(all(target_arch = "x86_64", feature = "std"), inline(never))]
+    fn run<W: Work>(self, work: W) -> W::Output {
+        work.run(self)
+    }
+}
+
+impl Isa {
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    pub(super) fn detect() -> Self {
+        if x86::has_avx512() {
+            Self::Avx512
+        } else if x86::has_avx2() {
+            Self::Avx2
+        } else {
+            Self::Portable
+        }
+    }
+
+    /// The same for what needs a fast `pdep`.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    pub(super) fn with_fast_pdep() -> Self {
+        let widest = Self::detect();
+        if widest != Self::Portable && x86::has_slow_pdep() { Self::Portable } else { widest }
+    }
+
+    /// Without the standard library nothing can be asked of the machine.
+    #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+    pub(super) fn detect() -> Self {
+        Self::Portable
+    }
+
+    #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+    pub(super) fn with_fast_pdep() -> Self {
+        Self::Portable
+    }
+
+    /// Whether it has no AVX-512.
+    #[inline(always)]
+    pub(super) fn is_portable_or_avx2(self) -> bool {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        return self != Self::Avx512;
+        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+        true
+    }
+
+    /// Does the work with the widest set there is.
+    #[inline(always)]
+    pub(super) fn run<W: Work>(self, work: W) -> W::Output {
+        match self {
+            // SAFETY: `detect` found the features of this set on this machine, and nothing else makes
+            // this variant outside of tests, which ask `detect` too.
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx512 => unsafe { Avx512::new() }.run(work),
+            // SAFETY: `detect` found the features of this set on this machine; tests also make this
+            // variant where it found `Avx512`, which has all of them.
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx2 => unsafe { Avx2::new() }.run(work),
+            Self::Portable => Portable.run(work),
+        }
+    }
+
+    /// The sets that this machine has.
+    #[cfg(test)]
+    pub(super) fn available() -> impl Iterator<Item = Self> {
+        let widest = Self::detect();
+        let sets = [
+            Some(Self::Portable),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            (widest == Self::Avx512).then_some(Self::Avx2),
+            (widest != Self::Portable).then_some(widest),
+        ];
+        sets.into_iter().flatten()
+    }
+}
