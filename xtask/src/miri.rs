@@ -5,8 +5,9 @@ use anyhow::Result;
 use crate::needs::Need;
 use crate::shell::{nightly_cargo, step};
 
-/// The tests of everything with unsafe code, sized for an interpreter, which is a thousand times slower; and of maps
-/// whose keys and values panic in the middle of a change. They take some minutes; all others would take hours.
+/// The tests of everything with unsafe code, sized for an interpreter, which is a thousand times
+/// slower; and of maps whose keys and values panic in the middle of a change. They take some
+/// minutes; all others would take hours.
 const SUBSET: [&str; 7] = [
     "bits::",
     "filter::blocked::simd",

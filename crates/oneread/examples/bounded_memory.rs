@@ -1,7 +1,9 @@
-//! A map that is nearly full and used for long: what that does to its memory and to its slowest insertion.
+//! A map that is nearly full and used for long: what that does to its memory and to its slowest
+//! insertion.
 //!
-//! Run it with `cargo run --release -p oneread --example bounded_memory`. It keeps a table of 450,000 sessions, replaces each of them ten times, and does the same
-//! with the standard library's map with room reserved for as many.
+//! Run it with `cargo run --release -p oneread --example bounded_memory`. It keeps a table of
+//! 450,000 sessions, replaces each of them ten times, and does the same with the standard library's
+//! map with room reserved for as many.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

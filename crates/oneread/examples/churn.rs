@@ -1,8 +1,9 @@
 //! A table that is used for long: what moves are worth when items come and go.
 //!
-//! Run it with `cargo run --release -p oneread --example churn`. It keeps two tables of the same size half full, replaces
-//! each of their items sixteen times, and counts what found no room: in a table whose items stay where they are, and in one that
-//! moves at most one on an insertion and one on a deletion.
+//! Run it with `cargo run --release -p oneread --example churn`. It keeps two tables of the same
+//! size half full, replaces each of their items sixteen times, and counts what found no room: in a
+//! table whose items stay where they are, and in one that moves at most one on an insertion and one
+//! on a deletion.
 
 use oneread::layout::{HintRule, Hints, Moves, MultilevelLayout};
 use oneread::table::MultilevelTable;

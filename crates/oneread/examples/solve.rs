@@ -1,4 +1,5 @@
-//! From targets to structures: state what a table and its summary are to keep to, and build what the solvers find.
+//! From targets to structures: state what a table and its summary are to keep to, and build what
+//! the solvers find.
 //!
 //! Run it with `cargo run --release -p oneread --example solve`.
 
@@ -12,14 +13,16 @@ use oneread::table::{BoundedMap, MultilevelTable};
 const ITEMS: u64 = 10_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A table in which one item of ten thousand finds no room once in 10^12 times, in the fewest buckets.
+    // A table in which one item of ten thousand finds no room once in 10^12 times, in the fewest
+    // buckets.
     let targets =
         TableTargets { items: ITEMS, levels: 6, slots: 1, buckets: None, odds: Odds::Crisis(1e-12) };
     let planned = solve::table(&targets)?.best;
     println!("levels {:?}: {:.2} buckets an item", planned.layout.levels(), planned.buckets_per_item());
     let planned = planned.filled.ok_or("a table that is filled once")?;
 
-    // The smallest summary of it, with which a lookup reads one bucket and a thousandth, or a hundredth if the key is absent.
+    // The smallest summary of it, with which a lookup reads one bucket and a thousandth, or a
+    // hundredth if the key is absent.
     let goal = Goal::Average { extra_reads: 0.001 };
     let solution =
         solve::summary(&planned, &SummaryTargets { false_positive: 0.01, goal, bytes: None }, None)?;

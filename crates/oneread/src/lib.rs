@@ -13,10 +13,10 @@
 //! - [`bits`]: where the bits of a structure are kept.
 //!
 //! # Features
-//! - `std` (default): random seeds, readers and writers, vector instructions found at run time. Without it the library is
-//!   `no_std` with `alloc`, and everything else works alike.
-//! - `serde`: `Serialize` and `Deserialize` for every filter and table, as the bytes of its container, and for every layout, by
-//!   its fields.
+//! - `std` (default): random seeds, readers and writers, vector instructions found at run time.
+//!   Without it the library is `no_std` with `alloc`, and everything else works alike.
+//! - `serde`: `Serialize` and `Deserialize` for every filter and table, as the bytes of its
+//!   container, and for every layout, by its fields.
 //!
 //! # Promises
 //! - The same key has the same digest on every platform. From the first release on, it keeps its
@@ -25,8 +25,8 @@
 //! - Bad parameters, full structures and bad bytes are typed errors that say what was expected and
 //!   what was found. No key and no file makes the library panic.
 //! - A few functions panic if they are given an index, a place or a key that does not exist, and
-//!   say so under *Panics*. `Clone`, `collect` and small allocations end the program where memory is out, as
-//!   those of the standard library do; constructors and loaders return an error.
+//!   say so under *Panics*. `Clone`, `collect` and small allocations end the program where memory
+//!   is out, as those of the standard library do; constructors and loaders return an error.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

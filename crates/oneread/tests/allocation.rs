@@ -82,15 +82,16 @@ fn reseal(bytes: &mut [u8]) {
     put(bytes, 56, header);
 }
 
-/// A loaded vector grows by doubling: at most twice its final size, beside half of that while it moves, and the small change of
-/// errors and layers.
+/// A loaded vector grows by doubling: at most twice its final size, beside half of that while it
+/// moves, and the small change of errors and layers.
 fn warranted(file: usize) -> usize {
     3 * file + 1024
 }
 
 const SIZES: [u64; 8] = [1, 4096, 1_000_000, 1 << 30, 1 << 37, 1 << 46, 1 << 63, u64::MAX];
 
-/// Loads and views with every absurd number in every field of the layout, and every absurd length of the payload.
+/// Loads and views with every absurd number in every field of the layout, and every absurd length
+/// of the payload.
 fn takes_what_the_file_warrants(
     bytes: &[u8],
     tables: usize,
@@ -174,9 +175,10 @@ fn no_header_makes_loading_allocate_more_than_the_file_warrants() {
     );
 }
 
-/// How buckets are read is in tables, by the layout: in a d-left filter the lengths in a group of four buckets of up to eleven fingerprints, 12^4
-/// times 4 bytes, in a vector that grows by doubling; in a counting one 256 states of 128 bytes, 512 rows
-/// of 64 for lookups and 512 of 32 for insertions, once for all filters that have the same.
+/// How buckets are read is in tables, by the layout: in a d-left filter the lengths in a group of
+/// four buckets of up to eleven fingerprints, 12^4 times 4 bytes, in a vector that grows by
+/// doubling; in a counting one 256 states of 128 bytes, 512 rows of 64 for lookups and 512 of 32
+/// for insertions, once for all filters that have the same.
 const DLEFT_TABLES: usize = 3 * 4 * 12 * 12 * 12 * 12 + 65_536;
 const COUNTING_TABLES: usize = 256 * 128 + 512 * 64 + 512 * 32;
 
@@ -257,7 +259,8 @@ fn no_layer_of_a_growing_line_filter_does() {
     let mut filter = GrowingLineFilter::with_seed(layout, 1).unwrap();
     (0..100u64).for_each(|key| _ = filter.insert(&key).unwrap());
     let bytes = filter.to_bytes();
-    // A layer has the other lines of 28 quotients in a table, and so takes less than 512 bytes beside its lines; a vector begins with four.
+    // A layer has the other lines of 28 quotients in a table, and so takes less than 512 bytes
+    // beside its lines; a vector begins with four.
     let warranted = |file| warranted(file) + 4 * 512;
     for word in 0..8 * filter.layers() {
         for value in SIZES {

@@ -1,5 +1,5 @@
-//! Prose that a stranger can read: lines of at most 100 columns, links that lead somewhere, and none
-//! of the words that once made the docs a private language.
+//! Prose that a stranger can read: lines of at most 100 columns, links that lead somewhere, and
+//! none of the words that once made the docs a private language.
 
 use std::fs;
 use std::path::{Path, PathBuf};

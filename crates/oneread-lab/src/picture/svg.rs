@@ -32,8 +32,8 @@ const COLOURS: usize = 6;
 /// The colours of pictures with more names; yet more begin again.
 const MANY_COLOURS: usize = 12;
 
-/// The style sheet of pictures, for a page or for a file. Without variables, which programs that are
-/// no browsers paint black.
+/// The style sheet of pictures, for a page or for a file. Without variables, which programs that
+/// are no browsers paint black.
 pub const STYLE: &str = "\
 svg.picture { font: 13px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif }
 svg.picture .paper { fill: #fff } svg.picture text { fill: #1c2430 }
@@ -100,7 +100,8 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A picture and its height: with its title if it is placed in a file, without if it is part of a page.
+/// A picture and its height: with its title if it is placed in a file, without if it is part of a
+/// page.
 fn drawn(picture: &Picture, placed: Option<f64>) -> (String, f64) {
     let names = names(picture);
     let (legend, legend_height) = legend(picture, &names);

@@ -1,5 +1,5 @@
-//! d-left filters built from all keys at once, with loads that are more even than those of keys that
-//! come one after the other.
+//! d-left filters built from all keys at once, with loads that are more even than those of keys
+//! that come one after the other.
 
 use alloc::vec::Vec;
 
@@ -56,15 +56,17 @@ impl core::error::Error for BalanceError {}
 /// How often every key is tried anew, as in the paper.
 const PASSES: usize = 10;
 
-/// Inserts all keys of these digests, and puts each in turn where its bucket is least loaded, ten times
-/// over. Keys that are there already stay where they are. A digest that comes twice is one key.
+/// Inserts all keys of these digests, and puts each in turn where its bucket is least loaded, ten
+/// times over. Keys that are there already stay where they are. A digest that comes twice is one
+/// key.
 ///
-/// Loads become more even, so that fingerprints are longer: at four keys per bucket of 64 bits, 2.36e-4
-/// false positives with two sub-tables, where keys that come one by one have 4.48e-4 with three.
+/// Loads become more even, so that fingerprints are longer: at four keys per bucket of 64 bits,
+/// 2.36e-4 false positives with two sub-tables, where keys that come one by one have 4.48e-4 with
+/// three.
 ///
 /// # Source
-/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit
-/// Reassignment", 2006, section II-D.
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
+/// Bit Reassignment", 2006, section II-D.
 ///
 /// # Costs
 /// While it runs, 17 bytes per key, four per bucket, and a copy of the filter.

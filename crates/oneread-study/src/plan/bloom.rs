@@ -4,10 +4,11 @@ use libm::ceil;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError};
 
-/// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong at most half the
-/// time.
+/// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong at most
+/// half the time.
 ///
-/// Simple to prove and 39% larger than need be: [`for_rate`](oneread::plan::bloom::for_rate) finds the smallest filter.
+/// Simple to prove and 39% larger than need be: [`for_rate`](oneread::plan::bloom::for_rate) finds
+/// the smallest filter.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1 or below 2^−64, or if there are too many bits.

@@ -1,17 +1,20 @@
-//! What deletions cost a multilevel table and its summary: the moves of a rebuild, and the widths of counters.
+//! What deletions cost a multilevel table and its summary: the moves of a rebuild, and the widths
+//! of counters.
 //!
 //! # Lazy deletion
-//! Deleted items stay, marked, until the table is rebuilt: level by level, each item that stays moves to the first level above
-//! its own where its bucket has room. M are the moves; M′ are the items that stay with a deleted item in one of their buckets
-//! above. `E[M′]` is easy to compute and about an upper bound on `E[M]`: 100.02 against 97.00 measured in the paper's example.
+//! Deleted items stay, marked, until the table is rebuilt: level by level, each item that stays
+//! moves to the first level above its own where its bucket has room. M are the moves; M′ are the
+//! items that stay with a deleted item in one of their buckets above. `E[M′]` is easy to compute
+//! and about an upper bound on `E[M]`: 100.02 against 97.00 measured in the paper's example.
 //!
 //! # Counters
-//! A filter that can delete has counters, and a counter that reaches its most sticks. Filter i of a summary has as many items
-//! as reach level i, and their number varies: the odds are the expectation over it of those of a [counting
-//! filter](oneread::plan::counting).
+//! A filter that can delete has counters, and a counter that reaches its most sticks. Filter i of a
+//! summary has as many items as reach level i, and their number varies: the odds are the
+//! expectation over it of those of a [counting filter](oneread::plan::counting).
 //!
 //! # Source
-//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI. Ours: buckets of several slots.
+//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI. Ours:
+//! buckets of several slots.
 
 use libm::{expm1, log1p as ln_1p};
 use oneread::layout::{CountingLayout, LayoutError, MultilevelLayout};
@@ -45,8 +48,8 @@ pub fn expected_moves_uniform(
     let slots = u64::from(table.slots());
     let (alive, deleted) = (alive as f64, deleted as f64);
     let mut sum = 0.0;
-    // Given that an item stays, the deleted ones are any of the others. Of those above it, one after the other: the i-th
-    // stays too with probability (n − i)/(n − i + αn).
+    // Given that an item stays, the deleted ones are any of the others. Of those above it, one
+    // after the other: the i-th stays too with probability (n − i)/(n − i + αn).
     let (mut above, mut ln_all_stay) = (0u64, 0.0);
     for &items in plan.expected() {
         sum += items * alive / (alive + deleted) * -expm1(ln_all_stay);
@@ -62,7 +65,8 @@ pub fn expected_moves_uniform(
     Ok(sum)
 }
 
-/// `E[M′]` where the deleted items are any of those at the first level, the paper's pessimistic model.
+/// `E[M′]` where the deleted items are any of those at the first level, the paper's pessimistic
+/// model.
 ///
 /// If fewer are there than are deleted, every item that stays counts.
 ///
@@ -109,10 +113,12 @@ fn plan(table: &MultilevelLayout, alive: u64, deleted: u64) -> Result<Multilevel
     MultilevelPlan::new(table, alive.saturating_add(deleted))
 }
 
-/// The expected number of counters that reach a value, in the filter of a summary for the items at `level` or deeper.
+/// The expected number of counters that reach a value, in the filter of a summary for the items at
+/// `level` or deeper.
 ///
-/// Counters of b bits overflow where this is not far below 1 for the value 2^b; those that stick do so at 2^b − 1. What
-/// the layout says of their width is not used. While it is small, it is nearly the probability that any counter does.
+/// Counters of b bits overflow where this is not far below 1 for the value 2^b; those that stick do
+/// so at 2^b − 1. What the layout says of their width is not used. While it is small, it is nearly
+/// the probability that any counter does.
 ///
 /// # Panics
 /// If there is no such level.

@@ -13,10 +13,12 @@ use loom::sync::atomic::AtomicU64;
 use super::line::Lines;
 use super::{Line, Words, huge_pages, prefetch};
 
-/// Words whose bits can be set through a shared reference; each eight of them lie in one cache line.
+/// Words whose bits can be set through a shared reference; each eight of them lie in one cache
+/// line.
 ///
-/// All accesses are relaxed. A bit once set stays set, and a thread that learns of an insertion by any
-/// synchronisation (a lock, a channel, a join) sees its bits; without one there is no "after" to speak of.
+/// All accesses are relaxed. A bit once set stays set, and a thread that learns of an insertion by
+/// any synchronisation (a lock, a channel, a join) sees its bits; without one there is no "after"
+/// to speak of.
 #[derive(Debug, Default)]
 pub struct AtomicWords {
     /// A few more words than are meant, so that the first of them can begin a cache line.
@@ -29,8 +31,9 @@ pub struct AtomicWords {
 impl AtomicWords {
     /// Sets one bit; says whether it was set before.
     ///
-    /// Without looking first: whether the bit is set already is a branch that nobody can predict. Looking took
-    /// 47 ns a key instead of 29 (one thread, 100,000 keys, eleven bits each), and with two threads it was slower too.
+    /// Without looking first: whether the bit is set already is a branch that nobody can predict.
+    /// Looking took 47 ns a key instead of 29 (one thread, 100,000 keys, eleven bits each), and
+    /// with two threads it was slower too.
     ///
     /// # Panics
     /// If there are not that many bits; the structures of this library never ask for one.
@@ -84,7 +87,8 @@ impl From<&[u64]> for AtomicWords {
         huge_pages::ask_for_large_pages(allocated.spare_capacity_mut());
         allocated.resize_with(len, AtomicU64::default);
         let allocated = allocated.into_boxed_slice();
-        // A box does not move its words. (If the offset could not be computed, any other would be right, only slower.)
+        // A box does not move its words. (If the offset could not be computed, any other would be
+        // right, only slower.)
         let first = allocated.as_ptr().align_offset(Line::BYTES).min(Line::WORDS - 1);
         let atomic = Self { allocated, first, len: words.len() };
         atomic.words().iter().zip(words).for_each(|(atomic, word)| atomic.store(*word, Relaxed));
@@ -118,7 +122,8 @@ impl Words for AtomicWords {
     #[inline(always)]
     unsafe fn word_unchecked(&self, at: usize) -> u64 {
         debug_assert!(at < self.len);
-        // SAFETY: the caller keeps `at` below the length, and there are that many words from `first` on.
+        // SAFETY: the caller keeps `at` below the length, and there are that many words from
+        // `first` on.
         unsafe { self.words().get_unchecked(at).load(Relaxed) }
     }
 

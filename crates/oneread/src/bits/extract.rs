@@ -16,7 +16,8 @@ pub(crate) fn extract(word: u64, mut mask: u64) -> u64 {
     extracted
 }
 
-/// Whether the machine has instructions for that, and for shifts and products that leave the flags alone.
+/// Whether the machine has instructions for that, and for shifts and products that leave the flags
+/// alone.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(crate) fn has_bmi() -> bool {
     use std::arch::is_x86_feature_detected as has;

@@ -23,14 +23,16 @@ impl<'a> LittleEndian<'a> {
         Self { words: bytes.as_chunks().0, owner: None }
     }
 
-    /// The bytes of `owner` from number `start` on, which live as long as these words and their clones.
+    /// The bytes of `owner` from number `start` on, which live as long as these words and their
+    /// clones.
     pub(crate) fn of_owner<B>(owner: Arc<B>, start: usize) -> Self
     where
         B: Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
     {
         let bytes = ptr::from_ref((**owner).as_ref().get(start..).unwrap_or_default());
-        // SAFETY: what `deref` and `as_ref` returned is valid while its owner is borrowed. From now on it is borrowed for good: it
-        // lies in an `Arc` that nobody else can change or move it out of while `owner` below, or a clone of it, lives.
+        // SAFETY: what `deref` and `as_ref` returned is valid while its owner is borrowed. From now
+        // on it is borrowed for good: it lies in an `Arc` that nobody else can change or move it
+        // out of while `owner` below, or a clone of it, lives.
         let words = unsafe { &*bytes }.as_chunks().0;
         Self { words, owner: Some(owner) }
     }

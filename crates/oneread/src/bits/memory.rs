@@ -27,7 +27,8 @@ pub fn zeroed<T: Copy>(zero: T, len: u64) -> Result<Vec<T>, OutOfMemory> {
     Ok(vector)
 }
 
-/// An empty vector with memory for `len` items, or an error where `Vec::with_capacity` would abort the process.
+/// An empty vector with memory for `len` items, or an error where `Vec::with_capacity` would abort
+/// the process.
 pub fn reserved<T>(len: u64) -> Result<Vec<T>, OutOfMemory> {
     let out_of_memory = OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) };
     let len = usize::try_from(len).map_err(|_| out_of_memory)?;

@@ -1,4 +1,5 @@
-//! Where bits are kept: in memory of one's own, in memory that threads share, or in bytes that somebody else owns.
+//! Where bits are kept: in memory of one's own, in memory that threads share, or in bytes that
+//! somebody else owns.
 //!
 //! A filter's queries are written once, over [`Words`]; what they read decides what else it can do:
 //!
@@ -56,8 +57,9 @@ pub trait Words {
 
     /// Word `at`, without looking whether there is one.
     ///
-    /// Why: the loop over a filter's locations has fourteen instructions a location with the check and twelve
-    /// without, by counting them; timings on a noisy machine agreed for lookups and were mixed for insertions.
+    /// Why: the loop over a filter's locations has fourteen instructions a location with the check
+    /// and twelve without, by counting them; timings on a noisy machine agreed for lookups and were
+    /// mixed for insertions.
     ///
     /// # Safety
     /// `at` must be below [`len`](Words::len).

@@ -1,9 +1,10 @@
 //! Memory that is 0 because the system says so.
 //!
-//! Why unsafe: large memory comes zeroed from the system, page by page when it is first used, while writing zeros uses all of it at once.
-//! To copy a summary of ten million keys and set it to 0 took 400 times as long as to take zeroed memory (67 ms and 0.17 ms on a loaded
-//! machine), and a map that rebuilds in steps must not stop for that. `vec!` asks for such memory, and aborts the process where there is
-//! none; there is no safe call that does not.
+//! Why unsafe: large memory comes zeroed from the system, page by page when it is first used, while
+//! writing zeros uses all of it at once. To copy a summary of ten million keys and set it to 0 took
+//! 400 times as long as to take zeroed memory (67 ms and 0.17 ms on a loaded machine), and a map
+//! that rebuilds in steps must not stop for that. `vec!` asks for such memory, and aborts the
+//! process where there is none; there is no safe call that does not.
 
 use alloc::alloc::{Layout, alloc_zeroed};
 use alloc::vec::Vec;
@@ -23,7 +24,8 @@ pub(crate) fn zero_words(len: u64) -> Result<Vec<u64>, OutOfMemory> {
     if memory.is_null() {
         return Err(out_of_memory);
     }
-    // SAFETY: the memory is the global allocator's, with the layout of `len` words, and of a length of 0 nothing is read.
+    // SAFETY: the memory is the global allocator's, with the layout of `len` words, and of a length
+    // of 0 nothing is read.
     let mut words = unsafe { Vec::from_raw_parts(memory, 0, len) };
     huge_pages::ask_for_large_pages(words.spare_capacity_mut());
     // SAFETY: `len` is the capacity, and zeroed words are words; advice changes nothing in them.

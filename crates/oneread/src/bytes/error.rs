@@ -48,8 +48,9 @@ pub enum LoadError {
     },
     /// The structure was made with another digester or seed than the one given.
     Digester,
-    /// The structure was made with another kind of digester than its type names, or with one that a file does not
-    /// hold, such as one with a secret: load it with the digester given (`from_bytes_with`, `load_with`).
+    /// The structure was made with another kind of digester than its type names, or with one that a
+    /// file does not hold, such as one with a secret: load it with the digester given
+    /// (`from_bytes_with`, `load_with`).
     DigesterNeeded,
     /// There is no memory for a structure of this size.
     OutOfMemory(OutOfMemory),

@@ -78,7 +78,8 @@ impl Kind {
     /// The kind of structure that some bytes hold, by their first few.
     ///
     /// # Errors
-    /// [`LoadError::NotAContainer`] if they are none of ours, [`LoadError::Invalid`] if the kind is unknown.
+    /// [`LoadError::NotAContainer`] if they are none of ours, [`LoadError::Invalid`] if the kind is
+    /// unknown.
     pub fn of(bytes: &[u8]) -> Result<Self, LoadError> {
         let number = bytes.get(KIND..KIND + 2).filter(|_| bytes.starts_with(&MAGIC));
         let number = number.ok_or(LoadError::NotAContainer)?;

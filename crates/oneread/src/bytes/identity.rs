@@ -11,7 +11,8 @@ pub struct Identity {
     pub seed: [u8; 16],
 }
 
-/// A digester that saved structures can name. ([`Std`](crate::hash::Std) is not one: its digests depend on the machine.)
+/// A digester that saved structures can name. ([`Std`](crate::hash::Std) is not one: its digests
+/// depend on the machine.)
 pub trait Identified: Sized {
     /// What is written down.
     fn identity(&self) -> Identity;
@@ -44,7 +45,8 @@ impl Identified for Portable {
 }
 
 impl Identified for Keyed {
-    /// Not the secret, but the digest of a fixed text under it: it tells secrets apart and gives none away.
+    /// Not the secret, but the digest of a fixed text under it: it tells secrets apart and gives
+    /// none away.
     fn identity(&self) -> Identity {
         Identity {
             digester: KEYED,

@@ -1,8 +1,9 @@
 //! Structures as bytes: saved, loaded, and queried in place.
 //!
-//! Every structure that implements [`Saved`] writes one self-describing container: what it is, which
-//! digester and seed made it, its layout, its payload, and checksums over all of it. `docs/format.md`
-//! specifies it byte by byte. Versions that a release has written load in every later release.
+//! Every structure that implements [`Saved`] writes one self-describing container: what it is,
+//! which digester and seed made it, its layout, its payload, and checksums over all of it.
+//! `docs/format.md` specifies it byte by byte. Versions that a release has written load in every
+//! later release.
 //!
 //! ```
 //! use oneread::filter::{BloomFilter, BloomView};

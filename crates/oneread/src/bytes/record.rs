@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 /// A key or value that a saved table can hold.
 ///
 /// # How they are written
-/// Numbers as their bytes, the least significant first, `usize` and `isize` as 64 bits; `bool` as a byte, `char` as 32 bits; byte
-/// arrays as they are; strings and byte vectors as a 64-bit length and their bytes; pairs one after the other; an option as a
-/// byte, 0 or 1, and what it has.
+/// Numbers as their bytes, the least significant first, `usize` and `isize` as 64 bits; `bool` as a
+/// byte, `char` as 32 bits; byte arrays as they are; strings and byte vectors as a 64-bit length
+/// and their bytes; pairs one after the other; an option as a byte, 0 or 1, and what it has.
 ///
 /// # Your own types
 /// Write the fields one after the other, and read them back in the same order.
@@ -36,17 +36,19 @@ use alloc::vec::Vec;
 /// assert_eq!(Hop::read(&mut &bytes[..]), Some(Hop { port: 258, host: "a".to_owned() }));
 /// ```
 pub trait Record: Sized {
-    /// How many bytes are written, if it is always the same number: then a saved table is searched in place without going through it
-    /// before.
+    /// How many bytes are written, if it is always the same number: then a saved table is searched
+    /// in place without going through it before.
     const BYTES: Option<usize> = None;
 
     /// Appends the bytes.
     fn write(&self, bytes: &mut Vec<u8>);
 
-    /// Takes as many bytes from the front as were written; none if there are too few, or if they are not what was written.
+    /// Takes as many bytes from the front as were written; none if there are too few, or if they
+    /// are not what was written.
     fn read(bytes: &mut &[u8]) -> Option<Self>;
 
-    /// Takes as many bytes from the front as [`read`](Self::read) would, and may see only that there are enough.
+    /// Takes as many bytes from the front as [`read`](Self::read) would, and may see only that
+    /// there are enough.
     fn skip(bytes: &mut &[u8]) -> Option<()> {
         match Self::BYTES {
             Some(length) => take(bytes, length).map(drop),

@@ -10,7 +10,8 @@ use super::{Identified, LoadError};
 
 /// A structure that can be written to bytes and read back.
 ///
-/// The provided methods are for users; the required ones are how this library's structures describe themselves.
+/// The provided methods are for users; the required ones are how this library's structures describe
+/// themselves.
 pub trait Saved: Sized {
     /// What the container says it holds.
     const KIND: Kind;
@@ -38,7 +39,8 @@ pub trait Saved: Sized {
         payload: &mut Payload<'_>,
     ) -> Result<Self, LoadError>;
 
-    /// What is checked once the payload is known to be whole, so that damage is not taken for a forgery.
+    /// What is checked once the payload is known to be whole, so that damage is not taken for a
+    /// forgery.
     #[doc(hidden)]
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
@@ -55,7 +57,8 @@ pub trait Saved: Sized {
     /// Loads a structure, with the digester that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if the digester has a secret.
+    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if the digester has a
+    /// secret.
     fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
         load(&mut &*bytes, None, Some(bytes.len() as u64))
     }
@@ -63,7 +66,8 @@ pub trait Saved: Sized {
     /// Loads a structure that was made with this digester.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made them.
+    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made
+    /// them.
     fn from_bytes_with(bytes: &[u8], digester: Self::Digester) -> Result<Self, LoadError> {
         load(&mut &*bytes, Some(digester), Some(bytes.len() as u64))
     }
@@ -150,7 +154,8 @@ pub(super) fn check_kind(header: &Header, expected: Kind) -> Result<(), LoadErro
     }
 }
 
-/// The digester given, if it is the one that made the container; else the one that the container names.
+/// The digester given, if it is the one that made the container; else the one that the container
+/// names.
 pub(super) fn choose_digester<D: Identified>(header: &Header, given: Option<D>) -> Result<D, LoadError> {
     match given {
         Some(digester) if digester.identity() == header.identity => Ok(digester),

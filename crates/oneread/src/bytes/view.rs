@@ -12,11 +12,12 @@ use crate::hash::Portable;
 
 /// A structure over bytes that somebody else owns, such as a mapped file: nothing is copied.
 ///
-/// Opening it checks the header and all lengths; the payload is read by queries, and checked only by
-/// [`verify`](View::verify). A damaged payload gives wrong answers, but no query panics or reads
+/// Opening it checks the header and all lengths; the payload is read by queries, and checked only
+/// by [`verify`](View::verify). A damaged payload gives wrong answers, but no query panics or reads
 /// outside it. All methods of the structure that only read are there.
 ///
-/// A view of a filter can own its bytes ([`open_owned`](View::open_owned)), so that it can be kept in a struct.
+/// A view of a filter can own its bytes ([`open_owned`](View::open_owned)), so that it can be kept
+/// in a struct.
 #[derive(Clone, Debug)]
 pub struct View<'a, F> {
     structure: F,
@@ -42,7 +43,8 @@ pub trait Viewed<'a>: Sized {
     /// Opens a view, with the digester that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the bytes do not hold the digester.
+    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the bytes
+    /// do not hold the digester.
     fn open(bytes: &'a [u8]) -> Result<View<'a, Self>, LoadError> {
         View::check(bytes, None, LittleEndian::new)
     }
@@ -58,7 +60,8 @@ impl<'a, F: Viewed<'a, Digester = Portable>> View<'a, F> {
     /// Opens a view, with the seed that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if another digester made it.
+    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if another
+    /// digester made it.
     pub fn open(bytes: &'a [u8]) -> Result<Self, LoadError> {
         Self::check(bytes, None, LittleEndian::new)
     }
@@ -68,7 +71,8 @@ impl<'a, F: Viewed<'a>> View<'a, F> {
     /// Opens a view of a structure that was made with this digester.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::Digester`] if another digester or seed made it.
+    /// Whatever is wrong with the header or the length; [`LoadError::Digester`] if another digester
+    /// or seed made it.
     pub fn open_with(bytes: &'a [u8], digester: F::Digester) -> Result<Self, LoadError> {
         Self::check(bytes, Some(digester), LittleEndian::new)
     }
@@ -101,7 +105,8 @@ impl<'a, F: Viewed<'a>> View<'a, F> {
     /// Reads the whole payload, compares its checksum, and checks what loading would.
     ///
     /// # Errors
-    /// [`LoadError::Checksum`] if the payload is damaged, [`LoadError::Invalid`] if this library did not write it.
+    /// [`LoadError::Checksum`] if the payload is damaged, [`LoadError::Invalid`] if this library
+    /// did not write it.
     pub fn verify(&self) -> Result<(), LoadError> {
         let (expected, found) = (self.checksum, xxh3_64(self.payload.as_bytes()));
         if expected != found {

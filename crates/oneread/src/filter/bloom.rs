@@ -26,8 +26,8 @@ use crate::plan;
 /// faster than insertions one by one.
 const ATOMIC_BATCH: usize = 4;
 
-/// From this size on, an atomic filter partitions large batches: sooner than others, since an atomic
-/// write costs as much as many others.
+/// From this size on, an atomic filter partitions large batches: sooner than others, since an
+/// atomic write costs as much as many others.
 const ATOMIC_LARGE_BYTES: u64 = 16 << 20;
 
 /// The core of [`BloomFilter`], [`AtomicBloomFilter`] and [`BloomView`], over words of storage `S`.
@@ -40,15 +40,17 @@ pub struct Bloom<S> {
 
 /// Tells which keys are certainly not in a set, in about 1.44·log2(1/ε) bits a key for a rate of ε.
 ///
-/// Inserting a key sets k bits of an array; a key is *perhaps* there if all its k bits are 1. A filter for a
-/// million keys at 1% has 9.6 million bits and 7 hashes, and half of its bits are 1 when it is full.
+/// Inserting a key sets k bits of an array; a key is *perhaps* there if all its k bits are 1. A
+/// filter for a million keys at 1% has 9.6 million bits and 7 hashes, and half of its bits are 1
+/// when it is full.
 ///
 /// # Source
-/// Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; lecture notes "Hashing" (chapter 6),
-/// section 6.4. The k locations come from two words of the digest (Kirsch, Mitzenmacher, "Less Hashing, Same
-/// Performance", 2006), by default with the scheme [`Accelerated`](crate::hash::probes::Accelerated), whose rate
-/// is that of independent hash functions already for a hundred keys; plain double hashing errs three times as
-/// often there. The lecture's k bands are the scheme [`SchemeName::IndependentBands`].
+/// Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; lecture notes
+/// "Hashing" (chapter 6), section 6.4. The k locations come from two words of the digest (Kirsch,
+/// Mitzenmacher, "Less Hashing, Same Performance", 2006), by default with the scheme
+/// [`Accelerated`](crate::hash::probes::Accelerated), whose rate is that of independent hash
+/// functions already for a hundred keys; plain double hashing errs three times as often there. The
+/// lecture's k bands are the scheme [`SchemeName::IndependentBands`].
 ///
 /// # Costs
 /// Up to k cache lines an operation. A lookup of an absent key reads two or three.
@@ -77,8 +79,8 @@ pub type BloomFilter<D = Portable> = Filter<Bloom<Vec<u64>>, D>;
 
 /// A [`BloomFilter`] that many threads insert into and look up in at once, through `&self`.
 ///
-/// A lookup that runs beside an insertion of the same key may miss it; once the insertion has returned and
-/// the looking thread knows it (by a lock, a channel, a join), it never does.
+/// A lookup that runs beside an insertion of the same key may miss it; once the insertion has
+/// returned and the looking thread knows it (by a lock, a channel, a join), it never does.
 ///
 /// ```
 /// use oneread::filter::{AtomicBloomFilter, BloomFilter};
@@ -104,7 +106,8 @@ pub type AtomicBloomFilter<D = Portable> = Filter<Shared<Bloom<AtomicWords>>, D>
 pub type BloomView<'a, D = Portable> = View<'a, Filter<Bloom<LittleEndian<'a>>, D>>;
 
 impl BloomFilter {
-    /// A filter of so many bits, with the number of hashes that is best for `items` keys, and a random seed.
+    /// A filter of so many bits, with the number of hashes that is best for `items` keys, and a
+    /// random seed.
     ///
     /// # Errors
     /// If there are no bits or too many, or no memory for them.
@@ -133,7 +136,8 @@ impl Insert for Bloom<Vec<u64>> {
     fn insert(&mut self, digest: Digest) -> bool {
         let words = self.words.as_mut_slice();
         self.scheme.fold(digest, true, move |before, location| {
-            // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for every bit.
+            // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for
+            // every bit.
             let word = unsafe { words.get_unchecked_mut((location / 64) as usize) };
             let bit = 1 << (location % 64);
             let set = *word & bit != 0;
@@ -222,7 +226,8 @@ impl Bloom<AtomicWords> {
         self.scheme.fold(digest, true, |before, location| self.words.set_bit(location) & before)
     }
 
-    /// Inserts into words of one's own, which are joined with the filter's in the end: a word is written once, and its line taken from other threads once.
+    /// Inserts into words of one's own, which are joined with the filter's in the end: a word is
+    /// written once, and its line taken from other threads once.
     fn insert_by_way_of(&self, mut own: Vec<u64>, digests: impl Iterator<Item = Digest>) {
         for digest in digests {
             self.scheme.for_each(digest, |location| own[(location / 64) as usize] |= 1 << (location % 64));
@@ -237,7 +242,8 @@ impl ChangeShared for Bloom<AtomicWords> {
     #[inline]
     fn insert(&self, digest: Digest) -> bool {
         if self.is_cached() {
-            // An atomic write waits for its line, and the next one for it: let all lines come at once.
+            // An atomic write waits for its line, and the next one for it: let all lines come at
+            // once.
             self.prefetch_to_write(digest);
         }
         self.set(digest)
@@ -302,8 +308,8 @@ impl VisitLocations for SetBits<'_> {
     }
 }
 
-/// Sets bits in words of its own, and joins those of a block with the filter's: each word is written
-/// once, and each line is taken from the other threads once.
+/// Sets bits in words of its own, and joins those of a block with the filter's: each word is
+/// written once, and each line is taken from the other threads once.
 struct JoinWords<'a> {
     words: &'a AtomicWords,
     own: Vec<u64>,
@@ -333,7 +339,8 @@ impl<S: Words> FilterCore for Bloom<S> {
         if self.is_cached() {
             self.scheme.every(digest, 0, |location| self.shifted(location))
         } else {
-            // A mispredicted branch costs less than the cache lines of locations that need not be looked at.
+            // A mispredicted branch costs less than the cache lines of locations that need not be
+            // looked at.
             self.scheme.all(digest, |location| self.bit(location))
         }
     }
@@ -427,7 +434,8 @@ impl<S: Words> Bloom<S> {
     /// The word with the bit at one of the scheme's locations, so that this bit is the lowest.
     #[inline(always)]
     fn shifted(&self, location: u64) -> u64 {
-        // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for every bit.
+        // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for
+        // every bit.
         let word = unsafe { self.words.word_unchecked((location / 64) as usize) };
         word >> (location % 64)
     }

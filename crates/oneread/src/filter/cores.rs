@@ -13,7 +13,8 @@ use crate::layout::LayoutError;
 pub trait FilterCore {
     fn contains(&self, digest: Digest) -> bool;
 
-    /// Prefetches what the digests' operations read, unless the filter is so small that a cache has it.
+    /// Prefetches what the digests' operations read, unless the filter is so small that a cache has
+    /// it.
     fn prefetch_all(&self, digests: &[Digest]);
 
     /// Calls `answer` for each digest, in order; a large batch may take `scratch` bytes of memory.
@@ -218,7 +219,8 @@ pub trait SavedCore: Sized {
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8]));
     fn read(layout: &LayoutBlock, source: &mut impl Source<Self::Storage>) -> Result<Self, LoadError>;
 
-    /// What is checked once the payload is known to be whole, so that damage is not taken for a forgery.
+    /// What is checked once the payload is known to be whole, so that damage is not taken for a
+    /// forgery.
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
     }

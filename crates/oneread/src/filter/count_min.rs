@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. Row i is counters i·width to i·width + width − 1; a key has one counter in each row.
-//! 2. Every counter of a key is at least the key's true count, unless that exceeds 2^64 − 1: counters stop there.
+//! 2. Every counter of a key is at least the key's true count, unless that exceeds 2^64 − 1:
+//!    counters stop there.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,7 +16,8 @@ use crate::hash::probes::{IndependentBands, Partitioned, Scheme};
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::{CountMinLayout, Rows, Update};
 
-/// A Count-Min sketch over counters of storage `S`; use its named forms, [`CountMinSketch`] and [`CountMinView`].
+/// A Count-Min sketch over counters of storage `S`; use its named forms, [`CountMinSketch`] and
+/// [`CountMinView`].
 #[derive(Clone)]
 pub struct CountMin<D, S> {
     layout: CountMinLayout,
@@ -67,15 +69,16 @@ impl Bands {
 
 /// Counts keys in a stream in fixed memory: never too low, and seldom much too high.
 ///
-/// A sketch for (ε, δ) has ⌈ln 1/δ⌉ rows of ⌈e/ε⌉ counters. An estimate is above the truth by more than ε times
-/// the total of all counts with probability at most δ.
+/// A sketch for (ε, δ) has ⌈ln 1/δ⌉ rows of ⌈e/ε⌉ counters. An estimate is above the truth by more
+/// than ε times the total of all counts with probability at most δ.
 ///
 /// # Source
 /// Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its
 /// Applications", 2005. Rows are independent: each has a word of the digest. Rows made of two words
 /// ([`Rows::TwoWords`]), the extension that Kirsch, Mitzenmacher, "Less Hashing, Same Performance",
 /// 2006, mention, cannot keep a small δ: [`plan::count_min`](crate::plan::count_min) derives why.
-/// Conservative update: Estan, Varghese, "New Directions in Traffic Measurement and Accounting", 2002.
+/// Conservative update: Estan, Varghese, "New Directions in Traffic Measurement and Accounting",
+/// 2002.
 ///
 /// # Costs
 /// One cache line for each row.
@@ -119,8 +122,9 @@ impl CountMinSketch {
         Self::with_digester(layout, Portable::with_seed(seed))
     }
 
-    /// A sketch whose estimates exceed the truth by more than `epsilon` times the total with probability at most
-    /// `delta`, with a random seed; see [`plan::count_min::for_error`](crate::plan::count_min::for_error).
+    /// A sketch whose estimates exceed the truth by more than `epsilon` times the total with
+    /// probability at most `delta`, with a random seed; see
+    /// [`plan::count_min::for_error`](crate::plan::count_min::for_error).
     ///
     /// # Errors
     /// If there is no such sketch, or no memory for it.
@@ -175,7 +179,8 @@ impl<D> CountMinSketch<D> {
         }
     }
 
-    /// Counts each of many keys once more, faster than one after the other where the sketch does not fit the cache.
+    /// Counts each of many keys once more, faster than one after the other where the sketch does
+    /// not fit the cache.
     pub fn add_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
     where
         D: Digester<Q> + Clone,
@@ -189,11 +194,12 @@ impl<D> CountMinSketch<D> {
         });
     }
 
-    /// Adds the counts of another sketch of the same layout, digester and seed: the result is that of one
-    /// sketch that saw both streams.
+    /// Adds the counts of another sketch of the same layout, digester and seed: the result is that
+    /// of one sketch that saw both streams.
     ///
     /// # Errors
-    /// If the layouts or digesters differ, or if the update is conservative; nothing is changed then.
+    /// If the layouts or digesters differ, or if the update is conservative; nothing is changed
+    /// then.
     pub fn merge<S: Words>(&mut self, other: &CountMin<D, S>) -> Result<(), MergeError>
     where
         D: PartialEq,
@@ -214,12 +220,12 @@ impl<D> CountMinSketch<D> {
         Ok(())
     }
 
-    /// Replaces the counts by a weighted sum of other sketches' counts: the result is that of one sketch that saw each
-    /// stream so many times. (This sketch may be among the others, as a copy.)
+    /// Replaces the counts by a weighted sum of other sketches' counts: the result is that of one
+    /// sketch that saw each stream so many times. (This sketch may be among the others, as a copy.)
     ///
     /// # Errors
-    /// If a layout or digester differs, if the update is conservative, or if a sum is negative or above 2^64 − 1; nothing is
-    /// changed then.
+    /// If a layout or digester differs, if the update is conservative, or if a sum is negative or
+    /// above 2^64 − 1; nothing is changed then.
     pub fn set_to_sum<'s, S: Words + 's>(
         &mut self,
         parts: impl IntoIterator<Item = (&'s CountMin<D, S>, i64), IntoIter: Clone>,
@@ -280,8 +286,8 @@ impl<D, S: Words> CountMin<D, S> {
         self.rows.fold(digest, u64::MAX, |least, location| least.min(self.counters.word(location)))
     }
 
-    /// Estimates many keys, faster than one after the other where the sketch does not fit the cache; `answer`
-    /// gets the estimates in the order of the keys.
+    /// Estimates many keys, faster than one after the other where the sketch does not fit the
+    /// cache; `answer` gets the estimates in the order of the keys.
     pub fn estimate_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,

@@ -158,8 +158,9 @@ impl<C: FilterCore, D> Filter<C, D> {
     /// Looks many keys up in at most `scratch_bytes` of extra memory, apart from some 100 KiB.
     ///
     /// d-left and line filters of more than 32 MiB sort a large batch, of whose length the iterator
-    /// knows, by cache block first. This takes a little more than half of the filter's memory at most,
-    /// and answers come many at a time. Otherwise the memory of 32 keys at a time is prefetched.
+    /// knows, by cache block first. This takes a little more than half of the filter's memory at
+    /// most, and answers come many at a time. Otherwise the memory of 32 keys at a time is
+    /// prefetched.
     #[inline]
     pub fn contains_many_with_scratch<'q, Q: ?Sized + 'q>(
         &self,
@@ -194,8 +195,9 @@ impl<C: Insert, D> Filter<C, D> {
     /// Inserts a key; says whether it may have been there before.
     ///
     /// In a filter that takes removals a key inserted twice is there until it is removed twice, and
-    /// takes as much room as two keys, or counts twice; [`insert_if_absent`](Self::insert_if_absent)
-    /// inserts it once. In other filters a duplicate takes nothing.
+    /// takes as much room as two keys, or counts twice;
+    /// [`insert_if_absent`](Self::insert_if_absent) inserts it once. In other filters a duplicate
+    /// takes nothing.
     ///
     /// # Errors
     /// Where that is possible: if there is no room for it, or no memory to grow. Nothing is changed
@@ -236,11 +238,11 @@ impl<C: Insert, D> Filter<C, D> {
 
     /// Inserts many keys in at most `scratch_bytes` of extra memory, apart from some 100 KiB.
     ///
-    /// Bloom, counting, d-left and line filters of more than 32 MiB sort a large batch, of whose length
-    /// the iterator knows, by cache block first. This takes up to half of the filter's memory, a quarter
-    /// of a counting filter's. The answers are then those of the same keys inserted one by one; the
-    /// bytes of a line filter may differ, as its fingerprints may lie in other lines. Otherwise the
-    /// memory of 32 keys at a time is prefetched.
+    /// Bloom, counting, d-left and line filters of more than 32 MiB sort a large batch, of whose
+    /// length the iterator knows, by cache block first. This takes up to half of the filter's
+    /// memory, a quarter of a counting filter's. The answers are then those of the same keys
+    /// inserted one by one; the bytes of a line filter may differ, as its fingerprints may lie in
+    /// other lines. Otherwise the memory of 32 keys at a time is prefetched.
     ///
     /// # Errors
     /// As [`insert`](Self::insert); the keys before are in, those after it are not.
@@ -456,7 +458,8 @@ impl<C: Clear, D> Filter<C, D> {
     /// Removes all keys, also those that no removal takes away, and all layers but the first.
     ///
     /// # Errors
-    /// Where that is possible: if there is no memory for a new first layer; nothing is changed then.
+    /// Where that is possible: if there is no memory for a new first layer; nothing is changed
+    /// then.
     pub fn clear(&mut self) -> C::Cleared {
         self.core.clear()
     }
@@ -522,8 +525,8 @@ impl<C: Estimate, D> Filter<C, D> {
         self.core.ones()
     }
 
-    /// How many keys are probably in the set, by the number of bits that are 1; infinite if all are.
-    /// Reads the whole filter.
+    /// How many keys are probably in the set, by the number of bits that are 1; infinite if all
+    /// are. Reads the whole filter.
     pub fn estimated_items(&self) -> f64 {
         self.core.estimated_items()
     }
@@ -615,7 +618,8 @@ impl<C: SavedCore<Storage: Owned>, D: Identified> Filter<C, D> {
     /// Loads a filter that was made with this digester.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made them.
+    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made
+    /// them.
     pub fn from_bytes_with(bytes: &[u8], digester: D) -> Result<Self, LoadError> {
         Saved::from_bytes_with(bytes, digester)
     }
@@ -677,7 +681,8 @@ impl<'a, C: SavedCore<Storage = LittleEndian<'a>>, D: Identified> Viewed<'a> for
 
 /// Views that own their bytes.
 impl<C: SavedCore<Storage = LittleEndian<'static>>> View<'static, Filter<C>> {
-    /// Opens a view that owns its bytes, so that it can be kept in a struct: a `Vec<u8>`, a mapped file, an `Arc` of one.
+    /// Opens a view that owns its bytes, so that it can be kept in a struct: a `Vec<u8>`, a mapped
+    /// file, an `Arc` of one.
     ///
     /// # Errors
     /// As [`open`](View::open).

@@ -1,13 +1,15 @@
 //! The growing filter: layers of smaller filters for a set of unknown size.
 //!
 //! # Invariants
-//! 1. A key that was inserted is in a layer, or was taken to be in one already and still is: no false negatives.
-//! 2. New keys go to layers that have room for one more ([`Layer::room`]), or a new layer is made first.
+//! 1. A key that was inserted is in a layer, or was taken to be in one already and still is: no
+//!    false negatives.
+//! 2. New keys go to layers that have room for one more ([`Layer::room`]), or a new layer is made
+//!    first.
 //! 3. Layer number i is planned for its share of the rate ([`GrowingLayout::layer`]).
 //!
 //! Which layer a key joins and leaves is the policy of the layers' type ([`GrowLayer`]): of Bloom
-//! filters the newest (here), of d-left counting filters the oldest that has it, of line filters the
-//! newest that has it. The last two prove in their files that removals then lose no key.
+//! filters the newest (here), of d-left counting filters the oldest that has it, of line filters
+//! the newest that has it. The last two prove in their files that removals then lose no key.
 //!
 //! # Layout
 //! A record for each layer, the oldest first; then the words of each; then what they have besides.
@@ -134,8 +136,8 @@ pub trait GrowLayer: LayerCore {
 
 /// A layer from which keys can be removed.
 pub trait ShrinkLayer: GrowLayer {
-    /// Whether an empty newest layer goes too, once the one before is half empty: not at once, else a
-    /// key that comes and goes could have it made again each time.
+    /// Whether an empty newest layer goes too, once the one before is half empty: not at once, else
+    /// a key that comes and goes could have it made again each time.
     const GIVES_NEWEST_BACK: bool;
 
     /// Removes a key from the layer that has it; says which one, and whether that has room again.
@@ -149,19 +151,21 @@ pub trait CountLayers: LayerCore {
 
 /// A filter for a set whose size nobody knows beforehand: the asked rate holds at every size.
 ///
-/// It starts as a Bloom filter for the first few keys. When that is full, a layer of twice its size is added, made
-/// for .85 times its rate, and so on. The first layer gets the share .15 of the rate, so that all layers *together*
-/// stay below the rate, however many there are. Duplicates take no room.
+/// It starts as a Bloom filter for the first few keys. When that is full, a layer of twice its size
+/// is added, made for .85 times its rate, and so on. The first layer gets the share .15 of the
+/// rate, so that all layers *together* stay below the rate, however many there are. Duplicates take
+/// no room.
 ///
 /// # Source
-/// Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007; see [`GrowingLayout`] for where we differ.
+/// Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007; see [`GrowingLayout`] for
+/// where we differ.
 ///
 /// # Costs
-/// A lookup asks the layers from the newest, so a key that is there is found in the first or second in three
-/// cases out of four; a key that is not asks all of them, about log2(keys/first). Memory at 1% with a thousand first
-/// items: 13.5 bits per key for a thousand keys and 17.6 for sixteen million if the last layer is
-/// full. Just after a layer was added it is three times that for the second layer, and little more
-/// than twice for later ones.
+/// A lookup asks the layers from the newest, so a key that is there is found in the first or second
+/// in three cases out of four; a key that is not asks all of them, about log2(keys/first). Memory
+/// at 1% with a thousand first items: 13.5 bits per key for a thousand keys and 17.6 for sixteen
+/// million if the last layer is full. Just after a layer was added it is three times that for the
+/// second layer, and little more than twice for later ones.
 ///
 /// # Limits
 /// No removal. Merging joins layers, and so adds up the rates of the two filters.
@@ -193,7 +197,8 @@ pub type GrowingView<'a, D = Portable> = View<'a, Filter<Growing<Bloom<LittleEnd
 const FIRST_ITEMS: u64 = 1000;
 
 impl<L: GrowLayer> Filter<Growing<L>> {
-    /// An empty filter that keeps the rate at any size, with a first layer of a thousand keys and a random seed.
+    /// An empty filter that keeps the rate at any size, with a first layer of a thousand keys and a
+    /// random seed.
     ///
     /// # Errors
     /// If the rate is not between 0 and 1, or out of reach.
@@ -207,7 +212,8 @@ impl<L: GrowLayer, D> Filter<Growing<L>, D> {
     /// The same as [`insert`](Self::insert) in a filter that may take so many bytes at most.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert), or if a new layer is needed and would be too large; nothing is changed then.
+    /// As [`insert`](Self::insert), or if a new layer is needed and would be too large; nothing is
+    /// changed then.
     pub fn insert_within<Q: ?Sized>(&mut self, key: &Q, most_bytes: u64) -> Result<bool, BuildError>
     where
         D: Digester<Q>,
@@ -232,14 +238,16 @@ impl<S: Words, D> Filter<Growing<Bloom<S>>, D> {
 }
 
 impl<D> GrowingFilter<D> {
-    /// Takes in all keys of another filter of the same layout, digester and seed, by taking over its layers.
+    /// Takes in all keys of another filter of the same layout, digester and seed, by taking over
+    /// its layers.
     ///
-    /// Layers of the same number become one where its room suffices for both; the others stand side by side. The rate of
-    /// the result is the sum of the two rates, so after many merges
+    /// Layers of the same number become one where its room suffices for both; the others stand side
+    /// by side. The rate of the result is the sum of the two rates, so after many merges
     /// [`false_positive_rate`](Filter::false_positive_rate) may be above the layout's.
     ///
     /// # Errors
-    /// If the layouts or digesters differ, or if there would be too many layers; nothing is changed then.
+    /// If the layouts or digesters differ, or if there would be too many layers; nothing is changed
+    /// then.
     pub fn merge(&mut self, other: Self) -> Result<(), MergeError>
     where
         D: PartialEq,
@@ -512,7 +520,8 @@ impl<L: LayerCore> SavedCore for Growing<L> {
     }
 }
 
-/// Each layer draws its locations from a domain of its own. A record is: number, items, capacity, bits, hashes, scheme.
+/// Each layer draws its locations from a domain of its own. A record is: number, items, capacity,
+/// bits, hashes, scheme.
 impl<S: Words> LayerCore for Bloom<S> {
     const GROWING: Kind = Kind::Growing;
     /// More layers than doubling from one key to 2^46 takes, and enough for many merges.

@@ -20,10 +20,13 @@
 //! - No false negatives, whatever the load, also after removals of keys that were inserted.
 //! - `insert` says whether the key may have been there before.
 //! - `false_positive_rate` is that of the present load.
-//! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed elsewhere.
-//! - `insert_many` and `contains_many` hide the latency of memory: they prefetch the cache lines of many
-//!   keys before they wait for the first. Very large batches may take memory, which the caller can bound.
-//! - Filters that take removals have `insert_if_absent`: a duplicate takes no room there, where `insert` takes some each time.
+//! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed
+//!   elsewhere.
+//! - `insert_many` and `contains_many` hide the latency of memory: they prefetch the cache lines of
+//!   many keys before they wait for the first. Very large batches may take memory, which the caller
+//!   can bound.
+//! - Filters that take removals have `insert_if_absent`: a duplicate takes no room there, where
+//!   `insert` takes some each time.
 //! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
 
 pub(crate) mod batch;

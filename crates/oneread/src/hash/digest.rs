@@ -8,8 +8,8 @@ use super::mix::{WordSeed, digest_word, folded_multiply};
 /// A key's 128-bit hash under some digester and seed: computed once at the edge, used everywhere.
 ///
 /// Its 128 bits tell keys apart; they are not random as they stand, and nothing uses them so. A
-/// structure asks for [words](Digest::word) of its own [`Domain`]: each is a uniform 64-bit number, and a
-/// filter, the table behind it and the directory in front of it see unrelated ones.
+/// structure asks for [words](Digest::word) of its own [`Domain`]: each is a uniform 64-bit number,
+/// and a filter, the table behind it and the directory in front of it see unrelated ones.
 ///
 /// # Costs
 /// A word is one multiplication, two additions and an exclusive-or.
@@ -54,7 +54,8 @@ impl Digest {
         Self { high, low }
     }
 
-    /// A digest from a hash of only 64 bits: keys that share the hash share the digest, others do not.
+    /// A digest from a hash of only 64 bits: keys that share the hash share the digest, others do
+    /// not.
     #[inline]
     #[must_use]
     pub const fn from_hash64(hash: u64) -> Self {
@@ -67,8 +68,9 @@ impl Digest {
     #[must_use]
     pub const fn word(self, domain: Domain, index: u32) -> u64 {
         let salt = domain.salt(index);
-        // Different masks, joined differently: exchanging the halves of a digest changes its words. (With
-        // two exclusive-ors, compilers were seen to move both halves to a vector register and back.)
+        // Different masks, joined differently: exchanging the halves of a digest changes its words.
+        // (With two exclusive-ors, compilers were seen to move both halves to a vector register and
+        // back.)
         folded_multiply(self.low ^ salt, self.high.wrapping_add(salt.rotate_left(32)))
     }
 

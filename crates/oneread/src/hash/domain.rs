@@ -2,7 +2,8 @@
 
 use super::mix::{GOLDEN, spread};
 
-/// A name space of words: [`Digest::word`](super::Digest::word) gives unrelated words in different domains.
+/// A name space of words: [`Digest::word`](super::Digest::word) gives unrelated words in different
+/// domains.
 ///
 /// Two structures on one path (a directory and the table below it, a table and its summary) must
 /// never use the same bits of a digest: what the first has sorted by, the second would find all
@@ -21,7 +22,8 @@ use super::mix::{GOLDEN, spread};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
     id: u32,
-    /// Where the Weyl sequence of this domain's words begins; kept so that it is a constant in the code.
+    /// Where the Weyl sequence of this domain's words begins; kept so that it is a constant in the
+    /// code.
     start: u64,
 }
 

@@ -42,15 +42,16 @@ impl Canonical<'_> {
 /// # How keys are written
 /// - Unsigned integers of up to 64 bits, `usize`, `bool` and `char`: their value as a `u64`. So
 ///   `7u8` and `7usize` are the same key.
-/// - Signed integers of up to 64 bits and `isize`: sign-extended to 64 bits. So `-1i8` and `-1i64` are
-///   the same key, and so are `7i32` and `7u64`.
+/// - Signed integers of up to 64 bits and `isize`: sign-extended to 64 bits. So `-1i8` and `-1i64`
+///   are the same key, and so are `7i32` and `7u64`.
 /// - `u128` and `i128`: 128 bits; `7u128` is not the same key as `7u64`.
 /// - IPv4 addresses: the 32-bit number, as a word. IPv6 addresses: the 128-bit number.
-/// - Byte slices, byte arrays, byte vectors and strings: their bytes, so that `"a"` and `b"a"` are the same key.
+/// - Byte slices, byte arrays, byte vectors and strings: their bytes, so that `"a"` and `b"a"` are
+///   the same key.
 /// - Tuples of up to eight keys, options of keys, and arrays, slices and vectors of integers: their
 ///   parts with tags, so that keys of different shapes differ: `("ab", "c")` and `("a", "bc")`,
-///   `(1, 2)` and `[1, 2]`, `Some(7)` and `7`. `docs/format.md` has the bytes. Up to 64 of them need
-///   no memory.
+///   `(1, 2)` and `[1, 2]`, `Some(7)` and `7`. `docs/format.md` has the bytes. Up to 64 of them
+///   need no memory.
 /// - `OsStr` and `Path` on Unix: their bytes, those of a path without what equal paths may have
 ///   besides (`a/./b/` is `a/b`), so that a path in UTF-8 is the same key as its text. On Windows
 ///   they are not bytes and not keys: take `path.to_str()`.

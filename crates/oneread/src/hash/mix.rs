@@ -1,12 +1,13 @@
-//! The arithmetic steps everything else is built from: a product and its folding, spreading a seed, and turning a
-//! word into a digest.
+//! The arithmetic steps everything else is built from: a product and its folding, spreading a seed,
+//! and turning a word into a digest.
 //!
 //! The vector file under `tests/golden` pins these functions: changing one constant changes every
 //! saved structure.
 
 use super::Digest;
 
-/// 2^64 divided by the golden ratio, made odd: the step of Weyl sequences (Steele, Lea, Flood 2014).
+/// 2^64 divided by the golden ratio, made odd: the step of Weyl sequences (Steele, Lea, Flood
+/// 2014).
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The lower and the upper half of a product.
@@ -36,7 +37,8 @@ pub(super) const fn number_of_seed(seed: u64, index: u64) -> u64 {
     spread(seed.wrapping_add(GOLDEN.wrapping_mul(index)))
 }
 
-/// What a seed contributes to the digest of a word: something to hide the key with, and a multiplier.
+/// What a seed contributes to the digest of a word: something to hide the key with, and a
+/// multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WordSeed {
     mask: u64,

@@ -1,4 +1,5 @@
-//! The digest of a string of at most sixteen bytes, in two multiplications that do not wait for each other.
+//! The digest of a string of at most sixteen bytes, in two multiplications that do not wait for
+//! each other.
 //!
 //! For 16 bytes with one word drawn, in a loop: 1.9 ns here, 3.7 with XXH3-128, 1.1 for the 64 bits
 //! of foldhash (`cargo xtask bench hash`). A Feistel network of two folded products, under which
@@ -33,14 +34,15 @@ impl ShortSeed {
 ///
 /// # Two strings with one digest
 /// With steps and multipliers as random as the seed makes them:
-/// - Strings of one length that have one of their two numbers in common: never, as the lower half of a product with
-///   an odd number tells the other ones apart.
-/// - Others of one length: with a chance of at most 4 · 2^-128. This is not proved but carried over from words of 3 to 7
-///   bits, where all pairs under all multipliers were counted out (a test here does so for 5): on average the chance was that of
-///   random digests, and at most 4 times that, for strings that differ in the top bits of both numbers.
-/// - Strings whose lengths differ by d: the steps make the differences of both their numbers uniform, up to
-///   multiples of the power of two in d. So they have the same numbers with a chance of at most 2^-120, for lengths of
-///   0 and 16, and the same digest otherwise as above.
+/// - Strings of one length that have one of their two numbers in common: never, as the lower half
+///   of a product with an odd number tells the other ones apart.
+/// - Others of one length: with a chance of at most 4 · 2^-128. This is not proved but carried over
+///   from words of 3 to 7 bits, where all pairs under all multipliers were counted out (a test here
+///   does so for 5): on average the chance was that of random digests, and at most 4 times that,
+///   for strings that differ in the top bits of both numbers.
+/// - Strings whose lengths differ by d: the steps make the differences of both their numbers
+///   uniform, up to multiples of the power of two in d. So they have the same numbers with a chance
+///   of at most 2^-120, for lengths of 0 and 16, and the same digest otherwise as above.
 #[inline(always)]
 pub(super) fn digest_short(bytes: &[u8], seed: ShortSeed) -> Option<Digest> {
     if bytes.len() > MAX_LENGTH {
@@ -57,7 +59,8 @@ pub(super) fn digest_short(bytes: &[u8], seed: ShortSeed) -> Option<Digest> {
     Some(Digest::from_halves(first_low ^ second_high, second_low ^ first_high))
 }
 
-/// Two numbers that hold all bytes of a short string, some of them twice: with the length they tell it from all others.
+/// Two numbers that hold all bytes of a short string, some of them twice: with the length they tell
+/// it from all others.
 #[inline(always)]
 fn numbers(bytes: &[u8]) -> (u64, u64) {
     if let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) {

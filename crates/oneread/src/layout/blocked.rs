@@ -3,9 +3,11 @@
 use super::error::check_places;
 use super::{LayoutError, MAX_PLACES};
 
-/// A Bloom filter in blocks of a cache line: a key sets one bit in each of the eight words of its block.
+/// A Bloom filter in blocks of a cache line: a key sets one bit in each of the eight words of its
+/// block.
 ///
-/// [`plan::blocked`](crate::plan::blocked) computes its odds, and finds the smallest one for a rate.
+/// [`plan::blocked`](crate::plan::blocked) computes its odds, and finds the smallest one for a
+/// rate.
 ///
 /// # Example
 /// ```

@@ -31,7 +31,8 @@ pub struct BloomLayout {
 }
 
 impl BloomLayout {
-    /// `bits` (m in the papers) bits and `hashes` (k in the papers) hash functions, under the default scheme.
+    /// `bits` (m in the papers) bits and `hashes` (k in the papers) hash functions, under the
+    /// default scheme.
     ///
     /// # Errors
     /// If there are no bits or more than [`MAX_PLACES`], no hashes or more than
@@ -42,7 +43,8 @@ impl BloomLayout {
         Ok(Self { bits, hashes, scheme: SchemeName::default() })
     }
 
-    /// The same under another scheme. Under a banded one the bits are rounded down to a multiple of the hashes.
+    /// The same under another scheme. Under a banded one the bits are rounded down to a multiple of
+    /// the hashes.
     ///
     /// # Errors
     /// If a banded scheme has more hashes than bits.

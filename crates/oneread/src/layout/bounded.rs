@@ -5,9 +5,10 @@ use super::{LayoutError, MAX_PLACES};
 
 /// The lines of a bounded map, and how many items they are for.
 ///
-/// A line is two groups of sixteen slots. The *home lines* have a home for each key, and take most keys; the few that find neither their
-/// home nor their other groups free go to a line of the *last level*, and if that is full to the *stash*, one line that
-/// all keys share. [`plan::bounded`](crate::plan::bounded) computes how many that are under churn.
+/// A line is two groups of sixteen slots. The *home lines* have a home for each key, and take most
+/// keys; the few that find neither their home nor their other groups free go to a line of the *last
+/// level*, and if that is full to the *stash*, one line that all keys share.
+/// [`plan::bounded`](crate::plan::bounded) computes how many that are under churn.
 ///
 /// # Example
 /// ```
@@ -41,7 +42,8 @@ impl BoundedLayout {
     /// So many home lines and lines of the last level, for `capacity` items.
     ///
     /// # Errors
-    /// If there are no items, no home lines or no last lines, more than [`MAX_PLACES`] slots, or more items than slots.
+    /// If there are no items, no home lines or no last lines, more than [`MAX_PLACES`] slots, or
+    /// more items than slots.
     pub fn new(capacity: u64, home_lines: u64, last_lines: u64) -> Result<Self, LayoutError> {
         for lines in [home_lines, last_lines] {
             check_places("lines", lines, MAX_PLACES / Self::LINE_SLOTS / 2)?;
@@ -51,8 +53,9 @@ impl BoundedLayout {
         Ok(layout)
     }
 
-    /// The lines for so many items under endless churn: nine tenths of the slots are for items, and a line in 97 is of the last level. Then
-    /// an insertion needs the stash with a probability of about 1e-18: [`plan::bounded`](crate::plan::bounded).
+    /// The lines for so many items under endless churn: nine tenths of the slots are for items, and
+    /// a line in 97 is of the last level. Then an insertion needs the stash with a probability of
+    /// about 1e-18: [`plan::bounded`](crate::plan::bounded).
     ///
     /// # Errors
     /// If there are no items, or too many.
@@ -61,7 +64,8 @@ impl BoundedLayout {
         let (slots, of_a_line) = (items * 100, Self::PERCENT * Self::LINE_SLOTS);
         let lines = slots / of_a_line;
         let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1).max(1);
-        // The stash is one of the lines, unless they are so few that it would be a large part of them.
+        // The stash is one of the lines, unless they are so few that it would be a large part of
+        // them.
         let home = if last == 1 { slots.div_ceil(of_a_line) } else { lines - last - 1 };
         Self::new(items, home, last)
     }

@@ -29,8 +29,8 @@ pub enum Rows {
 
 /// A count-min sketch's width, depth, rows and way of updating.
 ///
-/// [`plan::count_min`](crate::plan::count_min) finds the layout for an error and says how likely a larger one
-/// is.
+/// [`plan::count_min`](crate::plan::count_min) finds the layout for an error and says how likely a
+/// larger one is.
 ///
 /// # Example
 /// ```
@@ -55,8 +55,8 @@ impl CountMinLayout {
     /// plainly.
     ///
     /// # Errors
-    /// If a row has no counters, if there are no rows or more than [`MAX_HASHES`](super::MAX_HASHES), or
-    /// if there are more than [`MAX_PLACES`] counters in all.
+    /// If a row has no counters, if there are no rows or more than
+    /// [`MAX_HASHES`](super::MAX_HASHES), or if there are more than [`MAX_PLACES`] counters in all.
     pub fn new(width: u64, depth: u32) -> Result<Self, LayoutError> {
         check_places("counters a row", width, MAX_PLACES)?;
         check_hashes(depth)?;

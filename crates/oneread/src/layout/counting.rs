@@ -9,18 +9,21 @@ use super::{LayoutError, MAX_PLACES};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Counting {
-    /// Each probe moves its counter, so that one item may move a counter twice. The common way, and the
-    /// faster one.
+    /// Each probe moves its counter, so that one item may move a counter twice. The common way, and
+    /// the faster one.
     #[default]
     EachProbe,
-    /// An item moves each of its counters once. For small tables, where probes often coincide and counters are
-    /// narrow: Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
+    /// An item moves each of its counters once. For small tables, where probes often coincide and
+    /// counters are narrow: Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices",
+    /// 2008, section XI-B.
     OncePerItem,
 }
 
-/// A counting Bloom filter's counters, hash functions, width of a counter, way of counting and probe scheme.
+/// A counting Bloom filter's counters, hash functions, width of a counter, way of counting and
+/// probe scheme.
 ///
-/// [`plan::counting`](crate::plan::counting) computes its odds, among them those of a counter that gets stuck.
+/// [`plan::counting`](crate::plan::counting) computes its odds, among them those of a counter that
+/// gets stuck.
 ///
 /// # Example
 /// ```
@@ -50,8 +53,8 @@ impl CountingLayout {
     /// The widest counter.
     pub const MAX_COUNTER_BITS: u32 = 8;
 
-    /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers) hash
-    /// functions, which count each probe, under the default scheme.
+    /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers)
+    /// hash functions, which count each probe, under the default scheme.
     ///
     /// # Errors
     /// If there are no counters or more than [`MAX_PLACES`], no hashes or more than
@@ -81,8 +84,8 @@ impl CountingLayout {
         Self { counting, ..self }
     }
 
-    /// The same under another scheme. Under a banded one the counters are rounded down to a multiple of the
-    /// hashes.
+    /// The same under another scheme. Under a banded one the counters are rounded down to a
+    /// multiple of the hashes.
     ///
     /// # Errors
     /// If a banded scheme has more hashes than counters.

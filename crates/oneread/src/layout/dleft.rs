@@ -64,8 +64,9 @@ impl BucketBits {
 
 /// The leading bits of fingerprints that a bucket's state tells, so that they need not be stored.
 ///
-/// Fingerprints are kept in the order of their leading bits; the state then says how many begin with 0 (one bit
-/// saved), or with 00, 01, 10 and 11 (two bits saved). How many states there are for that:
+/// Fingerprints are kept in the order of their leading bits; the state then says how many begin
+/// with 0 (one bit saved), or with 00, 01, 10 and 11 (two bits saved). How many states there are
+/// for that:
 ///
 /// | states | 64-bit bucket: 16 | 128-bit bucket: 256 |
 /// | --- | --- | --- |
@@ -73,8 +74,8 @@ impl BucketBits {
 /// | `One` | loads 0–3; 4 with 0–4 zeros; 5 with 0–5; 6: all 16 | loads 0–11 with their zeros: 78 |
 /// | `Paper` | the same | loads 0–5 and 8–10 with their zeros: 51; 6 and 7 by two bits: 84 + 120; 11: all 256 |
 ///
-/// Bonomi et al., "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, section II-B, which
-/// gives a load of 11 a zero count too: that would take 267 states.
+/// Bonomi et al., "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, section
+/// II-B, which gives a load of 11 a zero count too: that would take 267 states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Semisort {
@@ -94,20 +95,21 @@ pub enum Division {
     /// Equally; what is left over is not used.
     #[default]
     Equal,
-    /// Equally in a bucket, but of what is left over in a group, the first buckets that it is enough for get one bit more for each of
-    /// their fingerprints. (The paper's example, loads of 5, 5, 4 and 4: one bucket of fourteen bits, three of thirteen.)
+    /// Equally in a bucket, but of what is left over in a group, the first buckets that it is
+    /// enough for get one bit more for each of their fingerprints. (The paper's example, loads of
+    /// 5, 5, 4 and 4: one bucket of fourteen bits, three of thirteen.)
     Uneven,
-    /// The same for every load, as if each bucket were full, and nothing is told by the state: what the paper starts from. For
-    /// comparison.
+    /// The same for every load, as if each bucket were full, and nothing is told by the state: what
+    /// the paper starts from. For comparison.
     Fixed,
 }
 
-/// A d-left filter's sub-tables, bucket size, way of semi-sorting, groups and tie rule; and whether all buckets of a key lie in
-/// one page.
+/// A d-left filter's sub-tables, bucket size, way of semi-sorting, groups and tie rule; and whether
+/// all buckets of a key lie in one page.
 ///
-/// A key has one bucket in each sub-table; its fingerprint goes to the least loaded of them. The bits of a
-/// bucket are divided equally among its fingerprints, whose length so depends on the load.
-/// [`plan::dleft`](crate::plan::dleft) computes its odds.
+/// A key has one bucket in each sub-table; its fingerprint goes to the least loaded of them. The
+/// bits of a bucket are divided equally among its fingerprints, whose length so depends on the
+/// load. [`plan::dleft`](crate::plan::dleft) computes its odds.
 ///
 /// # Example
 /// ```
@@ -150,12 +152,12 @@ impl DLeftLayout {
     /// How many times larger than the smallest sub-table the largest may be.
     pub const MAX_RATIO: u64 = 16;
 
-    /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, semi-sorted as in the paper, not
-    /// grouped, with ties to the left.
+    /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, semi-sorted as in the
+    /// paper, not grouped, with ties to the left.
     ///
     /// # Errors
-    /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets or more
-    /// bits in all than [`MAX_PLACES`].
+    /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets
+    /// or more bits in all than [`MAX_PLACES`].
     pub fn new(subtables: u32, buckets_each: u64, bucket_bits: BucketBits) -> Result<Self, LayoutError> {
         check_places("sub-tables", u64::from(subtables), Self::MAX_SUBTABLES as u64)?;
         let subtables = subtables as usize;
@@ -164,12 +166,12 @@ impl DLeftLayout {
 
     /// Sub-tables of different sizes, by their buckets, otherwise as [`new`](Self::new).
     ///
-    /// With ties to the left, a larger first sub-table makes for fewer false positives: 2:1:1 for 12% fewer
-    /// than equal ones at four items a 64-bit bucket. A smaller first one makes for more.
+    /// With ties to the left, a larger first sub-table makes for fewer false positives: 2:1:1 for
+    /// 12% fewer than equal ones at four items a 64-bit bucket. A smaller first one makes for more.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and if a sub-table is more than [`MAX_RATIO`](Self::MAX_RATIO) times as large
-    /// as another.
+    /// As [`new`](Self::new), and if a sub-table is more than [`MAX_RATIO`](Self::MAX_RATIO) times
+    /// as large as another.
     pub fn uneven(buckets: &[u64], bucket_bits: BucketBits) -> Result<Self, LayoutError> {
         check_places("sub-tables", buckets.len() as u64, Self::MAX_SUBTABLES as u64)?;
         let most = MAX_PLACES / u64::from(bucket_bits.bits());
@@ -197,11 +199,11 @@ impl DLeftLayout {
         Ok(layout)
     }
 
-    /// Pages of 4096 bytes, each a small filter of three sub-tables, the first as large as the others together: all buckets of
-    /// a key lie in its page. Otherwise as [`new`](Self::new).
+    /// Pages of 4096 bytes, each a small filter of three sub-tables, the first as large as the
+    /// others together: all buckets of a key lie in its page. Otherwise as [`new`](Self::new).
     ///
-    /// A lookup then costs one TLB miss in memory, or one read of a file. The last sixteen bytes of a page are for a
-    /// checksum: 510 buckets of 64 bits are left, 255 of 128.
+    /// A lookup then costs one TLB miss in memory, or one read of a file. The last sixteen bytes of
+    /// a page are for a checksum: 510 buckets of 64 bits are left, 255 of 128.
     ///
     /// # Errors
     /// If there are no pages, or more than [`MAX_PAGES`](Self::MAX_PAGES).
@@ -220,8 +222,8 @@ impl DLeftLayout {
         Self { semisort, ..self }
     }
 
-    /// The same with buckets in groups of `group` that share their bits. Each sub-table is rounded down to
-    /// whole groups.
+    /// The same with buckets in groups of `group` that share their bits. Each sub-table is rounded
+    /// down to whole groups.
     ///
     /// # Errors
     /// If the group is 0 or more than [`MAX_GROUP`](Self::MAX_GROUP), or larger than a sub-table.
@@ -283,12 +285,14 @@ impl DLeftLayout {
         self.bucket_bits.capacity()
     }
 
-    /// The most bits of a fingerprint that a filter stores, apart from those that the state tells. Lone fingerprints in large
-    /// buckets could have more; at once in 10^18 lookups nobody would notice.
+    /// The most bits of a fingerprint that a filter stores, apart from those that the state tells.
+    /// Lone fingerprints in large buckets could have more; at once in 10^18 lookups nobody would
+    /// notice.
     pub const MAX_STORED_BITS: u32 = 60;
 
-    /// The length of each fingerprint in a bucket of `load` fingerprints, in a group of `group_load` in all:
-    /// the stored bits and those that the state tells. In a group of one bucket the two loads are equal.
+    /// The length of each fingerprint in a bucket of `load` fingerprints, in a group of
+    /// `group_load` in all: the stored bits and those that the state tells. In a group of one
+    /// bucket the two loads are equal.
     ///
     /// The bits of a group are divided equally, and the remainder of the division is not counted.
     #[must_use]

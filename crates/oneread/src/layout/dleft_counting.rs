@@ -7,14 +7,16 @@ use super::{LayoutError, MAX_PLACES};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Remainders {
-    /// All of one length, whatever the load: the dlCBF of the papers. Its rate never rises with age.
+    /// All of one length, whatever the load: the dlCBF of the papers. Its rate never rises with
+    /// age.
     Fixed,
-    /// All remainders of a bucket have the length that the most of them ever there at a time leaves room for: the
-    /// ddlCBF. The state of a bucket tells one bit of each of them besides (semi-sorting).
+    /// All remainders of a bucket have the length that the most of them ever there at a time leaves
+    /// room for: the ddlCBF. The state of a bucket tells one bit of each of them besides
+    /// (semi-sorting).
     #[default]
     OneSize,
-    /// As `OneSize`, but a bucket that was crowded once gives its new remainders the next longer length, where there is room
-    /// again. Its state cannot tell a bit besides.
+    /// As `OneSize`, but a bucket that was crowded once gives its new remainders the next longer
+    /// length, where there is room again. Its state cannot tell a bit besides.
     TwoSizes,
 }
 
@@ -23,16 +25,17 @@ impl Remainders {
     pub const ALL: [Self; 3] = [Self::Fixed, Self::OneSize, Self::TwoSizes];
 }
 
-/// What becomes of equal remainders: of a key that is inserted several times, or of keys that look alike.
+/// What becomes of equal remainders: of a key that is inserted several times, or of keys that look
+/// alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Repeats {
-    /// They are counted up to [four](DLeftCountingLayout::STICKS_AT), in as few cells as the counters allow; four stay
-    /// for good. So no key fills a bucket, however often it comes.
+    /// They are counted up to [four](DLeftCountingLayout::STICKS_AT), in as few cells as the
+    /// counters allow; four stay for good. So no key fills a bucket, however often it comes.
     #[default]
     Stick,
-    /// Those that the counters cannot count get cells of their own: nothing stays for good, but a key that comes
-    /// often fills its bucket. The way of the paper's experiment.
+    /// Those that the counters cannot count get cells of their own: nothing stays for good, but a
+    /// key that comes often fills its bucket. The way of the paper's experiment.
     Copy,
 }
 
@@ -43,8 +46,8 @@ impl Repeats {
 
 /// The sub-tables, buckets and cells of a d-left filter that can delete.
 ///
-/// A bucket has 128 bits: 8 tell its state, 120 are divided among its cells. A cell holds a remainder and, in
-/// `counter_bits` bits, how many keys share it.
+/// A bucket has 128 bits: 8 tell its state, 120 are divided among its cells. A cell holds a
+/// remainder and, in `counter_bits` bits, how many keys share it.
 ///
 /// | cells so far, at most | bits of a cell | `OneSize` tells besides | `TwoSizes` has |
 /// | --- | --- | --- | --- |
@@ -87,8 +90,9 @@ impl DLeftCountingLayout {
     /// The bits of a bucket that its cells share.
     pub const CELL_SPACE: u32 = 120;
 
-    /// The usual number of cells that a bucket can be divided into: half as much again as the usual load of six. More make for
-    /// shorter minimal remainders, and so for more keys that must be placed together whatever the loads.
+    /// The usual number of cells that a bucket can be divided into: half as much again as the usual
+    /// load of six. More make for shorter minimal remainders, and so for more keys that must be
+    /// placed together whatever the loads.
     pub const CAPACITY: u32 = 9;
 
     /// The widest counter of a cell.
@@ -97,12 +101,13 @@ impl DLeftCountingLayout {
     /// Where the count of equal remainders sticks: what a counter of two bits can tell.
     pub const STICKS_AT: u32 = 4;
 
-    /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, with remainders of one size in a
-    /// bucket, up to [`CAPACITY`](Self::CAPACITY) cells, counters of one bit, and repeats that stick.
+    /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, with remainders of one
+    /// size in a bucket, up to [`CAPACITY`](Self::CAPACITY) cells, counters of one bit, and repeats
+    /// that stick.
     ///
     /// # Errors
-    /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets, or more bits
-    /// in all than [`MAX_PLACES`].
+    /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets,
+    /// or more bits in all than [`MAX_PLACES`].
     pub fn new(subtables: u32, buckets_each: u64) -> Result<Self, LayoutError> {
         check_places("sub-tables", u64::from(subtables), u64::from(Self::MAX_SUBTABLES))?;
         let most = MAX_PLACES / u64::from(Self::BUCKET_BITS) / u64::from(subtables);
@@ -120,16 +125,17 @@ impl DLeftCountingLayout {
     /// The same with remainders of other lengths.
     ///
     /// # Errors
-    /// If a bucket cannot have its [capacity](Self::with_capacity) then; and for two sizes where repeats stick, if the
-    /// [counters](Self::with_counter_bits) have fewer than two bits: a count in several cells would come apart when some
-    /// of them are cut.
+    /// If a bucket cannot have its [capacity](Self::with_capacity) then; and for two sizes where
+    /// repeats stick, if the [counters](Self::with_counter_bits) have fewer than two bits: a count
+    /// in several cells would come apart when some of them are cut.
     pub fn with_remainders(self, remainders: Remainders) -> Result<Self, LayoutError> {
         Self { remainders, ..self }.checked()
     }
 
     /// The same with up to `capacity` cells in a bucket.
     ///
-    /// The remainders of a bucket of so many are the *minimal* ones: see [`minimal_bits`](Self::minimal_bits).
+    /// The remainders of a bucket of so many are the *minimal* ones: see
+    /// [`minimal_bits`](Self::minimal_bits).
     ///
     /// # Errors
     /// If it is not from 4 to 12 with remainders of fixed length, 5 to 10 or 12 with others.
@@ -137,7 +143,8 @@ impl DLeftCountingLayout {
         Self { capacity, ..self }.checked()
     }
 
-    /// The same with counters of `counter_bits` bits in the cells: each bit doubles what a cell can count, and the rate.
+    /// The same with counters of `counter_bits` bits in the cells: each bit doubles what a cell can
+    /// count, and the rate.
     ///
     /// # Errors
     /// If there are more than [`MAX_COUNTER_BITS`](Self::MAX_COUNTER_BITS); and as
@@ -154,7 +161,8 @@ impl DLeftCountingLayout {
         Self { repeats, ..self }.checked()
     }
 
-    /// The same with all policies at once, so that no way to them passes through what does not exist.
+    /// The same with all policies at once, so that no way to them passes through what does not
+    /// exist.
     pub(crate) fn with_policies(
         self,
         remainders: Remainders,
@@ -216,8 +224,9 @@ impl DLeftCountingLayout {
         Self::CELL_SPACE / cells
     }
 
-    /// The bits of the minimal remainder (log2 R in the paper), stored and told, which is never cut: keys that agree in
-    /// them and in their first bucket share all their buckets, and are kept in the same one.
+    /// The bits of the minimal remainder (log2 R in the paper), stored and told, which is never
+    /// cut: keys that agree in them and in their first bucket share all their buckets, and are kept
+    /// in the same one.
     #[must_use]
     pub const fn minimal_bits(&self) -> u32 {
         self.minimal_stored_bits() + self.always_told() as u32

@@ -18,8 +18,9 @@ use super::{MAX_HASHES, MAX_PLACES};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// A structure without any of these: "bits", "blocks", "buckets", "cells", "counters", "counters a row", "filters",
-    /// "fingerprint bits", "items", "levels", "lines", "slots", "slots a bucket", "sub-tables".
+    /// A structure without any of these: "bits", "blocks", "buckets", "cells", "counters",
+    /// "counters a row", "filters", "fingerprint bits", "items", "levels", "lines", "slots", "slots
+    /// a bucket", "sub-tables".
     Zero {
         /// What there must be at least one of.
         what: &'static str,
@@ -130,7 +131,8 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: ask for one or more"),
             Self::TooLarge { what, expected, found } => {
-                // What grows with the set can be divided; what is a matter of shape, such as slots a bucket, cannot.
+                // What grows with the set can be divided; what is a matter of shape, such as slots
+                // a bucket, cannot.
                 let advice = match *what {
                     "bits" | "blocks" | "buckets" | "cells" | "counters" | "counters a row" | "items"
                     | "layers" | "lines" | "slots" => "ask for fewer, or divide the set among several",
@@ -231,7 +233,8 @@ pub(crate) fn check_fraction(what: &'static str, found: f64) -> Result<(), Layou
     if found > 0.0 && found < 1.0 { Ok(()) } else { Err(LayoutError::Fraction { what, found }) }
 }
 
-/// The places that a scheme uses out of those there are: bands are equal, and leave a remainder out.
+/// The places that a scheme uses out of those there are: bands are equal, and leave a remainder
+/// out.
 pub(super) fn places_used(scheme: SchemeName, places: u64, hashes: u32) -> Result<u64, LayoutError> {
     if !scheme.is_banded() {
         return Ok(places);

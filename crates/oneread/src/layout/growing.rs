@@ -3,15 +3,18 @@
 use super::error::{check_fraction, check_places};
 use super::{LayoutError, MAX_PLACES};
 
-/// Layers of Bloom filters, each larger and stricter than the one before, for a set of unknown size.
+/// Layers of Bloom filters, each larger and stricter than the one before, for a set of unknown
+/// size.
 ///
-/// Layer i (from 0) is made for `first_items`·growth^i items and for its share rate·(1 − t)·t^i of the rate,
-/// t being the tightening. The shares of all layers, however many, add up to no more than the rate
-/// (to rounding: within 1e-13 of it), and a key is falsely found only if some layer falsely finds it.
+/// Layer i (from 0) is made for `first_items`·growth^i items and for its share rate·(1 − t)·t^i of
+/// the rate, t being the tightening. The shares of all layers, however many, add up to no more than
+/// the rate (to rounding: within 1e-13 of it), and a key is falsely found only if some layer
+/// falsely finds it.
 ///
 /// # Source
-/// Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007. Differs from the paper in: the
-/// rate is that of the whole, where the paper gives it to the first layer and bounds the whole by rate/(1 − t).
+/// Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007. Differs from the paper
+/// in: the rate is that of the whole, where the paper gives it to the first layer and bounds the
+/// whole by rate/(1 − t).
 ///
 /// # Example
 /// ```
@@ -41,14 +44,16 @@ impl GrowingLayout {
     /// more: just after it was added, a filter is two to three times as large as just before.
     pub const GROWTH: u32 = 2;
 
-    /// The usual tightening, in the middle of what the paper recommends. At 1% from a thousand items on, full layers take
-    /// 13.5 bits a key for the first and 17.6 for sixteen million; halving takes 11.0 and 28.3.
+    /// The usual tightening, in the middle of what the paper recommends. At 1% from a thousand
+    /// items on, full layers take 13.5 bits a key for the first and 17.6 for sixteen million;
+    /// halving takes 11.0 and 28.3.
     pub const TIGHTENING: f64 = 0.85;
 
     /// Layers that start at `first_items` and double, with `rate` as the rate of the whole.
     ///
     /// # Errors
-    /// If there are no first items or more than [`MAX_PLACES`], or if the rate is not between 0 and 1.
+    /// If there are no first items or more than [`MAX_PLACES`], or if the rate is not between 0 and
+    /// 1.
     pub fn new(first_items: u64, rate: f64) -> Result<Self, LayoutError> {
         check_places("items", first_items, MAX_PLACES)?;
         check_fraction("rate", rate)?;
@@ -66,7 +71,8 @@ impl GrowingLayout {
         Ok(Self { growth, ..self })
     }
 
-    /// The same, with each layer's rate `tightening` (r in the paper, t here) times that of the one before.
+    /// The same, with each layer's rate `tightening` (r in the paper, t here) times that of the one
+    /// before.
     ///
     /// # Errors
     /// If the tightening is not between 0 and 1.
@@ -89,8 +95,8 @@ impl GrowingLayout {
     /// The items of layer `index` (from 0) when full, and its share of the rate.
     ///
     /// # Errors
-    /// If the layer has more than [`MAX_PLACES`] items, or a share too small for a float: the set has
-    /// outgrown the layout.
+    /// If the layer has more than [`MAX_PLACES`] items, or a share too small for a float: the set
+    /// has outgrown the layout.
     pub fn layer(&self, index: u32) -> Result<(u64, f64), LayoutError> {
         let (mut items, mut rate) = (self.first_items, self.rate * (1.0 - self.tightening));
         for _ in 0..index {

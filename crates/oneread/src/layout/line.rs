@@ -5,7 +5,8 @@ use super::{LayoutError, MAX_PLACES};
 
 /// A filter of cache lines, each a bucket of fingerprints.
 ///
-/// A fingerprint is a line, a *quotient* of 52 and a *remainder* of 8, 9, 10, 12 or 16 bits. A line of 512 bits has
+/// A fingerprint is a line, a *quotient* of 52 and a *remainder* of 8, 9, 10, 12 or 16 bits. A line
+/// of 512 bits has
 ///
 /// | remainder bits | slots | marks of guests | bits a key at 97% | rate at 97% |
 /// | --- | --- | --- | --- | --- |
@@ -43,7 +44,8 @@ impl LineLayout {
     /// Fingerprints of quotients below it can leave their home.
     pub const MAX_LEAVING: u32 = 28;
 
-    /// The bits of a line's threshold, which counts quotients in twos: up to [`MAX_LEAVING`](Self::MAX_LEAVING), and one value more for the stash.
+    /// The bits of a line's threshold, which counts quotients in twos: up to
+    /// [`MAX_LEAVING`](Self::MAX_LEAVING), and one value more for the stash.
     pub(crate) const THRESHOLD_BITS: u32 = 4;
 
     /// The bits of a line.
@@ -61,7 +63,8 @@ impl LineLayout {
     /// `lines` lines of fingerprints with remainders of `remainder_bits` bits.
     ///
     /// # Errors
-    /// If the bits are not 8, 9, 10, 12 or 16, if there are no lines, or more than [`MAX_LINES`](Self::MAX_LINES).
+    /// If the bits are not 8, 9, 10, 12 or 16, if there are no lines, or more than
+    /// [`MAX_LINES`](Self::MAX_LINES).
     pub fn new(remainder_bits: u32, lines: u64) -> Result<Self, LayoutError> {
         if !Self::REMAINDER_BITS.contains(&remainder_bits) {
             return Err(LayoutError::RemainderBits { found: remainder_bits });
@@ -100,7 +103,8 @@ impl LineLayout {
         }
     }
 
-    /// What the slots leave of 512 bits: each takes a bit beside its remainder, and 56 are for quotients and threshold.
+    /// What the slots leave of 512 bits: each takes a bit beside its remainder, and 56 are for
+    /// quotients and threshold.
     pub(crate) const fn marks_of(remainder_bits: u32) -> u32 {
         Self::LINE_BITS as u32
             - Self::QUOTIENTS
@@ -123,7 +127,8 @@ impl LineLayout {
     /// The most fingerprints that the stash takes.
     #[must_use]
     pub const fn stash(&self) -> u64 {
-        // Under churn at the nominal load, lines have up to one entry in seventy; a small filter's lines differ more. Eight bytes each, but only those in use.
+        // Under churn at the nominal load, lines have up to one entry in seventy; a small filter's
+        // lines differ more. Eight bytes each, but only those in use.
         32 + self.lines / 16
     }
 
@@ -139,7 +144,8 @@ impl LineLayout {
         self.bits() / 8
     }
 
-    /// The layout that the same fingerprints fit in after growing: shorter remainders, twice the lines for each bit.
+    /// The layout that the same fingerprints fit in after growing: shorter remainders, twice the
+    /// lines for each bit.
     ///
     /// # Errors
     /// If remainders have eight bits already, or if there are too many lines.

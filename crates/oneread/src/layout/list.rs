@@ -3,18 +3,22 @@
 use super::error::check_places;
 use super::{LayoutError, MultilevelLayout};
 
-/// A list in the place of the filters of the deepest levels: the string and the level of each key there.
+/// A list in the place of the filters of the deepest levels: the string and the level of each key
+/// there.
 ///
-/// Filters of a handful of keys are small, and each still takes its hash functions. A list of them has one entry a key, instead of
-/// bits in the filter of each of its levels, and a key that moves or goes takes its entry along.
+/// Filters of a handful of keys are small, and each still takes its hash functions. A list of them
+/// has one entry a key, instead of bits in the filter of each of its levels, and a key that moves
+/// or goes takes its entry along.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B: "small Bloom filters could be replaced by
-/// lists of items". Ours: one list for all these levels, strings in the place of the items, and what happens when it is full.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B: "small
+/// Bloom filters could be replaced by lists of items". Ours: one list for all these levels, strings
+/// in the place of the items, and what happens when it is full.
 ///
 /// # Limits
-/// A list has room for so many keys. One more finds none, and from then on the list takes every key for one that is as deep as that one was,
-/// until all is forgotten: more reads, and never a wrong answer. [`plan::summary`](crate::plan::summary) counts how often.
+/// A list has room for so many keys. One more finds none, and from then on the list takes every key
+/// for one that is as deep as that one was, until all is forgotten: more reads, and never a wrong
+/// answer. [`plan::summary`](crate::plan::summary) counts how often.
 ///
 /// # Example
 /// ```
@@ -42,11 +46,12 @@ impl ListLayout {
     /// The longest string: that of a whole digest.
     pub const MAX_FINGERPRINT_BITS: u32 = 128;
 
-    /// A list for so many of the deepest levels, with room for so many keys and strings of so many bits.
+    /// A list for so many of the deepest levels, with room for so many keys and strings of so many
+    /// bits.
     ///
     /// # Errors
-    /// If there are none of these, or more than [`MultilevelLayout::MAX_LEVELS`], [`MAX_ITEMS`](Self::MAX_ITEMS) or
-    /// [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
+    /// If there are none of these, or more than [`MultilevelLayout::MAX_LEVELS`],
+    /// [`MAX_ITEMS`](Self::MAX_ITEMS) or [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(levels: usize, items: u64, fingerprint_bits: u32) -> Result<Self, LayoutError> {
         check_places("levels", levels as u64, MultilevelLayout::MAX_LEVELS as u64)?;
         check_places("items", items, Self::MAX_ITEMS)?;

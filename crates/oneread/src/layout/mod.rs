@@ -1,7 +1,8 @@
 //! Sizes, parameters and policies of structures, as plain values.
 //!
-//! A layout is what a [plan](crate::plan) returns, a structure takes, a file records and the command line
-//! names. It is checked once, when it is made: whoever holds one need not check it again.
+//! A layout is what a [plan](crate::plan) returns, a structure takes, a file records and the
+//! command line names. It is checked once, when it is made: whoever holds one need not check it
+//! again.
 //!
 //! | layout | of | essential | policies, with their defaults |
 //! | --- | --- | --- | --- |
@@ -74,8 +75,8 @@ pub use summary::{
 
 /// The most bits, counters or items of one structure: 2^46 bits are 8 TiB.
 ///
-/// Small enough that a product with the [most hashes](MAX_HASHES) or with the bits of a counter fits in 64
-/// bits, and that a float holds it exactly.
+/// Small enough that a product with the [most hashes](MAX_HASHES) or with the bits of a counter
+/// fits in 64 bits, and that a float holds it exactly.
 pub const MAX_PLACES: u64 = 1 << 46;
 
 /// The most hash functions of one structure. At the best size, 64 hashes err once in 2^64.

@@ -14,9 +14,10 @@ use super::{LayoutError, MultilevelLayout, Ties};
 /// | [`Restricted`](Moves::Restricted) | at most one item a level, one way down | what keeps the rule of the policy | – |
 ///
 /// # Buckets read
-/// In a table of d levels a lookup reads d buckets at most, one a level, and each change begins with one: the look. It knows from
-/// bits which buckets have room, so that it reads others only for the items in them: whether one can move, or is where a hint
-/// says. The stash is in fast memory and does not count. So a change, with its look, reads at most
+/// In a table of d levels a lookup reads d buckets at most, one a level, and each change begins
+/// with one: the look. It knows from bits which buckets have room, so that it reads others only for
+/// the items in them: whether one can move, or is where a hint says. The stash is in fast memory
+/// and does not count. So a change, with its look, reads at most
 ///
 /// | policy | insertion | deletion |
 /// | --- | --- | --- |
@@ -26,20 +27,23 @@ use super::{LayoutError, MultilevelLayout, Ties};
 /// | restricted, [`Random`](Keep::Random) | 2d − 1, and no more than below | 1 + ℓ + … + ℓ^(d − 1) |
 /// | restricted, [`Greedy`](Keep::Greedy) | 1 + ℓ + … + ℓ^(d − 1) | 1 + ℓ + … + ℓ^(d − 1) |
 ///
-/// *Second Chance* asks only about items of the new item's own buckets, which the look for an absent key has read. *A deletion with
-/// hints* looks until level i, in i + 1 buckets at most; then hints lead from level to deeper level, so that at most d − 1 − i
-/// more are read. *Deepest*: an item that goes to level i found i buckets full. Where the hint of one is deeper than i, what it
+/// *Second Chance* asks only about items of the new item's own buckets, which the look for an
+/// absent key has read. *A deletion with hints* looks until level i, in i + 1 buckets at most; then
+/// hints lead from level to deeper level, so that at most d − 1 − i more are read. *Deepest*: an
+/// item that goes to level i found i buckets full. Where the hint of one is deeper than i, what it
 /// hints at is read; for i = d − 1 that is the stash, so that there are at most d − 2 such. An item
 /// that Second Chance moves from level i to i + 1 adds a read if the hint of the bucket it leaves
-/// is deeper than i + 1; these are at most d − 2 too. *Restricted*: all that is read is
-/// below the item's bucket of the first level, and on an insertion with random keep one bucket a level of the way down, besides the
-/// look, with which it shares the first. [`MultilevelLayout::most_insertion_reads`] and
+/// is deeper than i + 1; these are at most d − 2 too. *Restricted*: all that is read is below the
+/// item's bucket of the first level, and on an insertion with random keep one bucket a level of the
+/// way down, besides the look, with which it shares the first.
+/// [`MultilevelLayout::most_insertion_reads`] and
 /// [`most_removal_reads`](MultilevelLayout::most_removal_reads) compute these.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts",
-/// 2008: sections II (Second Chance), III (hints) and IV (restricted hashing). The rule by which hints are written
-/// is not in the text; [`HintRule`] has the one whose results are those of the paper's Table I.
+/// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
+/// and Inserts", 2008: sections II (Second Chance), III (hints) and IV (restricted hashing). The
+/// rule by which hints are written is not in the text; [`HintRule`] has the one whose results are
+/// those of the paper's Table I.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -47,15 +51,16 @@ pub enum Moves {
     /// Items stay where they are put.
     #[default]
     None,
-    /// An insertion that finds its buckets of two levels full may move an item of the first to its bucket of the
-    /// second.
+    /// An insertion that finds its buckets of two levels full may move an item of the first to its
+    /// bucket of the second.
     SecondChance,
-    /// A bucket remembers where an item is that found it full, and takes it back when there is room.
+    /// A bucket remembers where an item is that found it full, and takes it back when there is
+    /// room.
     Hints(Hints),
     /// Second Chance on insertions, hints on deletions.
     Both(Hints),
-    /// What a bucket cannot keep goes on to few buckets of the next level, so that a deletion finds what to take
-    /// back without hints.
+    /// What a bucket cannot keep goes on to few buckets of the next level, so that a deletion finds
+    /// what to take back without hints.
     Restricted(Restriction),
 }
 
@@ -97,10 +102,10 @@ pub struct Hints {
 
 /// Which hint a bucket keeps.
 ///
-/// An item that was put somewhere writes its place as a hint into each bucket that it found full; one that Second
-/// Chance moved is hinted at in the bucket it left; an item of the stash is hinted at too. A bucket that is left
-/// with room forgets its hint. A hint is only a hint: it is followed if the item at that place has the bucket
-/// among its own.
+/// An item that was put somewhere writes its place as a hint into each bucket that it found full;
+/// one that Second Chance moved is hinted at in the bucket it left; an item of the stash is hinted
+/// at too. A bucket that is left with room forgets its hint. A hint is only a hint: it is followed
+/// if the item at that place has the bucket among its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HintRule {
@@ -126,14 +131,16 @@ pub enum HintChain {
     /// At most one.
     #[default]
     One,
-    /// One into the room that was left, another one into the room that this leaves, and so on: at most one a level.
+    /// One into the room that was left, another one into the room that this leaves, and so on: at
+    /// most one a level.
     Recursive,
 }
 
 /// Restricted hashing: where an item can go in the next level depends on the bucket it comes from.
 ///
-/// A bucket has `fanout` (ℓ in the paper) buckets of the next level below it, its children; which of them is an
-/// item's own is drawn from its digest. Of all items that come to a bucket it keeps one.
+/// A bucket has `fanout` (ℓ in the paper) buckets of the next level below it, its children; which
+/// of them is an item's own is drawn from its digest. Of all items that come to a bucket it keeps
+/// one.
 ///
 /// # Example
 /// ```
@@ -168,7 +175,8 @@ impl Restriction {
     /// The most children of a bucket.
     pub const MAX_FANOUT: u32 = 8;
 
-    /// The most buckets of the last level below one of the first: a deletion may look at all of them.
+    /// The most buckets of the last level below one of the first: a deletion may look at all of
+    /// them.
     pub const MAX_BELOW: u64 = 4096;
 
     /// Whether a table of these levels can be restricted so.
@@ -200,14 +208,16 @@ impl Restriction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Maps {
-    /// The next level is divided into as many equal parts as a bucket has children, and child j of bucket y is y
-    /// plus a constant, modulo the size of a part, in part j: all buckets have the same number above them.
+    /// The next level is divided into as many equal parts as a bucket has children, and child j of
+    /// bucket y is y plus a constant, modulo the size of a part, in part j: all buckets have the
+    /// same number above them.
     #[default]
     Shifts,
-    /// Any: a fixed random function of the bucket and the child. With one child, the paper's h2(h1(x)).
+    /// Any: a fixed random function of the bucket and the child. With one child, the paper's
+    /// h2(h1(x)).
     Random,
-    /// Bucket y modulo the size of the next level: the paper's h(x) mod 2^(k−i+1), where levels are powers of two. One
-    /// child.
+    /// Bucket y modulo the size of the next level: the paper's h(x) mod 2^(k−i+1), where levels are
+    /// powers of two. One child.
     Nested,
 }
 
@@ -218,8 +228,8 @@ pub enum Keep {
     /// Any of them, with the same probability.
     #[default]
     Random,
-    /// One of those whose bucket in the next level would get the most, by the tie rule if there are several such
-    /// buckets.
+    /// One of those whose bucket in the next level would get the most, by the tie rule if there are
+    /// several such buckets.
     Greedy(Ties),
 }
 
@@ -230,8 +240,9 @@ pub enum OnCrisis {
     /// It goes to the stash; if that is full, the insertion fails.
     #[default]
     Stash,
-    /// All items are placed anew with fresh hash functions, which takes time in proportion to the table; if that
-    /// does not place all of them in the levels in so many attempts, the item goes to the stash.
+    /// All items are placed anew with fresh hash functions, which takes time in proportion to the
+    /// table; if that does not place all of them in the levels in so many attempts, the item goes
+    /// to the stash.
     Rebuild {
         /// How often fresh functions are tried, 1 to [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
         attempts: u32,

@@ -5,15 +5,17 @@ use alloc::vec::Vec;
 use super::error::{check_fraction, check_places};
 use super::{HintRule, Keep, LayoutError, MAX_PLACES, Moves, OnCrisis, Restriction};
 
-/// The buckets of each level of a multilevel hash table, the slots of a bucket, the stash, and which items move.
+/// The buckets of each level of a multilevel hash table, the slots of a bucket, the stash, and
+/// which items move.
 ///
-/// A key has one bucket in each level, and is put into the first level whose bucket has room for it. Levels are
-/// counted from 0 and usually shrink: most keys find room in level 0, most of the rest in level 1, and so on.
-/// [`plan::multilevel`](crate::plan::multilevel) computes how many, and the odds that a key finds no room at all.
+/// A key has one bucket in each level, and is put into the first level whose bucket has room for
+/// it. Levels are counted from 0 and usually shrink: most keys find room in level 0, most of the
+/// rest in level 1, and so on. [`plan::multilevel`](crate::plan::multilevel) computes how many, and
+/// the odds that a key finds no room at all.
 ///
 /// # Source
-/// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for Hashing With
-/// Choices", 2008, section VI, whose `T_1` … `T_d` are the levels 0 … d − 1 here.
+/// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for
+/// Hashing With Choices", 2008, section VI, whose `T_1` … `T_d` are the levels 0 … d − 1 here.
 ///
 /// # Example
 /// ```
@@ -48,15 +50,16 @@ impl MultilevelLayout {
     /// The most items of a stash.
     pub const MAX_STASH: u32 = 1 << 20;
 
-    /// The items of a stash unless another number is given: what the paper on moves needed for tables without any.
+    /// The items of a stash unless another number is given: what the paper on moves needed for
+    /// tables without any.
     pub const DEFAULT_STASH: u32 = 32;
 
     /// Levels of so many buckets with a slot each, without moves, with a stash of
     /// [`DEFAULT_STASH`](Self::DEFAULT_STASH) items.
     ///
     /// # Errors
-    /// If there are no levels or more than [`MAX_LEVELS`](Self::MAX_LEVELS), if a level has no buckets, or if there are more
-    /// than [`MAX_PLACES`] in all.
+    /// If there are no levels or more than [`MAX_LEVELS`](Self::MAX_LEVELS), if a level has no
+    /// buckets, or if there are more than [`MAX_PLACES`] in all.
     pub fn new(levels: impl Into<Vec<u64>>) -> Result<Self, LayoutError> {
         let levels = levels.into();
         check_places("levels", levels.len() as u64, Self::MAX_LEVELS as u64)?;
@@ -76,7 +79,8 @@ impl MultilevelLayout {
         })
     }
 
-    /// `levels` levels, the first of `first` buckets and each next one `ratio` times as large: ⌈first·ratioⁱ⌉.
+    /// `levels` levels, the first of `first` buckets and each next one `ratio` times as large:
+    /// ⌈first·ratioⁱ⌉.
     ///
     /// What is a whole number but for rounding stays that number.
     ///
@@ -90,8 +94,8 @@ impl MultilevelLayout {
     /// The paper's form, for n items: level i has ⌈c2ⁱ·c1·n⌉ buckets.
     ///
     /// # Errors
-    /// If there are no items or more than [`MAX_PLACES`], if c1·n is no number of buckets, if c2 is not between 0 and 1, and as
-    /// [`new`](Self::new).
+    /// If there are no items or more than [`MAX_PLACES`], if c1·n is no number of buckets, if c2 is
+    /// not between 0 and 1, and as [`new`](Self::new).
     pub fn for_items(items: u64, c1: f64, c2: f64, levels: u32) -> Result<Self, LayoutError> {
         check_places("items", items, MAX_PLACES)?;
         Self::geometric_sizes(c1 * items as f64, c2, levels)
@@ -112,8 +116,8 @@ impl MultilevelLayout {
     /// The same with so many slots in each bucket.
     ///
     /// # Errors
-    /// If a bucket has no slots or more than [`MAX_SLOTS`](Self::MAX_SLOTS), or if there are more than [`MAX_PLACES`] in
-    /// all.
+    /// If a bucket has no slots or more than [`MAX_SLOTS`](Self::MAX_SLOTS), or if there are more
+    /// than [`MAX_PLACES`] in all.
     pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
         check_places("slots a bucket", u64::from(slots), u64::from(Self::MAX_SLOTS))?;
         check_places("slots", self.buckets() * u64::from(slots), MAX_PLACES)?;
@@ -135,10 +139,11 @@ impl MultilevelLayout {
     /// The same with these moves.
     ///
     /// # Errors
-    /// With hints, if there are 2^32 places or more, or buckets; with restricted hashing, if the fan-out is 0 or above
-    /// [`MAX_FANOUT`](super::Restriction::MAX_FANOUT), if it is not 1 with nested maps, if a bucket has several slots, if more than
-    /// [`MAX_BELOW`](super::Restriction::MAX_BELOW) buckets of the last level are below one of the first, or if a level has fewer
-    /// buckets than children that its parts are for.
+    /// With hints, if there are 2^32 places or more, or buckets; with restricted hashing, if the
+    /// fan-out is 0 or above [`MAX_FANOUT`](super::Restriction::MAX_FANOUT), if it is not 1 with
+    /// nested maps, if a bucket has several slots, if more than
+    /// [`MAX_BELOW`](super::Restriction::MAX_BELOW) buckets of the last level are below one of the
+    /// first, or if a level has fewer buckets than children that its parts are for.
     pub fn with_moves(self, moves: Moves) -> Result<Self, LayoutError> {
         Self { moves, ..self }.checked()
     }
@@ -202,13 +207,15 @@ impl MultilevelLayout {
         self.buckets() * u64::from(self.slots)
     }
 
-    /// The bytes of a table with one bit a bucket, which says whether the bucket has any item (section V of the paper).
+    /// The bytes of a table with one bit a bucket, which says whether the bucket has any item
+    /// (section V of the paper).
     #[must_use]
     pub fn occupancy_bytes(&self) -> u64 {
         self.buckets().div_ceil(8)
     }
 
-    /// The most buckets that an insertion reads, its look included; [`Moves`] says why. A rebuilding reads all.
+    /// The most buckets that an insertion reads, its look included; [`Moves`] says why. A
+    /// rebuilding reads all.
     ///
     /// ```
     /// use oneread::layout::{HintRule, Hints, Moves, MultilevelLayout, Restriction};
@@ -250,7 +257,8 @@ impl MultilevelLayout {
         (0..self.level_count() as u32).map(|level| u64::from(restriction.fanout).pow(level)).sum()
     }
 
-    /// The bits of a hint: enough to tell all slots, all places of the stash, and *none* apart; 0 without hints.
+    /// The bits of a hint: enough to tell all slots, all places of the stash, and *none* apart; 0
+    /// without hints.
     #[must_use]
     pub fn hint_bits(&self) -> u32 {
         let values = self.capacity() + u64::from(self.stash) + 1;
@@ -264,8 +272,8 @@ impl MultilevelLayout {
     }
 }
 
-/// The next whole number, or the nearest where the difference is rounding: 1000·0.1·0.1 is 10, not 11. What is no number,
-/// or negative, is 0.
+/// The next whole number, or the nearest where the difference is rounding: 1000·0.1·0.1 is 10, not
+/// 11. What is no number, or negative, is 0.
 fn rounded_up(exact: f64) -> u64 {
     /// Far above the rounding of 64 products (1e-14), far below any difference that is meant.
     const ROUNDING: f64 = 1e-10;

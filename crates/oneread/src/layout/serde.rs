@@ -1,7 +1,7 @@
 //! Layouts in serde's formats: by their fields, checked as when they are made.
 //!
-//! In JSON these are the files of `oneread plan --layout-out`. Fields that a layout does not know are ignored, so that
-//! a table and its summary can be read from one object.
+//! In JSON these are the files of `oneread plan --layout-out`. Fields that a layout does not know
+//! are ignored, so that a table and its summary can be read from one object.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -96,7 +96,8 @@ impl InterpolationLayout {
         self.fingerprint_bits
     }
 
-    /// The bytes for `items` items: b + ⌈log2 d⌉ bits each. `u64::MAX` stands for anything above it.
+    /// The bytes for `items` items: b + ⌈log2 d⌉ bits each. `u64::MAX` stands for anything above
+    /// it.
     #[must_use]
     pub fn byte_len(&self, items: u64, table: &MultilevelLayout) -> u64 {
         let level_bits = bits_for(table.level_count() as u64 - 1);
@@ -134,8 +135,8 @@ pub struct SingleFilterLayout {
 }
 
 impl SingleFilterLayout {
-    /// `hashes` (k in the paper) bands of equally many cells, `cells` (m in the paper) in all: these are rounded down to a
-    /// multiple of the hashes.
+    /// `hashes` (k in the paper) bands of equally many cells, `cells` (m in the paper) in all:
+    /// these are rounded down to a multiple of the hashes.
     ///
     /// # Errors
     /// If there are no cells or more than [`MAX_PLACES`], no hashes or more than
@@ -188,8 +189,8 @@ pub(crate) enum CellPacking {
 
 /// A Bloom filter for each level: filter `B_i` holds the keys at level i or deeper.
 ///
-/// The filters are not partitioned: every hash function of a filter may fall on each of its bits. The deepest levels may have a
-/// [list](ListLayout) of their keys instead of filters.
+/// The filters are not partitioned: every hash function of a filter may fall on each of its bits.
+/// The deepest levels may have a [list](ListLayout) of their keys instead of filters.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B.
@@ -213,8 +214,9 @@ impl MultipleFiltersLayout {
     /// The bits and the hash functions of each filter, `B_0` first.
     ///
     /// # Errors
-    /// If there are no filters or more than [`MultilevelLayout::MAX_LEVELS`], if a filter has no bits, no hashes or more than
-    /// [`MAX_HASHES`](super::MAX_HASHES), or if there are more than [`MAX_PLACES`] bits in all.
+    /// If there are no filters or more than [`MultilevelLayout::MAX_LEVELS`], if a filter has no
+    /// bits, no hashes or more than [`MAX_HASHES`](super::MAX_HASHES), or if there are more than
+    /// [`MAX_PLACES`] bits in all.
     pub fn new(filters: impl Into<Vec<(u64, u32)>>) -> Result<Self, LayoutError> {
         let filters = filters.into();
         check_places("filters", filters.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
@@ -230,7 +232,8 @@ impl MultipleFiltersLayout {
     /// The same with a list for the levels after those that have filters.
     ///
     /// # Errors
-    /// If there are more than [`MultilevelLayout::MAX_LEVELS`] levels or more than [`MAX_PLACES`] bits in all.
+    /// If there are more than [`MultilevelLayout::MAX_LEVELS`] levels or more than [`MAX_PLACES`]
+    /// bits in all.
     pub fn with_list(self, list: ListLayout) -> Result<Self, LayoutError> {
         let layout = Self { list: Some(list), ..self };
         check_places("levels", layout.level_count() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
@@ -309,8 +312,8 @@ impl CountingFiltersLayout {
     /// The narrowest counter: it sticks at its first key, and so never forgets one.
     pub const MIN_COUNTER_BITS: u32 = 1;
 
-    /// The filters, with the bits of a counter and the way to count for each of them. (A list, if there is one, needs no counters:
-    /// keys leave it as they came.)
+    /// The filters, with the bits of a counter and the way to count for each of them. (A list, if
+    /// there is one, needs no counters: keys leave it as they came.)
     ///
     /// # Errors
     /// If there are not as many of these as filters, or if a counter has no bits or more than 8.
@@ -327,8 +330,8 @@ impl CountingFiltersLayout {
         Ok(Self { filters, counters })
     }
 
-    /// Counters of four bits for all filters, which count each probe but in filters that have no more places than
-    /// [`FEW_PLACES`](Self::FEW_PLACES).
+    /// Counters of four bits for all filters, which count each probe but in filters that have no
+    /// more places than [`FEW_PLACES`](Self::FEW_PLACES).
     #[must_use]
     pub fn usual(filters: MultipleFiltersLayout) -> Self {
         const USUAL_BITS: u32 = 4;
@@ -339,8 +342,8 @@ impl CountingFiltersLayout {
         Self { counters: counters.collect(), filters }
     }
 
-    /// Filters of so few places count an item once in [`usual`](Self::usual): the paper does so for 500 and 100, where two of
-    /// 49 probes often coincide, and not for 5500.
+    /// Filters of so few places count an item once in [`usual`](Self::usual): the paper does so for
+    /// 500 and 100, where two of 49 probes often coincide, and not for 5500.
     pub const FEW_PLACES: u64 = 1000;
 
     /// The same filters without counters.
@@ -389,8 +392,8 @@ impl CountingCellsLayout {
     /// The filter, and the bits of a counter for each level.
     ///
     /// # Errors
-    /// If there are no levels or more than [`MultilevelLayout::MAX_LEVELS`], if a counter has no bits or more than 8, or if
-    /// there are more than [`MAX_PLACES`] counters in all.
+    /// If there are no levels or more than [`MultilevelLayout::MAX_LEVELS`], if a counter has no
+    /// bits or more than 8, or if there are more than [`MAX_PLACES`] counters in all.
     pub fn new(filter: SingleFilterLayout, counter_bits: impl Into<Vec<u32>>) -> Result<Self, LayoutError> {
         let counter_bits = counter_bits.into();
         check_places("levels", counter_bits.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;

@@ -1,8 +1,8 @@
 //! The binomial distribution, in logarithms where it may underflow.
 //!
-//! The number of trials is a float, since items times hashes may pass 64 bits. All sums are of positive
-//! terms and end where a geometric series bounds the rest, so that their relative error is that of
-//! their largest term: an upper tail is never 1 minus a lower one that is close to 1.
+//! The number of trials is a float, since items times hashes may pass 64 bits. All sums are of
+//! positive terms and end where a geometric series bounds the rest, so that their relative error is
+//! that of their largest term: an upper tail is never 1 minus a lower one that is close to 1.
 
 use super::float::{exp, ln, ln_1p};
 use super::multilevel::ln_stirling;
@@ -61,7 +61,8 @@ fn ln_lower_tail(trials: f64, probability: f64, most: u32) -> f64 {
     ln_point(trials, probability, most) + ln(sum)
 }
 
-/// ln Pr(Bin(trials, probability) ≥ threshold), to a relative error of about 1e-12 in the probability.
+/// ln Pr(Bin(trials, probability) ≥ threshold), to a relative error of about 1e-12 in the
+/// probability.
 pub fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
     let odds = probability / (1.0 - probability);
     if trials < f64::from(threshold) {
@@ -71,7 +72,8 @@ pub fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
         return 0.0;
     }
     if f64::from(threshold) <= trials * probability {
-        // The median is within 1 of the mean, so the lower tail is not much more than a half at most.
+        // The median is within 1 of the mean, so the lower tail is not much more than a half at
+        // most.
         let below = if threshold == 0 { 0.0 } else { exp(ln_lower_tail(trials, probability, threshold - 1)) };
         return ln_1p(-below.min(1.0));
     }

@@ -1,13 +1,13 @@
 //! The odds of a blocked Bloom filter, and the smallest one for a rate.
 //!
-//! A query errs at the rate of its block, which is a filter of eight bands of 64 bits that holds J items, J
-//! being binomial: crowded blocks err more than sparse ones gain, which is the price of reading one cache
-//! line.
+//! A query errs at the rate of its block, which is a filter of eight bands of 64 bits that holds J
+//! items, J being binomial: crowded blocks err more than sparse ones gain, which is the price of
+//! reading one cache line.
 //!
 //! # Source
-//! Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007, section 3, which has the
-//! formula for a Poisson J and k probes anywhere in the block; a bit in each of eight words is the "split
-//! block" of Apache Parquet and Impala with 64-bit words.
+//! Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007, section 3,
+//! which has the formula for a Poisson J and k probes anywhere in the block; a bit in each of eight
+//! words is the "split block" of Apache Parquet and Impala with 64-bit words.
 
 use crate::layout::{BlockedLayout, LayoutError, check_fraction};
 
@@ -22,8 +22,8 @@ const WORD_BITS: f64 = (BlockedLayout::BLOCK_BITS / BlockedLayout::HASHES as u64
 /// E[8·(63/64)^J] ≤ 8·e^(−2700/64) = 3.8e-18.
 const SATURATED_MEAN: f64 = 2700.0;
 
-/// The probability that a key not inserted is found, after `items` insertions: E[(1 − (63/64)^J)^8], J ~
-/// Bin(n, 1/B).
+/// The probability that a key not inserted is found, after `items` insertions: E[(1 −
+/// (63/64)^J)^8], J ~ Bin(n, 1/B).
 ///
 /// Exact, to a relative error below 1e-12, in a few hundred steps at most, however many items.
 ///
@@ -41,11 +41,12 @@ const SATURATED_MEAN: f64 = 2700.0;
 /// ```
 ///
 /// # Why the sum is right
-/// It is Σ w(j)·g(j) / Σ w(j) with weights w relative to the most likely number of items in a block, so that
-/// nothing underflows, and with g(j) = (1 − (63/64)^j)^8. Both w and w·g are log-concave: their ratios fall
-/// as j moves away from the peak, and a geometric series bounds what is left out. Upward, w·g is cut where
-/// the rest is below 1e-17 of the sum; as g rises, the rest of w is then no larger a part. Downward, w is cut
-/// in the same way; as g falls, the rest of w·g is no larger a part.
+/// It is Σ w(j)·g(j) / Σ w(j) with weights w relative to the most likely number of items in a
+/// block, so that nothing underflows, and with g(j) = (1 − (63/64)^j)^8. Both w and w·g are
+/// log-concave: their ratios fall as j moves away from the peak, and a geometric series bounds what
+/// is left out. Upward, w·g is cut where the rest is below 1e-17 of the sum; as g rises, the rest
+/// of w is then no larger a part. Downward, w is cut in the same way; as g falls, the rest of w·g
+/// is no larger a part.
 #[must_use]
 pub fn false_positive_probability(layout: BlockedLayout, items: u64) -> f64 {
     let (items, blocks) = (items as f64, layout.blocks() as f64);
@@ -90,8 +91,8 @@ pub fn false_positive_probability(layout: BlockedLayout, items: u64) -> f64 {
 
 /// The number of items that would leave `set_bits` set on average; infinite once all bits are set.
 ///
-/// An item sets a given bit with probability 1/(64·blocks): if it has that block, and in the bit's word that
-/// bit.
+/// An item sets a given bit with probability 1/(64·blocks): if it has that block, and in the bit's
+/// word that bit.
 ///
 /// ```
 /// use oneread::layout::BlockedLayout;
@@ -123,8 +124,8 @@ fn found_in_block(items: f64) -> f64 {
 
 /// The fewest blocks that keep `items` items at the rate.
 ///
-/// The number of hashes is fixed at eight, so that this is a good choice for rates around 1/2^8, and a
-/// worse one the further away the rate is.
+/// The number of hashes is fixed at eight, so that this is a good choice for rates around 1/2^8,
+/// and a worse one the further away the rate is.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or out of reach of [`BlockedLayout::MAX_BLOCKS`].

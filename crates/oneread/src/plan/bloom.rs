@@ -3,10 +3,11 @@
 //! Letters in the formulas: m bits, k hashes, n items, c = m/n bits a key.
 //!
 //! # Source
-//! Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970. The bands, the trivial filter
-//! and the optimal parameters: Lecture notes "Hashing" (chapter 6), section 6.4. Two words for k functions:
-//! Kirsch, Mitzenmacher, "Less Hashing, Same Performance: Building a Better Bloom Filter", 2006. That the
-//! textbook formula is not exact: Bose et al., "On the false-positive rate of Bloom filters", 2008.
+//! Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970. The bands, the
+//! trivial filter and the optimal parameters: Lecture notes "Hashing" (chapter 6), section 6.4. Two
+//! words for k functions: Kirsch, Mitzenmacher, "Less Hashing, Same Performance: Building a Better
+//! Bloom Filter", 2006. That the textbook formula is not exact: Bose et al., "On the false-positive
+//! rate of Bloom filters", 2008.
 
 use core::f64::consts::LN_2;
 
@@ -123,8 +124,9 @@ fn ln_independent(bits: u64, hashes: u32, items: u64) -> f64 {
 
 /// (1 − (1 − k/m)^n)^k: each hash has m/k bits to itself, which need not be a whole number here.
 ///
-/// Exact for `IndependentBands` if k divides m. Often used for unpartitioned filters too, where it is
-/// slightly too high (1.03 times the limit, not 1.01, with 100 items at 16 bits a key and 11 hashes).
+/// Exact for `IndependentBands` if k divides m. Often used for unpartitioned filters too, where it
+/// is slightly too high (1.03 times the limit, not 1.01, with 100 items at 16 bits a key and 11
+/// hashes).
 ///
 /// ```
 /// use oneread::plan::bloom;
@@ -151,10 +153,11 @@ pub fn ln_partitioned(bits: u64, hashes: u32, items: u64) -> f64 {
     f64::from(hashes) * ln_one_minus_exp(items as f64 * ln_1p(-in_band))
 }
 
-/// (1 − e^(−k/c))^k: the limit for many items at `bits_per_key` (c) and `hashes` (k), the same for all schemes.
+/// (1 − e^(−k/c))^k: the limit for many items at `bits_per_key` (c) and `hashes` (k), the same for
+/// all schemes.
 ///
-/// The exact value of independent probes is higher: at the best k by a relative k²/6m or so, which is 1% with
-/// 100 items at 16 bits a key. Without hashes or bits everything is found: 1.
+/// The exact value of independent probes is higher: at the best k by a relative k²/6m or so, which
+/// is 1% with 100 items at 16 bits a key. Without hashes or bits everything is found: 1.
 ///
 /// ```
 /// use oneread::plan::bloom;
@@ -170,11 +173,12 @@ pub fn asymptotic(bits_per_key: f64, hashes: u32) -> f64 {
     exp(hashes * ln_one_minus_exp(-hashes / bits_per_key))
 }
 
-/// The expected fraction of the bits that are set after `items` insertions: 1 − (1 − 1/m)^(nk), or 1 − (1 −
-/// k/m)^n in bands.
+/// The expected fraction of the bits that are set after `items` insertions: 1 − (1 − 1/m)^(nk), or
+/// 1 − (1 − k/m)^n in bands.
 ///
-/// Exact for the independent schemes. For the others it is slightly too high without bands (probes of an item
-/// coincide more often under double hashing) and exact in bands, where each band's function is uniform.
+/// Exact for the independent schemes. For the others it is slightly too high without bands (probes
+/// of an item coincide more often under double hashing) and exact in bands, where each band's
+/// function is uniform.
 #[must_use]
 pub fn expected_fill(layout: BloomLayout, items: u64) -> f64 {
     if items == 0 { 0.0 } else { -expm1(items as f64 * ln_unset_by_an_item(layout)) }
@@ -184,10 +188,10 @@ pub fn expected_fill(layout: BloomLayout, items: u64) -> f64 {
 /// (set/m)^k, and what the scheme adds to it.
 ///
 /// This is the false-positive *rate* of one filter (Kirsch, Mitzenmacher, section 5), where
-/// [`false_positive_probability`] is its average over all filters. Exact for independent probes; in bands it
-/// is a bound, reached when all are equally full. For the other schemes, [`probes::excess`] is
-/// added for the [estimated](estimated_items) number of items. It is an average over filters: the
-/// bits alone do not tell which probes go together.
+/// [`false_positive_probability`] is its average over all filters. Exact for independent probes; in
+/// bands it is a bound, reached when all are equally full. For the other schemes,
+/// [`probes::excess`] is added for the [estimated](estimated_items) number of items. It is an
+/// average over filters: the bits alone do not tell which probes go together.
 ///
 /// ```
 /// use oneread::hash::probes::SchemeName;
@@ -209,10 +213,12 @@ pub fn rate_at_fill(layout: BloomLayout, set_bits: u64) -> f64 {
     (exp(f64::from(layout.hashes()) * ln(fill)) + excess).min(1.0)
 }
 
-/// The number of items that would leave `set_bits` set on average: the inverse of [`expected_fill`].
+/// The number of items that would leave `set_bits` set on average: the inverse of
+/// [`expected_fill`].
 ///
-/// The estimate is within a few √m/k of the truth while some tenths of the bits are unset. It is infinite
-/// once all bits are set (or more are claimed than there are): then any larger number is as likely.
+/// The estimate is within a few √m/k of the truth while some tenths of the bits are unset. It is
+/// infinite once all bits are set (or more are claimed than there are): then any larger number is
+/// as likely.
 ///
 /// ```
 /// use oneread::layout::BloomLayout;
@@ -242,10 +248,11 @@ fn ln_unset_by_an_item(layout: BloomLayout) -> f64 {
     if layout.scheme().is_banded() { ln_1p(-hashes / bits) } else { hashes * ln_1p(-1.0 / bits) }
 }
 
-/// The better of the two whole numbers around (m/n)·ln 2, by the exact probability of independent probes.
+/// The better of the two whole numbers around (m/n)·ln 2, by the exact probability of independent
+/// probes.
 ///
-/// At least 1, at most [`MAX_HASHES`]. For fewer than 50 items another number may be better still: by up to
-/// 1% with ten items, 10% with three.
+/// At least 1, at most [`MAX_HASHES`]. For fewer than 50 items another number may be better still:
+/// by up to 1% with ten items, 10% with three.
 ///
 /// ```
 /// use oneread::plan::bloom;
@@ -345,8 +352,8 @@ pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomL
     let limit = |hashes: u32| limit_of_bits(items, rate, hashes);
     let start = (1..=MAX_HASHES).min_by(|&a, &b| limit(a).total_cmp(&limit(b))).unwrap_or(1);
 
-    // By hashes, the fewest bits fall to a minimum near that of the limit and rise after it. This is clear
-    // in the limit; for small sets, where it is not, a test tries every number of hashes.
+    // By hashes, the fewest bits fall to a minimum near that of the limit and rise after it. This
+    // is clear in the limit; for small sets, where it is not, a test tries every number of hashes.
     let mut best: Option<Candidate> = None;
     for hashes in (1..=start).rev() {
         if !improves(&mut best, fewest_bits(items, rate, hashes, scheme)) {
@@ -400,8 +407,8 @@ struct Candidate {
     ln_probability: f64,
 }
 
-/// Whether the candidate has no more bits than the best one so far; it becomes the best if it has fewer bits
-/// or, at equal bits, the lower probability.
+/// Whether the candidate has no more bits than the best one so far; it becomes the best if it has
+/// fewer bits or, at equal bits, the lower probability.
 fn improves(best: &mut Option<Candidate>, candidate: Option<Candidate>) -> bool {
     // While nothing meets the rate, another number of hashes may.
     let Some(candidate) = candidate else { return best.is_none() };
@@ -417,7 +424,8 @@ fn improves(best: &mut Option<Candidate>, candidate: Option<Candidate>) -> bool 
     candidate.bits <= before.bits
 }
 
-/// The bits that meet the rate with so many hashes according to the limit: −nk / ln(1 − rate^(1/k)).
+/// The bits that meet the rate with so many hashes according to the limit: −nk / ln(1 −
+/// rate^(1/k)).
 fn limit_of_bits(items: u64, rate: f64, hashes: u32) -> f64 {
     let hashes = f64::from(hashes);
     -(items as f64) * hashes / ln_one_minus_exp(ln(rate) / hashes)

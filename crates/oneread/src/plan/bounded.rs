@@ -1,19 +1,24 @@
-//! A bounded map under endless churn: how many keys are out, and how likely the stash is ever needed.
+//! A bounded map under endless churn: how many keys are out, and how likely the stash is ever
+//! needed.
 //!
-//! A line is followed by three numbers: the keys x that are at home in one of its groups and lie in it, the guests g from other lines, and
-//! the keys u that are at home in it and lie elsewhere. In a unit of time each item is deleted with rate 1, and new keys come to the line
-//! with the rate λ of its keys. A new key goes into its line exactly if that has a free slot (its home or the neighbour), else it goes to
-//! the first of three other lines with room, else to the last level.
+//! A line is followed by three numbers: the keys x that are at home in one of its groups and lie in
+//! it, the guests g from other lines, and the keys u that are at home in it and lie elsewhere. In a
+//! unit of time each item is deleted with rate 1, and new keys come to the line with the rate λ of
+//! its keys. A new key goes into its line exactly if that has a free slot (its home or the
+//! neighbour), else it goes to the first of three other lines with room, else to the last level.
 //!
 //! # What is exact
-//! x + u is a Poisson number, as of n keys with random homes in many lines. The order in which a key's lines are tried.
+//! x + u is a Poisson number, as of n keys with random homes in many lines. The order in which a
+//! key's lines are tried.
 //!
 //! # What is modelled
-//! That the lines of a key are full independently of each other: the limit for many lines. That a freed slot is filled by a key of the
-//! line that is out with the probability of `pulled`, in which the two groups of a line are not followed but inferred: half of its keys
-//! have their home in each, by the toss of a coin, and its guests are divided evenly. That the
-//! lines of the last level have Poisson numbers of keys. The tests hold the results against maps that were churned: at nine tenths of the
-//! slots the keys out of their lines agree within 1%, and those in the last level within 5%.
+//! That the lines of a key are full independently of each other: the limit for many lines. That a
+//! freed slot is filled by a key of the line that is out with the probability of `pulled`, in which
+//! the two groups of a line are not followed but inferred: half of its keys have their home in
+//! each, by the toss of a coin, and its guests are divided evenly. That the lines of the last level
+//! have Poisson numbers of keys. The tests hold the results against maps that were churned: at nine
+//! tenths of the slots the keys out of their lines agree within 1%, and those in the last level
+//! within 5%.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -29,13 +34,15 @@ use super::search::least;
 /// Slots of a line.
 const SLOTS: usize = BoundedLayout::LINE_SLOTS as usize;
 
-/// The keys of a line that lie elsewhere are followed up to so many: at the highest load, ten deviations beyond the mean.
+/// The keys of a line that lie elsewhere are followed up to so many: at the highest load, ten
+/// deviations beyond the mean.
 const MAX_AWAY: usize = 28;
 
 /// Other lines of a key, before the last level.
 const OTHER_LINES: i32 = 3;
 
-/// The fullest that home lines can be for [`churned`]: beyond, too many keys would be elsewhere to be followed.
+/// The fullest that home lines can be for [`churned`]: beyond, too many keys would be elsewhere to
+/// be followed.
 pub const MAX_LOAD: f64 = 0.95;
 
 /// A bounded map after long churn. From [`churned`].
@@ -53,7 +60,8 @@ impl Churned {
         self.full
     }
 
-    /// The fraction of keys that lie in none of the slots of their home's line. A lookup of theirs reads other lines.
+    /// The fraction of keys that lie in none of the slots of their home's line. A lookup of theirs
+    /// reads other lines.
     #[must_use]
     pub const fn out_of_line(&self) -> f64 {
         self.away
@@ -65,14 +73,15 @@ impl Churned {
         self.last_line_mean
     }
 
-    /// The logarithm of the probability that an insertion needs the stash: all four home lines of its key are full, and its line of
-    /// the last level is.
+    /// The logarithm of the probability that an insertion needs the stash: all four home lines of
+    /// its key are full, and its line of the last level is.
     #[must_use]
     pub fn ln_stash_probability(&self) -> f64 {
         f64::from(1 + OTHER_LINES) * ln(self.full) + ln_poisson_tail(self.last_line_mean, SLOTS)
     }
 
-    /// The probability that any of so many insertions needs the stash. The stash has room for 32 such keys at a time.
+    /// The probability that any of so many insertions needs the stash. The stash has room for 32
+    /// such keys at a time.
     #[must_use]
     pub fn stash_ever(&self, insertions: f64) -> f64 {
         let p = exp(self.ln_stash_probability());
@@ -108,7 +117,8 @@ pub fn churned(layout: &BoundedLayout) -> Result<Churned, OutOfRange> {
     Ok(Churned { full: line.full, away: line.away / keys, last_line_mean: line.in_last_level * lines })
 }
 
-/// The smallest layout for nine tenths of full slots, in which an insertion needs the stash with at most this probability.
+/// The smallest layout for nine tenths of full slots, in which an insertion needs the stash with at
+/// most this probability.
 ///
 /// # Errors
 /// If there are no items or too many, or the probability is not between 0 and 1.
@@ -128,8 +138,9 @@ pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutEr
     let lines = usual.home_lines() + usual.last_lines();
     let out_of_reach = LayoutError::OutOfReach { rate: probability, items };
     let mut last = usual.last_lines();
-    // What comes to the last level hardly depends on its size: for a plan of the home lines the size is found at once, and a second plan
-    // is for the home lines that are left. It is larger if it is different at all.
+    // What comes to the last level hardly depends on its size: for a plan of the home lines the
+    // size is found at once, and a second plan is for the home lines that are left. It is larger if
+    // it is different at all.
     loop {
         let layout = BoundedLayout::new(items, lines.saturating_sub(last), last)?;
         let plan = churned(&layout).map_err(|_| out_of_reach)?;
@@ -169,8 +180,8 @@ fn index(x: usize, g: usize, u: usize) -> usize {
     (x * (SLOTS + 1) + g) * (MAX_AWAY + 1) + u
 }
 
-/// The probability that a slot freed in a line is filled by one of its keys that is away: that slot's group must have some, and
-/// pick it rather than one that lies in the neighbour.
+/// The probability that a slot freed in a line is filled by one of its keys that is away: that
+/// slot's group must have some, and pick it rather than one that lies in the neighbour.
 fn pulled(x: usize, g: usize, u: usize, split: &[Vec<f64>]) -> f64 {
     let (keys, half) = (x + u, (SLOTS - g) as f64 / 2.0);
     let of_split = |(first, &p): (usize, &f64)| {
@@ -210,7 +221,8 @@ fn steady_state(keys: f64) -> Line {
         states.probability[index(n.min(SLOTS), 0, n.saturating_sub(SLOTS))] += p;
         p *= keys / (n + 1) as f64;
     }
-    // A step is short beside the fastest change: all items of a line, all keys, and as many guests as could come.
+    // A step is short beside the fastest change: all items of a line, all keys, and as many guests
+    // as could come.
     let step = 0.8 / (keys + 2.0 * SLOTS as f64);
     let steps = floor(TURNOVERS / step) as usize;
     let mut line = Line { full: 0.0, away: 0.0, in_last_level: 0.0 };
@@ -223,7 +235,8 @@ fn steady_state(keys: f64) -> Line {
 /// States less likely than this are not followed: all of them together are less than 1e-14.
 const NEGLIGIBLE: f64 = 1e-19;
 
-/// Replacements of each item until the numbers stand still to four digits; from the start they halve their distance in less than one.
+/// Replacements of each item until the numbers stand still to four digits; from the start they
+/// halve their distance in less than one.
 const TURNOVERS: f64 = 10.0;
 
 impl States {
@@ -293,7 +306,8 @@ fn ln_poisson_tail(mean: f64, at: usize) -> f64 {
     if mean <= 0.0 {
         return f64::NEG_INFINITY;
     }
-    // The first term, then the others relative to it: they fall as fast as mean/at, once beyond the mean.
+    // The first term, then the others relative to it: they fall as fast as mean/at, once beyond the
+    // mean.
     let ln_first = (1..=at).fold(-mean, |sum, k| sum + ln(mean / k as f64));
     let (mut sum, mut term, mut k) = (0.0, 1.0, at as f64);
     while term > 1e-17 * sum || k < mean {

@@ -1,51 +1,56 @@
 //! The error of a count-min sketch, with independent rows and with rows made of two words.
 //!
-//! Letters in the formulas: d rows of w counters; counts a(x) ≥ 0 of items x, N in all. The estimate of an
-//! item y is the least of its d counters. Row i of them is too high by Z(i), the counts of the other items
-//! that share y's counter in row i; the estimate is never too low, and too high by the least of the Z(i). A
-//! conservative update never makes an estimate larger than a plain one, so that all bounds hold for it too.
+//! Letters in the formulas: d rows of w counters; counts a(x) ≥ 0 of items x, N in all. The
+//! estimate of an item y is the least of its d counters. Row i of them is too high by Z(i), the
+//! counts of the other items that share y's counter in row i; the estimate is never too low, and
+//! too high by the least of the Z(i). A conservative update never makes an estimate larger than a
+//! plain one, so that all bounds hold for it too.
 //!
 //! # Independent rows
 //! An item shares y's counter in row i with probability 1/w, so E[Z(i)] ≤ N/w and, by Markov,
-//! Pr(Z(i) > ε·N) ≤ 1/(εw). All rows fail at once with probability at most (1/(εw))^d; with w = ⌈e/ε⌉ and
-//! d = ⌈ln(1/δ)⌉ this is at most e^(−d) ≤ δ.
+//! Pr(Z(i) > ε·N) ≤ 1/(εw). All rows fail at once with probability at most (1/(εw))^d; with w =
+//! ⌈e/ε⌉ and d = ⌈ln(1/δ)⌉ this is at most e^(−d) ≤ δ.
 //!
 //! # Two words
 //! Row i at h1 + i·h2 mod w, for two independent uniform words h1, h2 below w. "Less Hashing, Same
-//! Performance" says that this works and leaves the proof to a technical report. The following one is ours.
+//! Performance" says that this works and leaves the proof to a technical report. The following one
+//! is ours.
 //!
-//! *One other item x.* Let u and v be the differences of its words from y's, modulo w. They are uniform and
-//! independent, and x meets y in row i if and only if u + i·v = 0. So each row is met with probability 1/w.
-//! If x meets y in the rows i and j, (i − j)·v = 0, which gcd(i − j, w) values of v satisfy; each leaves one
-//! value of u: the probability is gcd(i − j, w)/w². If w has no prime factor below d, each gcd is 1, then v =
-//! 0 and u = 0, and x meets y in *all* rows. So the probability that x meets y in more than one row is at
-//! most G/w², where G = 1 if w has no prime factor below d, and else G = Σ over pairs of rows of gcd(i − j,
-//! w).
+//! *One other item x.* Let u and v be the differences of its words from y's, modulo w. They are
+//! uniform and independent, and x meets y in row i if and only if u + i·v = 0. So each row is met
+//! with probability 1/w. If x meets y in the rows i and j, (i − j)·v = 0, which gcd(i − j, w)
+//! values of v satisfy; each leaves one value of u: the probability is gcd(i − j, w)/w². If w has
+//! no prime factor below d, each gcd is 1, then v = 0 and u = 0, and x meets y in *all* rows. So
+//! the probability that x meets y in more than one row is at most G/w², where G = 1 if w has no
+//! prime factor below d, and else G = Σ over pairs of rows of gcd(i − j, w).
 //!
-//! *All items.* Let F be the counts of all items that meet y in more than one row, and Z′(i) the counts of
-//! those that meet it in row i alone: Z(i) ≤ F + Z′(i). For each x at most one of the d indicators "meets y
-//! in row i alone" is 1. Such indicators are negatively associated (zero-one lemma), indicators of different
-//! items are independent, so all of them together are negatively associated, and so are the Z′(i), increasing
-//! functions of disjoint sets of them: Dubhashi, Ranjan, "Balls and Bins: A Case Study in Negative
-//! Dependence", 1998. Therefore Pr(all Z′(i) > s) ≤ Π Pr(Z′(i) > s) ≤ (N/(ws))^d: for the part Z′ two words
-//! are as good as d.
+//! *All items.* Let F be the counts of all items that meet y in more than one row, and Z′(i) the
+//! counts of those that meet it in row i alone: Z(i) ≤ F + Z′(i). For each x at most one of the d
+//! indicators "meets y in row i alone" is 1. Such indicators are negatively associated (zero-one
+//! lemma), indicators of different items are independent, so all of them together are negatively
+//! associated, and so are the Z′(i), increasing functions of disjoint sets of them: Dubhashi,
+//! Ranjan, "Balls and Bins: A Case Study in Negative Dependence", 1998. Therefore Pr(all Z′(i) > s)
+//! ≤ Π Pr(Z′(i) > s) ≤ (N/(ws))^d: for the part Z′ two words are as good as d.
 //!
 //! *Together.* Two bounds follow, for n other items:
-//! - F > 0 has probability at most n·G/w², and without it all Z′(i) > ε·N: Pr(fail) ≤ n·G/w² + (1/(εw))^d.
-//! - For any share s of ε that we give to F, by Markov: Pr(fail) ≤ G/(s·ε·w²) + (1/((1 − s)·εw))^d. With s =
-//!   1/(d + 1) the second term is (1 + 1/d)^d < e times the one of independent rows, whatever n.
+//! - F > 0 has probability at most n·G/w², and without it all Z′(i) > ε·N: Pr(fail) ≤ n·G/w² +
+//!   (1/(εw))^d.
+//! - For any share s of ε that we give to F, by Markov: Pr(fail) ≤ G/(s·ε·w²) + (1/((1 − s)·εw))^d.
+//!   With s = 1/(d + 1) the second term is (1 + 1/d)^d < e times the one of independent rows,
+//!   whatever n.
 //!
-//! *What this means.* Beyond what independent rows promise, two words fail with probability n/w² or, with w =
-//! e/ε and whatever n, (d + 1)·ε/e² (where G = 1). Part of this is real: 1/ε items of a little more than ε·N
-//! each share all of y's counters with probability 1/(εw²) = ε/e², however many rows there are. So two words
-//! serve for δ well above ε, or for few items in wide rows; a smaller δ needs independent rows. Theorem 1 of
-//! "Less Hashing" agrees in the limit: as n and w grow together the numbers of items that y meets in each row
-//! become independent.
+//! *What this means.* Beyond what independent rows promise, two words fail with probability n/w²
+//! or, with w = e/ε and whatever n, (d + 1)·ε/e² (where G = 1). Part of this is real: 1/ε items of
+//! a little more than ε·N each share all of y's counters with probability 1/(εw²) = ε/e², however
+//! many rows there are. So two words serve for δ well above ε, or for few items in wide rows; a
+//! smaller δ needs independent rows. Theorem 1 of "Less Hashing" agrees in the limit: as n and w
+//! grow together the numbers of items that y meets in each row become independent.
 //!
 //! # Source
-//! Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its Applications",
-//! 2005. Kirsch, Mitzenmacher, "Less Hashing, Same Performance: Building a Better Bloom Filter", 2006,
-//! sections 1 and 7.
+//! Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its
+//! Applications",
+//! 2005. Kirsch, Mitzenmacher, "Less Hashing, Same Performance: Building a Better Bloom Filter",
+//!       2006, sections 1 and 7.
 
 use core::f64::consts::E;
 
@@ -79,23 +84,24 @@ pub fn for_error(epsilon: f64, delta: f64) -> Result<CountMinLayout, LayoutError
     CountMinLayout::new(ceil(E / epsilon) as u64, ceil(-ln(delta)) as u32)
 }
 
-/// A bound on the probability that an estimate is more than `epsilon`·N too high, if rows are independent:
-/// (1/(εw))^d.
+/// A bound on the probability that an estimate is more than `epsilon`·N too high, if rows are
+/// independent: (1/(εw))^d.
 ///
-/// It is Markov's and holds for any counts; for most it is far too high. At most 1, also if `epsilon` is 0,
-/// negative or not a number; an `epsilon` of 1 or more gives the bound too, though no estimate is more than N
-/// too high.
+/// It is Markov's and holds for any counts; for most it is far too high. At most 1, also if
+/// `epsilon` is 0, negative or not a number; an `epsilon` of 1 or more gives the bound too, though
+/// no estimate is more than N too high.
 #[must_use]
 pub fn failure_bound(layout: CountMinLayout, epsilon: f64) -> f64 {
     all_rows_bound(layout, epsilon)
 }
 
-/// A bound on the same probability if row i is at h1 + i·h2 mod w, for `others` other items, as derived
-/// [above](self).
+/// A bound on the same probability if row i is at h1 + i·h2 mod w, for `others` other items, as
+/// derived [above](self).
 ///
-/// The smaller of n·G/w² + (1/(εw))^d and (d + 1)·G/(ε·w²) + (1/((1 − 1/(d + 1))·εw))^d, and at most 1. G is
-/// 1 if w has no prime factor below d (best: choose a prime), else it is larger. Rigorous for any width,
-/// depth and counts; if the number of other items is not known, pass `u64::MAX`.
+/// The smaller of n·G/w² + (1/(εw))^d and (d + 1)·G/(ε·w²) + (1/((1 − 1/(d + 1))·εw))^d, and at
+/// most 1. G is 1 if w has no prime factor below d (best: choose a prime), else it is larger.
+/// Rigorous for any width, depth and counts; if the number of other items is not known, pass
+/// `u64::MAX`.
 ///
 /// # Example
 /// ```
@@ -131,7 +137,8 @@ fn all_rows_bound(layout: CountMinLayout, epsilon: f64) -> f64 {
     if epsilon > 0.0 && one_row < 1.0 { exp(f64::from(layout.depth()) * ln(one_row)) } else { 1.0 }
 }
 
-/// G: 1 if the width has no prime factor below the depth, else Σ over pairs of rows i < j of gcd(j − i, w).
+/// G: 1 if the width has no prime factor below the depth, else Σ over pairs of rows i < j of gcd(j
+/// − i, w).
 fn pairs_of_shared_rows(layout: CountMinLayout) -> f64 {
     let (width, depth) = (layout.width(), u64::from(layout.depth()));
     let differences = 1..depth;

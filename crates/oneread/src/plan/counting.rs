@@ -1,21 +1,23 @@
 //! The odds of a counting Bloom filter: of false positives, and of counters that get stuck.
 //!
-//! Letters in the formulas: m counters of b bits, k hashes, n items, and t = 2^b − 1, where a counter sticks.
+//! Letters in the formulas: m counters of b bits, k hashes, n items, and t = 2^b − 1, where a
+//! counter sticks.
 //!
-//! The odds are those after n insertions without deletions, which is the worst case with n items at a time: a
-//! counter that stuck before its items were deleted stays, so over a long life the odds of the largest load
-//! return again and again.
+//! The odds are those after n insertions without deletions, which is the worst case with n items at
+//! a time: a counter that stuck before its items were deleted stays, so over a long life the odds
+//! of the largest load return again and again.
 //!
 //! # What is exact
-//! The distribution of a counter is exact under independent probes, and in bands under either scheme. Under
-//! the other schemes it is an approximation, which can be far too low: with
-//! [`EachProbe`](Counting::EachProbe) and double hashing an item whose step is 0 (once in m items) raises one
-//! counter k times, so that with k ≥ t some n/m counters are expected to be stuck by this alone.
-//! Once-per-item counting avoids it, and so does the accelerated scheme, whose step is 0 once in 2^64 items.
+//! The distribution of a counter is exact under independent probes, and in bands under either
+//! scheme. Under the other schemes it is an approximation, which can be far too low: with
+//! [`EachProbe`](Counting::EachProbe) and double hashing an item whose step is 0 (once in m items)
+//! raises one counter k times, so that with k ≥ t some n/m counters are expected to be stuck by
+//! this alone. Once-per-item counting avoids it, and so does the accelerated scheme, whose step is
+//! 0 once in 2^64 items.
 //!
 //! # Source
-//! Lecture notes "Hashing" (chapter 6), section 6.4, "Counting filters". Kirsch, Mitzenmacher, "Simple
-//! Summaries for Hashing With Choices", 2008, section XI-B, for counting once per item.
+//! Lecture notes "Hashing" (chapter 6), section 6.4, "Counting filters". Kirsch, Mitzenmacher,
+//! "Simple Summaries for Hashing With Choices", 2008, section XI-B, for counting once per item.
 
 use crate::layout::{BloomLayout, Counting, CountingLayout, LayoutError};
 
@@ -23,8 +25,8 @@ use super::float::{exp, expm1, ln, ln_1p};
 use super::{binomial, bloom};
 
 /// The probability that a key not inserted is found: that of a [Bloom
-/// filter](bloom::false_positive_probability) with a bit for each counter, and as exact. Stuck counters come
-/// on top after deletions.
+/// filter](bloom::false_positive_probability) with a bit for each counter, and as exact. Stuck
+/// counters come on top after deletions.
 #[must_use]
 pub fn false_positive_probability(layout: CountingLayout, items: u64) -> f64 {
     exp(ln_false_positive_probability(layout, items))
@@ -54,8 +56,8 @@ fn distribution(layout: CountingLayout, items: u64) -> (f64, f64) {
 
 /// The probability that a given counter is stuck, at 2^b − 1, after `items` insertions.
 ///
-/// The binomial tail Pr(C ≥ t): nk throws at 1/m where each probe counts; n items, each at 1 − (1 − 1/m)^k,
-/// where an item counts once; n items at k/m in bands.
+/// The binomial tail Pr(C ≥ t): nk throws at 1/m where each probe counts; n items, each at 1 − (1 −
+/// 1/m)^k, where an item counts once; n items at k/m in bands.
 ///
 /// # Example
 /// ```
@@ -85,7 +87,8 @@ fn ln_reach_probability(layout: CountingLayout, items: u64, value: u32) -> f64 {
     binomial::ln_upper_tail(trials, probability, value)
 }
 
-/// The expected number of counters that reach a value, if they are wide enough: how wide they must be.
+/// The expected number of counters that reach a value, if they are wide enough: how wide they must
+/// be.
 ///
 /// ```
 /// use oneread::layout::CountingLayout;
@@ -102,10 +105,11 @@ pub fn expected_reaching(layout: CountingLayout, items: u64, value: u32) -> f64 
     layout.counters() as f64 * exp(ln_reach_probability(layout, items, value))
 }
 
-/// The lecture's bound on [`stuck_probability`]: (e·μ/t)^t, with μ the mean of a counter, at most 1.
+/// The lecture's bound on [`stuck_probability`]: (e·μ/t)^t, with μ the mean of a counter, at most
+/// 1.
 ///
-/// μ is nk/m or, counting once per item, a little less. At the best load, μ = ln 2, a counter of 4 bits has
-/// (e·ln 2/15)^15 = 3.058e-14, some ten times the exact value.
+/// μ is nk/m or, counting once per item, a little less. At the best load, μ = ln 2, a counter of 4
+/// bits has (e·ln 2/15)^15 = 3.058e-14, some ten times the exact value.
 #[must_use]
 pub fn stuck_bound(layout: CountingLayout, items: u64) -> f64 {
     let (trials, probability) = distribution(layout, items);
@@ -127,8 +131,8 @@ pub fn any_stuck_bound(layout: CountingLayout, items: u64) -> f64 {
     expected_stuck(layout, items).min(1.0)
 }
 
-/// The fewest counters that keep `items` items at the rate, each of `counter_bits` bits: [`bloom::for_rate`]
-/// with counters for bits.
+/// The fewest counters that keep `items` items at the rate, each of `counter_bits` bits:
+/// [`bloom::for_rate`] with counters for bits.
 ///
 /// # Errors
 /// As [`bloom::for_rate`], and if a counter has fewer than 2 or more than 8 bits.

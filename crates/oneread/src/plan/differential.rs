@@ -1,14 +1,16 @@
-//! Differential equations for fractions of a table, of which the smallest matter as much as the largest.
+//! Differential equations for fractions of a table, of which the smallest matter as much as the
+//! largest.
 //!
-//! The method is Gragg's, Bulirsch's and Stoer's: a step is made by the modified midpoint rule with 2, 4, … ,
-//! 16 substeps, whose errors have expansions in even powers of the substep, and extrapolated to substep 0.
-//! The result is of order 16. The difference of the last two extrapolations is the error estimate of the one
-//! before the last, and so larger than that of the result.
+//! The method is Gragg's, Bulirsch's and Stoer's: a step is made by the modified midpoint rule with
+//! 2, 4, … , 16 substeps, whose errors have expansions in even powers of the substep, and
+//! extrapolated to substep 0. The result is of order 16. The difference of the last two
+//! extrapolations is the error estimate of the one before the last, and so larger than that of the
+//! result.
 //!
-//! The error of every variable is held to [`RELATIVE`] of its own size, however small it is, down to
-//! [`ABSOLUTE`]. Tails grow like high powers of time from 0, and pass through the sizes in which only the
-//! absolute bound holds long before they reach their own; what they gather there is below their error
-//! afterwards.
+//! The error of every variable is held to [`RELATIVE`] of its own size, however small it is, down
+//! to [`ABSOLUTE`]. Tails grow like high powers of time from 0, and pass through the sizes in which
+//! only the absolute bound holds long before they reach their own; what they gather there is below
+//! their error afterwards.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,8 +26,8 @@ const ABSOLUTE: f64 = 1e-60;
 /// Extrapolations: the j-th of them (from 0) has 2j + 2 substeps.
 const COLUMNS: usize = 8;
 
-/// Steps are never smaller than this fraction of the whole, so that any equation is done in bounded time.
-/// Those here take some hundred steps.
+/// Steps are never smaller than this fraction of the whole, so that any equation is done in bounded
+/// time. Those here take some hundred steps.
 const SMALLEST: f64 = 1e-6;
 
 /// What the variables are after `time`, given `rates`: (variables, their derivatives to fill in).
@@ -67,16 +69,16 @@ impl StepBudget {
         Self { table: vec![row(); COLUMNS], start: row(), before: row(), middle: row(), rates: row() }
     }
 
-    /// Makes a step; the result is the last entry of the table. Returns the largest error of a variable, 1
-    /// being what it may be.
+    /// Makes a step; the result is the last entry of the table. Returns the largest error of a
+    /// variable, 1 being what it may be.
     fn try_step(&mut self, state: &[f64], step: f64, rates: &mut impl FnMut(&[f64], &mut [f64])) -> f64 {
         rates(state, &mut self.start);
         let mut error = 0.0f64;
         for row in 0..COLUMNS {
             let substeps = 2 * row + 2;
             self.midpoint(state, step, substeps, rates);
-            // The midpoint result in `middle` becomes entry 0, and entry c of this row follows from entry c −
-            // 1 of this row and of the row before.
+            // The midpoint result in `middle` becomes entry 0, and entry c of this row follows from
+            // entry c − 1 of this row and of the row before.
             for (variable, &middle) in self.middle.iter().enumerate() {
                 let mut entry = middle;
                 for column in 0..row {

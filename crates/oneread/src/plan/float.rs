@@ -1,4 +1,5 @@
-//! Float functions that give the same numbers with and without the standard library: all from `libm`.
+//! Float functions that give the same numbers with and without the standard library: all from
+//! `libm`.
 
 pub(super) use libm::{atan2, ceil, cos, expm1, floor, log1p as ln_1p, sin, sqrt};
 pub use libm::{exp, log as ln};

@@ -1,7 +1,7 @@
 //! The odds and the size of a Bloom filter that grows by layers.
 //!
-//! Items fill a layer up to what it is made for before the next one is begun. Layers draw their probes from
-//! different words of the digest, so that they err independently.
+//! Items fill a layer up to what it is made for before the next one is begun. Layers draw their
+//! probes from different words of the digest, so that they err independently.
 //!
 //! # Source
 //! Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007.
@@ -36,10 +36,11 @@ pub fn layers(layout: GrowingLayout, items: u64) -> Result<u32, LayoutError> {
     }
 }
 
-/// The probability that a key not inserted is found in some layer, after `items` insertions: 1 − Π(1 − p(i)).
+/// The probability that a key not inserted is found in some layer, after `items` insertions: 1 −
+/// Π(1 − p(i)).
 ///
-/// p(i) is [`bloom::false_positive_probability`] of layer i at its present fill, and as exact. The result
-/// never exceeds the rate of the layout, since no p(i) exceeds its share.
+/// p(i) is [`bloom::false_positive_probability`] of layer i at its present fill, and as exact. The
+/// result never exceeds the rate of the layout, since no p(i) exceeds its share.
 ///
 /// # Errors
 /// As [`layers`] and [`layer`].
@@ -67,7 +68,8 @@ pub fn false_positive_probability(layout: GrowingLayout, items: u64) -> Result<f
         left -= held;
         ln_found_nowhere += ln_1p(-bloom::false_positive_probability(layer(layout, index)?, held));
     }
-    // Not a sum that starts at 1: −expm1(−p) is p for the smallest p. (0 − … avoids a negative zero.)
+    // Not a sum that starts at 1: −expm1(−p) is p for the smallest p. (0 − … avoids a negative
+    // zero.)
     Ok(0.0 - expm1(ln_found_nowhere))
 }
 

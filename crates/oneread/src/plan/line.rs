@@ -1,8 +1,10 @@
 //! The odds of a line filter, and the smallest one for a rate.
 //!
-//! A line filter holds fingerprints, each of which can be told from all others: line, quotient and remainder. So what is false-positive about it is that an
-//! absent key has the fingerprint of a present one, and nothing else: neither where fingerprints lie nor what was removed matters. That is
-//! exact. How many of them are guests, and so how often a lookup reads a second line, is modelled.
+//! A line filter holds fingerprints, each of which can be told from all others: line, quotient and
+//! remainder. So what is false-positive about it is that an absent key has the fingerprint of a
+//! present one, and nothing else: neither where fingerprints lie nor what was removed matters. That
+//! is exact. How many of them are guests, and so how often a lookup reads a second line, is
+//! modelled.
 
 use crate::layout::{GrowingLayout, LayoutError, LineLayout, check_fraction};
 
@@ -10,11 +12,11 @@ use crate::layout::{GrowingLayout, LayoutError, LineLayout, check_fraction};
 use super::float::sqrt;
 use super::float::{ceil, exp, expm1, ln_1p};
 
-/// The probability that a key not inserted is found when `items` distinct keys are in: 1 − (1 − 1/f)^n, with f the number of
-/// [fingerprints](LineLayout::fingerprints).
+/// The probability that a key not inserted is found when `items` distinct keys are in: 1 − (1 −
+/// 1/f)^n, with f the number of [fingerprints](LineLayout::fingerprints).
 ///
-/// Exact for distinct keys, whatever was inserted and removed before, as long as no fingerprint is there more often than
-/// [four times](LineLayout::STICKS_AT).
+/// Exact for distinct keys, whatever was inserted and removed before, as long as no fingerprint is
+/// there more often than [four times](LineLayout::STICKS_AT).
 ///
 /// # Example
 /// ```
@@ -33,13 +35,17 @@ pub fn false_positive_probability(layout: LineLayout, items: u64) -> f64 {
     -expm1(items as f64 * ln_1p(-1.0 / layout.fingerprints() as f64))
 }
 
-/// The lines that a lookup of an absent key reads on average, when `items` keys have been inserted and none removed.
+/// The lines that a lookup of an absent key reads on average, when `items` keys have been inserted
+/// and none removed.
 ///
-/// Modelled, for many lines: fingerprints that find their home full go to others at random, so that the fingerprints of a line are those of a
-/// Poisson process that stops when it is full; its mean Λ is such that min(Poisson(Λ), K) has the right mean. What a full line lets go has been
-/// tried at other lines, the lowest quotient first, until one had room; that raises its threshold by one K-th for each try, and tries are as many as
-/// the process would have gone on: 1 + E[max(Poisson(Λ) − K, 0)]/K lines. Thresholds are even, which makes half a quotient more where anything has left.
-/// Measured values at 97% of the slots were within 0.02 of it. After 100 turnovers at that load they were .03 to .07 above those of new filters.
+/// Modelled, for many lines: fingerprints that find their home full go to others at random, so that
+/// the fingerprints of a line are those of a Poisson process that stops when it is full; its mean Λ
+/// is such that min(Poisson(Λ), K) has the right mean. What a full line lets go has been tried at
+/// other lines, the lowest quotient first, until one had room; that raises its threshold by one
+/// K-th for each try, and tries are as many as the process would have gone on: 1 + E[max(Poisson(Λ)
+/// − K, 0)]/K lines. Thresholds are even, which makes half a quotient more where anything has left.
+/// Measured values at 97% of the slots were within 0.02 of it. After 100 turnovers at that load
+/// they were .03 to .07 above those of new filters.
 ///
 /// # Example
 /// ```
@@ -85,7 +91,8 @@ fn probability_above(mean: f64, slots: u32) -> f64 {
 
 /// E[max(slots − P, 0)] of a Poisson number P.
 fn missing_on_average(mean: f64, slots: u32) -> f64 {
-    // Terms from 0 up: e^−mean is no smaller than e^−800, which is 0, and then so are all terms that matter.
+    // Terms from 0 up: e^−mean is no smaller than e^−800, which is 0, and then so are all terms
+    // that matter.
     let (mut term, mut sum) = (exp(-mean), 0.0);
     for held in 0..slots {
         sum += term * f64::from(slots - held);
@@ -129,11 +136,12 @@ pub fn for_rate(items: u64, rate: f64) -> Result<LineLayout, LayoutError> {
     layouts.min_by_key(LineLayout::lines).ok_or(LayoutError::OutOfReach { rate, items })
 }
 
-/// The layout with the longest remainders that holds `items` keys at 97% of its slots or less, with at most so many bits for each key (rounded up to
-/// a whole line).
+/// The layout with the longest remainders that holds `items` keys at 97% of its slots or less, with
+/// at most so many bits for each key (rounded up to a whole line).
 ///
 /// # Errors
-/// If the number of bits is not positive and finite or below 11.0, what remainders of eight bits take; or if there are too many lines.
+/// If the number of bits is not positive and finite or below 11.0, what remainders of eight bits
+/// take; or if there are too many lines.
 pub fn for_bits_per_key(items: u64, bits_per_key: f64) -> Result<LineLayout, LayoutError> {
     if !(bits_per_key > 0.0 && bits_per_key.is_finite()) {
         return Err(LayoutError::BitsPerKey { found: bits_per_key });
@@ -162,14 +170,16 @@ fn lines_for(items: u64, remainder_bits: u32) -> u64 {
 
 /// The layout of layer `index` (from 0) of a growing filter, and the fingerprints that it may hold.
 ///
-/// n fingerprints of f possible ones match a key with probability n/f at most, whatever their age: that is kept to the layer's [share of
-/// the rate](GrowingLayout::layer), and their number to 97% of the slots. The remainders are those with which a line holds the
-/// most. A smaller share never makes them shorter, and the lines of a layer are those of the one before times the growth: so the
-/// fingerprint of a key in an older layer is a function of that in a newer one. The first layer holds the first items at least.
+/// n fingerprints of f possible ones match a key with probability n/f at most, whatever their age:
+/// that is kept to the layer's [share of the rate](GrowingLayout::layer), and their number to 97%
+/// of the slots. The remainders are those with which a line holds the most. A smaller share never
+/// makes them shorter, and the lines of a layer are those of the one before times the growth: so
+/// the fingerprint of a key in an older layer is a function of that in a newer one. The first layer
+/// holds the first items at least.
 ///
 /// # Errors
-/// If the layer is too large, or its share of the rate out of reach: below 2.9e-7 a line would hold less than one fingerprint of 16
-/// bits, and below 7.4e-6 its slots are not all used.
+/// If the layer is too large, or its share of the rate out of reach: below 2.9e-7 a line would hold
+/// less than one fingerprint of 16 bits, and below 7.4e-6 its slots are not all used.
 ///
 /// # Example
 /// ```
@@ -201,10 +211,12 @@ pub fn layer(layout: GrowingLayout, index: u32) -> Result<(LineLayout, u64), Lay
     Ok((LineLayout::new(bits, lines)?, (lines as f64 * held) as u64))
 }
 
-/// The remainders with which a line holds the most at a layer's share of the rate, and how many that is.
+/// The remainders with which a line holds the most at a layer's share of the rate, and how many
+/// that is.
 ///
-/// Let a shorter remainder be no better than a longer one at some share. The longer one has fewer slots, so what limits the
-/// shorter one is the rate; a smaller share lowers that in proportion, and the longer one's no more: it stays the better one.
+/// Let a shorter remainder be no better than a longer one at some share. The longer one has fewer
+/// slots, so what limits the shorter one is the rate; a smaller share lowers that in proportion,
+/// and the longer one's no more: it stays the better one.
 fn layer_remainders(share: f64) -> (u32, f64) {
     let held = |bits: u32| {
         let by_slots = f64::from(LineLayout::slots_of(bits)) * LineLayout::NOMINAL_LOAD;
@@ -220,8 +232,8 @@ fn layer_remainders(share: f64) -> (u32, f64) {
     best
 }
 
-/// A number that the fullest of 256 parts does not exceed, where each of `items` keys goes to one of them at random: six deviations, which a
-/// part exceeds once in a billion.
+/// A number that the fullest of 256 parts does not exceed, where each of `items` keys goes to one
+/// of them at random: six deviations, which a part exceeds once in a billion.
 #[cfg(feature = "std")]
 pub(crate) fn fullest_part(items: u64, parts: u64) -> u64 {
     let part = items as f64 / parts as f64;

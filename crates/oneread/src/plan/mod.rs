@@ -21,11 +21,12 @@
 //!
 //! [`solve`] turns them round: it finds the smallest layout that meets all targets at once.
 //!
-//! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact, what is
-//! approximate and how far off. "Exact" means: under ideal hash functions, to a relative error below 1e-11.
-//! The odds are those of a key that was not inserted, over the choice of the hash functions. No probability
-//! is computed as 1 minus one that is close to 1: what is 6.6e-24 comes out as 6.6e-24. Where a probability
-//! may be too small for a float, a function with the prefix `ln_` gives its logarithm.
+//! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact,
+//! what is approximate and how far off. "Exact" means: under ideal hash functions, to a relative
+//! error below 1e-11. The odds are those of a key that was not inserted, over the choice of the
+//! hash functions. No probability is computed as 1 minus one that is close to 1: what is 6.6e-24
+//! comes out as 6.6e-24. Where a probability may be too small for a float, a function with the
+//! prefix `ln_` gives its logarithm.
 //!
 //! Items are distinct keys. A solver asked for no items plans for one. Results are the same with
 //! and without the standard library.

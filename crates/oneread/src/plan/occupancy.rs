@@ -1,29 +1,29 @@
 //! The exact odds that all probes of a query fall on places set before.
 //!
-//! N throws set places of a table of m, uniformly and independently; k probes are drawn the same way. The
-//! chance that all probes fall on set places is
+//! N throws set places of a table of m, uniformly and independently; k probes are drawn the same
+//! way. The chance that all probes fall on set places is
 //!
 //! ```text
 //!   Σ over d of  Pr(k probes fall on d distinct places) · S(d),
 //!   S(d) = Pr(d given places are all set by N throws).
 //! ```
 //!
-//! The textbook form S(d) = Σ (−1)^j C(d,j) (1 − j/m)^N cancels: at k = 64 and half the places set its terms
-//! are of size 1e10 and its value 5e-20. Two forms that do not cancel cover all cases, by the expected number
-//! d·q of the d places that stay unset, where q = (1 − 1/m)^N:
+//! The textbook form S(d) = Σ (−1)^j C(d,j) (1 − j/m)^N cancels: at k = 64 and half the places set
+//! its terms are of size 1e10 and its value 5e-20. Two forms that do not cancel cover all cases, by
+//! the expected number d·q of the d places that stay unset, where q = (1 − 1/m)^N:
 //!
-//! - **d·q ≤ 1/2.** The textbook form. Its terms are at most C(d,j) q^j in size, since 1 − j/m ≤ (1 − 1/m)^j,
-//!   and these add up to (1 + q)^d ≤ e^(1/2); its value is at least 1 − d·q ≥ 1/2 (union bound). So it loses
-//!   a factor of 3.3.
-//! - **d·q > 1/2.** By the number w of throws that fall on the d places at all: S(d) = Σ over w of Pr(Bin(N,
-//!   d/m) = w) · Pr(w throws into d places leave none empty). Every term is positive, and the second factor
-//!   follows from w − 1 to w by a recursion of positive terms. The sum ends where the binomial weights, which
-//!   fall faster than a geometric series, cannot matter any more. It is short: q > 1/128 means N/m < 4.9, so
-//!   that w is around 310 at most.
+//! - **d·q ≤ 1/2.** The textbook form. Its terms are at most C(d,j) q^j in size, since 1 − j/m ≤ (1
+//!   − 1/m)^j, and these add up to (1 + q)^d ≤ e^(1/2); its value is at least 1 − d·q ≥ 1/2 (union
+//!   bound). So it loses a factor of 3.3.
+//! - **d·q > 1/2.** By the number w of throws that fall on the d places at all: S(d) = Σ over w of
+//!   Pr(Bin(N, d/m) = w) · Pr(w throws into d places leave none empty). Every term is positive, and
+//!   the second factor follows from w − 1 to w by a recursion of positive terms. The sum ends where
+//!   the binomial weights, which fall faster than a geometric series, cannot matter any more. It is
+//!   short: q > 1/128 means N/m < 4.9, so that w is around 310 at most.
 //!
-//! Relative error. A recursion of some 500 steps, each of at most three roundings, of 1.1e-16 each: 2e-13.
-//! Logarithms are sums of at most 130 terms that are below 50 in size (places are below 2^46): 1e-12. Together
-//! below 2e-12, for k ≤ 64 and any N.
+//! Relative error. A recursion of some 500 steps, each of at most three roundings, of 1.1e-16 each:
+//! 2e-13. Logarithms are sums of at most 130 terms that are below 50 in size (places are below
+//! 2^46): 1e-12. Together below 2e-12, for k ≤ 64 and any N.
 
 use crate::layout::MAX_HASHES;
 
@@ -33,7 +33,8 @@ use super::float::{exp, ln, ln_1p, ln_sum};
 /// A row with an entry for each number of probes from 0 to the most.
 type Row = [f64; MAX_HASHES as usize + 1];
 
-/// ln Pr(`probes` uniform places are all among those that `throws` uniform throws set in a table of `places`).
+/// ln Pr(`probes` uniform places are all among those that `throws` uniform throws set in a table of
+/// `places`).
 ///
 /// At least one place, at most [`MAX_HASHES`] probes.
 pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
@@ -46,7 +47,8 @@ pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
     let mut ln_above = f64::INFINITY;
     for distinct in (1..=most_distinct).rev() {
         let ln_here = ln_distinct[distinct as usize];
-        // The distribution of the distinct places is log-concave: once it falls it keeps falling. And S(d) ≤ 1.
+        // The distribution of the distinct places is log-concave: once it falls it keeps falling.
+        // And S(d) ≤ 1.
         if ln_here < ln_above && ln_here < ln_total + ln(NEGLIGIBLE / f64::from(MAX_HASHES)) {
             break;
         }
@@ -59,7 +61,8 @@ pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
 /// By d: ln Pr(`probes` uniform places are d distinct ones) = ln(S2(k,d) · m(m−1)…(m−d+1) / m^k).
 fn ln_distinct_places(places: u64, probes: u32) -> Row {
     let places = places as f64;
-    // Stirling numbers of the second kind, by S2(k,d) = d·S2(k−1,d) + S2(k−1,d−1); S2(64,d) is below 1e60.
+    // Stirling numbers of the second kind, by S2(k,d) = d·S2(k−1,d) + S2(k−1,d−1); S2(64,d) is
+    // below 1e60.
     let mut stirling: Row = [0.0; MAX_HASHES as usize + 1];
     stirling[0] = 1.0;
     for _ in 0..probes {

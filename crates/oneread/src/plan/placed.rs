@@ -3,7 +3,8 @@
 /// The cells of a key in a [`PlacedFilter`](crate::filter::PlacedFilter).
 pub const CHOICES: u32 = 4;
 
-/// The cells of a [`PlacedFilter`](crate::filter::PlacedFilter) of `items` keys: ⌈1.05 n⌉, at least 1.
+/// The cells of a [`PlacedFilter`](crate::filter::PlacedFilter) of `items` keys: ⌈1.05 n⌉, at least
+/// 1.
 ///
 /// The paper's figure, "less than 1.05n cells". The threshold for four choices is 0.9768 keys per
 /// cell, or 1.0238 cells per key.
@@ -19,8 +20,8 @@ pub const fn cells(items: u64) -> u64 {
 }
 
 /// The probability that an absent key is taken to be in a
-/// [`PlacedFilter`](crate::filter::PlacedFilter): that one of its four cells has a key, and the same
-/// one of 2^f − 1 fingerprints.
+/// [`PlacedFilter`](crate::filter::PlacedFilter): that one of its four cells has a key, and the
+/// same one of 2^f − 1 fingerprints.
 ///
 /// # What is exact
 /// All of it, for a filter that is drawn at random: the cells of an absent key are independent of

@@ -5,9 +5,9 @@
 
 /// Standard deviations that a fair statistic exceeds, on either side, with probability 2e-9.
 ///
-/// From the normal tail: 2·(1 − Φ(6)) = 1.97e-9. The statistics here are sums of thousands of terms, so
-/// their distribution is normal to good accuracy, and no suite has more than 10^5 of them: the
-/// chance that any correct one is refused is below 2e-4.
+/// From the normal tail: 2·(1 − Φ(6)) = 1.97e-9. The statistics here are sums of thousands of
+/// terms, so their distribution is normal to good accuracy, and no suite has more than 10^5 of
+/// them: the chance that any correct one is refused is below 2e-4.
 pub(crate) const SIX_SIGMA: f64 = 6.0;
 
 /// How many standard deviations a binomial count lies from its mean.

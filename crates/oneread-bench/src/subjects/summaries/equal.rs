@@ -104,7 +104,8 @@ fn single_filter(reached: &[u64]) -> Result<SingleFilterLayout> {
     Ok(SingleFilterLayout::new(cells(best).ceil() as u64, best)?)
 }
 
-/// Lookups of keys that are there, through the summary and the table; with what it takes, and what lookups read.
+/// Lookups of keys that are there, through the summary and the table; with what it takes, and what
+/// lookups read.
 fn joined<'a, S: Summary<Digester = Portable> + 'static>(
     name: &str,
     table: &MultilevelTable<u64, u64>,

@@ -20,7 +20,8 @@ fn mean_rate(filters: u64, mut build: impl FnMut(u64) -> f64) -> (f64, f64) {
 
 #[test]
 fn balancing_halves_the_rate() {
-    // Section II-D, by an independent program with ties to the left: 2.361e-4 and 4.56e-6, to about 1%.
+    // Section II-D, by an independent program with ties to the left: 2.361e-4 and 4.56e-6, to about
+    // 1%.
     for (layout, items, expected) in [
         (DLeftLayout::new(2, 4096, BucketBits::Bits64).unwrap(), 32768u64, 2.361e-4),
         (DLeftLayout::new(2, 4096, BucketBits::Bits128).unwrap(), 49152, 4.56e-6),
@@ -51,7 +52,8 @@ fn balancing_is_of_sets() {
     assert_eq!(filter.fingerprints(), 10);
     let distinct: HashSet<u64> = keys.into_iter().collect();
     assert!(distinct.iter().all(|key| filter.contains(key)));
-    // Far more keys than room, and more in a bucket than a byte counts: refused, and nothing changed.
+    // Far more keys than room, and more in a bucket than a byte counts: refused, and nothing
+    // changed.
     let mut filter = DLeftFilter::with_seed(layout, 1).unwrap();
     filter.insert(&7u64).unwrap();
     let before = filter.clone();

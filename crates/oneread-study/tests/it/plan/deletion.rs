@@ -20,8 +20,9 @@ fn the_papers_expected_moves() {
     assert_close(expected_moves_first_level(&table(), 9090, 909).unwrap(), 118.3417, 1e-6);
 }
 
-/// M′ counted in simulated tables: items that stay with a deleted item in a bucket above. The means of 3000 tables are within 5
-/// standard errors of the plan, which one in 1.7 million is not; the seed is fixed.
+/// M′ counted in simulated tables: items that stay with a deleted item in a bucket above. The means
+/// of 3000 tables are within 5 standard errors of the plan, which one in 1.7 million is not; the
+/// seed is fixed.
 #[test]
 fn simulated_tables_have_as_many_items_below_deleted_ones() {
     const TABLES: u32 = 3000;
@@ -79,7 +80,8 @@ fn simulated_tables_have_as_many_items_below_deleted_ones() {
     }
 }
 
-/// The largest counters of a million tables in the paper, and how many such counters are expected (errata).
+/// The largest counters of a million tables in the paper, and how many such counters are expected
+/// (errata).
 #[test]
 fn counters_reach_the_papers_values_as_often_as_expected() {
     let plan = MultilevelPlan::new(&table(), 10_000).unwrap();

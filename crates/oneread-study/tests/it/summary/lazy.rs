@@ -76,7 +76,8 @@ fn room_is_made_by_count_by_fill_by_time_and_when_asked() {
         Rebuild::when_asked().at_items(20),
         Rebuild::when_asked().every_by(Duration::from_secs(60), clock),
     ];
-    // Twenty items, then one deletion a second: when it is due, the change that finds it so begins with it.
+    // Twenty items, then one deletion a second: when it is due, the change that finds it so begins
+    // with it.
     for (when, expected) in when.into_iter().zip([None, Some(5), Some(1), Some(60)]) {
         NOW.set(1000);
         let mut map = small_map(when);
@@ -191,8 +192,9 @@ fn what_cannot_be_kept_right_is_refused() {
     assert_eq!(other.err(), Some(JoinError::Digesters));
 }
 
-/// The paper's example: 9999 items, 909 of them deleted, 97.00 moves on average (its own 96.98), and 114.25 where those deleted are of
-/// level 0. In steps of 1000 places the same items move to the same places.
+/// The paper's example: 9999 items, 909 of them deleted, 97.00 moves on average (its own 96.98),
+/// and 114.25 where those deleted are of level 0. In steps of 1000 places the same items move to
+/// the same places.
 #[test]
 #[cfg_attr(miri, ignore = "tables of ten thousand")]
 fn rebuilding_moves_as_few_items_as_the_paper_says() {
@@ -204,8 +206,8 @@ fn rebuilding_moves_as_few_items_as_the_paper_says() {
             let filled = || {
                 let mut map = map(paper_table(), paper_filters(), seed, Rebuild::when_asked());
                 (0..9999).for_each(|key| _ = map.insert(key, key).unwrap());
-                // Keys are placed by their digests, so that the first ones are as good as random but for the level: earlier
-                // keys are less deep. Drawn at random, then.
+                // Keys are placed by their digests, so that the first ones are as good as random
+                // but for the level: earlier keys are less deep. Drawn at random, then.
                 let mut random = Random::new(seed);
                 while map.deleted() < DELETED {
                     let key = random.below(9999);
@@ -229,7 +231,8 @@ fn rebuilding_moves_as_few_items_as_the_paper_says() {
             }
         }
         let mean = moves as f64 / TABLES as f64;
-        // The paper's extremes of 100 000 are 70 and 166 around 114: a deviation of about 11, and √40 less in the mean.
+        // The paper's extremes of 100 000 are 70 and 166 around 114: a deviation of about 11, and
+        // √40 less in the mean.
         assert!((mean - expected).abs() < SIX_SIGMA * 11.0 / (TABLES as f64).sqrt(), "{mean}");
     }
     let bound = deletion::expected_moves_uniform(&paper_table(), 9090, 909).unwrap();
@@ -253,8 +256,8 @@ impl Digester<u64> for Counted<'_> {
     }
 }
 
-/// In steps of 50 places no change makes more than 51 digests: its own and one for each item of a step. At once, one of them makes
-/// one for each item.
+/// In steps of 50 places no change makes more than 51 digests: its own and one for each item of a
+/// step. At once, one of them makes one for each item.
 #[test]
 #[cfg_attr(miri, ignore = "long, and no unsafe code")]
 fn no_change_does_more_than_its_step() {
@@ -297,8 +300,8 @@ fn resident_bytes() -> u64 {
     pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// A copy of the summary would be 256 MiB more, at once; an insertion into both uses 14 pages of at most 2 MiB, and tests beside this one take a few
-/// MiB.
+/// A copy of the summary would be 256 MiB more, at once; an insertion into both uses 14 pages of at
+/// most 2 MiB, and tests beside this one take a few MiB.
 #[test]
 #[cfg(all(target_os = "linux", not(miri)))]
 fn beginning_a_rebuild_takes_memory_and_does_not_write_to_it() {

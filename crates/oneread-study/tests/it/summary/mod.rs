@@ -81,7 +81,8 @@ fn what_does_not_fit_is_refused_with_every_summary() {
     refuses_what_does_not_fit(InterpolationSummary::with_seed(strings, 5, 1).unwrap());
 }
 
-/// A table with holes and hash functions of a later generation: items stay where they are, and are all there.
+/// A table with holes and hash functions of a later generation: items stay where they are, and are
+/// all there.
 #[test]
 fn a_table_with_items_is_taken_as_it_is_and_given_back() {
     let layout = halving(64, 3, Moves::None).with_stash(2).unwrap();

@@ -1,4 +1,5 @@
-//! Lazy deletion beside a `HashMap`: every summary, every way to make room, also in the middle of a rebuild, and with keys that panic.
+//! Lazy deletion beside a `HashMap`: every summary, every way to make room, also in the middle of a
+//! rebuild, and with keys that panic.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -33,8 +34,8 @@ fn ways() -> Vec<Rebuild> {
     when.into_iter().flat_map(steps).flat_map(|when| [when, when.overwriting()]).collect()
 }
 
-/// Random operations on keys below `keys`. All keys are looked up after each few of them, at moments that have nothing to do with the
-/// steps. Gives the number of rebuilds.
+/// Random operations on keys below `keys`. All keys are looked up after each few of them, at
+/// moments that have nothing to do with the steps. Gives the number of rebuilds.
 fn compare<S>(
     map: &mut LazilyDeleting<u64, u64, S>,
     when: Rebuild,
@@ -134,7 +135,8 @@ fn layouts() -> [MultilevelLayout; 3] {
     [one_slot, slots, fresh]
 }
 
-/// 32 ways, 7 summaries, 3 layouts, 2 numbers of keys: 1344 maps of 1500 operations are two million.
+/// 32 ways, 7 summaries, 3 layouts, 2 numbers of keys: 1344 maps of 1500 operations are two
+/// million.
 #[test]
 fn does_what_a_hash_map_does() {
     for (seed, when) in ways().into_iter().enumerate().step_by(if cfg!(miri) { 11 } else { 1 }) {
@@ -200,7 +202,8 @@ impl Digester<Fragile> for Digests {
     }
 }
 
-/// Whatever panics in the middle, only the key of that change may be there or not; all others are what they were.
+/// Whatever panics in the middle, only the key of that change may be there or not; all others are
+/// what they were.
 fn survives_panics<S>(layout: &MultilevelLayout, summary: S, when: Rebuild)
 where
     S: Summary<Digester = Digests> + Clone,

@@ -1,18 +1,19 @@
 //! Many keys at once: all their cache lines are prefetched before any of them is waited for.
 //!
-//! This is what batches do by default, with [`BATCH`] keys at a time and no memory of their own. Where
-//! it pays, [`partition`] sorts very large batches by cache block first.
+//! This is what batches do by default, with [`BATCH`] keys at a time and no memory of their own.
+//! Where it pays, [`partition`] sorts very large batches by cache block first.
 
 pub(super) mod partition;
 
 use crate::hash::Digest;
 use crate::hash::probes::AnyScheme;
 
-/// Keys in flight. More do not help (a core has about this many outstanding cache misses), and these
-/// digests still lie in the first-level cache.
+/// Keys in flight. More do not help (a core has about this many outstanding cache misses), and
+/// these digests still lie in the first-level cache.
 pub(crate) const BATCH: usize = 32;
 
-/// A structure below this size lies in a second-level cache, where prefetching costs more than waiting.
+/// A structure below this size lies in a second-level cache, where prefetching costs more than
+/// waiting.
 pub(crate) const CACHED_BYTES: usize = 1 << 19;
 
 /// The same for filters with many lines per key, and for those that hardly compute. Below this size
@@ -54,8 +55,8 @@ pub(crate) fn contains_in_batches(
     test: impl Fn(u64) -> bool,
     mut answer: impl FnMut(bool),
 ) {
-    // Most absent keys fail at one of the first two locations: those of all keys are prefetched, and
-    // the others only of the keys that pass.
+    // Most absent keys fail at one of the first two locations: those of all keys are prefetched,
+    // and the others only of the keys that pass.
     let prefetch_first = |digest| {
         let (mut first, mut at) = ([0; 2], 0);
         scheme.all(digest, |location| {

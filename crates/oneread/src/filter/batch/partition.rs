@@ -22,7 +22,8 @@ pub(in crate::filter) const DEFAULT_SCRATCH: u64 = 256 << 20;
 /// entries lie in a second-level cache.
 pub(in crate::filter) const MIN_SHIFT: u32 = 13;
 
-/// The most blocks: the last cache line of each is being written, and all of these should be cached.
+/// The most blocks: the last cache line of each is being written, and all of these should be
+/// cached.
 const MAX_BLOCKS: u64 = 1024;
 
 /// The words of a cache line.
@@ -156,8 +157,8 @@ impl<E: Copy + Default> Partition<E> {
         self.count = 0;
     }
 
-    /// Looks items up: `add` adds one to the partition, `look_up` writes the answers of a block by the
-    /// entries' numbers, and `answer` gets all of them in order.
+    /// Looks items up: `add` adds one to the partition, `look_up` writes the answers of a block by
+    /// the entries' numbers, and `answer` gets all of them in order.
     ///
     /// `answers` has room for those of a round.
     pub(in crate::filter) fn look_up<T>(
@@ -247,8 +248,8 @@ pub(in crate::filter) struct Ahead {
 }
 
 impl Ahead {
-    /// Called before the entries of a batch are visited; `prefetch` prefetches a word, and `visited` tells
-    /// what words an entry visits of the block that starts with the word given.
+    /// Called before the entries of a batch are visited; `prefetch` prefetches a word, and
+    /// `visited` tells what words an entry visits of the block that starts with the word given.
     #[inline(always)]
     pub(in crate::filter) fn prefetch<E: Copy, const N: usize>(
         &mut self,

@@ -2,8 +2,9 @@
 //!
 //! # Invariants
 //! 1. There are `layout.blocks()` lines.
-//! 2. A key's block is ⌊word · blocks / 2^64⌋, and its bit in word j of the block is bits 6j to 6j + 5 of the upper
-//!    48 bits of word · SPREAD, where word is the digest's first in the domain of blocked filters.
+//! 2. A key's block is ⌊word · blocks / 2^64⌋, and its bit in word j of the block is bits 6j to 6j
+//!    + 5 of the upper 48 bits of word · SPREAD, where word is the digest's first in the domain of
+//!    blocked filters.
 //! 3. All eight bits of an inserted digest are 1: no false negatives.
 
 mod simd;
@@ -32,8 +33,9 @@ use work::{ContainsAll, InsertAll};
 #[derive(Clone)]
 pub struct Blocked<S> {
     layout: BlockedLayout,
-    /// Always [`Domain::BLOCKED`]. Kept, because a loop over lookups has a value in memory for nothing, while each
-    /// constant of 64 bits takes an instruction: in a prototype .99 instead of .94 times the peer's rate.
+    /// Always [`Domain::BLOCKED`]. Kept, because a loop over lookups has a value in memory for
+    /// nothing, while each constant of 64 bits takes an instruction: in a prototype .99 instead of
+    /// .94 times the peer's rate.
     domain: Domain,
     lines: S,
     isa: Isa,
@@ -41,22 +43,23 @@ pub struct Blocked<S> {
 
 /// Tells which keys are certainly not in a set by reading one cache line.
 ///
-/// A key has one block of 512 bits, eight words, and sets one bit in each word. Blocks fill unevenly,
-/// which costs false positives: at 16 bits a key .091%, where a [`BloomFilter`](super::BloomFilter) has .046%. That
-/// is in the plan: a filter built for a rate gets as many blocks as the exact rate takes.
+/// A key has one block of 512 bits, eight words, and sets one bit in each word. Blocks fill
+/// unevenly, which costs false positives: at 16 bits a key .091%, where a
+/// [`BloomFilter`](super::BloomFilter) has .046%. That is in the plan: a filter built for a rate
+/// gets as many blocks as the exact rate takes.
 ///
 /// # Source
-/// Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; one bit in each word is from
-/// the split block filters of Impala and Parquet, whose blocks have 256 bits. Blocks of 512 bits
-/// fill more evenly and err about .69 times as often at 16 bits a key.
+/// Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; one bit in
+/// each word is from the split block filters of Impala and Parquet, whose blocks have 256 bits.
+/// Blocks of 512 bits fill more evenly and err about .69 times as often at 16 bits a key.
 ///
 /// # Costs
-/// One cache line an operation, which AVX-512 or AVX2 handles in a few instructions; other machines do the same
-/// word by word.
+/// One cache line an operation, which AVX-512 or AVX2 handles in a few instructions; other machines
+/// do the same word by word.
 ///
 /// # Limits
-/// As a Bloom filter: no removal, and beyond the planned number of keys the rate rises. Above about 64 bits a
-/// key, more memory no longer lowers the rate much.
+/// As a Bloom filter: no removal, and beyond the planned number of keys the rate rises. Above about
+/// 64 bits a key, more memory no longer lowers the rate much.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
@@ -76,8 +79,8 @@ pub type BlockedBloomFilter<D = Portable> = Filter<Blocked<Vec<Line>>, D>;
 
 /// A [`BlockedBloomFilter`] that many threads insert into and look up in at once, through `&self`.
 ///
-/// As for [`AtomicBloomFilter`](super::AtomicBloomFilter), a lookup that runs beside an insertion of the same key
-/// may miss it.
+/// As for [`AtomicBloomFilter`](super::AtomicBloomFilter), a lookup that runs beside an insertion
+/// of the same key may miss it.
 ///
 /// ```
 /// use oneread::filter::{AtomicBlockedBloomFilter, BlockedBloomFilter};
@@ -105,8 +108,9 @@ struct Place {
 }
 
 impl Place {
-    /// Makes the bit numbers depend on all of the word, since its upper bits are spent on the block:
-    /// an odd constant with good spectra (Steele, Vigna, "Computationally Easy, Spectrally Good Multipliers", 2021).
+    /// Makes the bit numbers depend on all of the word, since its upper bits are spent on the
+    /// block: an odd constant with good spectra (Steele, Vigna, "Computationally Easy, Spectrally
+    /// Good Multipliers", 2021).
     const SPREAD: u64 = 0xd134_2543_de82_ef95;
 
     #[inline(always)]
@@ -116,8 +120,8 @@ impl Place {
     }
 }
 
-/// The numbers of a digest's bits in the eight words of its block: six bits each, that of word 0 lowest, above
-/// [`UNUSED`](Bits::UNUSED) others.
+/// The numbers of a digest's bits in the eight words of its block: six bits each, that of word 0
+/// lowest, above [`UNUSED`](Bits::UNUSED) others.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Bits(u64);
 
@@ -221,7 +225,8 @@ impl Blocked<AtomicWords> {
     fn insert_at(&self, place: Place) -> bool {
         let first = place.block * Line::WORDS;
         let location = |at: usize| 64 * (first + at) as u64 + u64::from(place.bits.mask(at).trailing_zeros());
-        // The first write takes the line from the other threads; then it is cheap to look before writing.
+        // The first write takes the line from the other threads; then it is cheap to look before
+        // writing.
         let mut before = self.lines.set_bit(location(0));
         for at in 1..Line::WORDS {
             let set = self.lines.word(first + at) & place.bits.mask(at) != 0;

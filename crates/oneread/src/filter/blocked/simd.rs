@@ -121,7 +121,8 @@ mod in_place {
     #[inline(always)]
     pub(super) unsafe fn contains(line: &Line, bits: Bits) -> bool {
         let lacking: u32;
-        // SAFETY: a line and the shifts are 64 bytes, aligned to 64; nothing is written but registers that are named here.
+        // SAFETY: a line and the shifts are 64 bytes, aligned to 64; nothing is written but
+        // registers that are named here.
         unsafe {
             asm!(
                 "vpbroadcastq zmm16, {bits}",
@@ -149,8 +150,8 @@ mod in_place {
     #[inline(always)]
     pub(super) unsafe fn insert(line: &mut Line, bits: Bits) -> bool {
         let lacking: u32;
-        // SAFETY: the line, which is borrowed mutably, and the shifts are 64 bytes, aligned to 64; beside
-        // the line nothing is written but registers that are named here.
+        // SAFETY: the line, which is borrowed mutably, and the shifts are 64 bytes, aligned to 64;
+        // beside the line nothing is written but registers that are named here.
         unsafe {
             asm!(
                 "vpbroadcastq zmm16, {bits}",
@@ -269,7 +270,8 @@ mod x86 {
     fn insert_avx2(line: &mut Line, bits: Bits) -> bool {
         let [low, high] = masks_avx2(bits);
         let words: *mut __m256i = line.0.as_mut_ptr().cast();
-        // SAFETY: a line is two vectors of 32 bytes, aligned to 64, and this one is borrowed mutably.
+        // SAFETY: a line is two vectors of 32 bytes, aligned to 64, and this one is borrowed
+        // mutably.
         let (first, second) = unsafe { (_mm256_load_si256(words), _mm256_load_si256(words.add(1))) };
         // SAFETY: the line is 64 bytes, aligned to 64, and borrowed mutably.
         unsafe {

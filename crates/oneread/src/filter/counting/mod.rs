@@ -1,8 +1,9 @@
 //! The counting Bloom filter: counters instead of bits, so that keys can be removed.
 //!
 //! # Invariants
-//! 1. A counter below its maximum is exactly the number of probes of the present keys that fall on it (once for
-//!    each key under once-per-item counting). A counter that reached its maximum is *stuck* there for good.
+//! 1. A counter below its maximum is exactly the number of probes of the present keys that fall on
+//!    it (once for each key under once-per-item counting). A counter that reached its maximum is
+//!    *stuck* there for good.
 //! 2. Insert and remove visit the same locations in the same way, so 1 survives both.
 //! 3. So every counter of a present key is above 0: no false negatives.
 
@@ -30,17 +31,16 @@ pub struct CountingBloom<S> {
     counters: Counters<S>,
 }
 
-/// The width of counters that has code of its own, without a multiplication to find a counter and without
-/// asking whether it lies across two words.
+/// The width of counters that has code of its own, without a multiplication to find a counter and
+/// without asking whether it lies across two words.
 const USUAL_BITS: u32 = 4;
 
 /// A Bloom filter from which keys can be removed: a small counter in the place of each bit.
 ///
-/// With 4-bit counters it takes four times the memory of a [`BloomFilter`]. A counter that reaches 15 is
-/// *stuck*: it stays there, and so never loses a key. At the planned load that is rare (for an
-/// optimal filter of distinct keys, less than once in 10^13 counters: [`plan::counting`] has the
-/// exact number);
-/// [`stuck`](Filter::stuck) counts them.
+/// With 4-bit counters it takes four times the memory of a [`BloomFilter`]. A counter that reaches
+/// 15 is *stuck*: it stays there, and so never loses a key. At the planned load that is rare (for
+/// an optimal filter of distinct keys, less than once in 10^13 counters: [`plan::counting`] has the
+/// exact number); [`stuck`](Filter::stuck) counts them.
 ///
 /// # Repeated keys
 /// A key inserted n times and removed n times is gone, if n·c is at most 2^b − 2 (14 for counters
@@ -52,9 +52,9 @@ const USUAL_BITS: u32 = 4;
 /// copies, not of distinct keys.
 ///
 /// # Source
-/// Fan, Cao, Almeida, Broder, "Summary Cache", 2000; lecture notes "Hashing" (chapter 6), section 6.4, "Counting
-/// filters". Once-per-item counting: Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008,
-/// section XI-B.
+/// Fan, Cao, Almeida, Broder, "Summary Cache", 2000; lecture notes "Hashing" (chapter 6), section
+/// 6.4, "Counting filters". Once-per-item counting: Kirsch, Mitzenmacher, "Simple Summaries for
+/// Hashing With Choices", 2008, section XI-B.
 ///
 /// # Costs
 /// Up to k cache lines an operation.
@@ -202,8 +202,9 @@ impl CountingBloom<Vec<u64>> {
         self.take_as(digest, self.layout.counter_bits(), self.layout.counting())
     }
 
-    /// Takes one from each counter of a digest that is above 0; returns a bit for each counter, 1 where it was above
-    /// 0 and that of the last counter lowest, and how many counters there are. (There are at most 64.)
+    /// Takes one from each counter of a digest that is above 0; returns a bit for each counter, 1
+    /// where it was above 0 and that of the last counter lowest, and how many counters there are.
+    /// (There are at most 64.)
     #[inline(always)]
     fn take_as(&mut self, digest: Digest, bits: u32, counting: Counting) -> (u64, u32) {
         let mut cells = self.counters.cells(bits);
@@ -217,8 +218,9 @@ impl CountingBloom<Vec<u64>> {
         }
     }
 
-    /// Gives back to a digest's counters what [`take_as`](Self::take_as) took. A counter below its maximum was
-    /// not stuck when it was visited, so it has lost one for each visit that took, and has room for it.
+    /// Gives back to a digest's counters what [`take_as`](Self::take_as) took. A counter below its
+    /// maximum was not stuck when it was visited, so it has lost one for each visit that took, and
+    /// has room for it.
     #[cold]
     fn give_back(&mut self, digest: Digest, taken: u64) {
         let locations = match self.layout.counting() {
@@ -288,7 +290,8 @@ impl<S: Words> CountingBloom<S> {
         }
     }
 
-    /// Looks digests up; with a constant width the compiler leaves out what that width does not need.
+    /// Looks digests up; with a constant width the compiler leaves out what that width does not
+    /// need.
     #[inline(always)]
     fn contains_in_batches(
         &self,
@@ -391,8 +394,8 @@ impl<S: Words> Estimate for CountingBloom<S> {
 }
 
 impl<D, S: Words> Filter<CountingBloom<S>, D> {
-    /// How often a key was inserted and not removed, at most: the smallest of its counters. A stuck counter
-    /// stands for its maximum.
+    /// How often a key was inserted and not removed, at most: the smallest of its counters. A stuck
+    /// counter stands for its maximum.
     pub fn count_at_most<Q: ?Sized>(&self, key: &Q) -> u64
     where
         D: Digester<Q>,
@@ -413,7 +416,8 @@ impl<D, S: Words> Filter<CountingBloom<S>, D> {
         self.core().stuck()
     }
 
-    /// The Bloom filter of the same keys: a quarter of the memory (with 4-bit counters), and the same answers.
+    /// The Bloom filter of the same keys: a quarter of the memory (with 4-bit counters), and the
+    /// same answers.
     ///
     /// # Errors
     /// If there is no memory for it.

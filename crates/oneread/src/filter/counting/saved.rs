@@ -7,7 +7,8 @@ use crate::filter::cores::SavedCore;
 use crate::hash::probes::SchemeName;
 use crate::layout::{Counting, CountingLayout};
 
-/// The layout of a container's fields: counters, hashes, scheme, bits of a counter, once per item or not.
+/// The layout of a container's fields: counters, hashes, scheme, bits of a counter, once per item
+/// or not.
 fn decode_layout(block: &LayoutBlock) -> Result<CountingLayout, LoadError> {
     let [counters, hashes, scheme, counter_bits, once] = block.fields()?;
     let narrow = |field: u64| u32::try_from(field).ok();

@@ -42,9 +42,10 @@ impl DLeft<AtomicWords> {
         self.choices.run(Insert { filter: self, digest })
     }
 
-    /// A bucket is one word, and an insertion changes it in one step, from what was seen to what was made of it. If another thread was faster,
-    /// all buckets are looked at anew. (A load that changed meanwhile in *another* bucket makes for a choice that is no longer the best, and
-    /// is a place of the key all the same.)
+    /// A bucket is one word, and an insertion changes it in one step, from what was seen to what
+    /// was made of it. If another thread was faster, all buckets are looked at anew. (A load that
+    /// changed meanwhile in *another* bucket makes for a choice that is no longer the best, and is
+    /// a place of the key all the same.)
     #[inline(always)]
     fn insert_at<const DD: usize>(&self, choice: Choice<DD>) -> Result<bool, Full> {
         let Choice { buckets, fingerprint } = choice;
@@ -106,8 +107,8 @@ impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> 
     #[inline(always)]
     fn run<V: InstructionSet>(self, set: V) -> Result<(), Full> {
         for Choice { buckets, fingerprint } in self.choices {
-            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
-            // word for each bucket.
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has
+            // a word for each bucket.
             let outcome = unsafe { set.insert::<DD, true, _>(&self.filter.words, buckets, fingerprint) };
             Result::from(outcome)?;
         }
@@ -116,7 +117,8 @@ impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> 
 }
 
 impl<D> TryFrom<DLeftFilter<D>> for AtomicDLeftFilter<D> {
-    /// The filter, whose buckets are not single words: 128 bits, or groups, or another encoding than the usual one.
+    /// The filter, whose buckets are not single words: 128 bits, or groups, or another encoding
+    /// than the usual one.
     type Error = DLeftFilter<D>;
 
     fn try_from(filter: DLeftFilter<D>) -> Result<Self, DLeftFilter<D>> {

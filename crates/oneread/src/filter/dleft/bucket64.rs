@@ -1,9 +1,12 @@
-//! A bucket of 64 bits: a state of four bits and up to six fingerprints, which share the other sixty.
+//! A bucket of 64 bits: a state of four bits and up to six fingerprints, which share the other
+//! sixty.
 //!
 //! # Invariants
-//! 1. A bucket of load a holds the top ⌊60/a⌋ bits of each of its fingerprints, in lanes of that width, lane 0 lowest.
-//! 2. Fingerprints whose sorting bit is 0 come first. At loads 4 and 5 the state says how many these are, so that this bit,
-//!    which no longer fits the lane, is told all the same. At loads 1 to 3 it is in the lane; at load 6 it is forgotten.
+//! 1. A bucket of load a holds the top ⌊60/a⌋ bits of each of its fingerprints, in lanes of that
+//!    width, lane 0 lowest.
+//! 2. Fingerprints whose sorting bit is 0 come first. At loads 4 and 5 the state says how many
+//!    these are, so that this bit, which no longer fits the lane, is told all the same. At loads 1
+//!    to 3 it is in the lane; at load 6 it is forgotten.
 //! 3. Bits above the lanes and below the state are 0.
 //!
 //! # Layout
@@ -17,7 +20,8 @@
 //!  9–14    12 12 12 12 12, 0 … 5 of them with 0          |<------- 20, 30, 60 -------- …
 //!  15      10 10 10 10 10 10                              s, the sorting bit, is the sixteenth
 //! ```
-//! The paper sorts by the first bit. By the sixteenth, a lane is always the top of the fingerprint, whatever the load: one shift.
+//! The paper sorts by the first bit. By the sixteenth, a lane is always the top of the fingerprint,
+//! whatever the load: one shift.
 
 use crate::bits::extract;
 
@@ -61,8 +65,8 @@ const fn lane_bits(load: u32) -> u32 {
     SPACE / load
 }
 
-/// What a lookup needs to know of a bucket, by its state and the sorting bit of what is looked for. By columns, so that a state is an index
-/// as it is, and a column is two registers of 64 bytes.
+/// What a lookup needs to know of a bucket, by its state and the sorting bit of what is looked for.
+/// By columns, so that a state is an index as it is, and a column is two registers of 64 bytes.
 #[repr(C, align(64))]
 pub(super) struct Lanes {
     /// The lowest bit of each lane that can match, by sorting bit and state.
@@ -71,8 +75,8 @@ pub(super) struct Lanes {
     highs: [[u64; 16]; 2],
     /// From a fingerprint to a lane. An empty bucket has no lane to shift to.
     pub(super) shift: [u8; 16],
-    /// Joined with a state, makes it an index of which the lowest byte asks for a byte of `shift`; the others, with their highest bits
-    /// set, ask for 0.
+    /// Joined with a state, makes it an index of which the lowest byte asks for a byte of `shift`;
+    /// the others, with their highest bits set, ask for 0.
     pub(super) nothing: u64,
 }
 
@@ -115,16 +119,17 @@ pub(super) const fn sorting_bit(fingerprint: u64) -> usize {
 #[inline(always)]
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(super) fn column(fingerprint: u64) -> *const u64 {
-    // The same as `LANES.ones[sorting_bit(fingerprint)]`, with the bit shifted once instead of twice.
+    // The same as `LANES.ones[sorting_bit(fingerprint)]`, with the bit shifted once instead of
+    // twice.
     let words = fingerprint >> (SORTING_BIT - 4) & 16;
     LANES.ones.as_flattened()[words as usize..].as_ptr()
 }
 
 /// Not 0 if a bucket has a fingerprint, as far as it is kept there.
 ///
-/// A lane is 0 in `difference` where it is equal. Subtracting 1 from every lane then borrows, and the highest bit of the
-/// lane becomes 1 where it was 0. A borrow may disturb the lanes above, but there is one only if a lane is equal: the
-/// answer is exact.
+/// A lane is 0 in `difference` where it is equal. Subtracting 1 from every lane then borrows, and
+/// the highest bit of the lane becomes 1 where it was 0. A borrow may disturb the lanes above, but
+/// there is one only if a lane is equal: the answer is exact.
 #[inline(always)]
 pub(super) fn matches(bucket: u64, fingerprint: u64) -> u64 {
     let (state, sorting) = ((bucket >> SPACE) as usize, sorting_bit(fingerprint));
@@ -133,19 +138,22 @@ pub(super) fn matches(bucket: u64, fingerprint: u64) -> u64 {
     difference.wrapping_sub(ones) & !difference & highs
 }
 
-/// What an insertion needs to know of a bucket, by its state; that of a full one is never used. By columns, as [`Lanes`].
+/// What an insertion needs to know of a bucket, by its state; that of a full one is never used. By
+/// columns, as [`Lanes`].
 struct Growth {
     /// The bits of the lanes that stay when they become narrower.
     keep: [u64; 16],
     /// The sorting bits in the lanes.
     sorting: [u64; 16],
-    /// The number of fingerprints with sorting bit 0, or what the ones among `sorting` are taken from to get it.
+    /// The number of fingerprints with sorting bit 0, or what the ones among `sorting` are taken
+    /// from to get it.
     zeros: [u8; 16],
     /// The width of the lanes then.
     width: [u8; 16],
     /// From a fingerprint to a lane of that width.
     shift: [u8; 16],
-    /// The state then in its place, by the new fingerprint's sorting bit, if all others have 0 (or the state tells how many have).
+    /// The state then in its place, by the new fingerprint's sorting bit, if all others have 0 (or
+    /// the state tells how many have).
     state: [[u64; 16]; 2],
     /// All ones if the ones among `sorting` are to be taken from that state.
     tells: [u64; 16],
@@ -201,7 +209,8 @@ static GROWTH: Growth = {
 
 /// The bucket with one more fingerprint. It must have room.
 ///
-/// `extract` gathers the bits of a word that a mask selects, lowest first; `count_ones` counts the ones of a word.
+/// `extract` gathers the bits of a word that a mask selects, lowest first; `count_ones` counts the
+/// ones of a word.
 #[inline(always)]
 pub(super) fn with(
     bucket: u64,
@@ -228,10 +237,12 @@ pub(super) fn with_portable(bucket: u64, fingerprint: u64) -> u64 {
     with(bucket, fingerprint, extract, |word| u64::from(word.count_ones()))
 }
 
-/// Whether insertions can make this bucket: nothing is in an empty one, and fingerprints with sorting bit 0 come first. All
-/// states exist, and no load leaves bits between its lanes and the state.
+/// Whether insertions can make this bucket: nothing is in an empty one, and fingerprints with
+/// sorting bit 0 come first. All states exist, and no load leaves bits between its lanes and the
+/// state.
 pub(super) fn is_valid(bucket: u64) -> bool {
-    // The sorting bits in the lanes, of loads 1 to 3; at higher loads the order is in the state, or forgotten.
+    // The sorting bits in the lanes, of loads 1 to 3; at higher loads the order is in the state, or
+    // forgotten.
     let all = GROWTH.sorting[(bucket >> SPACE) as usize];
     let ones = bucket & all;
     let from_first_one = if ones == 0 { 0 } else { u64::MAX << ones.trailing_zeros() };
@@ -244,7 +255,8 @@ mod tests {
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
-    /// What a fingerprint has left in a bucket of a load: what the lane holds, and the sorting bit if it is kept.
+    /// What a fingerprint has left in a bucket of a load: what the lane holds, and the sorting bit
+    /// if it is kept.
     fn kept(fingerprint: u64, load: u32) -> (u64, Option<usize>) {
         let told = matches!(load, 4 | 5).then(|| sorting_bit(fingerprint));
         (fingerprint >> (64 - 60 / load), told)

@@ -8,8 +8,8 @@ pub(super) const MAX_SUBTABLES: usize = 4;
 
 /// Where the buckets of digests are.
 ///
-/// Buckets are numbered through all sub-tables, or through all pages with their sub-tables; a page counts as many as its
-/// bytes would hold.
+/// Buckets are numbered through all sub-tables, or through all pages with their sub-tables; a page
+/// counts as many as its bytes would hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Choices {
     /// Sub-tables one after the other.
@@ -67,13 +67,15 @@ pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MAX_SUBTABL
     Choice { buckets: Buckets(numbers), fingerprint: digest.word(Domain::DLEFT, D as u32) }
 }
 
-/// Of pages: the page by the upper bits of a word, the buckets in it by the lowest thirty; another word for the fingerprint.
+/// Of pages: the page by the upper bits of a word, the buckets in it by the lowest thirty; another
+/// word for the fingerprint.
 ///
-/// Where the kind of bucket is a constant, so are the sizes of the sub-tables, the last two of which are powers of two.
+/// Where the kind of bucket is a constant, so are the sizes of the sub-tables, the last two of
+/// which are powers of two.
 #[inline(always)]
 pub(super) fn paged(digest: Digest, pages: u64, bucket_bits: BucketBits) -> Choice<3> {
-    /// The bits for the first sub-table, the size of which is no power of two: one bucket is at most 1.004 times as
-    /// likely as another.
+    /// The bits for the first sub-table, the size of which is no power of two: one bucket is at
+    /// most 1.004 times as likely as another.
     const FIRST_BITS: u32 = 16;
     let (first, bits) = match bucket_bits {
         BucketBits::Bits64 => (254, 7),

@@ -1,31 +1,34 @@
 //! Buckets of every layout, by the book: decoded to a list of fingerprints, and encoded again.
 //!
-//! [`bucket64`](super::bucket64) does the same for the layout that is used most, without lists. Here are the others: buckets of 128 bits, groups,
-//! no semi-sorting, fingerprints of one length.
+//! [`bucket64`](super::bucket64) does the same for the layout that is used most, without lists.
+//! Here are the others: buckets of 128 bits, groups, no semi-sorting, fingerprints of one length.
 //!
 //! # Invariants
-//! 1. Fingerprints only become shorter: each bit that a load keeps, or tells, was kept or told at every lower load.
-//! 2. Fingerprints of a bucket are in the order of the bits that its state tells; in a single bucket of 64 bits that tells none, in
-//!    that of their sixteenth bit, while they have it.
+//! 1. Fingerprints only become shorter: each bit that a load keeps, or tells, was kept or told at
+//!    every lower load.
+//! 2. Fingerprints of a bucket are in the order of the bits that its state tells; in a single
+//!    bucket of 64 bits that tells none, in that of their sixteenth bit, while they have it.
 //!
 //! # Layout
-//! The state of a bucket is its top 4 (of 64) or 8 (of 128) bits. The other bits of all buckets of a group, the first bucket's
-//! lowest, are one string, in which the lanes follow each other: those of the first bucket, then those of the second …
+//! The state of a bucket is its top 4 (of 64) or 8 (of 128) bits. The other bits of all buckets of
+//! a group, the first bucket's lowest, are one string, in which the lanes follow each other: those
+//! of the first bucket, then those of the second …
 
 use alloc::vec::Vec;
 
 use crate::filter::Full;
 use crate::layout::{BucketBits, DLeftLayout, Division, Lengths, MAX_GROUP, Semisort};
 
-/// What a state says: how many fingerprints begin with each value of the bits that it tells. What it does not tell counts
-/// as beginning with 0.
+/// What a state says: how many fingerprints begin with each value of the bits that it tells. What
+/// it does not tell counts as beginning with 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     load: u32,
     counts: [u32; 4],
 }
 
-/// The sorting bit of a fingerprint in a single bucket of 64 bits: the sixteenth. See [`super::bucket64`].
+/// The sorting bit of a fingerprint in a single bucket of 64 bits: the sixteenth. See
+/// [`super::bucket64`].
 const SIXTEENTH: u32 = 48;
 
 /// How the buckets of a layout are encoded.
@@ -70,7 +73,8 @@ impl Codec {
     }
 
     fn state(&self, group: &[u64], bucket: usize) -> State {
-        // Bytes from elsewhere may have a number that no state has: then the bucket is as good as empty.
+        // Bytes from elsewhere may have a number that no state has: then the bucket is as good as
+        // empty.
         let empty = State { load: 0, counts: [0; 4] };
         self.states.get(self.state_number(group, bucket)).copied().unwrap_or(empty)
     }
@@ -128,8 +132,9 @@ impl Codec {
         }
     }
 
-    /// What the fingerprints of a bucket are sorted by: the bits that the state tells and, in a single bucket of 64 bits, the
-    /// sixteenth while a lane holds it. [`bucket64`](super::bucket64), which grows such a bucket, counts on that.
+    /// What the fingerprints of a bucket are sorted by: the bits that the state tells and, in a
+    /// single bucket of 64 bits, the sixteenth while a lane holds it.
+    /// [`bucket64`](super::bucket64), which grows such a bucket, counts on that.
     fn order(&self, fingerprint: u64, load: u32, width: u32) -> usize {
         let holds_sixteenth = !self.tells_leading_bits() && width >= 64 - SIXTEENTH;
         if holds_sixteenth { (fingerprint >> SIXTEENTH) as usize & 1 } else { self.told(fingerprint, load) }
@@ -142,7 +147,8 @@ impl Codec {
         (fingerprint << leading).checked_shr(64 - width).unwrap_or(0)
     }
 
-    /// A fingerprint of which a bucket of a load keeps this lane, and tells these bits; its other bits are 0.
+    /// A fingerprint of which a bucket of a load keeps this lane, and tells these bits; its other
+    /// bits are 0.
     fn fingerprint(&self, lane: u64, width: u32, told: usize, load: u32) -> u64 {
         let bits = self.layout.told_bits(load);
         let lane = lane.checked_shl(64 - width).unwrap_or(0);
@@ -155,7 +161,8 @@ impl Codec {
         }
     }
 
-    /// The fingerprints of each bucket of a group, as far as they are kept, and how many bits of each lane that is.
+    /// The fingerprints of each bucket of a group, as far as they are kept, and how many bits of
+    /// each lane that is.
     fn decode(&self, group: &[u64]) -> (Vec<Vec<u64>>, Vec<u32>) {
         let states: Vec<State> =
             (0..self.layout.group() as usize).map(|bucket| self.state(group, bucket)).collect();
@@ -192,7 +199,8 @@ impl Codec {
     pub(super) fn insert(&self, group: &mut [u64], bucket: usize, fingerprint: u64) {
         let (mut buckets, _) = self.decode(group);
         let own = &mut buckets[bucket];
-        // The same place as in `bucket64`, so that the bits are the same: between those with sorting bit 0 and the others.
+        // The same place as in `bucket64`, so that the bits are the same: between those with
+        // sorting bit 0 and the others.
         let leading = if self.tells_leading_bits() { 63 } else { SIXTEENTH };
         let at = own.iter().filter(|&&other| other >> leading & 1 == 0).count();
         own.insert(at, fingerprint);
@@ -360,8 +368,9 @@ mod tests {
                         assert_eq!(codec.load(&words, bucket), count, "{layout:?}");
                     }
                 }
-                // The shortest fingerprints have ten bits: of a hundred others in a bucket of at most eleven, one is found on average.
-                // Ten or more are, by Poisson's distribution, once in 1e7 times; there are 30 layouts and 40 seeds.
+                // The shortest fingerprints have ten bits: of a hundred others in a bucket of at
+                // most eleven, one is found on average. Ten or more are, by Poisson's distribution,
+                // once in 1e7 times; there are 30 layouts and 40 seeds.
                 let found = (0..100).filter(|&at| codec.contains(&words, 0, random(seed + 2000, at))).count();
                 assert!(found < 12, "{layout:?}: {found}");
             }
@@ -376,7 +385,8 @@ mod tests {
         assert_eq!(states(BucketBits::Bits64, Semisort::One), 16);
         assert_eq!(states(BucketBits::Bits128, Semisort::One), 78);
         assert_eq!(states(BucketBits::Bits128, Semisort::Paper), 256);
-        // Why two bits cannot be told at loads 7 and 8 instead, as the paper has it: C(10, 3) + C(11, 3) states are too many by themselves.
+        // Why two bits cannot be told at loads 7 and 8 instead, as the paper has it: C(10, 3) +
+        // C(11, 3) states are too many by themselves.
         let of_three = |n: u32| n * (n - 1) * (n - 2) / 6;
         assert!(of_three(10) + of_three(11) > 256);
     }

@@ -1,7 +1,9 @@
-//! Every order in which two threads can meet in an [`AtomicDLeftFilter`], tried by a checker: `cargo xtask test loom`.
+//! Every order in which two threads can meet in an [`AtomicDLeftFilter`], tried by a checker:
+//! `cargo xtask test loom`.
 //!
-//! The filters have one bucket in each sub-table, so that all insertions meet. A checker tries all that the memory model allows, also what no
-//! processor at hand does: values that a thread has written and another one does not see yet.
+//! The filters have one bucket in each sub-table, so that all insertions meet. A checker tries all
+//! that the memory model allows, also what no processor at hand does: values that a thread has
+//! written and another one does not see yet.
 
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -39,7 +41,8 @@ fn insert_both(filter: &Arc<AtomicDLeftFilter>, keys: [u64; 2]) -> Vec<Result<bo
 
 #[test]
 fn neither_of_two_keys_is_lost() {
-    // Loads at which the encoding changes in every way: to lanes of 60, 30, 20, 15 and 12 bits, with and without told bits.
+    // Loads at which the encoding changes in every way: to lanes of 60, 30, 20, 15 and 12 bits,
+    // with and without told bits.
     for present in 0..4 {
         loom::model(move || {
             let filter = filter(1, present);
@@ -109,7 +112,8 @@ fn a_finished_insertion_is_seen_by_every_later_lookup() {
         if finished.load(Acquire) {
             assert!(filter.contains(&100u64));
         }
-        // Keys that were there are found at every moment, whatever is made of their buckets meanwhile.
+        // Keys that were there are found at every moment, whatever is made of their buckets
+        // meanwhile.
         assert!(filter.contains(&0u64) && filter.contains(&1u64));
         inserting.join().unwrap();
         assert!(filter.contains(&100u64));

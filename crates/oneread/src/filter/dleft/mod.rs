@@ -1,9 +1,11 @@
 //! The d-left filter: fingerprints in the least loaded of a few buckets, as long as there is room.
 //!
 //! # Invariants
-//! 1. A key that was inserted has its fingerprint, as far as its bucket keeps it, in one of its buckets: no false negatives. Fingerprints
-//!    only lose bits, and a key that was found before it was inserted is found for ever by the same bits.
-//! 2. The words of a page beyond its buckets are 0 in memory; in a file they hold the page's checksum.
+//! 1. A key that was inserted has its fingerprint, as far as its bucket keeps it, in one of its
+//!    buckets: no false negatives. Fingerprints only lose bits, and a key that was found before it
+//!    was inserted is found for ever by the same bits.
+//! 2. The words of a page beyond its buckets are 0 in memory; in a file they hold the page's
+//!    checksum.
 
 mod atomic;
 mod bucket64;
@@ -44,7 +46,8 @@ pub use statistics::DLeftStatistics;
 pub struct DLeft<S> {
     layout: DLeftLayout,
     choices: Choices,
-    /// The pages, if buckets are encoded in the usual way and in pages: so plans make them, and operations on one key are inlined for these alone.
+    /// The pages, if buckets are encoded in the usual way and in pages: so plans make them, and
+    /// operations on one key are inlined for these alone.
     usual_pages: Option<NonZeroU64>,
     words: S,
     /// How buckets are encoded, unless in the usual way, that of [`bucket64`].
@@ -54,25 +57,29 @@ pub struct DLeft<S> {
 
 /// Tells which keys are certainly not in a set by comparing fingerprints in three words.
 ///
-/// A key has a bucket of 64 bits in each of three sub-tables. Its fingerprint goes to the least loaded of them; loads are then so even that
-/// buckets of six, filled with four on average, practically never overflow. The fingerprints of a bucket share its bits: a lone one has 60 of them,
-/// each of four has 16.
+/// A key has a bucket of 64 bits in each of three sub-tables. Its fingerprint goes to the least
+/// loaded of them; loads are then so even that buckets of six, filled with four on average,
+/// practically never overflow. The fingerprints of a bucket share its bits: a lone one has 60 of
+/// them, each of four has 16.
 ///
-/// At 16 bits a key it errs as rarely as a Bloom filter, or a little less, and reads three words instead of eleven. Unlike a Bloom
-/// filter it can be *full*: a key whose buckets have six fingerprints each is refused. At the planned load that has never been seen.
+/// At 16 bits a key it errs as rarely as a Bloom filter, or a little less, and reads three words
+/// instead of eleven. Unlike a Bloom filter it can be *full*: a key whose buckets have six
+/// fingerprints each is refused. At the planned load that has never been seen.
 ///
 /// # Source
-/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006.
-/// Differs from the paper in: the sorting bit is the sixteenth of a fingerprint, not the first, so that all other bits stay in their
-/// places; the first sub-table is as large as the other two together, which makes for fewer false positives than equal ones; all buckets of a key can lie
-/// in one page.
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
+/// Bit Reassignment", 2006. Differs from the paper in: the sorting bit is the sixteenth of a
+/// fingerprint, not the first, so that all other bits stay in their places; the first sub-table is
+/// as large as the other two together, which makes for fewer false positives than equal ones; all
+/// buckets of a key can lie in one page.
 ///
 /// # Costs
-/// 16 bits a key at 4.0e-4, by [`plan::dleft::for_items`]. Three words are read an operation, of one page; an insertion changes one.
+/// 16 bits a key at 4.0e-4, by [`plan::dleft::for_items`]. Three words are read an operation, of
+/// one page; an insertion changes one.
 ///
 /// # Limits
-/// [`Full`] beyond the planned number of keys: seen from 1.2 times as many on with a million keys, from 1.3 times with a thousand. No
-/// removal.
+/// [`Full`] beyond the planned number of keys: seen from 1.2 times as many on with a million keys,
+/// from 1.3 times with a thousand. No removal.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
@@ -93,9 +100,11 @@ pub struct DLeft<S> {
 /// ```
 pub type DLeftFilter<D = Portable> = Filter<DLeft<Vec<u64>>, D>;
 
-/// A [`DLeftFilter`] that many threads insert into and look up in at once, through `&self` and without locks.
+/// A [`DLeftFilter`] that many threads insert into and look up in at once, through `&self` and
+/// without locks.
 ///
-/// An insertion is one compare-and-swap of one word. Once it has returned, every later lookup finds the key.
+/// An insertion is one compare-and-swap of one word. Once it has returned, every later lookup finds
+/// the key.
 ///
 /// ```
 /// use oneread::filter::{AtomicDLeftFilter, DLeftFilter};
@@ -147,7 +156,8 @@ impl Insert for DLeft<Vec<u64>> {
 }
 
 impl<D> DLeftFilter<D> {
-    /// Inserts the key of a digest without looking whether it may be there: a key that is inserted twice takes room twice.
+    /// Inserts the key of a digest without looking whether it may be there: a key that is inserted
+    /// twice takes room twice.
     ///
     /// # Errors
     /// [`Full`] if none of its buckets has room; nothing was changed.
@@ -217,7 +227,8 @@ impl DLeft<Vec<u64>> {
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
             Some(pages) => self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
-            // With nothing known but the digest: whatever that function took would be in memory in the other case too.
+            // With nothing known but the digest: whatever that function took would be in memory in
+            // the other case too.
             None => self.insert_other_layout::<LOOK>(digest),
         }
     }
@@ -234,8 +245,8 @@ impl DLeft<Vec<u64>> {
     #[inline(always)]
     fn insert_choice<const DD: usize, const LOOK: bool>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
         let Choice { buckets, fingerprint } = choice;
-        // SAFETY: choices are below the number of buckets, of which there are as many as words: `Choices`, which made them,
-        // and the words are of one layout.
+        // SAFETY: choices are below the number of buckets, of which there are as many as words:
+        // `Choices`, which made them, and the words are of one layout.
         unsafe { simd::insert::<DD, LOOK, _>(self.isa, &mut self.words, buckets, fingerprint) }.into()
     }
 
@@ -526,10 +537,11 @@ impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> 
 
     #[inline(always)]
     fn run<V: InstructionSet>(self, set: V) -> Result<(), Full> {
-        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
+        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction
+        // set.
         for Choice { buckets, fingerprint } in self.choices {
-            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
-            // word for each bucket.
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has
+            // a word for each bucket.
             let outcome = unsafe { set.insert::<DD, true, _>(&mut self.filter.words, buckets, fingerprint) };
             Result::from(outcome)?;
         }
@@ -627,8 +639,8 @@ where
     #[inline(always)]
     fn run<V: InstructionSet>(mut self, set: V) {
         for choice in self.choices {
-            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
-            // word for each bucket.
+            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has
+            // a word for each bucket.
             let found = unsafe { set.contains(&self.filter.words, choice.buckets, choice.fingerprint) };
             (self.answer)(found);
         }

@@ -1,12 +1,13 @@
 //! Large batches, partitioned by cache block: see [`partition`](crate::filter::batch::partition).
 //!
-//! A key of a paged filter has all its buckets in one page, so nothing in one page depends on another.
-//! The keys of a block are in the order in which they came, so the filter becomes the same, bit for bit.
+//! A key of a paged filter has all its buckets in one page, so nothing in one page depends on
+//! another. The keys of a block are in the order in which they came, so the filter becomes the
+//! same, bit for bit.
 //!
 //! # When a key finds no room
-//! Then the keys before it must be in and those after it not; but later keys of other blocks may be in
-//! already. So an insertion leaves in the place of a key what its bucket was before, and what came after
-//! the first key without room is undone, the last one first.
+//! Then the keys before it must be in and those after it not; but later keys of other blocks may be
+//! in already. So an insertion leaves in the place of a key what its bucket was before, and what
+//! came after the first key without room is undone, the last one first.
 
 use alloc::vec::Vec;
 
@@ -22,8 +23,8 @@ use crate::hash::Digest;
 use crate::layout::BucketBits::Bits64;
 use crate::layout::DLeftLayout;
 
-/// From this size on, batches are partitioned: three lines per key are more than a core can bring in
-/// the time that the rest takes.
+/// From this size on, batches are partitioned: three lines per key are more than a core can bring
+/// in the time that the rest takes.
 const LARGE_BYTES: u64 = 16 << 20;
 
 /// The logarithm of a page's buckets, which are words.
@@ -41,7 +42,8 @@ const SMALL: u32 = 7;
 struct Key {
     /// Its fingerprint; once it is inserted, what the bucket was that got it.
     word: u64,
-    /// Its buckets, counted from the start of the block; once it is inserted, the bucket that got it, or [`NOWHERE`].
+    /// Its buckets, counted from the start of the block; once it is inserted, the bucket that got
+    /// it, or [`NOWHERE`].
     place: u32,
     /// The number of keys before it.
     number: u32,
@@ -110,8 +112,8 @@ impl Keys {
 
     #[inline(never)]
     fn insert_round(&mut self, isa: Isa, words: &mut Vec<u64>) -> Result<(), Full> {
-        // The number of the first key that finds no room. The least of those of all blocks is that of
-        // the round, so later blocks need not go further.
+        // The number of the first key that finds no room. The least of those of all blocks is that
+        // of the round, so later blocks need not go further.
         let mut end = u32::MAX;
         for number in 0..self.blocks() {
             let done = isa.run(InsertBlock { words, block: self.block(number), end: &mut end });
@@ -167,8 +169,8 @@ impl Store for Noting<'_> {
     }
 }
 
-/// Inserts the keys of a block up to number `end`, which becomes that of the first one that finds no
-/// room. Returns how many of them are in.
+/// Inserts the keys of a block up to number `end`, which becomes that of the first one that finds
+/// no room. Returns how many of them are in.
 struct InsertBlock<'a> {
     words: &'a mut Vec<u64>,
     block: Block<'a, Key>,
@@ -288,7 +290,8 @@ mod tests {
     use crate::filter::cores::{Build, Same};
     use crate::hash::{Digester, Portable};
 
-    /// Choices of keys in some of the pages, most of them in the first `crowded`; some keys come again.
+    /// Choices of keys in some of the pages, most of them in the first `crowded`; some keys come
+    /// again.
     fn some_choices(count: u64, pages: u64, crowded: u64) -> Vec<Choice<3>> {
         let choice = |number: u64| {
             let digest = Portable::with_seed(7).digest(&(if number % 10 == 9 { number / 2 } else { number }));
@@ -314,7 +317,8 @@ mod tests {
         }
     }
 
-    /// Evenly spread, and so that a block is full long before the others, and others have but a few; with room for all, and without.
+    /// Evenly spread, and so that a block is full long before the others, and others have but a
+    /// few; with room for all, and without.
     #[test]
     fn partitioned_keys_are_as_one_after_the_other() {
         let (mut full, mut rounds) = (0, 0);

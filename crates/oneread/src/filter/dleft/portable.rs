@@ -5,11 +5,12 @@ use crate::filter::Filter;
 use crate::filter::simd::Isa;
 
 impl<C: HasBuckets, D> Filter<C, D> {
-    /// The same filter, which from now on uses no instructions but those that every machine has: for comparisons, and to see on one machine what
-    /// others do.
+    /// The same filter, which from now on uses no instructions but those that every machine has:
+    /// for comparisons, and to see on one machine what others do.
     ///
-    /// Answers and buckets are the same, bit for bit. A filter that is made of this one by saving and loading, or by a change
-    /// between [`DLeftFilter`](super::DLeftFilter) and [`AtomicDLeftFilter`](super::AtomicDLeftFilter), uses again what its machine has.
+    /// Answers and buckets are the same, bit for bit. A filter that is made of this one by saving
+    /// and loading, or by a change between [`DLeftFilter`](super::DLeftFilter) and
+    /// [`AtomicDLeftFilter`](super::AtomicDLeftFilter), uses again what its machine has.
     ///
     /// ```
     /// use oneread::filter::DLeftFilter;

@@ -1,7 +1,7 @@
 //! D-left filters as bytes.
 //!
-//! A paged filter's payload begins with zeros up to byte 4096 of the file, so that a page of the filter is a page of the file; the last sixteen bytes
-//! of each page are its checksum and zeros.
+//! A paged filter's payload begins with zeros up to byte 4096 of the file, so that a page of the
+//! filter is a page of the file; the last sixteen bytes of each page are its checksum and zeros.
 
 use alloc::vec::Vec;
 

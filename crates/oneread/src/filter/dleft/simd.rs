@@ -1,7 +1,7 @@
 //! The buckets of a key at once, where the machine can.
 //!
-//! AVX-512 compares the lanes of all buckets of a key at once, with tables that are registers; `pext`
-//! drops the bits that all fingerprints of a bucket lose in one instruction.
+//! AVX-512 compares the lanes of all buckets of a key at once, with tables that are registers;
+//! `pext` drops the bits that all fingerprints of a bucket lose in one instruction.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
@@ -142,9 +142,9 @@ pub(in crate::filter) trait BucketMatch: Copy {
         self.matches::<DD>(unsafe { read(words, buckets) }, fingerprint)
     }
 
-    /// Inserts a fingerprint into the least loaded of these buckets, the leftmost of them; if asked to
-    /// `LOOK`, only if none has it. If another thread changed the bucket meanwhile, all are looked at
-    /// anew.
+    /// Inserts a fingerprint into the least loaded of these buckets, the leftmost of them; if asked
+    /// to `LOOK`, only if none has it. If another thread changed the bucket meanwhile, all are
+    /// looked at anew.
     ///
     /// # Safety
     /// There must be words for the buckets.
@@ -161,8 +161,9 @@ pub(in crate::filter) trait BucketMatch: Copy {
             if LOOK && self.matches::<DD>(buckets, fingerprint) {
                 return Outcome::Found;
             }
-            // The least load, and of equal ones the leftmost. Nobody can predict which; and plain indexes, for a chain of iterators was not
-            // unrolled and took half of the time of an insertion.
+            // The least load, and of equal ones the leftmost. Nobody can predict which; and plain
+            // indexes, for a chain of iterators was not unrolled and took half of the time of an
+            // insertion.
             let (mut own, mut bucket, mut least) = (at[0], buckets[0], bucket64::rank(buckets[0]));
             for number in 1..DD {
                 let rank = bucket64::rank(buckets[number]);
@@ -246,15 +247,16 @@ mod x86 {
 
     /// As [`bucket64::matches`], for all buckets at once.
     ///
-    /// The lowest bits of the lanes are looked up among the states in two registers, which is all that is read besides the buckets: with three such
-    /// columns the time was that of loading them.
+    /// The lowest bits of the lanes are looked up among the states in two registers, which is all
+    /// that is read besides the buckets: with three such columns the time was that of loading them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     fn matches_avx512([a, b, c, d]: Four, fingerprint: u64) -> bool {
         let buckets = _mm256_setr_epi64x(a as i64, b as i64, c as i64, d as i64);
         let states = _mm256_srli_epi64::<{ SPACE as i32 }>(buckets);
         let column = bucket64::column(fingerprint);
-        // SAFETY: a column is two vectors, aligned to 64 bytes as all of `Lanes` is; the shifts are one of 16 bytes.
+        // SAFETY: a column is two vectors, aligned to 64 bytes as all of `Lanes` is; the shifts are
+        // one of 16 bytes.
         let (low, high, shift) = unsafe {
             (
                 _mm512_load_si512(column.cast()),
@@ -266,7 +268,8 @@ mod x86 {
             _mm512_castsi512_si256(_mm512_permutex2var_epi64(low, _mm512_castsi256_si512(states), high));
         let indexes = _mm256_or_si256(states, _mm256_set1_epi64x(LANES.nothing.cast_signed()));
         let shift = _mm256_shuffle_epi8(shift, indexes);
-        // From the lowest bit of a lane to its highest: left by its width less one, which is right by the shift and one more.
+        // From the lowest bit of a lane to its highest: left by its width less one, which is right
+        // by the shift and one more.
         let highs = _mm256_rorv_epi64(_mm256_ror_epi64::<1>(ones), shift);
         let lane = _mm256_srlv_epi64(_mm256_set1_epi64x(fingerprint as i64), shift);
         let difference = _mm256_xor_si256(buckets, _mm256_mullo_epi64(lane, ones));

@@ -14,7 +14,8 @@ use crate::plan::dleft::{any_match, bucket_match};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DLeftStatistics {
-    /// For each sub-table, from left to right, the number of buckets with each load, from 0 to the capacity.
+    /// For each sub-table, from left to right, the number of buckets with each load, from 0 to the
+    /// capacity.
     pub loads: Vec<Vec<u64>>,
     /// The number of fingerprints of each length in bits, from 0 to 64.
     pub lengths: Vec<u64>,
@@ -65,7 +66,8 @@ impl<C: HasBuckets, D> Filter<C, D> {
         self.core().buckets().statistics()
     }
 
-    /// The number of fingerprints. Keys that may have been there when they were inserted have none of their own. Reads the whole filter.
+    /// The number of fingerprints. Keys that may have been there when they were inserted have none
+    /// of their own. Reads the whole filter.
     pub fn fingerprints(&self) -> u64 {
         self.core().buckets().fingerprints()
     }
@@ -91,8 +93,8 @@ impl<S: Words> DLeft<S> {
         count
     }
 
-    /// A bucket of load a whose fingerprints have length f matches with probability 1 − (1 − 2^−f)^a; a key has one bucket in each sub-table, of its page
-    /// if there are pages.
+    /// A bucket of load a whose fingerprints have length f matches with probability 1 − (1 −
+    /// 2^−f)^a; a key has one bucket in each sub-table, of its page if there are pages.
     pub(super) fn rate(&self) -> f64 {
         let sizes = self.layout.buckets();
         let pages = self.layout.pages().unwrap_or(1);

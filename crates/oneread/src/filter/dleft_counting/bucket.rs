@@ -1,25 +1,29 @@
 //! The cells of one bucket: found, added, counted, removed.
 //!
-//! A key is here a *word*, the remainder of which a bucket holds as many bits as it has room for: the highest of
-//! the word, and its lowest where the state tells it. The *string* of a cell is what it says of a word. Of two strings that are
-//! both those of one word, the shorter is a function of the longer, by cutting; this is all that the following needs.
+//! A key is here a *word*, the remainder of which a bucket holds as many bits as it has room for:
+//! the highest of the word, and its lowest where the state tells it. The *string* of a cell is what
+//! it says of a word. Of two strings that are both those of one word, the shorter is a function of
+//! the longer, by cutting; this is all that the following needs.
 //!
 //! # Why a removal never makes another key vanish
-//! Claim: at any time each key of the bucket can be *assigned* to a cell whose string is its own, so that a cell that is
-//! not stuck has no more keys than it counts. (A stuck cell may have any number.) So every key of the bucket is found. By cases:
+//! Claim: at any time each key of the bucket can be *assigned* to a cell whose string is its own,
+//! so that a cell that is not stuck has no more keys than it counts. (A stuck cell may have any
+//! number.) So every key of the bucket is found. By cases:
 //! - *Empty bucket*: nothing to assign.
-//! - *Inserted key*: it is assigned to the new cell, to the cell whose count went up, or to the stuck cell that is equal.
-//! - *Cut*: a cell's keys have the cut string too. Equal strings are cut to equal ones, so what was stuck together stays so: the
-//!   sum of their counts does not fall.
-//! - *Removed key x*: the removal counts down a cell v, the longest that has x's string; x was assigned to a cell u. If u = v, the
-//!   others keep their cells. Else, u being a string of x no longer than v, u is a function of v: every key k of v has the string of u. If v
-//!   had as many keys as it counted, one of them, k, moves to u, where x leaves a place. If v is stuck, nothing is changed and
-//!   x only leaves u.
+//! - *Inserted key*: it is assigned to the new cell, to the cell whose count went up, or to the
+//!   stuck cell that is equal.
+//! - *Cut*: a cell's keys have the cut string too. Equal strings are cut to equal ones, so what was
+//!   stuck together stays so: the sum of their counts does not fall.
+//! - *Removed key x*: the removal counts down a cell v, the longest that has x's string; x was
+//!   assigned to a cell u. If u = v, the others keep their cells. Else, u being a string of x no
+//!   longer than v, u is a function of v: every key k of v has the string of u. If v had as many
+//!   keys as it counted, one of them, k, moves to u, where x leaves a place. If v is stuck, nothing
+//!   is changed and x only leaves u.
 //!
 //! Had the shorter match been removed, a key that only it stands for would have vanished.
 //!
-//! With two sizes, some of several equal cells may be cut and others not, so that a sum could come apart; there a cell is stuck
-//! by its own counter alone, and a stuck one stays so when it is cut.
+//! With two sizes, some of several equal cells may be cut and others not, so that a sum could come
+//! apart; there a cell is stuck by its own counter alone, and a stuck one stays so when it is cut.
 
 use super::format::{CELLS, Format, Growth, Row, STATE_AT, State};
 use crate::bits::extract;
@@ -61,15 +65,16 @@ impl Format {
         }
     }
 
-    /// The highest bit of the first cell that has the remainder of a word, in the group where that can be, and perhaps bits above it; 0 if there is no such
-    /// cell. Not for two sizes.
+    /// The highest bit of the first cell that has the remainder of a word, in the group where that
+    /// can be, and perhaps bits above it; 0 if there is no such cell. Not for two sizes.
     #[inline(always)]
     pub(super) fn found(&self, bucket: u128, word: u64) -> u128 {
         let Row { ones, tops, shift, .. } = *self.row(bucket, word);
         zeros(bucket ^ u128::from(word >> shift).wrapping_mul(ones), ones, tops)
     }
 
-    /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case: that is the only one, and it counts one key.
+    /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case:
+    /// that is the only one, and it counts one key.
     #[inline(always)]
     pub(super) fn remove_found(&self, bucket: u128, word: u64, found: u128) -> Option<u128> {
         debug_assert!(found != 0);
@@ -110,17 +115,20 @@ impl Format {
         u128::from(word >> state.shift[group]).wrapping_mul(state.ones[group])
     }
 
-    /// The cells of a group that have exactly the remainder of a word, by the highest bits of their remainders.
+    /// The cells of a group that have exactly the remainder of a word, by the highest bits of their
+    /// remainders.
     #[inline(always)]
     fn equal(&self, bucket: u128, group: usize, word: u64) -> u128 {
         let state = self.state(bucket);
         let differing = bucket ^ self.remainders(state, group, word);
         let (ones, tops) = (state.ones[group], state.tops[group]);
-        // Below the highest bit, adding all ones carries into it unless all is 0. No sum leaves its remainder.
+        // Below the highest bit, adding all ones carries into it unless all is 0. No sum leaves its
+        // remainder.
         !((differing & !tops).wrapping_add(tops.wrapping_sub(ones)) | differing) & tops
     }
 
-    /// The groups that may have the remainder of a word, that of the longer ones first; the second may repeat the first.
+    /// The groups that may have the remainder of a word, that of the longer ones first; the second
+    /// may repeat the first.
     #[inline(always)]
     fn groups(&self, state: &State, word: u64) -> [usize; 2] {
         let told = usize::from(word as u8 & state.told);
@@ -157,9 +165,11 @@ impl Format {
         Ok((self.add(bucket, word, extract).ok_or(Full)?, outcome))
     }
 
-    /// Adds a cell for a word, if there is room; `extract` is [`extract`](crate::bits::extract), or the instruction for it.
+    /// Adds a cell for a word, if there is room; `extract` is [`extract`](crate::bits::extract), or
+    /// the instruction for it.
     ///
-    /// The cells are always cut, if only to what they are: whether they become shorter is a branch that nobody can predict.
+    /// The cells are always cut, if only to what they are: whether they become shorter is a branch
+    /// that nobody can predict.
     #[inline(always)]
     pub(super) fn add(&self, bucket: u128, word: u64, extract: impl Fn(u64, u64) -> u64) -> Option<u128> {
         let Growth { keep, kept_low, after, at, width, shift } = *self.growth(bucket, word);
@@ -199,7 +209,8 @@ impl Format {
         }
     }
 
-    /// Removes a word from a bucket: the longest cell that has its string. None if there is no such cell.
+    /// Removes a word from a bucket: the longest cell that has its string. None if there is no such
+    /// cell.
     #[inline(never)]
     pub(super) fn remove(&self, bucket: u128, word: u64) -> Option<u128> {
         let state = self.state(bucket);
@@ -263,7 +274,8 @@ impl Format {
         of_group(0) + of_group(1)
     }
 
-    /// The cells of a bucket: the bits of each remainder, stored and told, and how many keys it counts.
+    /// The cells of a bucket: the bits of each remainder, stored and told, and how many keys it
+    /// counts.
     pub(super) fn cells(&self, bucket: u128) -> impl Iterator<Item = (u32, u32)> + '_ {
         let state = self.state(bucket);
         (0..2).flat_map(move |group| {
@@ -273,7 +285,8 @@ impl Format {
     }
 }
 
-/// The bucket without the cell of `width` bits whose remainder has the highest bit `top`, in the state `removed`.
+/// The bucket without the cell of `width` bits whose remainder has the highest bit `top`, in the
+/// state `removed`.
 #[inline(always)]
 pub(super) fn close(bucket: u128, top: u128, counter_bits: u32, width: u32, removed: u8) -> u128 {
     let at = top.trailing_zeros() + 1 + counter_bits - width;
@@ -282,7 +295,8 @@ pub(super) fn close(bucket: u128, top: u128, counter_bits: u32, width: u32, remo
     cells & before | (cells >> (width & 31)) & !before | u128::from(removed) << STATE_AT
 }
 
-/// The highest bit of the first of these cells that is 0, and perhaps bits above it: that cell, and only a cell above it, borrows.
+/// The highest bit of the first of these cells that is 0, and perhaps bits above it: that cell, and
+/// only a cell above it, borrows.
 #[inline(always)]
 fn zeros(cells: u128, ones: u128, tops: u128) -> u128 {
     cells.wrapping_sub(ones) & !cells & tops

@@ -1,24 +1,28 @@
 //! The buckets that a key can be in, one in each sub-table, by permutations.
 //!
-//! A digest gives a place b among the B buckets of a sub-table, and a word, the highest bits of which (and the lowest, where
-//! buckets always tell it) are the minimal remainder r. Sub-table i takes the key at
+//! A digest gives a place b among the B buckets of a sub-table, and a word, the highest bits of
+//! which (and the lowest, where buckets always tell it) are the minimal remainder r. Sub-table i
+//! takes the key at
 //!
 //! ```text
 //!   P_i(b, r) = (b + s_i(r) mod B, r)        with s_0 = 0 and s_i(r) a hash of r among 0 … B − 1
 //! ```
 //!
-//! For any B and whatever the `s_i`, this is a permutation of the pairs (b, r): r is not changed, so that its shift is known, and b is
-//! the bucket less the shift, mod B. So from the bucket and the minimal remainder of a cell follow b and r, and with them all other buckets that
-//! its keys can be in: two keys that have the same bucket *and* minimal remainder in one sub-table have so in all. This is what makes
-//! removals unambiguous; independent hash functions would not do.
+//! For any B and whatever the `s_i`, this is a permutation of the pairs (b, r): r is not changed,
+//! so that its shift is known, and b is the bucket less the shift, mod B. So from the bucket and
+//! the minimal remainder of a cell follow b and r, and with them all other buckets that its keys
+//! can be in: two keys that have the same bucket *and* minimal remainder in one sub-table have so
+//! in all. This is what makes removals unambiguous; independent hash functions would not do.
 //!
-//! The shifts are not linear in r. Were they r times a constant, mod B, the differences of shifts would be shifts again, and the
-//! buckets reached from one in two steps some R rather than R²: a bad spread of loads.
+//! The shifts are not linear in r. Were they r times a constant, mod B, the differences of shifts
+//! would be shifts again, and the buckets reached from one in two steps some R rather than R²: a
+//! bad spread of loads.
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::DLeftCountingLayout;
 
-/// The first words of the domain are the place and the remainder of a key; from here on those of the shifts.
+/// The first words of the domain are the place and the remainder of a key; from here on those of
+/// the shifts.
 const SHIFTS: u32 = 2;
 
 /// Any constant: the other half of the digest that stands for a minimal remainder.
@@ -41,7 +45,8 @@ pub(super) struct Choices {
     place: u64,
     /// r.
     minimal: u64,
-    /// The remainder: its highest bits are the minimal one, its lowest may be told by a bucket's state.
+    /// The remainder: its highest bits are the minimal one, its lowest may be told by a bucket's
+    /// state.
     pub(super) word: u64,
     buckets_each: u64,
 }
@@ -123,8 +128,8 @@ mod tests {
 
     #[test]
     fn choices_in_different_subtables_are_unrelated() {
-        // Of 2^11 minimal remainders and 1000 buckets, two sub-tables shift alike some 2.05 times; 20 are never seen
-        // (Poisson tail below 1e-12).
+        // Of 2^11 minimal remainders and 1000 buckets, two sub-tables shift alike some 2.05 times;
+        // 20 are never seen (Poisson tail below 1e-12).
         for subtable in 1..8 {
             for other in 0..subtable {
                 let alike = (0..2048)

@@ -1,8 +1,9 @@
 //! Buckets whose remainders all have one length: no table of states is needed to read them.
 //!
-//! What is done here is done by `bucket` too, by a row of its table for each bucket. Here the pattern of a key is made once for all its buckets, a new cell goes after the
-//! others, and the state is their number: an insertion into three sub-tables took 18 ns where buckets of several lengths took 27, with 100,000 keys. What is seldom, equal
-//! remainders, is left to `bucket`.
+//! What is done here is done by `bucket` too, by a row of its table for each bucket. Here the
+//! pattern of a key is made once for all its buckets, a new cell goes after the others, and the
+//! state is their number: an insertion into three sub-tables took 18 ns where buckets of several
+//! lengths took 27, with 100,000 keys. What is seldom, equal remainders, is left to `bucket`.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
@@ -22,7 +23,8 @@ const STATES: usize = 16;
 pub(super) struct FixedCells {
     /// A 1 in the lowest bit of each cell, whether it is in use or not.
     ones: u128,
-    /// By the number of cells in use: a 1 in the highest bit of each of their remainders. A bucket of a damaged file may have any number: then the lowest bits of it count.
+    /// By the number of cells in use: a 1 in the highest bit of each of their remainders. A bucket
+    /// of a damaged file may have any number: then the lowest bits of it count.
     tops: [u128; STATES],
     /// How far down a word is shifted to be a remainder.
     shift: u32,
@@ -77,11 +79,13 @@ impl FixedCells {
         (self.load(bucket) as u64) << LOAD_AT
     }
 
-    /// The highest bit of the first cell that has the remainder, and perhaps bits above it; 0 if there is no such cell.
+    /// The highest bit of the first cell that has the remainder, and perhaps bits above it; 0 if
+    /// there is no such cell.
     #[inline(always)]
     pub(super) fn found(&self, bucket: u128, pattern: Pattern) -> u128 {
         let differing = bucket ^ pattern.0;
-        // A cell that is 0 borrows from the one above it. Those in use are the first ones, so that what the others do is masked out.
+        // A cell that is 0 borrows from the one above it. Those in use are the first ones, so that
+        // what the others do is masked out.
         differing.wrapping_sub(self.ones) & !differing & self.tops[self.load(bucket) % STATES]
     }
 
@@ -97,7 +101,8 @@ impl FixedCells {
         Some((bucket | u128::from(word >> self.shift) << at).wrapping_add(1 << STATE_AT))
     }
 
-    /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case: that is the only one, and it counts one key.
+    /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case:
+    /// that is the only one, and it counts one key.
     #[inline(always)]
     pub(super) fn without(&self, bucket: u128, found: u128) -> Option<u128> {
         let counter = (bucket >> (found.trailing_zeros() + 1)) as u32 & ((1 << self.counter_bits) - 1);
@@ -110,7 +115,8 @@ impl FixedCells {
     }
 }
 
-// A function for each usual number of sub-tables: one for all would save the registers that the longest of them needs.
+// A function for each usual number of sub-tables: one for all would save the registers that the
+// longest of them needs.
 impl DLeftCounting<Vec<u64>> {
     /// Inserts, as `place_as` does.
     #[inline]

@@ -5,7 +5,8 @@
 //!   bits 0 … 119: cells, those of group 0, then those of group 1, then zeros      bits 120 … 127: the state
 //!   a cell, from its lowest bit: the remainder, its tail first; the counter
 //! ```
-//! A state is a class (into how many cells the bits are divided), and how many cells there are of each group:
+//! A state is a class (into how many cells the bits are divided), and how many cells there are of
+//! each group:
 //!
 //! | remainders | group 0 | group 1 | states |
 //! | --- | --- | --- | --- |
@@ -15,9 +16,10 @@
 //!
 //! # Invariants
 //! 1. State 0 is the empty bucket: it is of the first class, whatever was in the bucket before.
-//! 2. A class is entered only when the one before has no room, and left for the one before only when no cell is of the
-//!    shorter length, or for the first when no cell is left.
-//! 3. What follows a state (on an insertion, on a removal) is in the table too, so that a change is a look-up and a shift.
+//! 2. A class is entered only when the one before has no room, and left for the one before only
+//!    when no cell is of the shorter length, or for the first when no cell is left.
+//! 3. What follows a state (on an insertion, on a removal) is in the table too, so that a change is
+//!    a look-up and a shift.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -74,15 +76,17 @@ pub(super) struct State {
     pub(super) insertion: [Insertion; 2],
 }
 
-/// What a lookup needs to know of a bucket, by its state and the lowest bit of the word that is looked for, if a remainder can be in one
-/// group only: that of the told bit, or the only one. All in one cache line.
+/// What a lookup needs to know of a bucket, by its state and the lowest bit of the word that is
+/// looked for, if a remainder can be in one group only: that of the told bit, or the only one. All
+/// in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Row {
     pub(super) ones: u128,
     pub(super) tops: u128,
     pub(super) minimal: u128,
-    /// The load, shifted up by [`LOAD_AT`]: with the number of a bucket below it, the less is that of the less loaded bucket and, of equals, of the first.
+    /// The load, shifted up by [`LOAD_AT`]: with the number of a bucket below it, the less is that
+    /// of the less loaded bucket and, of equals, of the first.
     pub(super) load: u64,
     pub(super) shift: u8,
     /// The bits of a cell.
@@ -125,7 +129,8 @@ pub(super) struct Format {
     /// Whether a key's remainder may be in either group.
     pub(super) two_sizes: bool,
     pub(super) repeats: Repeats,
-    /// Whether the cells of a row are all that can have its word's minimal remainder: the told bit is one of that, or there is one group.
+    /// Whether the cells of a row are all that can have its word's minimal remainder: the told bit
+    /// is one of that, or there is one group.
     pub(super) minimal_by_row: bool,
     /// If all remainders have one length: what is enough to read them.
     pub(super) fixed: Option<FixedCells>,
@@ -164,7 +169,8 @@ impl Format {
         })
     }
 
-    /// The state of a bucket. In a damaged file it may be one that does not exist: then the bucket has no cells.
+    /// The state of a bucket. In a damaged file it may be one that does not exist: then the bucket
+    /// has no cells.
     #[inline(always)]
     pub(super) fn state(&self, bucket: u128) -> &State {
         self.state_of((bucket >> STATE_AT) as u8)
@@ -196,7 +202,8 @@ impl Format {
     }
 }
 
-/// Where the row of a state and the lowest bit of a word is: all states of one bit, then those of the other, so that with a key comes one table.
+/// Where the row of a state and the lowest bit of a word is: all states of one bit, then those of
+/// the other, so that with a key comes one table.
 #[inline(always)]
 fn place(state: usize, bit: usize) -> usize {
     (state + bit * STATES) & (2 * STATES - 1)
@@ -393,7 +400,8 @@ impl Builder {
         })
     }
 
-    /// The same, with as few present cells as possible cut, and the new one longer rather than shorter.
+    /// The same, with as few present cells as possible cut, and the new one longer rather than
+    /// shorter.
     fn insertion_of_two_sizes(&self, key: Key) -> Option<(Key, usize)> {
         let [shorter, longer] = key.count;
         let cut_some = |class: usize, shorter: u32, longer: u32| {
@@ -469,7 +477,8 @@ mod tests {
                         "{layout:?}, state {number}"
                     );
                     assert!(widths(state).iter().zip(widths(cut)).all(|(now, cut)| *now >= cut));
-                    // The cells of the cut bucket and those of the one after, but the new one, are the same.
+                    // The cells of the cut bucket and those of the one after, but the new one, are
+                    // the same.
                     let mut others = widths(after);
                     let at = if group == 0 { after.count[0] - 1 } else { after.load - 1 };
                     others.remove(usize::from(at));

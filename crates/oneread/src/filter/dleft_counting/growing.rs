@@ -1,27 +1,33 @@
 //! The growing filter with removals: layers of d-left counting filters for a set of unknown size.
 //!
 //! # Invariants
-//! 1. A layer has one cell at most for a place and remainder: its remainders have one length and are never cut, and two bits count up to where a cell
-//!    sticks. So a layer that takes a key for its own never refuses it, however full it is: the cell counts one more, or is stuck.
-//! 2. Only the newest layer gets new cells, and no layer becomes the newest again: what follows one that was popped is newer still. So what a layer takes
-//!    for its own only shrinks once it is not the newest.
+//! 1. A layer has one cell at most for a place and remainder: its remainders have one length and
+//!    are never cut, and two bits count up to where a cell sticks. So a layer that takes a key for
+//!    its own never refuses it, however full it is: the cell counts one more, or is stuck.
+//! 2. Only the newest layer gets new cells, and no layer becomes the newest again: what follows one
+//!    that was popped is newer still. So what a layer takes for its own only shrinks once it is not
+//!    the newest.
 //! 3. Place and remainder of a key in an older layer are functions of those in a newer one (see
-//!    [`plan::dleft_counting::layer`]): keys that are one in a newer layer are one in all older ones.
-//! 4. A layer never has more cells than its share of the rate allows. So the rate of the whole holds, whatever the
-//!    history.
+//!    [`plan::dleft_counting::layer`]): keys that are one in a newer layer are one in all older
+//!    ones.
+//! 4. A layer never has more cells than its share of the rate allows. So the rate of the whole
+//!    holds, whatever the history.
 //!
 //! # Why nothing is lost
-//! A removal counts down the cell in the *oldest* layer that takes the key for its own. Claim: a cell counts exactly the keys that were inserted into it and not
-//! removed, unless it is stuck; and a key that is there is in the oldest layer that takes it for its own. By cases:
-//! - *Insert into layer l*, the oldest that takes the key for its own, else the newest: no older layer takes it, and by 2 none does later. By 1, the cell
-//!   in l is one more for it.
-//! - *Remove k*, which is in layer l: no older layer takes it, and l does. So the cell that is counted down is that which counts k. It goes only
-//!   when no other key is left in it.
-//! - *A cell sticks*: it stays, and its layer with it, and all keys that are in it are found for good.
+//! A removal counts down the cell in the *oldest* layer that takes the key for its own. Claim: a
+//! cell counts exactly the keys that were inserted into it and not removed, unless it is stuck; and
+//! a key that is there is in the oldest layer that takes it for its own. By cases:
+//! - *Insert into layer l*, the oldest that takes the key for its own, else the newest: no older
+//!   layer takes it, and by 2 none does later. By 1, the cell in l is one more for it.
+//! - *Remove k*, which is in layer l: no older layer takes it, and l does. So the cell that is
+//!   counted down is that which counts k. It goes only when no other key is left in it.
+//! - *A cell sticks*: it stays, and its layer with it, and all keys that are in it are found for
+//!   good.
 //! - *A layer is given back*: it has no cells.
 //!
-//! This rests on 1. In a filter whose equal fingerprints take a slot each ([`GrowingLineFilter`]), a full layer refuses a key that it takes for its own, and
-//! that goes to a newer one: there the oldest layer would be the wrong one to remove it from.
+//! This rests on 1. In a filter whose equal fingerprints take a slot each ([`GrowingLineFilter`]),
+//! a full layer refuses a key that it takes for its own, and that goes to a newer one: there the
+//! oldest layer would be the wrong one to remove it from.
 
 use alloc::vec::Vec;
 
@@ -41,22 +47,24 @@ use crate::hash::{Digest, Portable};
 use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Repeats};
 use crate::plan;
 
-/// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked rate holds at
-/// every size and age.
+/// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked
+/// rate holds at every size and age.
 ///
-/// It starts as a small d-left counting filter. When that is full, a layer of twice its buckets is added, made for .85 times
-/// its rate, and so on; all layers together stay below the rate, however many there are. A key joins the oldest layer that
-/// takes it for its own, else the newest; so it is always clear which layer to remove it from. Layers that have become empty
-/// are given back.
+/// It starts as a small d-left counting filter. When that is full, a layer of twice its buckets is
+/// added, made for .85 times its rate, and so on; all layers together stay below the rate, however
+/// many there are. A key joins the oldest layer that takes it for its own, else the newest; so it
+/// is always clear which layer to remove it from. Layers that have become empty are given back.
 ///
 /// # Source
-/// The layers are those of Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007, which have no
-/// removal; what is in them is the dlCBF of Bonomi et al., 2006 (see [`DLeftCountingFilter`]), whose remainders have a
-/// fixed length: the rate then cannot rise with age. That a removal is unambiguous is ours.
+/// The layers are those of Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007,
+/// which have no removal; what is in them is the dlCBF of Bonomi et al., 2006 (see
+/// [`DLeftCountingFilter`]), whose remainders have a fixed length: the rate then cannot rise with
+/// age. That a removal is unambiguous is ours.
 ///
 /// # Costs
-/// Four reads a layer in a lookup of an absent key, an insertion or a removal. At 1%, full layers of a thousand first items take 24 to
-/// 29 bits per key, and two to three times that just after a layer was added.
+/// Four reads a layer in a lookup of an absent key, an insertion or a removal. At 1%, full layers
+/// of a thousand first items take 24 to 29 bits per key, and two to three times that just after a
+/// layer was added.
 ///
 /// # Limits
 /// Remove only what was inserted. Old layers are not filled again: a set that shrinks keeps their
@@ -107,8 +115,8 @@ impl<S: Words, D> Filter<Growing<DLeftCounting<S>>, D> {
     }
 }
 
-/// A layer's room is in cells. A record is: number, cells at most, cells, keys, buckets of a sub-table, cells of a bucket,
-/// sub-tables, bits of a counter.
+/// A layer's room is in cells. A record is: number, cells at most, cells, keys, buckets of a
+/// sub-table, cells of a bucket, sub-tables, bits of a counter.
 impl<S: Words> LayerCore for DLeftCounting<S> {
     const GROWING: Kind = Kind::GrowingDLeftCounting;
     /// More layers than doubling from one key to 2^46 takes.

@@ -27,7 +27,8 @@ impl DLeftCounting<Vec<u64>> {
         result
     }
 
-    /// Inserts the keys of some digests, up to the first that finds no room: in one call, which saves a tenth of an insertion.
+    /// Inserts the keys of some digests, up to the first that finds no room: in one call, which
+    /// saves a tenth of an insertion.
     pub(super) fn place_all(&mut self, digests: &[Digest]) -> Result<(), Full> {
         if self.format.fixed.is_some() {
             return digests.iter().try_for_each(|&digest| self.place_fixed(digest).map(drop));
@@ -43,7 +44,8 @@ impl DLeftCounting<Vec<u64>> {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
     fn place_all_bmi(&mut self, digests: &[Digest]) -> Result<(), Full> {
-        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction set.
+        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction
+        // set.
         for &digest in digests {
             self.place_with(digest, |word, mask| core::arch::x86_64::_pext_u64(word, mask))?;
         }

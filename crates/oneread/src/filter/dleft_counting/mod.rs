@@ -1,11 +1,12 @@
 //! The d-left filter that can delete: buckets of remainders that are as long as there is room for.
 //!
 //! # Invariants
-//! 1. All cells whose keys have one place and minimal remainder (see `choices`) are in the same bucket: an insertion looks for an
-//!    equal minimal remainder in all buckets of its key, and joins it. So for a key that is there, one bucket only
-//!    has cells of its string, and a removal cannot take the wrong one.
-//! 2. In that bucket every key is assigned to a cell (see `bucket`, with the proof): no false negatives, and a removal of a
-//!    key that is there always succeeds.
+//! 1. All cells whose keys have one place and minimal remainder (see `choices`) are in the same
+//!    bucket: an insertion looks for an equal minimal remainder in all buckets of its key, and
+//!    joins it. So for a key that is there, one bucket only has cells of its string, and a removal
+//!    cannot take the wrong one.
+//! 2. In that bucket every key is assigned to a cell (see `bucket`, with the proof): no false
+//!    negatives, and a removal of a key that is there always succeeds.
 //! 3. A change that cannot be made changes nothing.
 //!
 //! # Layout
@@ -53,40 +54,45 @@ pub struct DLeftCounting<S> {
     format: Arc<Format>,
     len: u64,
     words: S,
-    /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and word, an insertion into three
-    /// sub-tables had 334 instructions instead of 429, a lookup 182 instead of 229, by counting them. (By now they have 272 and 173.)
+    /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and
+    /// word, an insertion into three sub-tables had 334 instructions instead of 429, a lookup 182
+    /// instead of 229, by counting them. (By now they have 272 and 173.)
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     bmi: bool,
 }
 
-/// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less, at a lower rate.
+/// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less,
+/// at a lower rate.
 ///
-/// A key has one bucket of 128 bits in each of d sub-tables, and a remainder of some bits in the least loaded of
-/// them. The fewer remainders a bucket holds, the longer they are: with six keys a bucket in four sub-tables, 21.3 bits a key, most
-/// have 17 to 20 bits, and 24 of them are compared in a lookup. About one absent key in 22,000 is taken to be there when the filter is
-/// new, and one in 2,900 after a million removals and insertions of 49,152 keys.
+/// A key has one bucket of 128 bits in each of d sub-tables, and a remainder of some bits in the
+/// least loaded of them. The fewer remainders a bucket holds, the longer they are: with six keys a
+/// bucket in four sub-tables, 21.3 bits a key, most have 17 to 20 bits, and 24 of them are compared
+/// in a lookup. About one absent key in 22,000 is taken to be there when the filter is new, and one
+/// in 2,900 after a million removals and insertions of 49,152 keys.
 ///
-/// An overload does no harm but to the rate: remainders are cut further, down to the minimal ones. Only beyond is an insertion
-/// refused, with [`Full`].
+/// An overload does no harm but to the rate: remainders are cut further, down to the minimal ones.
+/// Only beyond is an insertion refused, with [`Full`].
 ///
 /// # Source
-/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment",
-/// 2006, section III: the ddlCBF ([`OneSize`](crate::layout::Remainders::OneSize) and
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
+/// Bit Reassignment", 2006, section III: the ddlCBF
+/// ([`OneSize`](crate::layout::Remainders::OneSize) and
 /// [`TwoSizes`](crate::layout::Remainders::TwoSizes) of section III-B). The dlCBF
-/// ([`Fixed`](crate::layout::Remainders::Fixed)) is from the authors' "An Improved Construction for Counting Bloom
-/// Filters", 2006, of which we had only what this paper cites; what it does not say is derived from the ddlCBF here.
-/// Differs from the paper in: the permutations shift the bucket by a hash of the minimal remainder, which itself is the same in
-/// all sub-tables; the state of a bucket tells a bit of each remainder in all classes up to ten cells, which the paper's rule of
-/// lengths does not reach; an emptied bucket starts anew with long remainders; the count of equal remainders
-/// sticks at four.
+/// ([`Fixed`](crate::layout::Remainders::Fixed)) is from the authors' "An Improved Construction for
+/// Counting Bloom Filters", 2006, of which we had only what this paper cites; what it does not say
+/// is derived from the ddlCBF here. Differs from the paper in: the permutations shift the bucket by
+/// a hash of the minimal remainder, which itself is the same in all sub-tables; the state of a
+/// bucket tells a bit of each remainder in all classes up to ten cells, which the paper's rule of
+/// lengths does not reach; an emptied bucket starts anew with long remainders; the count of equal
+/// remainders sticks at four.
 ///
 /// # Costs
-/// d reads of 16 bytes an operation, two to four of them by [`plan::dleft_counting::for_rate`]. A table of 23 to 31 KiB
-/// comes with each filter, however small; of 2 KiB if remainders are fixed.
+/// d reads of 16 bytes an operation, two to four of them by [`plan::dleft_counting::for_rate`]. A
+/// table of 23 to 31 KiB comes with each filter, however small; of 2 KiB if remainders are fixed.
 ///
 /// # Limits
-/// Remove only what was inserted: removing a key that never was (but seems present) takes the cell of another. A
-/// removal of a key that was inserted never makes another vanish.
+/// Remove only what was inserted: removing a key that never was (but seems present) takes the cell
+/// of another. A removal of a key that was inserted never makes another vanish.
 ///
 /// Remainders that were cut stay so until they are removed; a new filter of the same keys has long
 /// ones again. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
@@ -98,8 +104,9 @@ pub struct DLeftCounting<S> {
 /// count is saturated, and it stays for good: [`remove`](Filter::remove) still answers `Ok`. Keys
 /// with equal remainders share a count, so that copies of both saturate it; a key has such a peer
 /// with about the false-positive rate. Saturated cells fill the filter in the end:
-/// [`statistics`](Self::statistics) counts them, and [`clear`](Filter::clear) frees them. With [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited
-/// by the cells of a bucket.
+/// [`statistics`](Self::statistics) counts them, and [`clear`](Filter::clear) frees them. With
+/// [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited by the cells
+/// of a bucket.
 ///
 /// All copies of a key are in one bucket. A cell counts two copies, or four with [two counter
 /// bits](DLeftCountingLayout::with_counter_bits); the next copy takes another cell. So a filter
@@ -208,7 +215,8 @@ impl DLeftCounting<Vec<u64>> {
         }
     }
 
-    /// Looks for the minimal remainder in all buckets before anything is decided: so the processor need not guess where it is.
+    /// Looks for the minimal remainder in all buckets before anything is decided: so the processor
+    /// need not guess where it is.
     #[inline(always)]
     fn place_as<const BY_ROW: bool, const SUBTABLES: u32>(
         &mut self,
@@ -315,13 +323,14 @@ impl<S: Words> DLeftCounting<S> {
 
     /// A bucket, which must be one.
     ///
-    /// Why unsafe: a lookup in four sub-tables has 325 instructions with the checks and 293 without, an insertion 522 and 477, by
-    /// counting them.
+    /// Why unsafe: a lookup in four sub-tables has 325 instructions with the checks and 293
+    /// without, an insertion 522 and 477, by counting them.
     #[inline(always)]
     fn bucket(&self, at: usize) -> u128 {
         debug_assert!(2 * at + 1 < self.words.len());
-        // SAFETY: there are two words for each bucket of the layout, by construction and by the checks on loading; callers take
-        // `at` from `Choices::bucket`, which is below the buckets of that layout, or from a range over them.
+        // SAFETY: there are two words for each bucket of the layout, by construction and by the
+        // checks on loading; callers take `at` from `Choices::bucket`, which is below the buckets
+        // of that layout, or from a range over them.
         let [low, high] =
             unsafe { [self.words.word_unchecked(2 * at), self.words.word_unchecked(2 * at + 1)] };
         u128::from(low) | u128::from(high) << u64::BITS
@@ -362,10 +371,11 @@ impl<S: Words> DLeftCounting<S> {
         if SUBTABLES == ANY { self.layout.subtables() } else { SUBTABLES }
     }
 
-    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it; or more, if there are two sizes.
+    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it;
+    /// or more, if there are two sizes.
     ///
-    /// A key that is not there may seem to be in two buckets. Then what is found in both is joined: it is one bit only if that stands for an equal cell in each of
-    /// them.
+    /// A key that is not there may seem to be in two buckets. Then what is found in both is joined:
+    /// it is one bit only if that stands for an equal cell in each of them.
     #[inline(always)]
     fn find(&self, choices: Choices) -> Option<(usize, u128)> {
         match (self.format.two_sizes, self.layout.subtables()) {

@@ -1,4 +1,5 @@
-//! A d-left counting filter as bytes. Its buckets are checked when it is loaded: what is changed must be whole.
+//! A d-left counting filter as bytes. Its buckets are checked when it is loaded: what is changed
+//! must be whole.
 
 use super::{DLeftCounting, word_count};
 use crate::bits::Words;
@@ -6,8 +7,8 @@ use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::filter::cores::SavedCore;
 use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
 
-/// The layout and the number of keys of a container's fields: sub-tables, buckets of each, remainders, cells at most,
-/// bits of a counter, repeats, keys.
+/// The layout and the number of keys of a container's fields: sub-tables, buckets of each,
+/// remainders, cells at most, bits of a counter, repeats, keys.
 fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> {
     let [subtables, buckets_each, remainders, capacity, counter_bits, repeats, len] = block.fields()?;
     let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
@@ -22,7 +23,8 @@ fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> 
     Ok((layout.filter(|_| len < MAX_KEYS).ok_or(invalid)?, len))
 }
 
-/// More keys than anyone inserts: one more can be counted, and another. (Of stuck cells nobody knows how many they stand for.)
+/// More keys than anyone inserts: one more can be counted, and another. (Of stuck cells nobody
+/// knows how many they stand for.)
 pub(super) const MAX_KEYS: u64 = 1 << 63;
 
 impl<S: Words> DLeftCounting<S> {

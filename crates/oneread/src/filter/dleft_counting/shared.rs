@@ -1,7 +1,7 @@
 //! The tables of a format, made once for all filters alive that have the same.
 //!
-//! They take 80 KiB, whatever the size of the filter: many small filters, or the layers of a growing one, would take far more for them than for
-//! their buckets.
+//! They take 80 KiB, whatever the size of the filter: many small filters, or the layers of a
+//! growing one, would take far more for them than for their buckets.
 
 use alloc::sync::Arc;
 

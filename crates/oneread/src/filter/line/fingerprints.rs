@@ -8,8 +8,8 @@ use super::slots::{self, Fingerprint};
 use super::table::Table;
 use crate::bits::{Line, Lines};
 
-/// The fingerprints of a [`LineFilter`](super::LineFilter) as numbers, each as often as it is there: see
-/// [`fingerprints`](super::Filter::fingerprints).
+/// The fingerprints of a [`LineFilter`](super::LineFilter) as numbers, each as often as it is
+/// there: see [`fingerprints`](super::Filter::fingerprints).
 pub struct Fingerprints<'a, S> {
     table: &'a Table<S>,
     /// The next line to be read.

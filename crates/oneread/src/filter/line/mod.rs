@@ -1,10 +1,12 @@
 //! The line filter: fingerprints in quotient order, a cache line at a time.
 //!
 //! # Invariants
-//! 1. Every fingerprint in the table has one home, which can be told from where it lies: a resident's is its own line, a guest's the other
-//!    line of its quotient.
-//! 2. If a fingerprint of quotient q is a guest, or if one is in the stash, q is below the threshold of its home, or that is `STASHED`.
-//! 3. So a lookup finds exactly the fingerprints that are there; `table` has the proof that changes lose none.
+//! 1. Every fingerprint in the table has one home, which can be told from where it lies: a
+//!    resident's is its own line, a guest's the other line of its quotient.
+//! 2. If a fingerprint of quotient q is a guest, or if one is in the stash, q is below the
+//!    threshold of its home, or that is `STASHED`.
+//! 3. So a lookup finds exactly the fingerprints that are there; `table` has the proof that changes
+//!    lose none.
 //!
 //! The layout of a line is in `slots`.
 
@@ -54,36 +56,43 @@ pub struct LineTable<S> {
     table: Table<S>,
 }
 
-/// A filter from which keys can be removed, and which reads one cache line a lookup, a second one now and then.
+/// A filter from which keys can be removed, and which reads one cache line a lookup, a second one
+/// now and then.
 ///
-/// A key has a line of 64 bytes, its *home*, a *quotient* of 52 and a remainder of 10 bits, say. The remainders of a line are in the order of
-/// their quotients, and two rows of bits tell which quotient each belongs to: so a fingerprint of 15.7 bits takes little more than 10. When
-/// a home is full, one of its fingerprints of lowest quotient becomes a *guest* in another line, which its quotient alone names; a threshold
-/// in the home says up to which quotient some have left. Of absent keys' lookups, five in six read one line at a load of 97%, also after long use:
-/// a removal looks whether a guest can come home, and lowers the threshold.
+/// A key has a line of 64 bytes, its *home*, a *quotient* of 52 and a remainder of 10 bits, say.
+/// The remainders of a line are in the order of their quotients, and two rows of bits tell which
+/// quotient each belongs to: so a fingerprint of 15.7 bits takes little more than 10. When a home
+/// is full, one of its fingerprints of lowest quotient becomes a *guest* in another line, which its
+/// quotient alone names; a threshold in the home says up to which quotient some have left. Of
+/// absent keys' lookups, five in six read one line at a load of 97%, also after long use: a removal
+/// looks whether a guest can come home, and lowers the threshold.
 ///
-/// Guests are marked, so that a fingerprint matches in its own lines alone. The rate is therefore
-/// 1 − (1 − 1/fingerprints)^keys, a little less than keys / fingerprints. It does not depend on what
+/// Guests are marked, so that a fingerprint matches in its own lines alone. The rate is therefore 1
+/// − (1 − 1/fingerprints)^keys, a little less than keys / fingerprints. It does not depend on what
 /// was removed before, but for fingerprints that stay for good.
 ///
 /// # Source
-/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006: fingerprints in
-/// buckets, sorted so that they need fewer bits. Bender and others, "Don't Thrash: How to Cache Your Hash on Flash", 2012: quotients
-/// and run starts. Kirsch, Mitzenmacher, "The Power of One Move", 2008: one move evens loads out. Wang and others, "Prefix Filter: Practically and
-/// Theoretically Better Than Bloom", 2022: the lowest (there highest) fingerprints leave, so that a threshold tells. The marks, the partner by quotient and
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
+/// Bit Reassignment", 2006: fingerprints in buckets, sorted so that they need fewer bits. Bender
+/// and others, "Don't Thrash: How to Cache Your Hash on Flash", 2012: quotients and run starts.
+/// Kirsch, Mitzenmacher, "The Power of One Move", 2008: one move evens loads out. Wang and others,
+/// "Prefix Filter: Practically and Theoretically Better Than Bloom", 2022: the lowest (there
+/// highest) fingerprints leave, so that a threshold tells. The marks, the partner by quotient and
 /// the way home are ours.
 ///
 /// # Costs
-/// [`LineLayout`] has the bits a key. A lookup reads one line, and 1.1 to 1.2 on average at 97% of the slots with remainders of up to 12 bits; an
-/// insertion and a removal change one line, or two, and rarely more.
+/// [`LineLayout`] has the bits a key. A lookup reads one line, and 1.1 to 1.2 on average at 97% of
+/// the slots with remainders of up to 12 bits; an insertion and a removal change one line, or two,
+/// and rarely more.
 ///
 /// # Limits
-/// Remove only what was inserted: removing a key that never was (but seems present) takes the fingerprint of another. A removal of a key
-/// that was inserted never makes another vanish. A fingerprint that is there [four times](LineLayout::STICKS_AT) at once stays for good.
+/// Remove only what was inserted: removing a key that never was (but seems present) takes the
+/// fingerprint of another. A removal of a key that was inserted never makes another vanish. A
+/// fingerprint that is there [four times](LineLayout::STICKS_AT) at once stays for good.
 ///
 /// Up to the nominal load a small stash takes the few fingerprints that find no room. [`Full`] is
-/// possible above it, with keys that are inserted repeatedly, and with keys that were chosen under a
-/// known seed.
+/// possible above it, with keys that are inserted repeatedly, and with keys that were chosen under
+/// a known seed.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
@@ -187,12 +196,13 @@ impl<S: Lines> Union<LineTable<S>> for LineTable<Vec<Line>> {
 }
 
 impl<D> LineFilter<D> {
-    /// Makes the filter one of at least twice the lines, from its fingerprints alone: each bit that a remainder loses
-    /// doubles the lines. The rate stays as it is, and grows with the keys that come: twice the keys err twice as often.
+    /// Makes the filter one of at least twice the lines, from its fingerprints alone: each bit that
+    /// a remainder loses doubles the lines. The rate stays as it is, and grows with the keys that
+    /// come: twice the keys err twice as often.
     ///
     /// # Errors
-    /// If remainders cannot be shorter (see [`LineLayout::grown`]), if there is no memory, or, though a half as full, no room; nothing
-    /// is changed then.
+    /// If remainders cannot be shorter (see [`LineLayout::grown`]), if there is no memory, or,
+    /// though a half as full, no room; nothing is changed then.
     pub fn grow(&mut self) -> Result<(), BuildError> {
         let table = &self.core().table;
         let layout = table.layout.grown()?;
@@ -334,12 +344,14 @@ impl<D, S: Lines> Filter<LineTable<S>, D> {
         self.core().stashed()
     }
 
-    /// The fingerprints as numbers below [`LineLayout::fingerprints`], each as often as it is there; in no order. Reads the whole filter.
+    /// The fingerprints as numbers below [`LineLayout::fingerprints`], each as often as it is
+    /// there; in no order. Reads the whole filter.
     pub fn fingerprints(&self) -> Fingerprints<'_, S> {
         Fingerprints::new(&self.core().table)
     }
 
-    /// The lines that a lookup of a key which is not in the set reads on average, with the thresholds as they are now. Reads the whole filter.
+    /// The lines that a lookup of a key which is not in the set reads on average, with the
+    /// thresholds as they are now. Reads the whole filter.
     pub fn lines_read(&self) -> f64 {
         let Table { layout, lines, .. } = &self.core().table;
         // Only movable quotients have another line.

@@ -193,8 +193,8 @@ impl Keys {
     /// Inserts the keys in the order in which they came, up to the first that finds no room.
     #[cold]
     fn insert_in_order(&mut self, isa: Isa, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
-        // The keys of each block are in order. So the first of all is the first of some block: of each
-        // one, the number of the next, the least on top.
+        // The keys of each block are in order. So the first of all is the first of some block: of
+        // each one, the number of the next, the least on top.
         let mut next = BinaryHeap::with_capacity(self.blocks());
         let number = |keys: &mut Self, block, at: usize| {
             keys.block(block).entries.get(at).map(|key| Reverse((key.number(form), block, at)))

@@ -42,7 +42,8 @@ impl Places {
         digest.word(Domain::LINE, 0)
     }
 
-    /// The number of a word's fingerprint, ⌊word · fingerprints / 2^64⌋, taken apart: line, quotient, remainder.
+    /// The number of a word's fingerprint, ⌊word · fingerprints / 2^64⌋, taken apart: line,
+    /// quotient, remainder.
     ///
     /// Each step multiplies what the one before has left, so that no bit is used twice.
     #[inline(always)]

@@ -23,7 +23,8 @@ fn decode(block: &LayoutBlock) -> Result<(LineLayout, u64, u64), LoadError> {
     Ok((layout, len, stashed))
 }
 
-/// Whether every line is one that changes make, and every guest and entry of the stash would be found.
+/// Whether every line is one that changes make, and every guest and entry of the stash would be
+/// found.
 struct Check<'a, S> {
     table: &'a Table<S>,
 }

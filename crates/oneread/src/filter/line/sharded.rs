@@ -17,15 +17,19 @@ use crate::plan;
 /// Parts of a filter. Two threads meet in one of 256 parts once in 256 operations.
 const PARTS: u64 = 256;
 
-/// Keys that are sorted by their parts at once: 128 for each part, so that its lines are taken from other threads once for several keys.
+/// Keys that are sorted by their parts at once: 128 for each part, so that its lines are taken from
+/// other threads once for several keys.
 const SORTED: usize = 1 << 15;
 
-/// A [`LineFilter`](super::LineFilter) that many threads insert into, look up in and remove from at once, through `&self`.
+/// A [`LineFilter`](super::LineFilter) that many threads insert into, look up in and remove from at
+/// once, through `&self`.
 ///
-/// Its keys are divided among 256 filters with a lock each. Once an operation has returned, every later one sees what it did.
+/// Its keys are divided among 256 filters with a lock each. Once an operation has returned, every
+/// later one sees what it did.
 ///
 /// # Costs
-/// A lock and an unlock an operation, and the imbalance of the parts: they are planned for keys enough that the fullest is not too full.
+/// A lock and an unlock an operation, and the imbalance of the parts: they are planned for keys
+/// enough that the fullest is not too full.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
@@ -56,7 +60,8 @@ pub struct Sharded {
 struct Part(Mutex<LineTable<Vec<Line>>>);
 
 impl ShardedLineFilter {
-    /// A filter that holds `items` keys at a false-positive rate of at most `rate`, with a random seed.
+    /// A filter that holds `items` keys at a false-positive rate of at most `rate`, with a random
+    /// seed.
     ///
     /// # Errors
     /// If there is no such filter (see [`plan::line::for_rate`]), or no memory for it.
@@ -82,7 +87,8 @@ impl Sharded {
         self.lock(part_of(digest))
     }
 
-    /// A part, locked. A thread that panicked meanwhile did so outside of a change: no user code runs within.
+    /// A part, locked. A thread that panicked meanwhile did so outside of a change: no user code
+    /// runs within.
     #[inline]
     fn lock(&self, part: usize) -> MutexGuard<'_, LineTable<Vec<Line>>> {
         self.parts[part].0.lock().unwrap_or_else(PoisonError::into_inner)

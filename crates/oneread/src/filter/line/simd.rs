@@ -1,7 +1,7 @@
 //! The bytes of a line and the bits of a word, where the machine can.
 //!
-//! A lookup compares all bytes of a line at once, and finds a run by `pdep`; an insertion moves the bytes
-//! above its slot by one instruction.
+//! A lookup compares all bytes of a line at once, and finds a run by `pdep`; an insertion moves the
+//! bytes above its slot by one instruction.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod x86;
@@ -10,8 +10,8 @@ use super::slots::{self, Runs};
 use crate::bits::Line;
 use crate::filter::simd::{InstructionSet, Isa, Portable, Work};
 
-/// Something to be done with lines with remainders of `R` bits. Its `run` must be `#[inline(always)]`, as
-/// that of [`Work`].
+/// Something to be done with lines with remainders of `R` bits. Its `run` must be
+/// `#[inline(always)]`, as that of [`Work`].
 pub(super) trait LineWork {
     type Output;
     fn run<const R: u32, I: InstructionSet>(self, set: I) -> Self::Output;
@@ -31,8 +31,8 @@ impl<const R: u32, W: LineWork> Work for WithLength<R, W> {
 
 /// Does the work with the widest instructions there are, for remainders of so many bits.
 ///
-/// A function for each length: one for all would save the registers that the longest needs, a sixth of
-/// a lookup's instructions. Work of two words or less is handed over in registers.
+/// A function for each length: one for all would save the registers that the longest needs, a sixth
+/// of a lookup's instructions. Work of two words or less is handed over in registers.
 #[inline(always)]
 pub(super) fn run<W: LineWork>(isa: Isa, remainder_bits: u32, work: W) -> W::Output {
     match remainder_bits {
@@ -93,7 +93,8 @@ const HIGHS: u64 = ONES << 7;
 
 /// Word by word.
 impl LineBytes for Portable {
-    /// Finds the byte by the sums of ones up to each (Vigna, "Broadword Implementation of Rank/Select Queries", 2008), then counts in it.
+    /// Finds the byte by the sums of ones up to each (Vigna, "Broadword Implementation of
+    /// Rank/Select Queries", 2008), then counts in it.
     #[inline(always)]
     fn nth(self, word: u64, n: u32) -> u64 {
         let pairs = word - (word >> 1 & (ONES * 0x55));
@@ -126,7 +127,8 @@ impl LineBytes for Portable {
         let mut equal = 0;
         for (at, word) in line.0.iter().enumerate() {
             let other = word ^ pattern;
-            // The highest bit of each byte that is 0; exact, since no sum of seven bits reaches the next byte.
+            // The highest bit of each byte that is 0; exact, since no sum of seven bits reaches the
+            // next byte.
             let zero = !(((other & !HIGHS) + !HIGHS) | other) & HIGHS;
             equal |= (zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * at);
         }

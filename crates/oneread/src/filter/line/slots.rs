@@ -1,7 +1,8 @@
 //! One line: which fingerprints it holds, to the bit.
 //!
 //! # Layout
-//! A line is a number of 512 bits; bit 0 is the lowest bit of its first word. With remainders of R bits it has K slots and F marks:
+//! A line is a number of 512 bits; bit 0 is the lowest bit of its first word. With remainders of R
+//! bits it has K slots and F marks:
 //! ```text
 //!  0      52   56     56+F         56+F+K                          512−8K
 //!  ├ occ ──┼ t ──┼ marks ──┼ starts ──┼ plane of bit 8, of bit 9, … ──┼ low bytes of remainders ┤
@@ -9,12 +10,15 @@
 //! - `occ`: bit q is 1 if a fingerprint of quotient q is here;
 //! - `t`: half of the threshold, see the module above;
 //! - `marks`: bit s is 1 if slot s holds a guest; slots from F on hold residents alone;
-//! - `starts`: K bits: bit s is 1 if slot s begins a *run*, the fingerprints of one quotient; and if s is the number of slots in use;
-//! - a plane has one bit of each remainder; 16 bits are two rows of bytes instead, the higher bytes first.
+//! - `starts`: K bits: bit s is 1 if slot s begins a *run*, the fingerprints of one quotient; and
+//!   if s is the number of slots in use;
+//! - a plane has one bit of each remainder; 16 bits are two rows of bytes instead, the higher bytes
+//!   first.
 //!
 //! # Invariants
-//! 1. The slots in use are the first ones, in the order of their quotients. `starts` has one bit more than `occ`, but as many if all slots
-//!    are in use: the end would be bit K. An empty line has none.
+//! 1. The slots in use are the first ones, in the order of their quotients. `starts` has one bit
+//!    more than `occ`, but as many if all slots are in use: the end would be bit K. An empty line
+//!    has none.
 //! 2. What belongs to no slot in use is 0.
 
 use super::simd::LineBytes;
@@ -81,7 +85,8 @@ impl<const R: u32> At<R> {
     }
 }
 
-/// A field of up to 57 bits; its position is a constant, so that what is left is a load, a shift and a mask.
+/// A field of up to 57 bits; its position is a constant, so that what is left is a load, a shift
+/// and a mask.
 #[inline(always)]
 fn field<I: LineBytes>(set: I, line: &Line, at: u32, width: u32) -> u64 {
     set.window(line, at / 8) >> (at % 8) & low(width)
@@ -263,7 +268,8 @@ fn equal<const R: u32, I: LineBytes>(set: I, line: &Line, remainder: u32) -> u64
         let bits = field(set, line, At::<R>::plane(plane), At::<R>::SLOTS);
         slots &= if remainder >> (8 + plane) & 1 == 1 { bits } else { !bits };
     }
-    // The whole line last: compilers would take the words from it, and these are sooner there by themselves.
+    // The whole line last: compilers would take the words from it, and these are sooner there by
+    // themselves.
     slots &= set.equal(line, remainder as u8) >> At::<R>::LOW;
     if At::<R>::ROWS == 2 {
         slots &= set.equal(line, (remainder >> 8) as u8) >> At::<R>::HIGH;
@@ -304,7 +310,8 @@ pub(super) fn remainder<const R: u32>(line: &Line, slot: u32) -> u32 {
     remainder
 }
 
-/// The slot where a new fingerprint of a quotient goes, alone in a word: after those of its quotient.
+/// The slot where a new fingerprint of a quotient goes, alone in a word: after those of its
+/// quotient.
 #[inline(always)]
 fn end_of_run<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> u64 {
     let (before, here) = rank(line, quotient);
@@ -317,7 +324,8 @@ pub(super) fn is_crowded<const R: u32, I: LineBytes>(set: I, line: &Line) -> boo
     marks::<R, I>(set, line) >> (At::<R>::MARKS - 1) == 1
 }
 
-/// Whether there is room for a resident: a slot, and no guest that would be pushed from the last slot with a mark.
+/// Whether there is room for a resident: a slot, and no guest that would be pushed from the last
+/// slot with a mark.
 #[inline(always)]
 pub(super) fn has_room<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> bool {
     !is_full::<R, I>(set, line)
@@ -364,7 +372,8 @@ impl Newcomer {
         }
     }
 
-    /// Whether there is room for it once the resident of a slot is gone, and all above have moved down.
+    /// Whether there is room for it once the resident of a slot is gone, and all above have moved
+    /// down.
     #[inline(always)]
     pub(super) fn has_room_without<const R: u32>(&self, slot: u32) -> bool {
         let is_crowded = self.is_crowded && slot >= At::<R>::MARKS;
@@ -399,7 +408,8 @@ pub(super) fn take<const R: u32, I: LineBytes>(set: I, line: &mut Line, quotient
     take_raising::<R, I>(set, line, quotient, slot, 0);
 }
 
-/// The same, with a threshold that is at least this one then: written at once, as whoever reads the whole line next would wait for a part of it.
+/// The same, with a threshold that is at least this one then: written at once, as whoever reads the
+/// whole line next would wait for a part of it.
 #[inline(always)]
 pub(super) fn take_raising<const R: u32, I: LineBytes>(
     set: I,
@@ -461,7 +471,8 @@ pub(super) fn all<const R: u32>(line: &Line) -> impl Iterator<Item = (Fingerprin
     let (starts, marks) = (starts::<R, _>(Portable, &line), marks::<R, _>(Portable, &line));
     let mut left = occupied(&line);
     let mut quotient = 0;
-    // A line that this library did not write may have more runs than quotients; then quotients repeat.
+    // A line that this library did not write may have more runs than quotients; then quotients
+    // repeat.
     (0..count::<R>(&line)).map(move |slot| {
         if starts >> slot & 1 == 1 && left != 0 {
             quotient = left.trailing_zeros();
@@ -475,7 +486,8 @@ pub(super) fn all<const R: u32>(line: &Line) -> impl Iterator<Item = (Fingerprin
 pub(super) fn is_valid<const R: u32>(line: &Line) -> bool {
     let (starts, used) = (exact_starts::<R, _>(Portable, line), count::<R>(line));
     let written = field(Portable, line, At::<R>::STARTS, At::<R>::SLOTS);
-    // Every run begins somewhere, the first at the first slot; the end is one start more. An empty line has no end written.
+    // Every run begins somewhere, the first at the first slot; the end is one start more. An empty
+    // line has no end written.
     let runs = occupied(line).count_ones();
     let counts = starts.count_ones() == runs + 1 && starts & 1 == 1 && (runs == 0) == (written == 0);
     let plane = |number| field(Portable, line, At::<R>::plane(number), At::<R>::SLOTS);

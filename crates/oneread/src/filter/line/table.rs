@@ -1,22 +1,31 @@
 //! The lines and the stash: looking up, inserting and removing fingerprints.
 //!
 //! # Why nothing is lost
-//! Let *copies of x* be the slots with fingerprint x among the residents of its home, the guests of its other line, and the entries of
-//! the stash; nobody else's. Marks tell guests from residents, the two lines of a quotient name each other, and the stash has whole numbers: so
-//! each slot and entry is a copy of one x. Claim: x has as many copies as keys of fingerprint x are there, unless four residents
-//! once stood together (see *sticks* below), and then at least four; and a lookup finds each copy. By cases:
+//! Let *copies of x* be the slots with fingerprint x among the residents of its home, the guests of
+//! its other line, and the entries of the stash; nobody else's. Marks tell guests from residents,
+//! the two lines of a quotient name each other, and the stash has whole numbers: so each slot and
+//! entry is a copy of one x. Claim: x has as many copies as keys of fingerprint x are there, unless
+//! four residents once stood together (see *sticks* below), and then at least four; and a lookup
+//! finds each copy. By cases:
 //! - *Insert, room at home*: one resident more.
-//! - *Insert, no room at home*: a resident y ≠ x of its home, or x itself, becomes a guest of its other line (or makes room for that by the same rule,
-//!   three lines deep). A copy of y goes and one comes. Lookups of y see it, since the threshold of its home now is above its quotient.
-//! - *Insert, no way out*: an entry in the stash. The threshold of its home becomes `STASHED`, which sends lookups there.
-//! - *Remove*: a copy of x goes, and only one: a resident, else the guest, else an entry. If there is none, the key was never inserted.
-//! - *Pull home*: the guest of quotient t − 1 or t − 2 in the other line becomes a resident of the line with threshold t: its copies are as many.
-//! - *Lower the threshold* from t to t − 2: if the other lines of the quotients t − 1 and t − 2 have no guest of them, no copy is there. From `STASHED`: if the
-//!   stash has no number of this line.
-//! - *Sticks*: an insertion that finds four residents x adds none, and a removal that finds four takes none. None of the four ever leaves: they are
-//!   passed over when a line needs room. So there are four for good, and a key of fingerprint x is found for good.
+//! - *Insert, no room at home*: a resident y ≠ x of its home, or x itself, becomes a guest of its
+//!   other line (or makes room for that by the same rule, three lines deep). A copy of y goes and
+//!   one comes. Lookups of y see it, since the threshold of its home now is above its quotient.
+//! - *Insert, no way out*: an entry in the stash. The threshold of its home becomes `STASHED`,
+//!   which sends lookups there.
+//! - *Remove*: a copy of x goes, and only one: a resident, else the guest, else an entry. If there
+//!   is none, the key was never inserted.
+//! - *Pull home*: the guest of quotient t − 1 or t − 2 in the other line becomes a resident of the
+//!   line with threshold t: its copies are as many.
+//! - *Lower the threshold* from t to t − 2: if the other lines of the quotients t − 1 and t − 2
+//!   have no guest of them, no copy is there. From `STASHED`: if the stash has no number of this
+//!   line.
+//! - *Sticks*: an insertion that finds four residents x adds none, and a removal that finds four
+//!   takes none. None of the four ever leaves: they are passed over when a line needs room. So
+//!   there are four for good, and a key of fingerprint x is found for good.
 //!
-//! A guest is never twice in a line: so a key that comes often takes four slots of its home and one of the other line, and no line fills with it.
+//! A guest is never twice in a line: so a key that comes often takes four slots of its home and one
+//! of the other line, and no line fills with it.
 
 use alloc::vec::Vec;
 
@@ -30,8 +39,8 @@ use crate::filter::Full;
 use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
-/// Lines that a removal looks at beside its own, to bring guests home. Four read more and pull hardly more; with two the second
-/// lines of lookups were a fifth more.
+/// Lines that a removal looks at beside its own, to bring guests home. Four read more and pull
+/// hardly more; with two the second lines of lookups were a fifth more.
 const PULLS: u32 = 3;
 
 /// Quotients of a line that are tried, one after the other, for a fingerprint that can leave.
@@ -230,8 +239,8 @@ impl Table<Vec<Line>> {
         Ok(before)
     }
 
-    /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line once, so that no move undoes what another
-    /// relies on.
+    /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line
+    /// once, so that no move undoes what another relies on.
     #[inline(always)]
     pub(super) fn way_out<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> Option<Way> {
         let mut way = Way { moves: [None; DEPTH] };
@@ -266,9 +275,10 @@ impl Table<Vec<Line>> {
         }
     }
 
-    /// A resident of a line that can leave at once, so that a newcomer has room; the lowest quotients first, the newcomer itself among
-    /// them, if it is at home here. Beside it, if `LISTS`, some that could leave if their other line had room; of the first line passed only these, since
-    /// from there none can leave at once.
+    /// A resident of a line that can leave at once, so that a newcomer has room; the lowest
+    /// quotients first, the newcomer itself among them, if it is at home here. Beside it, if
+    /// `LISTS`, some that could leave if their other line had room; of the first line passed only
+    /// these, since from there none can leave at once.
     #[inline(always)]
     fn room_next_door<const R: u32, I: InstructionSet, const LISTS: bool>(
         &self,
@@ -403,7 +413,8 @@ impl Table<Vec<Line>> {
         true
     }
 
-    /// Takes a copy of a fingerprint back that an insertion has just added, also from four that would stick.
+    /// Takes a copy of a fingerprint back that an insertion has just added, also from four that
+    /// would stick.
     #[inline(always)]
     pub(super) fn take_back<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) {
         let Place { line, fingerprint } = place;
@@ -444,8 +455,8 @@ impl Table<Vec<Line>> {
         is_stashed
     }
 
-    /// Brings fingerprints home to a line that has room again, and lowers its threshold where nobody is left outside; then the same for the line that
-    /// they came from.
+    /// Brings fingerprints home to a line that has room again, and lowers its threshold where
+    /// nobody is left outside; then the same for the line that they came from.
     #[inline(always)]
     pub(super) fn pull_home<const R: u32, I: InstructionSet>(&mut self, set: I, line: usize) {
         let mut at = line;
@@ -496,7 +507,8 @@ impl Table<Vec<Line>> {
         None
     }
 
-    /// Brings a stashed fingerprint home, or lowers the threshold if there is none; says whether it could.
+    /// Brings a stashed fingerprint home, or lowers the threshold if there is none; says whether it
+    /// could.
     #[inline(always)]
     fn pull_from_stash<const R: u32, I: InstructionSet>(&mut self, set: I, line: usize) -> bool {
         let number = |line| self.places.number(Place { line, fingerprint: Fingerprint::default() });

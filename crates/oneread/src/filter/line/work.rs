@@ -1,4 +1,5 @@
-//! The operations of a line filter, written once for all instruction sets and lengths of remainders.
+//! The operations of a line filter, written once for all instruction sets and lengths of
+//! remainders.
 
 use alloc::vec::Vec;
 
@@ -171,8 +172,9 @@ impl LineWork for RemoveAll<'_> {
 
 /// A lookup of a fingerprint that is no resident of its home and may have left it.
 ///
-/// This and the following are what is done now and then. A function of its own keeps its registers away from what is always done; it is handed the
-/// word and finds the place again, as two words go in registers.
+/// This and the following are what is done now and then. A function of its own keeps its registers
+/// away from what is always done; it is handed the word and finds the place again, as two words go
+/// in registers.
 pub(super) struct ContainsElsewhere<'a, S> {
     pub(super) table: &'a Table<S>,
     pub(super) word: u64,

@@ -1,11 +1,14 @@
-//! The filter of fingerprints that cuckoo hashing placed: one in a cell, for a set that is known from the start.
+//! The filter of fingerprints that cuckoo hashing placed: one in a cell, for a set that is known
+//! from the start.
 //!
 //! # Invariants
-//! 1. Each key's fingerprint is in one of its four cells, and no two keys' are in the same: no false negatives.
+//! 1. Each key's fingerprint is in one of its four cells, and no two keys' are in the same: no
+//!    false negatives.
 //! 2. A cell without a key is 0, and no fingerprint is.
 //!
 //! # Layout
-//! Cell i of f bits occupies bits i·f to i·f + f − 1 of the words, counted from the least significant bit of word 0; it may lie across two words.
+//! Cell i of f bits occupies bits i·f to i·f + f − 1 of the words, counted from the least
+//! significant bit of word 0; it may lie across two words.
 
 mod saved;
 
@@ -50,24 +53,30 @@ pub struct Placed<S> {
     words: S,
 }
 
-/// Tells which keys are certainly not in a set that never changes, by comparing fingerprints in four cells.
+/// Tells which keys are certainly not in a set that never changes, by comparing fingerprints in
+/// four cells.
 ///
-/// Each key has four cells, and its fingerprint is in one of them, where no other key's is: so a lookup compares four fingerprints, where a
-/// [`DLeftFilter`](super::DLeftFilter) compares twelve. At 15 bits a fingerprint, 15.75 bits a key, one absent key in 8,600 is taken to be there; a d-left filter
-/// of 16 bits a key errs four times as often. Here for comparison: it can only be built from all keys at once.
+/// Each key has four cells, and its fingerprint is in one of them, where no other key's is: so a
+/// lookup compares four fingerprints, where a [`DLeftFilter`](super::DLeftFilter) compares twelve.
+/// At 15 bits a fingerprint, 15.75 bits a key, one absent key in 8,600 is taken to be there; a
+/// d-left filter of 16 bits a key errs four times as often. Here for comparison: it can only be
+/// built from all keys at once.
 ///
 /// # Source
-/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, an aside of section II-D;
-/// that four choices suffice for 1.05n cells is from Fotakis, Pagh, Sanders, Spirakis, 2003. Differs from the paper in: no fingerprint is 0, so that
-/// an empty cell matches none.
+/// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
+/// Bit Reassignment", 2006, an aside of section II-D; that four choices suffice for 1.05n cells is
+/// from Fotakis, Pagh, Sanders, Spirakis, 2003. Differs from the paper in: no fingerprint is 0, so
+/// that an empty cell matches none.
 ///
 /// # Costs
-/// ⌈1.05 n⌉ cells of f bits, at a rate of 4·2^−f/1.05: [`plan::placed`]. Four reads a lookup. While it is built, 16 bytes a key and 4 a cell.
+/// ⌈1.05 n⌉ cells of f bits, at a rate of 4·2^−f/1.05: [`plan::placed`]. Four reads a lookup. While
+/// it is built, 16 bytes a key and 4 a cell.
 ///
 /// # Limits
-/// Placing takes a random walk, of 1.2 steps a key. If it takes more than 50 on average, all keys get other cells, up to 64 times; then it
-/// is given up. This is for small sets: of 40 keys one walk in 14 fails, of 320 one in 200, and of 640 and more none was seen in thousands. That all 64 fail is not
-/// to be expected of any.
+/// Placing takes a random walk, of 1.2 steps a key. If it takes more than 50 on average, all keys
+/// get other cells, up to 64 times; then it is given up. This is for small sets: of 40 keys one
+/// walk in 14 fails, of 320 one in 200, and of 640 and more none was seen in thousands. That all 64
+/// fail is not to be expected of any.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
@@ -111,10 +120,12 @@ impl<D> PlacedFilter<D> {
     /// The longest fingerprints.
     pub const MAX_BITS: u32 = Placed::<Vec<u64>>::MAX_BITS;
 
-    /// A filter of the keys of these digests, which are this digester's. A digest that comes twice is one key.
+    /// A filter of the keys of these digests, which are this digester's. A digest that comes twice
+    /// is one key.
     ///
     /// # Errors
-    /// If fingerprints have no bits or more than [`MAX_BITS`](Self::MAX_BITS), if there are 2^32 − 1 keys or more, or no memory for them; or if the keys cannot be placed.
+    /// If fingerprints have no bits or more than [`MAX_BITS`](Self::MAX_BITS), if there are 2^32 −
+    /// 1 keys or more, or no memory for them; or if the keys cannot be placed.
     pub fn from_digests(
         digests: impl IntoIterator<Item = Digest>,
         fingerprint_bits: u32,
@@ -154,7 +165,8 @@ impl Placed<Vec<u64>> {
         Err(PlacementError::Unplaced { keys, cells, attempts: ATTEMPTS })
     }
 
-    /// Gives each cell an owner, so that each key owns one of its cells; says whether that came about in the steps allowed.
+    /// Gives each cell an owner, so that each key owns one of its cells; says whether that came
+    /// about in the steps allowed.
     fn place(&self, digests: &[Digest], owners: &mut [u32]) -> bool {
         let mut steps = STEPS_PER_KEY * self.keys + STEPS;
         // Any sequence that does not follow the keys.

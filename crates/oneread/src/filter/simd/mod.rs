@@ -1,12 +1,13 @@
 //! Instruction sets that not every machine has, and one dispatcher for all filters.
 //!
 //! Each filter says what it needs of an instruction set by a trait of its own: [`BlockBits`],
-//! [`BucketMatch`], [`LineBytes`]. [`Portable`] does it on every machine, and is what Miri runs; the
-//! others give the same results bit for bit, which tests beside them check. An operation on many keys is a
+//! [`BucketMatch`], [`LineBytes`]. [`Portable`] does it on every machine, and is what Miri runs;
+//! the others give the same results bit for bit, which tests beside them check. An operation on
+//! many keys is a
 //! [`Work`]: it is compiled once for each set as a whole, so that nothing is called for a single key.
 //!
-//! Why unsafe, here and beside the filters: there is no safe way to use instructions that are found at
-//! run time.
+//! Why unsafe, here and beside the filters: there is no safe way to use instructions that are found
+//! at run time.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod x86;
@@ -32,8 +33,9 @@ pub(super) enum Isa {
     Avx512,
 }
 
-/// Something to be done with an instruction set. Its `run` must be `#[inline(always)]`, to be compiled
-/// for the set; and so must be what it calls, closures and the loops of iterators included.
+/// Something to be done with an instruction set. Its `run` must be `#[inline(always)]`, to be
+/// compiled for the set; and so must be what it calls, closures and the loops of iterators
+/// included.
 pub(super) trait Work {
     type Output;
     fn run<I: InstructionSet>(self, set: I) -> Self::Output;
@@ -44,10 +46,11 @@ pub(super) trait InstructionSet: Copy + BlockBits + BucketMatch + LineBytes {
     /// Does something in a function that is compiled for the set.
     fn run<W: Work>(self, work: W) -> W::Output;
 
-    /// The same, never inlined: for what is rare, so that its registers are not saved by what is usual.
+    /// The same, never inlined: for what is rare, so that its registers are not saved by what is
+    /// usual.
     ///
-    /// By way of a plain function: compilers were seen to inline those for certain instructions into
-    /// each other, whatever they were told.
+    /// By way of a plain function: compilers were seen to inline those for certain instructions
+    /// into each other, whatever they were told.
     #[inline(never)]
     fn run_rarely<W: Work>(self, work: W) -> W::Output {
         self.run(work)
@@ -109,8 +112,8 @@ impl Isa {
     #[inline(always)]
     pub(super) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
-            // SAFETY: `detect` found the features of this set on this machine, and nothing else makes
-            // this variant outside of tests, which ask `detect` too.
+            // SAFETY: `detect` found the features of this set on this machine, and nothing else
+            // makes this variant outside of tests, which ask `detect` too.
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Self::Avx512 => unsafe { Avx512::new() }.run(work),
             // SAFETY: `detect` found the features of this set on this machine; tests also make this

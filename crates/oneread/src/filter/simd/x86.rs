@@ -9,7 +9,8 @@ use super::{InstructionSet, Work};
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct Avx2(());
 
-/// A value proves that the machine has those of [`Avx2`], and AVX-512 F, BW, DQ, VL, VBMI and VBMI2.
+/// A value proves that the machine has those of [`Avx2`], and AVX-512 F, BW, DQ, VL, VBMI and
+/// VBMI2.
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct Avx512(());
 

@@ -9,18 +9,19 @@ use super::Digester;
 
 /// SipHash-2-4 with 128 bits: without the secret, nobody can choose keys that collide.
 ///
-/// Numbers of up to 64 bits are hashed as eight little-endian bytes, numbers of 128 bits as sixteen,
-/// strings as their bytes.
+/// Numbers of up to 64 bits are hashed as eight little-endian bytes, numbers of 128 bits as
+/// sixteen, strings as their bytes.
 ///
 /// # Threat model
-/// The adversary chooses keys, even one after the other while watching the answers, but does not know
-/// the sixteen secret bytes. SipHash is a pseudo-random function: to such an adversary its digests
-/// look like fresh random numbers, so every probability the planner states still holds. It does
-/// not hold once the secret is out (written to a log, committed, or the fixed default of a tool), nor
-/// against someone who measures *which memory* a lookup touched.
+/// The adversary chooses keys, even one after the other while watching the answers, but does not
+/// know the sixteen secret bytes. SipHash is a pseudo-random function: to such an adversary its
+/// digests look like fresh random numbers, so every probability the planner states still holds. It
+/// does not hold once the secret is out (written to a log, committed, or the fixed default of a
+/// tool), nor against someone who measures *which memory* a lookup touched.
 ///
 /// # Source
-/// Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012; the 128-bit variant of the authors' reference code.
+/// Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012; the 128-bit variant of the
+/// authors' reference code.
 ///
 /// # Costs
 /// About 20 ns for a short key: fifteen times [`Portable`](super::Portable).

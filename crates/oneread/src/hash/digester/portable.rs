@@ -10,12 +10,12 @@ use super::Digester;
 
 /// The same key has the same digest on every platform and in every release of this library.
 ///
-/// A number x of up to 64 bits becomes the 128-bit product (x ^ mask) · multiplier, both taken from the seed. Strings of
-/// up to sixteen bytes, and numbers of 128 bits as sixteen little-endian bytes, become two such
-/// products, joined by exclusive or with the halves of the second exchanged. Longer strings become
-/// a sum of products, one for every sixteen bytes, in which every word of the string is offset by a
-/// number from the seed. A [word](Digest::word) drawn from the digest adds the last multiplication
-/// that good mixing takes.
+/// A number x of up to 64 bits becomes the 128-bit product (x ^ mask) · multiplier, both taken from
+/// the seed. Strings of up to sixteen bytes, and numbers of 128 bits as sixteen little-endian
+/// bytes, become two such products, joined by exclusive or with the halves of the second exchanged.
+/// Longer strings become a sum of products, one for every sixteen bytes, in which every word of the
+/// string is offset by a number from the seed. A [word](Digest::word) drawn from the digest adds
+/// the last multiplication that good mixing takes.
 ///
 /// # Threat model
 /// Structures draw a random seed unless they are given one.

@@ -9,7 +9,8 @@ use super::Digester;
 ///
 /// # Limits
 /// - 64 bits. Two different keys have the same digest with probability about 2^-64, so among n keys
-///   some pair does with probability about n²/2^65, which every plan has to add: 2.7e-4 for n = 10^8.
+///   some pair does with probability about n²/2^65, which every plan has to add: 2.7e-4 for n =
+///   10^8.
 /// - Not portable: the digests depend on the hasher and its release, on how the type's `Hash` is
 ///   derived, and on the width and byte order of the machine. Do not save what you build with them.
 ///

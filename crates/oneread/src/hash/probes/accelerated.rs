@@ -1,15 +1,18 @@
-//! Double hashing whose step accelerates, in the ring of 64-bit words: fast, and accurate for all but tiny tables.
+//! Double hashing whose step accelerates, in the ring of 64-bit words: fast, and accurate for all
+//! but tiny tables.
 
 use super::super::{Digest, Domain, reduce};
 use super::{ProbeError, Scheme, error};
 
-/// h1 + i·h2 + i(i−1)/2·h3 modulo 2^64, then reduced to the table, with h3 = (h1 rotated by 32) ^ h2.
+/// h1 + i·h2 + i(i−1)/2·h3 modulo 2^64, then reduced to the table, with h3 = (h1 rotated by 32) ^
+/// h2.
 ///
 /// Two words of the digest and two additions a location. Working modulo 2^64 and reducing last
-/// takes the short cycles out of the arithmetic (h2 = 0 or h2 = m/2 happen once in 2^64 keys, not once in m),
-/// and a step that changes by a different amount for every key takes out the rest: already for
-/// a hundred keys at 16 bits each its false positives are 1.03 times those of independent hash functions. (For fewer
-/// keys at lower rates they are not: 1.4 times as many for ten keys at 20 bits.)
+/// takes the short cycles out of the arithmetic (h2 = 0 or h2 = m/2 happen once in 2^64 keys, not
+/// once in m), and a step that changes by a different amount for every key takes out the rest:
+/// already for a hundred keys at 16 bits each its false positives are 1.03 times those of
+/// independent hash functions. (For fewer keys at lower rates they are not: 1.4 times as many for
+/// ten keys at 20 bits.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accelerated {
     domain: Domain,
@@ -61,9 +64,10 @@ impl Accelerated {
 
     /// Whether `test` holds for all locations, in their order; stops at the first that fails.
     ///
-    /// The second word is drawn only if the first location passes, which for an absent key it does every other
-    /// time. With 10 million keys and 16 bits, lookups of them are at .91 to .93 of the peer's rate and were at .81 to
-    /// .84 (three runs of each in turn); with 12 bits at .81 to .86, and at .81 to .84.
+    /// The second word is drawn only if the first location passes, which for an absent key it does
+    /// every other time. With 10 million keys and 16 bits, lookups of them are at .91 to .93 of the
+    /// peer's rate and were at .81 to .84 (three runs of each in turn); with 12 bits at .81 to .86,
+    /// and at .81 to .84.
     #[inline(always)]
     pub(super) fn all(&self, digest: Digest, mut test: impl FnMut(u64) -> bool) -> bool {
         let first = digest.word(self.domain, 0);
@@ -109,7 +113,8 @@ impl Iterator for AcceleratedLocations {
         Some(self.step())
     }
 
-    /// Two at a time, so that the counting costs half. (Four at a time, or all of a constant number, took longer.)
+    /// Two at a time, so that the counting costs half. (Four at a time, or all of a constant
+    /// number, took longer.)
     #[inline(always)]
     fn fold<T, F: FnMut(T, u64) -> T>(mut self, start: T, mut visit: F) -> T {
         let mut folded = start;

@@ -85,7 +85,8 @@ impl AnyScheme {
         with_scheme!(&self.0, scheme => scheme.size())
     }
 
-    /// Whether `test` holds for all locations of the digest, in their order; stops at the first that fails.
+    /// Whether `test` holds for all locations of the digest, in their order; stops at the first
+    /// that fails.
     #[inline(always)]
     pub fn all(&self, digest: Digest, test: impl FnMut(u64) -> bool) -> bool {
         match &self.0 {
@@ -94,13 +95,14 @@ impl AnyScheme {
         }
     }
 
-    /// Whether a bit of `test`, counted from the lowest, is 1 for all locations of the digest; may test a few after the first for
-    /// which it is not.
+    /// Whether a bit of `test`, counted from the lowest, is 1 for all locations of the digest; may
+    /// test a few after the first for which it is not.
     ///
-    /// The first four are tested with one branch for all of them. In a filter at its planned load a single bit is
-    /// a fair coin for an absent key, and a branch on it is mispredicted every other time; four of them pass one
-    /// time in sixteen. Measured, that takes a third off the lookup of an absent key. (A bit of a word, and not a
-    /// `bool`: of four of those compilers make four branches again.)
+    /// The first four are tested with one branch for all of them. In a filter at its planned load a
+    /// single bit is a fair coin for an absent key, and a branch on it is mispredicted every other
+    /// time; four of them pass one time in sixteen. Measured, that takes a third off the lookup of
+    /// an absent key. (A bit of a word, and not a `bool`: of four of those compilers make four
+    /// branches again.)
     #[inline(always)]
     pub fn every(&self, digest: Digest, bit: u32, test: impl Fn(u64) -> u64) -> bool {
         match &self.0 {
@@ -115,7 +117,8 @@ impl AnyScheme {
         self.fold(digest, (), |(), location| visit(location));
     }
 
-    /// Visits all locations of the digest, in their order, handing what one visit returns to the next.
+    /// Visits all locations of the digest, in their order, handing what one visit returns to the
+    /// next.
     #[inline(always)]
     pub fn fold<T>(&self, digest: Digest, start: T, visit: impl FnMut(T, u64) -> T) -> T {
         match &self.0 {
@@ -124,8 +127,8 @@ impl AnyScheme {
         }
     }
 
-    /// All schemes but the default one. Out of line: ten copies of a filter's loop in one place leave no
-    /// registers for any of them.
+    /// All schemes but the default one. Out of line: ten copies of a filter's loop in one place
+    /// leave no registers for any of them.
     #[inline(never)]
     fn all_of_another(&self, digest: Digest, test: impl FnMut(u64) -> bool) -> bool {
         with_scheme!(&self.0, scheme => scheme.locations(digest).all(test))

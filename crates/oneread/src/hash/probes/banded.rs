@@ -94,9 +94,11 @@ impl Iterator for PartitionedLocations {
 
 impl ExactSizeIterator for PartitionedLocations {}
 
-/// Band i at a location of its own word: the lecture's multi-band filter, with independent functions.
+/// Band i at a location of its own word: the lecture's multi-band filter, with independent
+/// functions.
 ///
-/// If `size` is not a multiple of `hashes`, the remainder is left out: [`size`](Scheme::size) says what is used.
+/// If `size` is not a multiple of `hashes`, the remainder is left out: [`size`](Scheme::size) says
+/// what is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndependentBands(Bands);
 

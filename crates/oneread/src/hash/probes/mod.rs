@@ -1,7 +1,7 @@
 //! Several locations from one digest: the k hash functions of a Bloom-type structure.
 //!
-//! A filter needs k locations in a table of m. Drawing k independent ones costs k words of the digest;
-//! "less hashing" shows that two words are enough, if one looks at how they are combined:
+//! A filter needs k locations in a table of m. Drawing k independent ones costs k words of the
+//! digest; "less hashing" shows that two words are enough, if one looks at how they are combined:
 //!
 //! | scheme | location i | words | false positives, n = 100 at 16 bits a key |
 //! | --- | --- | --- | --- |
@@ -16,19 +16,21 @@
 //! | [`Partitioned`] | band i: h1 + i·h2 mod m/k | 2 | 11.2 × |
 //! | [`IndependentBands`] | band i: `h_i` mod m/k | k | 1.05 × |
 //!
-//! All other arithmetic is modulo m, which need not be a power of two. Asymptotically every row is the
-//! same (theorems 2 and 3 of the paper); the last column shows that for small n they are not. It is
-//! measured by this module's tests, within the error stated there.
+//! All other arithmetic is modulo m, which need not be a power of two. Asymptotically every row is
+//! the same (theorems 2 and 3 of the paper); the last column shows that for small n they are not.
+//! It is measured by this module's tests, within the error stated there.
 //!
 //! # Which to choose
-//! [`Accelerated`], the default of the filters: as fast as [`Double`], and from a hundred keys on nearly as
-//! accurate as [`Independent`] (at 20 bits a key 1.04 × for 100 keys, 1.01 × for 1000).
-//! [`Independent`] where a proof needs independence (the summaries of a table do). The banded schemes are
-//! for structures that keep a separate array for each hash. The others are here to be compared.
+//! [`Accelerated`], the default of the filters: as fast as [`Double`], and from a hundred keys on
+//! nearly as accurate as [`Independent`] (at 20 bits a key 1.04 × for 100 keys, 1.01 × for 1000).
+//! [`Independent`] where a proof needs independence (the summaries of a table do). The banded
+//! schemes are for structures that keep a separate array for each hash. The others are here to be
+//! compared.
 //!
 //! # Source
-//! Kirsch, Mitzenmacher, "Less Hashing, Same Performance: Building a Better Bloom Filter", 2006. Enhanced
-//! double and triple hashing are from Dillinger, Manolios, "Bloom Filters in Probabilistic Verification", 2004.
+//! Kirsch, Mitzenmacher, "Less Hashing, Same Performance: Building a Better Bloom Filter", 2006.
+//! Enhanced double and triple hashing are from Dillinger, Manolios, "Bloom Filters in Probabilistic
+//! Verification", 2004.
 
 mod accelerated;
 mod any;

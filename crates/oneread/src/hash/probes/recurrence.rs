@@ -1,9 +1,10 @@
-//! Locations on a polynomial in i, stepped by its differences: double hashing and all its relatives.
+//! Locations on a polynomial in i, stepped by its differences: double hashing and all its
+//! relatives.
 //!
-//! Location i of every scheme here is a polynomial in i, of degree 1 to 3, modulo m. A polynomial is
-//! determined by its value and its forward differences at 0, and adding each difference to the one
-//! before it steps from i to i + 1 (Newton). So one loop of additions serves them all, and a scheme is
-//! no more than its differences at 0: some from the digest, plus some fixed ones.
+//! Location i of every scheme here is a polynomial in i, of degree 1 to 3, modulo m. A polynomial
+//! is determined by its value and its forward differences at 0, and adding each difference to the
+//! one before it steps from i to i + 1 (Newton). So one loop of additions serves them all, and a
+//! scheme is no more than its differences at 0: some from the digest, plus some fixed ones.
 //!
 //! ```text
 //!                         value   1st      2nd   3rd
@@ -21,8 +22,8 @@ use super::{ProbeError, Scheme, error};
 /// The highest degree of a scheme's polynomial.
 const DEGREE: usize = 3;
 
-/// Locations on a polynomial of degree at most three, with `WORDS` differences drawn from the digest
-/// and `FIRST`, `SECOND` and `THIRD` added to its differences at 0. Use its named forms.
+/// Locations on a polynomial of degree at most three, with `WORDS` differences drawn from the
+/// digest and `FIRST`, `SECOND` and `THIRD` added to its differences at 0. Use its named forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recurrence<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> {
     domain: Domain,
@@ -103,7 +104,8 @@ impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> 
 impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64>
     RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
 {
-    /// The degree of the polynomial: differences beyond it are 0, and the loop is unrolled up to it.
+    /// The degree of the polynomial: differences beyond it are 0, and the loop is unrolled up to
+    /// it.
     const DEGREE: usize = match (WORDS, SECOND, THIRD) {
         (4.., _, _) => 3,
         (_, _, 1..) => 3,
@@ -144,6 +146,7 @@ impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> 
 #[inline(always)]
 pub(super) fn add_modulo(a: u64, b: u64, size: u64) -> u64 {
     let sum = a + b;
-    // The smaller of the two: a sum below the size wraps to a huge number when the size is taken off.
+    // The smaller of the two: a sum below the size wraps to a huge number when the size is taken
+    // off.
     sum.min(sum.wrapping_sub(size))
 }

@@ -1,10 +1,11 @@
-//! The loads of a d-left table under deletions and insertions, and the highest load that each bucket has seen.
+//! The loads of a d-left table under deletions and insertions, and the highest load that each
+//! bucket has seen.
 //!
-//! A bucket's state is its load j and the most m it ever had. Insertions flow from j to j + 1 as they do
-//! without deletions (`loads.rs`), whatever the m of the buckets; a deletion takes each item with the same
-//! probability, so that a bucket of load j loses one at j times the rate of a single item. The items for each
-//! bucket being L, one insertion for each bucket deletes an item with probability 1/L: this is the unit of
-//! time, and L units of it are a turnover.
+//! A bucket's state is its load j and the most m it ever had. Insertions flow from j to j + 1 as
+//! they do without deletions (`loads.rs`), whatever the m of the buckets; a deletion takes each
+//! item with the same probability, so that a bucket of load j loses one at j times the rate of a
+//! single item. The items for each bucket being L, one insertion for each bucket deletes an item
+//! with probability 1/L: this is the unit of time, and L units of it are a turnover.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -29,8 +30,8 @@ pub const MAX_CHURNED_LOAD: u32 = 12;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Churned {
     loads: Loads,
-    /// By sub-table, by the most that a bucket held: (the fraction of such buckets, the items in them a
-    /// bucket).
+    /// By sub-table, by the most that a bucket held: (the fraction of such buckets, the items in
+    /// them a bucket).
     by_most: Vec<Vec<(f64, f64)>>,
 }
 
@@ -56,9 +57,9 @@ impl Churned {
         (0..loads).map(fraction).collect()
     }
 
-    /// Formula (1) where a remainder's length f(m) = `bits(m)` follows from the most items m that its bucket
-    /// ever held: the paper's dynamic d-left counting filter with one size of remainders in a bucket (section
-    /// III-B).
+    /// Formula (1) where a remainder's length f(m) = `bits(m)` follows from the most items m that
+    /// its bucket ever held: the paper's dynamic d-left counting filter with one size of remainders
+    /// in a bucket (section III-B).
     #[must_use]
     pub fn false_positive(&self, bits: impl Fn(u32) -> u32) -> f64 {
         let of_buckets =
@@ -72,17 +73,18 @@ impl Churned {
     }
 }
 
-/// The loads of a d-left table of many buckets, in `subtables` equal sub-tables, that was filled to `load`
-/// items a bucket and then saw `turnovers` times as many deletions of a random item, each followed by an
-/// insertion. A bucket holds `highest` items at most.
+/// The loads of a d-left table of many buckets, in `subtables` equal sub-tables, that was filled to
+/// `load` items a bucket and then saw `turnovers` times as many deletions of a random item, each
+/// followed by an insertion. A bucket holds `highest` items at most.
 ///
 /// # What is exact
-/// The limit for many buckets, as exact as [`loads`](super::loads()). An item that finds all choices at
-/// `highest` is lost.
+/// The limit for many buckets, as exact as [`loads`](super::loads()). An item that finds all
+/// choices at `highest` is lost.
 ///
 /// # Errors
-/// If there are no sub-tables or more than 8; if the load is not positive or above [`MAX_CHURNED_LOAD`], or
-/// `highest` not between 1 and it; if the turnovers are negative or more than [`MAX_TURNOVERS`].
+/// If there are no sub-tables or more than 8; if the load is not positive or above
+/// [`MAX_CHURNED_LOAD`], or `highest` not between 1 and it; if the turnovers are negative or more
+/// than [`MAX_TURNOVERS`].
 ///
 /// # Example
 /// ```

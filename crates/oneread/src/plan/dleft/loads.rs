@@ -1,23 +1,23 @@
 //! How full the buckets of a d-left table are, in the limit of many buckets.
 //!
-//! Sub-table i has the fraction `w_i` of all buckets; `p_{i,j}` of its buckets have load j and `u_{i,j}` have
-//! load j or more. An item goes to a bucket of load j in sub-table i if that is its choice there, its other
-//! choices have loads of at least j, and the tie is decided so. With t the items inserted for each bucket of
-//! the whole table,
+//! Sub-table i has the fraction `w_i` of all buckets; `p_{i,j}` of its buckets have load j and
+//! `u_{i,j}` have load j or more. An item goes to a bucket of load j in sub-table i if that is its
+//! choice there, its other choices have loads of at least j, and the tie is decided so. With t the
+//! items inserted for each bucket of the whole table,
 //!
 //! ```text
 //!   w_i · (flow from j to j + 1 in sub-table i) = p_{i,j} · Π over k < i of u_{k,j+1} · Π over k > i of u_{k,j}
 //! ```
 //!
-//! with ties to the left. If they are random, the products are replaced by the expectation of 1/(1 + T) over
-//! the number T of other choices that have load j too, none being lower: ∫ over x from 0 to 1 of Π over k ≠ i
-//! of (`u_{k,j+1}` + x·`p_{k,j}`).
+//! with ties to the left. If they are random, the products are replaced by the expectation of 1/(1
+//! + T) over the number T of other choices that have load j too, none being lower: ∫ over x from 0
+//! to 1 of Π over k ≠ i of (`u_{k,j+1}` + x·`p_{k,j}`).
 //!
-//! The variables are the `p_{i,j}`, and the `u_{i,j}` are their sums: everything is a sum of positive
-//! numbers, so that neither the 1.7e-8 of nearly full tables' empty buckets nor the 5.6e-31 of a tail is a
-//! difference of larger numbers. The loads up to j do not depend on anything above them. So a table whose
-//! buckets hold at most j has the same fractions as one without bounds, with everything above j at j, and
-//! nothing is cut off.
+//! The variables are the `p_{i,j}`, and the `u_{i,j}` are their sums: everything is a sum of
+//! positive numbers, so that neither the 1.7e-8 of nearly full tables' empty buckets nor the
+//! 5.6e-31 of a tail is a difference of larger numbers. The loads up to j do not depend on anything
+//! above them. So a table whose buckets hold at most j has the same fractions as one without
+//! bounds, with everything above j at j, and nothing is cut off.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -85,8 +85,8 @@ impl Loads {
         (0..loads).map(fraction).collect()
     }
 
-    /// The items, for each bucket, that found all of their choices at the highest load: those that have no
-    /// room if this is the capacity. 0 for measured loads.
+    /// The items, for each bucket, that found all of their choices at the highest load: those that
+    /// have no room if this is the capacity. 0 for measured loads.
     #[must_use]
     pub const fn passed(&self) -> f64 {
         self.passed
@@ -95,8 +95,8 @@ impl Loads {
     /// Formula (1) of the paper, for any rule of lengths: the sum over sub-tables and loads j of
     /// `Q_ij`·j·2^−f(j), with f(j) = `bits(j)`, at most 1.
     ///
-    /// It counts a key twice that matches two fingerprints, and so is too high: by a relative 3e-4 in the paper's
-    /// filter of 64-bit buckets, 2e-5 in that of 128-bit ones.
+    /// It counts a key twice that matches two fingerprints, and so is too high: by a relative 3e-4
+    /// in the paper's filter of 64-bit buckets, 2e-5 in that of 128-bit ones.
     #[must_use]
     pub fn false_positive(&self, bits: impl Fn(u32) -> u32) -> f64 {
         let of_bucket = |(load, fraction): (usize, &f64)| {
@@ -111,8 +111,8 @@ impl Loads {
             .min(1.0)
     }
 
-    /// From fractions by sub-table, then by load. What is too small to be followed may be on the wrong side
-    /// of 0.
+    /// From fractions by sub-table, then by load. What is too small to be followed may be on the
+    /// wrong side of 0.
     pub(super) fn new(shares: Vec<f64>, fractions: &[f64]) -> Self {
         let loads = fractions.len() / shares.len();
         let of_subtable =
@@ -128,21 +128,23 @@ impl Loads {
 /// The highest load that [`loads`] follows.
 pub const MAX_LOAD: u32 = 32;
 
-/// The loads of a d-left table of many buckets: `buckets` by sub-table, of which only the proportions matter,
-/// with `load` items for each bucket of the whole table.
+/// The loads of a d-left table of many buckets: `buckets` by sub-table, of which only the
+/// proportions matter, with `load` items for each bucket of the whole table.
 ///
-/// The last of each sub-table's fractions is that of the load `highest` *or more*; all others are the same
-/// whatever it is. Buckets of bounded capacity have the same fractions, with `highest` the capacity.
+/// The last of each sub-table's fractions is that of the load `highest` *or more*; all others are
+/// the same whatever it is. Buckets of bounded capacity have the same fractions, with `highest` the
+/// capacity.
 ///
 /// # What is exact
-/// This is the limit for many buckets, solved to a relative error below 1e-9 in every fraction above 1e-45. A
-/// table of N buckets differs from it by fluctuations: a fraction q by some √(q/N), the mean of many tables
-/// by some 1/N. [`Plan`](super::Plan) says how far off false positives are by that.
+/// This is the limit for many buckets, solved to a relative error below 1e-9 in every fraction
+/// above 1e-45. A table of N buckets differs from it by fluctuations: a fraction q by some √(q/N),
+/// the mean of many tables by some 1/N. [`Plan`](super::Plan) says how far off false positives are
+/// by that.
 ///
 /// # Errors
-/// If there are no sub-tables or more than 8, or one without buckets or more than 16 times larger than
-/// another ([`DLeftLayout`]'s limits); if the load is negative, not a number or above [`MAX_LOAD`], or
-/// `highest` not between 1 and it.
+/// If there are no sub-tables or more than 8, or one without buckets or more than 16 times larger
+/// than another ([`DLeftLayout`]'s limits); if the load is negative, not a number or above
+/// [`MAX_LOAD`], or `highest` not between 1 and it.
 ///
 /// # Example
 /// ```
@@ -175,8 +177,8 @@ pub fn loads(buckets: &[u64], ties: Ties, load: f64, highest: u32) -> Result<Loa
     Ok(Loads { passed: state[passed].max(0.0), ..Loads::new(equations.shares, &state[..passed]) })
 }
 
-/// The rates at which items arrive, given the fractions `p_{i,j}`: by sub-table, then by load from 0 to the
-/// highest.
+/// The rates at which items arrive, given the fractions `p_{i,j}`: by sub-table, then by load from
+/// 0 to the highest.
 pub(super) struct Equations {
     /// `w_i`.
     pub(super) shares: Vec<f64>,
@@ -205,8 +207,8 @@ impl Equations {
         fractions
     }
 
-    /// Fills in the rate at which a bucket of each load gets an item: 0 at the highest load. Returns the rate
-    /// of items that find all of their choices there.
+    /// Fills in the rate at which a bucket of each load gets an item: 0 at the highest load.
+    /// Returns the rate of items that find all of their choices there.
     pub(super) fn arrivals(&self, fractions: &[f64], arrivals: &mut [f64]) -> f64 {
         const MOST: usize = DLeftLayout::MAX_SUBTABLES;
         let subtables = self.shares.len();
@@ -242,8 +244,8 @@ impl Equations {
         passed
     }
 
-    /// Adds, for each sub-table, the product of what those to its left and those to its right have, times the
-    /// weight over its share, to the first of each sub-table's arrivals.
+    /// Adds, for each sub-table, the product of what those to its left and those to its right have,
+    /// times the weight over its share, to the first of each sub-table's arrivals.
     fn add_products(&self, weight: f64, left: &[f64], right: &[f64], arrivals: &mut [f64]) {
         let mut to_the_right = [1.0; DLeftLayout::MAX_SUBTABLES];
         for subtable in (1..self.shares.len()).rev() {
@@ -258,8 +260,8 @@ impl Equations {
     }
 }
 
-/// Gauss's quadrature from 0 to 1 with four nodes: (node, weight). Exact for polynomials of degree 7, which the
-/// products over the other sub-tables, seven at most, are.
+/// Gauss's quadrature from 0 to 1 with four nodes: (node, weight). Exact for polynomials of degree
+/// 7, which the products over the other sub-tables, seven at most, are.
 const NODES: [(f64, f64); 4] = [
     (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
     (0.330_009_478_207_571_87, 0.326_072_577_431_273_07),

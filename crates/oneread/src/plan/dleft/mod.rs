@@ -11,16 +11,16 @@
 //! | [`for_items`], [`for_rate`] | the layout for a number of items, and a size or a rate |
 //! | [`for_bits_per_key`] | the paper's layout for a number of items and a size |
 //!
-//! Letters in the formulas: d sub-tables; `Q_ij`, the fraction of sub-table i's buckets with load j; f(j),
-//! the length of a fingerprint in a bucket of load j.
+//! Letters in the formulas: d sub-tables; `Q_ij`, the fraction of sub-table i's buckets with load
+//! j; f(j), the length of a fingerprint in a bucket of load j.
 //!
-//! Load is the number of items for each bucket. Balancing the buckets offline, by taking items out and
-//! inserting them again, is not computed: the paper has no equations for it, only experiments.
+//! Load is the number of items for each bucket. Balancing the buckets offline, by taking items out
+//! and inserting them again, is not computed: the paper has no equations for it, only experiments.
 //!
 //! # Source
-//! Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit
-//! Reassignment", 2006. The differential equations: Mitzenmacher, Vöcking, "The Asymptotics of Selecting the
-//! Shortest of Two, Improved", 1999; here also for uneven sub-tables and random ties.
+//! Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
+//! Bit Reassignment", 2006. The differential equations: Mitzenmacher, Vöcking, "The Asymptotics of
+//! Selecting the Shortest of Two, Improved", 1999; here also for uneven sub-tables and random ties.
 
 mod churn;
 mod loads;
@@ -45,18 +45,19 @@ pub use sizes::{for_bits_per_key, for_items, for_rate};
 /// The odds of a d-left filter at a load.
 ///
 /// # What is exact
-/// All are limits for many buckets. The false positives of a filter of N buckets are lower by a relative
-/// 1.3/N in the mean over filters; one filter's differ from that mean by a standard deviation of .87/√N, or
-/// 1.14/√N with 128-bit buckets. This is measured, with 48 to 3072 buckets in the two filters of the paper:
-/// 12288 buckets are off by .01%, and each by some .8%.
+/// All are limits for many buckets. The false positives of a filter of N buckets are lower by a
+/// relative 1.3/N in the mean over filters; one filter's differ from that mean by a standard
+/// deviation of .87/√N, or 1.14/√N with 128-bit buckets. This is measured, with 48 to 3072 buckets
+/// in the two filters of the paper: 12288 buckets are off by .01%, and each by some .8%.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// The fraction of buckets with each load from 0 to the capacity; and, last, that of buckets which would
-    /// hold more had they the room.
+    /// The fraction of buckets with each load from 0 to the capacity; and, last, that of buckets
+    /// which would hold more had they the room.
     pub load_fraction: Vec<f64>,
-    /// The probability that a key not inserted is found, by the paper's formula (1), which adds up the
-    /// probabilities for all fingerprints in the key's buckets. Items without room are left out.
+    /// The probability that a key not inserted is found, by the paper's formula (1), which adds up
+    /// the probabilities for all fingerprints in the key's buckets. Items without room are left
+    /// out.
     pub false_positive: f64,
     /// The same, but a key that matches two fingerprints is counted once.
     pub false_positive_exact: f64,
@@ -70,8 +71,8 @@ pub struct Plan {
     pub bloom_false_positive: f64,
 }
 
-/// The odds of a d-left filter of many buckets with `load` items for each. Of the sub-tables' sizes only the
-/// proportions matter.
+/// The odds of a d-left filter of many buckets with `load` items for each. Of the sub-tables' sizes
+/// only the proportions matter.
 ///
 /// # Errors
 /// If the load is not positive, or above the capacity of a bucket.
@@ -127,13 +128,13 @@ fn best_hashes(bits_per_item: f64) -> u32 {
 }
 
 /// Formula (1) of the paper, at most 1: `Q_ij`·j·2^−f(j) summed over all sub-tables and loads. The
-/// fingerprints of buckets in a group have the length for the load of the group, the other buckets of which
-/// are taken to be independent; in the limit they are. Under [`Division::Uneven`] each bucket has
-/// the length that a filter gives it, for groups of up to four buckets; larger ones, which no
-/// filter has, are planned as if divided equally.
+/// fingerprints of buckets in a group have the length for the load of the group, the other buckets
+/// of which are taken to be independent; in the limit they are. Under [`Division::Uneven`] each
+/// bucket has the length that a filter gives it, for groups of up to four buckets; larger ones,
+/// which no filter has, are planned as if divided equally.
 ///
-/// The loads are those of the layout at some number of items, from [`loads()`] or [`Loads::measured`]. Above
-/// the capacity they count as items that share the bits all the same.
+/// The loads are those of the layout at some number of items, from [`loads()`] or
+/// [`Loads::measured`]. Above the capacity they count as items that share the bits all the same.
 #[must_use]
 pub fn false_positive(layout: DLeftLayout, loads: &Loads) -> f64 {
     loads
@@ -144,11 +145,11 @@ pub fn false_positive(layout: DLeftLayout, loads: &Loads) -> f64 {
         .min(1.0)
 }
 
-/// The probability that a key not inserted matches a fingerprint in any of its buckets: [`false_positive`],
-/// but a key that matches two is counted once.
+/// The probability that a key not inserted matches a fingerprint in any of its buckets:
+/// [`false_positive`], but a key that matches two is counted once.
 ///
-/// 1 − Π over i of (1 − Σ over j of `Q_ij`·(1 − (1 − 2^−f(j))^j)): fingerprints are independent, and so are
-/// the key's buckets.
+/// 1 − Π over i of (1 − Σ over j of `Q_ij`·(1 − (1 − 2^−f(j))^j)): fingerprints are independent,
+/// and so are the key's buckets.
 #[must_use]
 pub fn false_positive_exact(layout: DLeftLayout, loads: &Loads) -> f64 {
     any_match(loads.by_subtable().iter().map(|fractions| of_subtable(layout, fractions, any_of_bucket)))
@@ -170,8 +171,8 @@ pub(crate) fn any_match(of_subtables: impl Iterator<Item = f64>) -> f64 {
     -expm1(of_subtables.map(|odds| ln_1p(-odds.min(1.0))).sum())
 }
 
-/// The odds of a match in a key's bucket of one sub-table, where `of_bucket` gives those of a bucket of (load,
-/// probability to match one fingerprint).
+/// The odds of a match in a key's bucket of one sub-table, where `of_bucket` gives those of a
+/// bucket of (load, probability to match one fingerprint).
 fn of_subtable(layout: DLeftLayout, fractions: &[f64], of_bucket: impl Fn(f64, f64) -> f64) -> f64 {
     let group = layout.group() as usize;
     let room = fractions.len() <= layout.capacity() as usize + 1;
@@ -221,12 +222,12 @@ pub(in crate::plan) fn match_probability(bits: u32) -> f64 {
     f64::from_bits(u64::from(f64::MAX_EXP as u32 - 1 - bits.min(1000)) << (f64::MANTISSA_DIGITS - 1))
 }
 
-/// The false positives of a filter of `subtables` sub-tables with `load` items a bucket, whose fingerprints
-/// all have `bits` bits: 1 − (1 − 2^−bits)^(subtables·load).
+/// The false positives of a filter of `subtables` sub-tables with `load` items a bucket, whose
+/// fingerprints all have `bits` bits: 1 − (1 − 2^−bits)^(subtables·load).
 ///
-/// This is the d-left counting filter (section III of the paper), with `bits` the remainder. It is the
-/// probability at the mean number of fingerprints, subtables·load, in a key's buckets; that this number
-/// varies lowers it by less than a relative 2^−bits·subtables·load.
+/// This is the d-left counting filter (section III of the paper), with `bits` the remainder. It is
+/// the probability at the mean number of fingerprints, subtables·load, in a key's buckets; that
+/// this number varies lowers it by less than a relative 2^−bits·subtables·load.
 ///
 /// # Errors
 /// If the load is negative or not a number.
@@ -244,11 +245,11 @@ pub fn fixed_remainders(subtables: u32, load: f64, bits: u32) -> Result<f64, Out
     Ok(if load == 0.0 { 0.0 } else { -expm1(f64::from(subtables) * load * ln_1p(-match_probability(bits))) })
 }
 
-/// The bits that tell a bucket's load, up to `highest`, and how many of its fingerprints begin with 0:
-/// ⌈log2 (k+1)(k+2)/2⌉ for k = `highest`.
+/// The bits that tell a bucket's load, up to `highest`, and how many of its fingerprints begin with
+/// 0: ⌈log2 (k+1)(k+2)/2⌉ for k = `highest`.
 ///
-/// A load of j has j + 1 such counts, and the loads start from 0. The paper prints k(k+1)/2, which is for
-/// loads up to k − 1.
+/// A load of j has j + 1 such counts, and the loads start from 0. The paper prints k(k+1)/2, which
+/// is for loads up to k − 1.
 ///
 /// ```
 /// use oneread::plan::dleft::zero_count_bits;

@@ -4,17 +4,21 @@ use super::plan;
 use crate::layout::{BucketBits, DLeftLayout, LayoutError, check_fraction};
 use crate::plan::float::ceil;
 
-/// The fewest pages worth having: with fewer, rounding up to a whole page costs more than some percents.
+/// The fewest pages worth having: with fewer, rounding up to a whole page costs more than some
+/// percents.
 const MIN_PAGES: f64 = 16.0;
 
-/// The highest load that a layout is planned for, in items a bucket of 64 bits. By [`plan`], one item
-/// in 1e11 finds no room then if there are pages, and one in 1e15 if not; at a load of 5 it is one in 6e4, and one in 2e5.
+/// The highest load that a layout is planned for, in items a bucket of 64 bits. By [`plan`], one
+/// item in 1e11 finds no room then if there are pages, and one in 1e15 if not; at a load of 5 it is
+/// one in 6e4, and one in 2e5.
 const HIGHEST_LOAD: f64 = 4.4;
 
-/// The filter that we recommend: pages, where there are enough keys for some; a first sub-table as large as the other two together; buckets of 64 bits.
+/// The filter that we recommend: pages, where there are enough keys for some; a first sub-table as
+/// large as the other two together; buckets of 64 bits.
 ///
 /// # Errors
-/// If the bits a key are not finite, or so few that keys would find no room (14.5); or if the filter is too large.
+/// If the bits a key are not finite, or so few that keys would find no room (14.5); or if the
+/// filter is too large.
 ///
 /// # Example
 /// ```
@@ -42,9 +46,11 @@ pub fn for_items(items: u64, bits_per_key: f64) -> Result<DLeftLayout, LayoutErr
     DLeftLayout::uneven(&[2 * quarter, quarter, quarter], BucketBits::Bits64)
 }
 
-/// The smallest of these filters that holds `items` keys at a false-positive rate of at most `rate`.
+/// The smallest of these filters that holds `items` keys at a false-positive rate of at most
+/// `rate`.
 ///
-/// Above about 1e-3 a Bloom filter is smaller; this one then has the fewest bits that it can have, and errs less than asked.
+/// Above about 1e-3 a Bloom filter is smaller; this one then has the fewest bits that it can have,
+/// and errs less than asked.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or so low that the filter is too large.

@@ -1,19 +1,20 @@
 //! The odds of a d-left filter that can delete: new, and after a life of removals and insertions.
 //!
-//! The remainders of a bucket are cut when it is crowded and stay so. What counts is the most that each bucket ever held; a
-//! *turnover* is as many removals of a random key, each followed by an insertion, as
-//! there are keys.
+//! The remainders of a bucket are cut when it is crowded and stay so. What counts is the most that
+//! each bucket ever held; a *turnover* is as many removals of a random key, each followed by an
+//! insertion, as there are keys.
 //!
 //! # What is exact
-//! The limit for many buckets; real filters of the paper's size erred 1% less often. It counts in that keys which share a
-//! minimal remainder and a bucket are placed together, whatever the loads; [`dleft::churned`] does not. An emptied bucket
-//! starts anew, which is not counted in: at loads of one or two the odds are too high. So they are with minimal remainders of ten bits
-//! or fewer, by up to a fifth: keys that join others often share their cells. With two sizes in a bucket the odds are an upper bound: those
-//! of the shorter ones.
+//! The limit for many buckets; real filters of the paper's size erred 1% less often. It counts in
+//! that keys which share a minimal remainder and a bucket are placed together, whatever the loads;
+//! [`dleft::churned`] does not. An emptied bucket starts anew, which is not counted in: at loads of
+//! one or two the odds are too high. So they are with minimal remainders of ten bits or fewer, by
+//! up to a fifth: keys that join others often share their cells. With two sizes in a bucket the
+//! odds are an upper bound: those of the shorter ones.
 //!
 //! # Source
-//! Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment",
-//! 2006, section III.
+//! Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
+//! Bit Reassignment", 2006, section III.
 
 mod aged;
 
@@ -22,16 +23,19 @@ use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders,
 use super::float::ceil;
 use super::{OutOfRange, dleft, error::check};
 
-/// The turnovers that filters are planned for unless told otherwise; those of the paper's experiment are 21.
+/// The turnovers that filters are planned for unless told otherwise; those of the paper's
+/// experiment are 21.
 pub const LIFE: f64 = 20.0;
 
 /// A planned filter's chance that any insertion of its life finds no room.
 const FULL_CHANCE: f64 = 1e-6;
 
-/// The probability that a key not inserted is found in a filter of `load` keys for each bucket, after some turnovers.
+/// The probability that a key not inserted is found in a filter of `load` keys for each bucket,
+/// after some turnovers.
 ///
 /// # Errors
-/// If the load is not positive or above the capacity, or the turnovers not from 0 to [`dleft::MAX_TURNOVERS`].
+/// If the load is not positive or above the capacity, or the turnovers not from 0 to
+/// [`dleft::MAX_TURNOVERS`].
 ///
 /// # Example
 /// ```
@@ -50,8 +54,8 @@ pub fn false_positive(layout: DLeftCountingLayout, load: f64, turnovers: f64) ->
     Ok(odds(layout, load, turnovers)?.0)
 }
 
-/// The probability that an insertion finds none of its buckets with room, in a filter of `load` keys for each
-/// bucket, after some turnovers.
+/// The probability that an insertion finds none of its buckets with room, in a filter of `load`
+/// keys for each bucket, after some turnovers.
 ///
 /// # Errors
 /// As [`false_positive`].
@@ -71,10 +75,11 @@ fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Result<(f64, 
     Ok((rate.min(1.0), full))
 }
 
-/// The probability that a key not inserted is found, where the remainders are known: `lengths[f]` have f bits.
+/// The probability that a key not inserted is found, where the remainders are known: `lengths[f]`
+/// have f bits.
 ///
-/// Formula (1) of the paper: it counts a key twice that matches two remainders, and remainders that are equal, and so is
-/// a little too high. At most 1.
+/// Formula (1) of the paper: it counts a key twice that matches two remainders, and remainders that
+/// are equal, and so is a little too high. At most 1.
 #[must_use]
 pub fn rate_of_lengths(layout: DLeftCountingLayout, lengths: &[u64]) -> f64 {
     let of_length = |(bits, &count): (usize, &u64)| count as f64 * dleft::match_probability(bits as u32);
@@ -85,7 +90,8 @@ pub fn rate_of_lengths(layout: DLeftCountingLayout, lengths: &[u64]) -> f64 {
 /// `subtables` sub-tables with room for `items` at `bits_per_key`, rounded up.
 ///
 /// # Errors
-/// If the bits a key are not finite, or too few for a bucket to hold its keys; and as [`DLeftCountingLayout::new`].
+/// If the bits a key are not finite, or too few for a bucket to hold its keys; and as
+/// [`DLeftCountingLayout::new`].
 ///
 /// # Example
 /// ```
@@ -121,12 +127,13 @@ fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeft
     )
 }
 
-/// The smallest filter of `items` keys that keeps the rate for so many turnovers, and has room for all insertions with
-/// a probability of at least 1 − 10^−6: two to four sub-tables, remainders of one size.
+/// The smallest filter of `items` keys that keeps the rate for so many turnovers, and has room for
+/// all insertions with a probability of at least 1 − 10^−6: two to four sub-tables, remainders of
+/// one size.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, the turnovers are not from 0 to [`dleft::MAX_TURNOVERS`], or the
-/// filter would be too large.
+/// If the rate is not between 0 and 1, the turnovers are not from 0 to [`dleft::MAX_TURNOVERS`], or
+/// the filter would be too large.
 ///
 /// # Example
 /// ```
@@ -168,7 +175,8 @@ pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLa
     with_load(layout, items, load)
 }
 
-/// Sub-tables and cells that are tried. Fewer sub-tables are faster, fewer cells have longer minimal remainders.
+/// Sub-tables and cells that are tried. Fewer sub-tables are faster, fewer cells have longer
+/// minimal remainders.
 const CANDIDATES: [(u32, u32); 10] =
     [(2, 10), (2, 12), (3, 9), (3, 10), (3, 12), (4, 8), (4, 9), (4, 10), (4, 12), (3, 8)];
 
@@ -178,23 +186,27 @@ const WORTH_IT: f64 = 1.04;
 /// What the odds in a search may be too low by.
 const CAUTION: f64 = 0.995;
 
-/// The interval of a load is halved so often: to within 12/2^12, .05% of the memory at six keys a bucket.
+/// The interval of a load is halved so often: to within 12/2^12, .05% of the memory at six keys a
+/// bucket.
 const HALVINGS: u32 = 12;
 
 /// The sub-tables of a growing filter's layers.
 const LAYER_SUBTABLES: u32 = 4;
 
-/// Enough to count up to where repeats stick, in one cell: no layer but the newest ever gets another.
+/// Enough to count up to where repeats stick, in one cell: no layer but the newest ever gets
+/// another.
 const LAYER_COUNTER_BITS: u32 = 2;
 
-/// The layout of layer `index` (from 0) of a growing filter that can delete, and the remainders that it may hold.
+/// The layout of layer `index` (from 0) of a growing filter that can delete, and the remainders
+/// that it may hold.
 ///
-/// A layer's remainders have one length, so that its rate is never above what its remainders make it, whatever its age: n
-/// of f bits in sub-tables of B buckets match a key with probability n·2^−f/B at most, which is kept to the layer's [share of the
-/// rate](GrowingLayout::layer). The buckets of a layer are those of the one before times the
-/// growth, and its remainders are not shorter: so place and remainder in an older layer are functions of
-/// those in a newer one. How many remainders the layer holds follows from its share, some growth times those of the
-/// layer before; the first layer holds the first items at least.
+/// A layer's remainders have one length, so that its rate is never above what its remainders make
+/// it, whatever its age: n of f bits in sub-tables of B buckets match a key with probability
+/// n·2^−f/B at most, which is kept to the layer's [share of the rate](GrowingLayout::layer). The
+/// buckets of a layer are those of the one before times the growth, and its remainders are not
+/// shorter: so place and remainder in an older layer are functions of those in a newer one. How
+/// many remainders the layer holds follows from its share, some growth times those of the layer
+/// before; the first layer holds the first items at least.
 ///
 /// # Errors
 /// If the layer is too large, or its share of the rate out of reach.
@@ -229,8 +241,8 @@ pub fn layer(layout: GrowingLayout, index: u32) -> Result<(DLeftCountingLayout, 
     Ok((layer.with_policies(Remainders::Fixed, cells, LAYER_COUNTER_BITS, Repeats::Stick)?, found))
 }
 
-/// The cells of a layer's buckets that let it hold the most at its share of the rate, and how many that is for each
-/// bucket of a sub-table.
+/// The cells of a layer's buckets that let it hold the most at its share of the rate, and how many
+/// that is for each bucket of a sub-table.
 fn layer_cells(share: f64) -> (u32, f64) {
     let held = |cells: u32| {
         let bits = DLeftCountingLayout::CELL_SPACE / cells - LAYER_COUNTER_BITS;
@@ -247,5 +259,6 @@ fn layer_cells(share: f64) -> (u32, f64) {
 }
 
 /// By the cells of a bucket: the load at which an insertion finds no room once in 10^9 times, after
-/// [`LIFE`] turnovers in [`LAYER_SUBTABLES`] sub-tables, rounded down. (A layer that has no room is closed before its time, which does no harm.)
+/// [`LIFE`] turnovers in [`LAYER_SUBTABLES`] sub-tables, rounded down. (A layer that has no room is
+/// closed before its time, which does no harm.)
 const LAYER_LOADS: [f64; 13] = [0.0, 0.0, 0.0, 0.0, 2.5, 3.4, 4.4, 5.4, 6.4, 7.4, 8.4, 9.4, 10.3];

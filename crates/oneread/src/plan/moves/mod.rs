@@ -6,12 +6,12 @@
 //! | [`second_chance`] | one move an insertion, no deletions | the limit for many cells |
 //! | [`restricted`] | a cell's items go on to few cells of the next level | the paper's recursion, for either policy |
 //!
-//! Levels are given by their cells, which hold an item each. An item has one cell in each level, and goes to
-//! the stash if it finds no room in any.
+//! Levels are given by their cells, which hold an item each. An item has one cell in each level,
+//! and goes to the stash if it finds no room in any.
 //!
 //! # Source
-//! Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes and
-//! Inserts", 2008.
+//! Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
+//! and Inserts", 2008.
 
 mod restricted;
 mod second_chance;

@@ -1,17 +1,17 @@
 //! Restricted hashing: what collides in a cell goes on to few cells of the next level.
 //!
-//! The first level has as many cells as there are items, and each next level half of that. A level is divided
-//! into l equal parts (two halves, with a fan-out of l = 2). A cell's items go on to l cells of the next
-//! level, its children, one in each part; which of them is an item's own is drawn uniformly. A cell is the
-//! child of 2l cells, two of each part above it. Of the items that come to a cell one stays and the others go
-//! on; after the last level they go to the stash.
+//! The first level has as many cells as there are items, and each next level half of that. A level
+//! is divided into l equal parts (two halves, with a fan-out of l = 2). A cell's items go on to l
+//! cells of the next level, its children, one in each part; which of them is an item's own is drawn
+//! uniformly. A cell is the child of 2l cells, two of each part above it. Of the items that come to
+//! a cell one stays and the others go on; after the last level they go to the stash.
 //!
-//! The number of items that come to a cell of the first level is binomial. From the distributions in the
-//! parts of one level follow those of the next: x items that come to a cell are divided among its children,
-//! one of them is kept, and what goes to a child is summed over the 2l cells that it is the child of. Cells
-//! are treated as independent, which the paper does too (section IV-B): in a large table the cells above a
-//! cell form a tree. The parts are alike unless ties go to the left, which relieves the children in the first
-//! part.
+//! The number of items that come to a cell of the first level is binomial. From the distributions
+//! in the parts of one level follow those of the next: x items that come to a cell are divided
+//! among its children, one of them is kept, and what goes to a child is summed over the 2l cells
+//! that it is the child of. Cells are treated as independent, which the paper does too (section
+//! IV-B): in a large table the cells above a cell form a tree. The parts are alike unless ties go
+//! to the left, which relieves the children in the first part.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -36,8 +36,8 @@ const MAX_IN_CELL: usize = 150;
 pub enum Policy {
     /// Any of them, with the same probability.
     Random,
-    /// One of those whose cell in the next level would get the most, by the tie rule if there are several
-    /// such cells.
+    /// One of those whose cell in the next level would get the most, by the tie rule if there are
+    /// several such cells.
     Greedy(Ties),
 }
 
@@ -51,19 +51,19 @@ pub struct Restricted {
     pub expected_stash: f64,
 }
 
-/// The table of section IV: `items` items, as many cells in the first level and half of that in each next
-/// one, each cell's items going on to `fanout` (ℓ in the paper) cells.
+/// The table of section IV: `items` items, as many cells in the first level and half of that in
+/// each next one, each cell's items going on to `fanout` (ℓ in the paper) cells.
 ///
-/// The paper prints .618, 1.236 and 2.470 for the random policy with six levels, a fan-out of 2 and 8192,
-/// 16384 and 32768 items, which this is within a third of a percent of. For the greedy policy it prints
-/// .0455, .0908 and .1815, which neither tie rule gives; the rule is not stated.
+/// The paper prints .618, 1.236 and 2.470 for the random policy with six levels, a fan-out of 2 and
+/// 8192, 16384 and 32768 items, which this is within a third of a percent of. For the greedy policy
+/// it prints .0455, .0908 and .1815, which neither tie rule gives; the rule is not stated.
 ///
 /// # What is exact
 /// The recursion, to rounding. That cells are independent is an approximation, as in the paper.
 ///
 /// # Errors
-/// If there are no items or more than 2^46, no levels or so many that the last has no whole cell, no fan-out
-/// or one above [`MAX_FANOUT`].
+/// If there are no items or more than 2^46, no levels or so many that the last has no whole cell,
+/// no fan-out or one above [`MAX_FANOUT`].
 ///
 /// # Example
 /// ```
@@ -117,8 +117,8 @@ fn first_level(items: f64) -> Vec<f64> {
     coming
 }
 
-/// The distributions of the items that come to a cell of each part of the next level, the child of two cells
-/// of each part above. One part stands for all if they are alike.
+/// The distributions of the items that come to a cell of each part of the next level, the child of
+/// two cells of each part above. One part stands for all if they are alike.
 fn next_level(parts: &[Vec<f64>], fanout: u32, policy: Policy) -> Vec<Vec<f64>> {
     let feeds = 2 * fanout / parts.len() as u32;
     let next = |child| {
@@ -150,8 +150,8 @@ fn trim(distribution: &mut Vec<f64>) {
     }
 }
 
-/// What a cell passes on to one of its children if it keeps any item: each of the others is that child's with
-/// probability 1/l.
+/// What a cell passes on to one of its children if it keeps any item: each of the others is that
+/// child's with probability 1/l.
 fn passed_at_random(coming: &[f64], fanout: u32) -> Vec<f64> {
     let mut passed = vec![0.0; coming.len()];
     let own = 1.0 / f64::from(fanout);
@@ -167,13 +167,14 @@ fn passed_at_random(coming: &[f64], fanout: u32) -> Vec<f64> {
     passed
 }
 
-/// What a cell passes on to one of its children (from 0) if it keeps an item of the child with the most.
+/// What a cell passes on to one of its children (from 0) if it keeps an item of the child with the
+/// most.
 ///
-/// Of x items, a are the child's with probability x!/l^x · 1/a! · [z^(x−a)] Π over the others of Σ z^b/b!. If
-/// one of these a is kept, the others have at most a; where some have as many, the tie rule decides. The rest
-/// is kept from another child. The difference of the two probabilities is safe: what is passed on, a, also
-/// comes about if a + 1 are the child's and one of them is kept, which has at least a 2lx-th of the
-/// probability that a are.
+/// Of x items, a are the child's with probability x!/l^x · 1/a! · [z^(x−a)] Π over the others of Σ
+/// z^b/b!. If one of these a is kept, the others have at most a; where some have as many, the tie
+/// rule decides. The rest is kept from another child. The difference of the two probabilities is
+/// safe: what is passed on, a, also comes about if a + 1 are the child's and one of them is kept,
+/// which has at least a 2lx-th of the probability that a are.
 fn passed_greedily(coming: &[f64], fanout: u32, child: u32, ties: Ties) -> Vec<f64> {
     let most = coming.len() - 1;
     let others = fanout - 1;

@@ -1,19 +1,20 @@
 //! Second Chance: an insertion may move one item down by a level.
 //!
-//! An item x that finds its cell of level i in use tries its cell of level i + 1. If that is in use too, the
-//! item y in the cell of level i is moved to *its* cell of level i + 1, if that is free, and x takes its
-//! place. Else x goes on: its cell of level i + 1 is in use, and it tries level i + 2. From the last level it
-//! goes to the stash.
+//! An item x that finds its cell of level i in use tries its cell of level i + 1. If that is in use
+//! too, the item y in the cell of level i is moved to *its* cell of level i + 1, if that is free,
+//! and x takes its place. Else x goes on: its cell of level i + 1 is in use, and it tries level i +
+//! 2. From the last level it goes to the stash.
 //!
 //! # The equations
-//! The paper cites them only; this is our derivation. Nothing is ever deleted, so a cell in use stays in use.
-//! An item of level i is *stuck* once its cell of level i + 1 was found in use, and *fresh* before. Of a
-//! fresh item's cell in level i + 1 nothing is known: no one has looked, so it is a uniform one, independent
-//! of what happened. An item that is placed in a free cell is fresh there, whether it is the new one or one
-//! moved down, since no one looked further. The new item that takes another's place is stuck, since its next
-//! cell was tried before. So let `e_i`, `f_i` and `s_i` be the fractions of level i's cells that are empty,
-//! fresh and stuck, `o_i` = `f_i` + `s_i`, and `a_i` the probability that x comes to look at level i having
-//! failed above. Then `a_1` = 1 and
+//! The paper cites them only; this is our derivation. Nothing is ever deleted, so a cell in use
+//! stays in use. An item of level i is *stuck* once its cell of level i + 1 was found in use, and
+//! *fresh* before. Of a fresh item's cell in level i + 1 nothing is known: no one has looked, so it
+//! is a uniform one, independent of what happened. An item that is placed in a free cell is fresh
+//! there, whether it is the new one or one moved down, since no one looked further. The new item
+//! that takes another's place is stuck, since its next cell was tried before. So let `e_i`, `f_i`
+//! and `s_i` be the fractions of level i's cells that are empty, fresh and stuck, `o_i` = `f_i` +
+//! `s_i`, and `a_i` the probability that x comes to look at level i having failed above. Then `a_1`
+//! = 1 and
 //!
 //! ```text
 //!   x finds its cell of level i in use, and that of level i + 1 empty:   a_i o_i e_{i+1}
@@ -22,12 +23,12 @@
 //!   … both in use, the first by a stuck item:                            a_i s_i o_{i+1}
 //! ```
 //!
-//! The last two make x go on, with its cell of level i + 1 in use: this is `a_{i+1}` `o_{i+1}`, so that
-//! `a_{i+1}` = `a_i` (`s_i` + `f_i` `o_{i+1}`). For each insertion the cells of level i that are filled are
-//! `a_1` `e_1` in the first and `a_{i−1}` (`o_{i−1}` + `f_{i−1}` `o_i`) `e_i` in the others; those that turn
-//! from fresh to stuck, moved or not, are `a_i` `f_i` `o_{i+1}`; and `a_d` `o_d` go to the stash. All terms
-//! are positive, and in the limit of many cells the fractions follow the differential equations that these
-//! make.
+//! The last two make x go on, with its cell of level i + 1 in use: this is `a_{i+1}` `o_{i+1}`, so
+//! that `a_{i+1}` = `a_i` (`s_i` + `f_i` `o_{i+1}`). For each insertion the cells of level i that
+//! are filled are `a_1` `e_1` in the first and `a_{i−1}` (`o_{i−1}` + `f_{i−1}` `o_i`) `e_i` in the
+//! others; those that turn from fresh to stuck, moved or not, are `a_i` `f_i` `o_{i+1}`; and `a_d`
+//! `o_d` go to the stash. All terms are positive, and in the limit of many cells the fractions
+//! follow the differential equations that these make.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -39,8 +40,8 @@ use crate::plan::float::expm1;
 
 use super::check_table;
 
-/// The most items that may come to a level of a [`second_chance`] table for each of its cells, if none were
-/// moved.
+/// The most items that may come to a level of a [`second_chance`] table for each of its cells, if
+/// none were moved.
 pub const MAX_PER_CELL: f64 = 64.0;
 
 /// A table that was filled with a second chance.
@@ -57,19 +58,20 @@ pub struct SecondChance {
 
 /// A table of `levels` after `items` insertions with a second chance, and no deletions.
 ///
-/// Section II of the paper has the scheme, and cites equations for it from Kirsch, Mitzenmacher, "The Power
-/// of One Move: Hashing Schemes for Hardware", 2008. We have not seen those; ours are derived in this
-/// module's source.
+/// Section II of the paper has the scheme, and cites equations for it from Kirsch, Mitzenmacher,
+/// "The Power of One Move: Hashing Schemes for Hardware", 2008. We have not seen those; ours are
+/// derived in this module's source.
 ///
 /// # What is exact
-/// The limit for many cells in each level, to a relative error below 1e-9 in every number above 1e-45 of the
-/// items. With three levels, each half as large as the one before, and as many items as the first has cells,
-/// simulation finds a stash of .616 (.004) for .603 with 512 items, and of 4.833 (.023) for 4.825 with 4096.
+/// The limit for many cells in each level, to a relative error below 1e-9 in every number above
+/// 1e-45 of the items. With three levels, each half as large as the one before, and as many items
+/// as the first has cells, simulation finds a stash of .616 (.004) for .603 with 512 items, and of
+/// 4.833 (.023) for 4.825 with 4096.
 ///
 /// # Errors
-/// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells; if cells
-/// or items are more than 2^46; if more than [`MAX_PER_CELL`] items would come to a level for each of its
-/// cells.
+/// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells;
+/// if cells or items are more than 2^46; if more than [`MAX_PER_CELL`] items would come to a level
+/// for each of its cells.
 ///
 /// # Example
 /// ```
@@ -92,7 +94,8 @@ pub fn second_chance(levels: &[u64], items: u64) -> Result<SecondChance, OutOfRa
         largest = largest.max(cells);
     }
 
-    // Fractions of each level: empty, fresh, stuck. Then the stash and the moves, a cell of the largest level.
+    // Fractions of each level: empty, fresh, stuck. Then the stash and the moves, a cell of the
+    // largest level.
     let depth = levels.len();
     let mut state = vec![0.0; 3 * depth + 2];
     state[..3 * depth].iter_mut().step_by(3).for_each(|empty| *empty = 1.0);

@@ -1,9 +1,9 @@
 //! A plain multilevel table under churn.
 //!
-//! A random one of n items is deleted and another one inserted in its place, again and again. Level i has
-//! `m_i` cells, the fraction `x_i` of them in use when an insertion looks, that is with n − 1 items there. An
-//! item is deleted once in n steps; in so many steps `a_i` insertions arrive at level i, of which `x_i` are
-//! passed on. In the limit of many cells
+//! A random one of n items is deleted and another one inserted in its place, again and again. Level
+//! i has `m_i` cells, the fraction `x_i` of them in use when an insertion looks, that is with n − 1
+//! items there. An item is deleted once in n steps; in so many steps `a_i` insertions arrive at
+//! level i, of which `x_i` are passed on. In the limit of many cells
 //!
 //! ```text
 //!   a_1 = n − 1,   a_i (1 − x_i) = m_i x_i,   a_{i+1} = a_i x_i,   the stash holds a_{d+1},
@@ -11,20 +11,21 @@
 //!
 //! all of it times n/(n − 1) with the new item in place.
 //!
-//! The lowest levels have few cells, though, and what reaches them comes in bursts, while the levels above
-//! are fuller than usual: they pass on more than the limit. The first correction follows from the covariances
-//! of the x's in the expansion by the size of the system (van Kampen). Let `C_kl` be the covariance of `x_k`
-//! and `x_l` over `x_k`·`x_l`, and `N_l` = `m_l`·`x_l`. Small relative deviations `δ_l` from the limit obey
+//! The lowest levels have few cells, though, and what reaches them comes in bursts, while the
+//! levels above are fuller than usual: they pass on more than the limit. The first correction
+//! follows from the covariances of the x's in the expansion by the size of the system (van Kampen).
+//! Let `C_kl` be the covariance of `x_k` and `x_l` over `x_k`·`x_l`, and `N_l` = `m_l`·`x_l`. Small
+//! relative deviations `δ_l` from the limit obey
 //!
 //! ```text
 //!   dδ_l/dt = −(a_l/m_l + 1)·δ_l + Σ over k < l of δ_k + noise,
 //!   covariance of the noises of δ_k and δ_l: 2·([k = l]/N_l − 1/n).
 //! ```
 //!
-//! The noise is that of one arrival and one deletion a step, each at a random level, and its −1/n says that
-//! the items are n always. In equilibrium (`a_k`/`m_k` + `a_l`/`m_l` + 2)·`C_kl` = Σ over j < k of `C_jl` + Σ
-//! over j < l of `C_kj` + the noise's covariance. The second-order terms of the equations then shift the mean
-//! of `x_l` by a relative `μ_l`,
+//! The noise is that of one arrival and one deletion a step, each at a random level, and its −1/n
+//! says that the items are n always. In equilibrium (`a_k`/`m_k` + `a_l`/`m_l` + 2)·`C_kl` = Σ over
+//! j < k of `C_jl` + Σ over j < l of `C_kj` + the noise's covariance. The second-order terms of the
+//! equations then shift the mean of `x_l` by a relative `μ_l`,
 //!
 //! ```text
 //!   (a_l/m_l + 1)·μ_l = Σ over k < l of μ_k + Σ over j < k < l of C_jk − (a_l/m_l)·Σ over k < l of C_kl,
@@ -54,26 +55,26 @@ pub struct SteadyState {
     pub limit_of_stash: f64,
 }
 
-/// A plain table of `levels` in which a random one of `items` is deleted (from the stash too) and a new one
-/// inserted, again and again.
+/// A plain table of `levels` in which a random one of `items` is deleted (from the stash too) and a
+/// new one inserted, again and again.
 ///
 /// Section II of the paper has the table; the equations are ours.
 ///
 /// # What is exact
-/// This is the limit for many cells and its first correction, of order 1/m for levels of m cells; 1/m² is
-/// left out. By simulation, with eight cells in the last level and halves all the way down:
+/// This is the limit for many cells and its first correction, of order 1/m for levels of m cells;
+/// 1/m² is left out. By simulation, with eight cells in the last level and halves all the way down:
 ///
 /// | items, levels | limit | with correction | simulated |
 /// | --- | --- | --- | --- |
 /// | 1024, 8 | 4 | 3.943 | 3.931 (.012) |
 /// | 8192, 11 | 4 | 4.247 | 4.24 (.03) |
 ///
-/// Where the correction is more than a half of the stash, or cannot be computed, it is not applied: such a
-/// table has a handful of items.
+/// Where the correction is more than a half of the stash, or cannot be computed, it is not applied:
+/// such a table has a handful of items.
 ///
 /// # Errors
-/// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells; if cells
-/// or items are more than 2^46.
+/// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells;
+/// if cells or items are more than 2^46.
 ///
 /// # Example
 /// ```

@@ -1,16 +1,18 @@
 //! From level to level: how to compute each, and how to know that nothing that counts was left out.
 //!
-//! What the windows leave out at their high ends is a probability δ, and no conditional probability exceeds 1: the crisis
-//! probability is too low by δ at most. A first run cuts at 1e-40; if that is not 1e-30 of the result, a second one cuts where
-//! it is.
+//! What the windows leave out at their high ends is a probability δ, and no conditional probability
+//! exceeds 1: the crisis probability is too low by δ at most. A first run cuts at 1e-40; if that is
+//! not 1e-30 of the result, a second one cuts where it is.
 //!
 //! # Every so many-th number
-//! Where a window is too wide for all of its numbers, the [rows](super::rows) of every so many-th are added up, each for
-//! its neighbours, and of their sum every so many-th number is kept. A sum by equal steps over a bell is off by e^(−2π²·p²)
-//! with p points to its standard deviation. For one slot this is a theorem: the number of items passed on is then a sum of
-//! independent 0/1 variables (its generating function has real roots only), with a characteristic function below
-//! e^(−σ²(1 − cos t)), and the error of the sum is that function at t = 2π/stride and its multiples. With p = 2.5
-//! there is no error beside rounding. For several slots tests compare it with the exact sum.
+//! Where a window is too wide for all of its numbers, the [rows](super::rows) of every so many-th
+//! are added up, each for its neighbours, and of their sum every so many-th number is kept. A sum
+//! by equal steps over a bell is off by e^(−2π²·p²) with p points to its standard deviation. For
+//! one slot this is a theorem: the number of items passed on is then a sum of independent 0/1
+//! variables (its generating function has real roots only), with a characteristic function below
+//! e^(−σ²(1 − cos t)), and the error of the sum is that function at t = 2π/stride and its
+//! multiples. With p = 2.5 there is no error beside rounding. For several slots tests compare it
+//! with the exact sum.
 
 use alloc::vec::Vec;
 
@@ -79,16 +81,20 @@ const FIRST_CUT: f64 = 1e-40;
 /// The least that a cut can be while a float holds what is above it.
 pub(super) const LAST_CUT: f64 = 1e-280;
 
-/// The error of contour integrals and of sums over every so many-th number, in tests ten times less.
+/// The error of contour integrals and of sums over every so many-th number, in tests ten times
+/// less.
 const ROUNDING: f64 = 1e-8;
 
-/// Numbers that stand for a bell, to a standard deviation. A sum over a bell by such steps is off by e^(−2π²·2.5²) = 1e-53.
+/// Numbers that stand for a bell, to a standard deviation. A sum over a bell by such steps is off
+/// by e^(−2π²·2.5²) = 1e-53.
 const POINTS_A_DEVIATION: f64 = 2.5;
 
-/// Standard deviations from the mean down to 0, from which on a distribution is a bell that ends before it: e^(−12²/2) = 1e-31.
+/// Standard deviations from the mean down to 0, from which on a distribution is a bell that ends
+/// before it: e^(−12²/2) = 1e-31.
 const BELL_DEVIATIONS: f64 = 12.0;
 
-/// More rows than this are not computed: only the levels that are nearly full of a very large table need as many.
+/// More rows than this are not computed: only the levels that are nearly full of a very large table
+/// need as many.
 const MAX_ROWS: usize = 300;
 
 /// Rows of several slots that take more steps than this in all are not computed: about a second.
@@ -243,7 +249,8 @@ fn by_integrals(
     let mut out = PassedOn::zeros(0, 0, stride);
     let of_few = rows::of_few::<f64>(level, lattice.first(), rows::MIN_ITEMS - 1, Wanted::all(cut, work));
     for (balls, weight) in lattice.iter() {
-        // Beyond its edge a row falls at least geometrically, by so much that the rest is less than the cut.
+        // Beyond its edge a row falls at least geometrically, by so much that the rest is less than
+        // the cut.
         out.dropped += top * cut.high;
         if let Some(Row { first, weights }) = of_few.get(balls as usize) {
             out.add_row(*first, weights, weight, balls);
@@ -260,7 +267,8 @@ fn by_integrals(
     Some(out.trimmed())
 }
 
-/// Whether a distribution has fallen to nothing where it begins, and is not cut there by 0 or by a condition.
+/// Whether a distribution has fallen to nothing where it begins, and is not cut there by 0 or by a
+/// condition.
 fn is_bell(input: &PassedOn) -> bool {
     input.mean() - BELL_DEVIATIONS * sqrt(input.variance()) >= input.first() as f64
 }
@@ -298,7 +306,8 @@ fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
     (needed.min(sqrt(variance)) / POINTS_A_DEVIATION).max(fewest).max(1.0) as u64
 }
 
-/// The standard deviation of the number given to a level, among those that it passes the same number on of.
+/// The standard deviation of the number given to a level, among those that it passes the same
+/// number on of.
 fn deviation_beside(level: Level, mean: f64, deviation: f64) -> f64 {
     let (_, variance) = level.moments(mean);
     let slope = slope(level, mean, deviation);

@@ -9,11 +9,12 @@ use crate::plan::float::{exp, expm1, ln, ln_1p};
 
 use super::level::Level;
 
-/// The expected load of each level by equation (1) of the paper: m·(1 − (1 − 1/m)^a), where a is what reaches the level.
+/// The expected load of each level by equation (1) of the paper: m·(1 − (1 − 1/m)^a), where a is
+/// what reaches the level.
 ///
-/// Exact for level 0 and close while many items are left; not meant for levels that a few reach, where a is no
-/// whole number and the load may come out below 0. For several slots, m times the expected smaller of s and a
-/// binomial variable.
+/// Exact for level 0 and close while many items are left; not meant for levels that a few reach,
+/// where a is no whole number and the load may come out below 0. For several slots, m times the
+/// expected smaller of s and a binomial variable.
 ///
 /// # Example
 /// ```
@@ -42,8 +43,8 @@ pub fn expected_approximate(layout: &MultilevelLayout, items: u64) -> Vec<f64> {
     })
 }
 
-/// The expected load of each level by the right-hand side of equation (1): m·(1 − e^(−a/m)), never more than
-/// [`expected_approximate`].
+/// The expected load of each level by the right-hand side of equation (1): m·(1 − e^(−a/m)), never
+/// more than [`expected_approximate`].
 #[must_use]
 pub fn expected_exponential(layout: &MultilevelLayout, items: u64) -> Vec<f64> {
     by_level(layout, items, |level, items| {

@@ -16,8 +16,9 @@ impl Level {
         layout.levels().iter().map(|&buckets| Self { buckets, slots: layout.slots() })
     }
 
-    /// Whether some bucket with room is less likely than e^−700, the smallest float; or for several slots, where rows take
-    /// longer, e^−80 = 1e-35. By Chernoff's bound on the load of a bucket, Pr(load ≤ k) ≤ e^−λ·(eλ/k)^k for k ≤ λ.
+    /// Whether some bucket with room is less likely than e^−700, the smallest float; or for several
+    /// slots, where rows take longer, e^−80 = 1e-35. By Chernoff's bound on the load of a bucket,
+    /// Pr(load ≤ k) ≤ e^−λ·(eλ/k)^k for k ≤ λ.
     pub(crate) fn is_surely_full(self, balls: u64) -> bool {
         let ln_impossible = if self.slots == 1 { -700.0 } else { -80.0 };
         let load = balls as f64 / self.buckets as f64;
@@ -28,8 +29,9 @@ impl Level {
 
     /// About the mean and the variance of what a level passes on of so many items.
     ///
-    /// A bucket's items N are about a Poisson variable, and it passes on B = max(N − s, 0). Given the sum of all N, the variance of
-    /// the sum of all B is less than if they were independent, by Cov(N, B)²/Var(N) for each.
+    /// A bucket's items N are about a Poisson variable, and it passes on B = max(N − s, 0). Given
+    /// the sum of all N, the variance of the sum of all B is less than if they were independent, by
+    /// Cov(N, B)²/Var(N) for each.
     pub(crate) fn moments(self, balls: f64) -> (f64, f64) {
         // Also of what is no number, which sums that underflowed may give.
         let is_more = balls > f64::from(self.slots);
@@ -41,7 +43,8 @@ impl Level {
             return (balls - buckets * f64::from(self.slots), 0.0);
         }
         let (load, slots) = (balls / buckets, f64::from(self.slots));
-        // E[B], E[B²] and E[N·B], from s + 1 items on; the terms fall at last faster than a geometric series.
+        // E[B], E[B²] and E[N·B], from s + 1 items on; the terms fall at last faster than a
+        // geometric series.
         let (mut first, mut second, mut product) = (0.0, 0.0, 0.0);
         let mut point = exp(-load + (1..=self.slots + 1).map(|i| ln(load / f64::from(i))).sum::<f64>());
         let mut beyond = 1.0;
@@ -72,8 +75,9 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// The low end may be cut generously: fewer items passed on mean fewer at all levels below, so that all
-    /// numbers reported fall by at most the share that is cut. The high end is where crises come from.
+    /// The low end may be cut generously: fewer items passed on mean fewer at all levels below, so
+    /// that all numbers reported fall by at most the share that is cut. The high end is where
+    /// crises come from.
     pub(crate) fn new(high: f64) -> Self {
         const LOW: f64 = 1e-40;
         Self::both(LOW, high)

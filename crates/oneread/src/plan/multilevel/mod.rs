@@ -1,12 +1,14 @@
-//! The odds of a multilevel hash table: how many items each level holds, and a crisis, where an item finds no room.
+//! The odds of a multilevel hash table: how many items each level holds, and a crisis, where an
+//! item finds no room.
 //!
-//! Letters in the formulas: n items, d levels, level i (from 0) of m buckets with s slots; `S_i` are the items
-//! that reach level i, so that `S_0` = n and `S_d` find no room.
+//! Letters in the formulas: n items, d levels, level i (from 0) of m buckets with s slots; `S_i`
+//! are the items that reach level i, so that `S_0` = n and `S_d` find no room.
 //!
 //! # How
-//! What level i passes on depends on what it was given alone, so that the distributions of `S_1`, `S_2`, … follow one from the
-//! other: `chain` goes from level to level. What is passed on of one number of items is a row; the rows of all numbers that
-//! level i may be given are added up, each with its probability. Rows come from whichever is fastest:
+//! What level i passes on depends on what it was given alone, so that the distributions of `S_1`,
+//! `S_2`, … follow one from the other: `chain` goes from level to level. What is passed on of one
+//! number of items is a row; the rows of all numbers that level i may be given are added up, each
+//! with its probability. Rows come from whichever is fastest:
 //!
 //! | | when | why it is exact |
 //! | --- | --- | --- |
@@ -16,20 +18,21 @@
 //! | `fast::few` | many items, few of them passed on or few slots free | one integral for a row, nothing cancels |
 //! | `fast::contour` | many items otherwise | integrals through saddle points, nothing cancels |
 //!
-//! A crisis that no float holds is computed by `rare`. Searches ask for the odds alone, by `fast::backward`.
+//! A crisis that no float holds is computed by `rare`. Searches ask for the odds alone, by
+//! `fast::backward`.
 //!
-//! Rows of large distributions are computed at every so many-th number only, which loses nothing: they are smooth. So a
-//! hundred million items take less than a second.
+//! Rows of large distributions are computed at every so many-th number only, which loses nothing:
+//! they are smooth. So a hundred million items take less than a second.
 //!
 //! # What is exact
-//! [`Accuracy`] says it of each plan. In short: relative errors are below 1e-10 up to ten million items with one slot, or
-//! some thousand with several; below 1e-8 beyond.
+//! [`Accuracy`] says it of each plan. In short: relative errors are below 1e-10 up to ten million
+//! items with one slot, or some thousand with several; below 1e-8 beyond.
 //!
 //! # Source
-//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI-A, VI-B and appendices I and III-A.
-//! Differs from the paper in: the crisis probability is the sum over one or more items without room, never 1 − Pr(0) (with which
-//! the paper's 6.6e-24 for 100k items became 7.78e-16); buckets may have several slots; integrals instead of a recursion
-//! over all items.
+//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI-A, VI-B and
+//! appendices I and III-A. Differs from the paper in: the crisis probability is the sum over one or
+//! more items without room, never 1 − Pr(0) (with which the paper's 6.6e-24 for 100k items became
+//! 7.78e-16); buckets may have several slots; integrals instead of a recursion over all items.
 
 mod chain;
 mod closed_forms;
@@ -58,21 +61,26 @@ pub use passed_on::PassedOn;
 pub enum Accuracy {
     /// All numbers are exact to rounding: a relative error below 1e-10.
     Exact {
-        /// The probability that the windows leave out at their high ends; below 1e-30 of the crisis probability while that is
-        /// above 1e-200. (At the low ends they leave out 1e-38 of every number: fewer items passed on mean fewer later.)
+        /// The probability that the windows leave out at their high ends; below 1e-30 of the crisis
+        /// probability while that is above 1e-200. (At the low ends they leave out 1e-38 of every
+        /// number: fewer items passed on mean fewer later.)
         dropped: f64,
     },
     /// Distributions were computed by contour integrals, of every so many-th number only.
     Close {
-        /// The relative error of expected numbers, and of the crisis probability. (Of what a level passes on, numbers far
-        /// below the usual ones, less likely than 1e-12, may be further off: nothing else depends on them.)
+        /// The relative error of expected numbers, and of the crisis probability. (Of what a level
+        /// passes on, numbers far below the usual ones, less likely than 1e-12, may be further off:
+        /// nothing else depends on them.)
         relative_error: f64,
     },
-    /// A level has so few buckets for its items, or so large ones, that what it passes on was taken for normally distributed.
-    /// Expected loads are right to some digits (in a hundred random plans at most 1.5e-5 of the items were lost); a crisis is certain or nearly so, unless a larger level follows.
+    /// A level has so few buckets for its items, or so large ones, that what it passes on was taken
+    /// for normally distributed. Expected loads are right to some digits (in a hundred random plans
+    /// at most 1.5e-5 of the items were lost); a crisis is certain or nearly so, unless a larger
+    /// level follows.
     Overloaded,
-    /// The crisis probability is below 1e-200 and takes a hundred items or more in one bucket. Its logarithm was estimated, by the
-    /// likeliest way to a crisis alone; all other numbers are as exact as can be.
+    /// The crisis probability is below 1e-200 and takes a hundred items or more in one bucket. Its
+    /// logarithm was estimated, by the likeliest way to a crisis alone; all other numbers are as
+    /// exact as can be.
     Estimated,
 }
 
@@ -108,7 +116,8 @@ impl MultilevelPlan {
     /// The most steps of calculation that a plan may take: some seconds.
     const MAX_STEPS: f64 = 3e9;
 
-    /// Plans for so many items: exact where that takes no more than a second or two, else approximate.
+    /// Plans for so many items: exact where that takes no more than a second or two, else
+    /// approximate.
     ///
     /// # Errors
     /// If there are no items or more than [`MAX_ITEMS`](Self::MAX_ITEMS);
@@ -159,7 +168,8 @@ impl MultilevelPlan {
         &self.expected
     }
 
-    /// The distribution of the items that each level passes on (|`S_1`| … |`S_d`| in the paper). Those of the last find no room.
+    /// The distribution of the items that each level passes on (|`S_1`| … |`S_d`| in the paper).
+    /// Those of the last find no room.
     #[must_use]
     pub fn passed_on(&self) -> &[PassedOn] {
         &self.passed_on
@@ -171,7 +181,8 @@ impl MultilevelPlan {
         exp(self.ln_crisis)
     }
 
-    /// The logarithm of [`crisis_probability`](Self::crisis_probability), also where that is too small for a float.
+    /// The logarithm of [`crisis_probability`](Self::crisis_probability), also where that is too
+    /// small for a float.
     #[must_use]
     pub const fn ln_crisis_probability(&self) -> f64 {
         self.ln_crisis
@@ -189,7 +200,8 @@ impl MultilevelPlan {
         self.accuracy
     }
 
-    /// The expectation of a function of the number of items that reach a level; level 0 is reached by all.
+    /// The expectation of a function of the number of items that reach a level; level 0 is reached
+    /// by all.
     ///
     /// # Panics
     /// If there is no such level.

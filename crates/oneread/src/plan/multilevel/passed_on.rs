@@ -4,17 +4,20 @@ use alloc::vec::Vec;
 
 use crate::plan::float::{exp, ln};
 
-/// The distribution of the number of items that a level passes on to those below it (|`S_i`| in the paper).
+/// The distribution of the number of items that a level passes on to those below it (|`S_i`| in the
+/// paper).
 ///
-/// Only numbers with a probability that counts are kept; those below it are [dropped](super::Accuracy). Of a large and
-/// smooth distribution only every so many-th number is kept, with the probability of those around it.
+/// Only numbers with a probability that counts are kept; those below it are
+/// [dropped](super::Accuracy). Of a large and smooth distribution only every so many-th number is
+/// kept, with the probability of those around it.
 #[derive(Clone, Debug)]
 pub struct PassedOn {
     first: u64,
     pub(super) stride: u64,
     /// The probability of each number.
     pub(super) weights: Vec<f64>,
-    /// By number: the expected number of items that the level places, where it counts only if this number is passed on.
+    /// By number: the expected number of items that the level places, where it counts only if this
+    /// number is passed on.
     pub(super) placed: Vec<f64>,
     /// Probability dropped at the high end.
     pub(super) dropped: f64,
@@ -32,7 +35,8 @@ impl PassedOn {
         Self { first, stride, weights: zeros.clone(), placed: zeros, dropped: 0.0 }
     }
 
-    /// Adds `share` of a row, whose numbers are `first` and so on by the stride, for a level that was given `given` items.
+    /// Adds `share` of a row, whose numbers are `first` and so on by the stride, for a level that
+    /// was given `given` items.
     pub(super) fn add_row(&mut self, first: u64, row: &[f64], share: f64, given: u64) {
         if self.weights.is_empty() {
             self.first = first;
@@ -86,8 +90,8 @@ impl PassedOn {
         (index as usize).min(self.weights.len())
     }
 
-    /// Multiplies each weight by e^(−number·tilt), but for a common factor that makes them add up to 1; and the logarithm of
-    /// the factor by which they are too large now.
+    /// Multiplies each weight by e^(−number·tilt), but for a common factor that makes them add up
+    /// to 1; and the logarithm of the factor by which they are too large now.
     pub(super) fn untilted(mut self, tilt: f64) -> (Self, f64) {
         let first = self.first;
         let away = (0..).map(|i: u64| (i * self.stride) as f64);
@@ -122,12 +126,14 @@ impl PassedOn {
         (self.first..).step_by(self.stride as usize).zip(self.weights.iter().copied())
     }
 
-    /// The numbers with the expected items that the level places, which count only if the number is passed on; ascending.
+    /// The numbers with the expected items that the level places, which count only if the number is
+    /// passed on; ascending.
     pub(in crate::plan) fn iter_placed(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         (self.first..).step_by(self.stride as usize).zip(self.placed.iter().copied())
     }
 
-    /// The probability that exactly so many are passed on; of a distribution by steps, of those around it.
+    /// The probability that exactly so many are passed on; of a distribution by steps, of those
+    /// around it.
     #[must_use]
     pub fn probability(&self, items: u64) -> f64 {
         if items < self.first {
@@ -136,7 +142,8 @@ impl PassedOn {
         self.weights.get(((items - self.first) / self.stride) as usize).copied().unwrap_or(0.0)
     }
 
-    /// The probability that so many or more are passed on: a sum of positive terms, the smallest first.
+    /// The probability that so many or more are passed on: a sum of positive terms, the smallest
+    /// first.
     #[must_use]
     pub fn probability_at_least(&self, items: u64) -> f64 {
         self.weights[self.index_of(items)..].iter().rev().sum()
@@ -165,9 +172,11 @@ impl PassedOn {
         self.iter().map(|(items, probability)| probability * function(items)).sum()
     }
 
-    /// The expected number of items that the level places, of which each counts as much as a function of the number passed on.
+    /// The expected number of items that the level places, of which each counts as much as a
+    /// function of the number passed on.
     ///
-    /// This is what failures are made of: the more are passed on, the likelier each item placed is taken for one of them.
+    /// This is what failures are made of: the more are passed on, the likelier each item placed is
+    /// taken for one of them.
     #[must_use]
     pub fn expectation_over_placed(&self, mut function: impl FnMut(u64) -> f64) -> f64 {
         self.iter_placed().map(|(items, placed)| placed * function(items)).sum()

@@ -1,12 +1,12 @@
 //! The logarithm of a crisis probability that no float holds.
 //!
-//! With r levels to go, a crisis takes 1 + r·s items at least, for an item is passed on only if s others stay. So every
-//! distribution is conditioned on having as many, which brings it into a float's range, and the logarithms of the
-//! conditions' probabilities are added up.
+//! With r levels to go, a crisis takes 1 + r·s items at least, for an item is passed on only if s
+//! others stay. So every distribution is conditioned on having as many, which brings it into a
+//! float's range, and the logarithms of the conditions' probabilities are added up.
 //!
-//! Each level must give those conditional probabilities however small they are: the recursion of one-slot buckets by a tilt, a
-//! factor e^(tilt·number) that makes as many as needed usual; sums over buckets in [wide](super::exact::wide) numbers; integrals are
-//! logarithms anyway.
+//! Each level must give those conditional probabilities however small they are: the recursion of
+//! one-slot buckets by a tilt, a factor e^(tilt·number) that makes as many as needed usual; sums
+//! over buckets in [wide](super::exact::wide) numbers; integrals are logarithms anyway.
 
 use alloc::vec::Vec;
 
@@ -40,7 +40,8 @@ pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_
         }
         let needed = least(next);
         let (mean, _) = level.moments(input.mean());
-        // Enough for certain: what is left out is less than a float tells from 1, and the levels below are as usual.
+        // Enough for certain: what is left out is less than a float tells from 1, and the levels
+        // below are as usual.
         if chain::passes_on_a_bell_above(level, &input, needed) {
             input = chain::pass_on(level, below, &input, Cut::new(CUT), effort).0;
             continue;

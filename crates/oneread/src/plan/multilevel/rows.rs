@@ -1,4 +1,5 @@
-//! A row: the distribution of what a level passes on of one number of many items, by whichever integral suits it.
+//! A row: the distribution of what a level passes on of one number of many items, by whichever
+//! integral suits it.
 
 use alloc::vec::Vec;
 
@@ -10,7 +11,8 @@ use super::level::{Cut, Level};
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{exp, ln};
 
-/// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the real axis, and may be left out there.
+/// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the
+/// real axis, and may be left out there.
 pub(super) const MIN_ITEMS: u64 = 150;
 
 /// Logarithms of the probabilities of numbers of items passed on, each a multiple of a stride.
@@ -37,8 +39,9 @@ impl LnRow {
         Self { first, ln_weights }
     }
 
-    /// The probabilities, each of a number and those around it. They are made to add up to 1, which takes away the error that
-    /// all have in common; unless that error is large, and something went wrong.
+    /// The probabilities, each of a number and those around it. They are made to add up to 1, which
+    /// takes away the error that all have in common; unless that error is large, and something went
+    /// wrong.
     pub(super) fn weights(&self, wanted: Wanted<'_>) -> Option<Vec<f64>> {
         const LARGE: f64 = 1e-6;
         // A row that counts little may be cut so short that it says nothing.
@@ -88,7 +91,8 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The rows of all numbers below [`MIN_ITEMS`], as far as they are needed: by sums, since they have no integrals.
+/// The rows of all numbers below [`MIN_ITEMS`], as far as they are needed: by sums, since they have
+/// no integrals.
 pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     match level.buckets {
         _ if least > last => Vec::new(),
@@ -99,8 +103,8 @@ pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wan
 
 /// ln Pr(l) of at least [`MIN_ITEMS`] items.
 pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
-    /// Where fewer than these are expected, the whole row comes from one integral. Where more are, it is a bell that has
-    /// fallen to 1e-40 before it ends at 0.
+    /// Where fewer than these are expected, the whole row comes from one integral. Where more are,
+    /// it is a bell that has fallen to 1e-40 before it ends at 0.
     const FEW: f64 = 200.0;
     let (mean, _) = level.moments(balls as f64);
     let free = (level.buckets * u64::from(level.slots)) as f64 + mean - balls as f64;
@@ -119,7 +123,8 @@ pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     few.map_or_else(|| contour::ln_row(level, balls, wanted), |row| row.every(wanted.stride))
 }
 
-/// About the logarithm of the probability that so many or more are passed on, where that is far from usual.
+/// About the logarithm of the probability that so many or more are passed on, where that is far
+/// from usual.
 ///
 /// Each may come from a bucket of its own, or one bucket may pass all of them on: the likelier.
 pub(super) fn ln_rare(level: Level, balls: f64, needed: u64) -> f64 {

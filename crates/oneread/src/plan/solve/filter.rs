@@ -120,7 +120,8 @@ impl PlannedFilter {
         self.bits as f64 / self.items as f64
     }
 
-    /// The bits for each key beyond log2(1/ε), which no filter that errs at the rate ε can do without.
+    /// The bits for each key beyond log2(1/ε), which no filter that errs at the rate ε can do
+    /// without.
     #[must_use]
     pub fn bits_over_optimum(&self) -> f64 {
         self.bits_per_key() + ln(self.false_positive) / LN_2
@@ -175,13 +176,16 @@ const CANDIDATES: [Candidate; 9] = [
 /// The smallest filter among all of the library that meets the targets.
 ///
 /// # What is smallest
-/// Of Bloom filters the fewest bits; of blocked ones the fewest blocks; of d-left filters to within .01% of the bits, and .1% where they
-/// can delete. D-left filters are planned by their limit for many buckets, and those that can delete for
-/// [20 turnovers](dleft_counting::LIFE). A growing filter is planned with a first layer for all keys; after growing it takes more. The cache lines
-/// are those of a Bloom filter's probes, each on a line of its own, and a miss ends at the first bit that is not set.
+/// Of Bloom filters the fewest bits; of blocked ones the fewest blocks; of d-left filters to within
+/// .01% of the bits, and .1% where they can delete. D-left filters are planned by their limit for
+/// many buckets, and those that can delete for [20 turnovers](dleft_counting::LIFE). A growing
+/// filter is planned with a first layer for all keys; after growing it takes more. The cache lines
+/// are those of a Bloom filter's probes, each on a line of its own, and a miss ends at the first
+/// bit that is not set.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, or if there are no items or too many; if the targets exclude each other.
+/// If the rate is not between 0 and 1, or if there are no items or too many; if the targets exclude
+/// each other.
 ///
 /// # Example
 /// ```
@@ -206,7 +210,8 @@ pub fn filter(targets: &FilterTargets) -> Result<Solution<PlannedFilter>, Unsolv
     for planned in runners_up.iter_mut().chain([&mut best]) {
         planned.structure = structure(planned.layout, needs.threads);
     }
-    // What it could do without: there is a smaller one. That is a Bloom filter, if any, or one that is found as fast.
+    // What it could do without: there is a smaller one. That is a Bloom filter, if any, or one that
+    // is found as fast.
     let mut binds = Vec::from([Target::FalsePositive]);
     let fast = CANDIDATES.iter().filter(|candidate| candidate.is_fast);
     for planned in fast.filter_map(|candidate| (candidate.plan)(items, rate).ok()) {
@@ -254,7 +259,8 @@ fn relaxed(targets: &FilterTargets, smallest: Option<&PlannedFilter>) -> Vec<Rel
             relax.push(Relax { target, asked: 1.0, possible: 0.0 });
         }
     }
-    // A higher rate: bytes fall as it rises. D-left filters hardly shrink with it, and take seconds to be planned.
+    // A higher rate: bytes fall as it rises. D-left filters hardly shrink with it, and take seconds
+    // to be planned.
     let serves = |rate: f64| {
         CANDIDATES.iter().filter(|candidate| candidate.is_fast || needs.delete && !needs.growth).any(
             |candidate| {

@@ -70,7 +70,8 @@ impl PlannedMap {
     }
 }
 
-/// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever their bytes.
+/// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever
+/// their bytes.
 type Candidate = fn(&MapTargets, &StepBudget) -> Result<Vec<PlannedMap>, Unsolved>;
 
 /// All kinds of maps. A new kind is a [`MapLayout`], one more entry here, and its function below.
@@ -79,9 +80,10 @@ const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 /// The smallest map of fixed size in which entries come and go.
 ///
 /// # What is smallest
-/// Multilevel tables as [`table`](super::table()) under churn; a bounded map has one size. Their lookups differ: a multilevel table reads one bucket a level at
-/// most, a bounded map a line of tags and an entry, seldom more. The size of the stash is that of a Poisson distribution, which simulated stashes
-/// have to within a test.
+/// Multilevel tables as [`table`](super::table()) under churn; a bounded map has one size. Their
+/// lookups differ: a multilevel table reads one bucket a level at most, a bounded map a line of
+/// tags and an entry, seldom more. The size of the stash is that of a Poisson distribution, which
+/// simulated stashes have to within a test.
 ///
 /// # Errors
 /// If there are no entries, bytes or levels, or too many; if the targets exclude each other.
@@ -183,7 +185,8 @@ const fn table(targets: &MapTargets) -> TableTargets {
     }
 }
 
-/// The room of a stash that a Poisson number with this mean exceeds once in 10^12, and one more; at least one.
+/// The room of a stash that a Poisson number with this mean exceeds once in 10^12, and one more; at
+/// least one.
 fn stash_room(mean: f64) -> u32 {
     const FULL: f64 = 1e-12;
     /// Above this the first term is no float, and far more than there should be in a stash.
@@ -237,7 +240,8 @@ mod tests {
 
     #[test]
     fn a_stash_has_room_for_all_but_one_look_in_a_trillion() {
-        // Pr(Poisson(1) > 14) = 3.0e-13, and > 13 is 4.6e-12; Pr(Poisson(10) > 36) is 4.4e-11, far above.
+        // Pr(Poisson(1) > 14) = 3.0e-13, and > 13 is 4.6e-12; Pr(Poisson(10) > 36) is 4.4e-11, far
+        // above.
         assert_eq!(stash_room(1.0), 14);
         assert!(stash_room(10.0) > 36);
         assert_eq!(stash_room(0.0), 1);

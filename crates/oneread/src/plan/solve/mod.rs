@@ -7,15 +7,17 @@
 //! | [`filter()`] | items, a rate, and what the filter must be able to do | the smallest structure that can |
 //! | [`map()`] | entries, their bytes, and the memory | the table that holds them under churn |
 //!
-//! Each returns a [`Solution`]: the best, the targets that keep it from being smaller, and the runners-up; or
-//! [`Unsolved`], which says which target to relax and by how much.
-//! Searches of tables, maps and summaries count their steps of calculation and end with an error
-//! after 3·10^9 of them, some seconds: the same targets have the same answer on every machine.
+//! Each returns a [`Solution`]: the best, the targets that keep it from being smaller, and the
+//! runners-up; or [`Unsolved`], which says which target to relax and by how much. Searches of
+//! tables, maps and summaries count their steps of calculation and end with an error after 3·10^9
+//! of them, some seconds: the same targets have the same answer on every machine.
 //!
 //! # What is exact
-//! A search evaluates its candidates by the same functions that plan a layout, never by an approximation of them, so that a
-//! solution meets its targets by the calculators. Where a function is known to fall as a size grows it is searched by halving; where it is not,
-//! as with the number of hash functions, all are tried. Each function's docs say in which sense its answer is the smallest.
+//! A search evaluates its candidates by the same functions that plan a layout, never by an
+//! approximation of them, so that a solution meets its targets by the calculators. Where a function
+//! is known to fall as a size grows it is searched by halving; where it is not, as with the number
+//! of hash functions, all are tried. Each function's docs say in which sense its answer is the
+//! smallest.
 
 mod filter;
 mod map;
@@ -139,7 +141,8 @@ pub enum Unsolved {
     Layout(LayoutError),
     /// A number that no plan can be made for.
     Range(OutOfRange),
-    /// The targets exclude each other; each of these changes alone would do. None are known if the list is empty.
+    /// The targets exclude each other; each of these changes alone would do. None are known if the
+    /// list is empty.
     Infeasible(Vec<Relax>),
 }
 
@@ -188,8 +191,8 @@ fn rounded_up(number: f64) -> f64 {
     ceil(number * (1.0 + 1e-9) / unit) * unit
 }
 
-/// The least value from `asked` on with which all targets can be met, to three digits; none if `most` is not enough. The more,
-/// the easier.
+/// The least value from `asked` on with which all targets can be met, to three digits; none if
+/// `most` is not enough. The more, the easier.
 pub fn least_possible<E>(
     asked: f64,
     most: f64,
@@ -208,7 +211,8 @@ pub fn least_possible<E>(
     Ok(Some(rounded_up(exp(high))))
 }
 
-/// The first of what was found, and the others within a limit; or the first alone if it is beyond the limit.
+/// The first of what was found, and the others within a limit; or the first alone if it is beyond
+/// the limit.
 fn first_within<P>(mut found: Vec<P>, fits: impl Fn(&P) -> bool) -> Result<(P, Vec<P>), Option<P>> {
     if !found.first().is_some_and(&fits) {
         return Err(found.into_iter().next());

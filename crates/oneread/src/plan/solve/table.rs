@@ -1,9 +1,10 @@
 //! The smallest multilevel table for a number of items.
 //!
-//! The buckets of d levels are to be fewest where the odds are what is allowed. That is where a bucket more lowers the odds
-//! by the same in each level: the logarithm of the odds, by that of a level's size, falls in proportion to the size. The search
-//! measures how it falls, divides the buckets anew, finds how many it takes of that division, and begins again;
-//! first for fewer items, where a plan takes less time and the division is nearly the same.
+//! The buckets of d levels are to be fewest where the odds are what is allowed. That is where a
+//! bucket more lowers the odds by the same in each level: the logarithm of the odds, by that of a
+//! level's size, falls in proportion to the size. The search measures how it falls, divides the
+//! buckets anew, finds how many it takes of that division, and begins again; first for fewer items,
+//! where a plan takes less time and the division is nearly the same.
 
 mod relax;
 
@@ -45,7 +46,8 @@ pub enum Odds {
     Crisis(f64),
     /// The table is filled once; at most so many items are expected to find no room.
     Filled(f64),
-    /// Items are deleted and others inserted, again and again; at most so many are expected in the stash at any time.
+    /// Items are deleted and others inserted, again and again; at most so many are expected in the
+    /// stash at any time.
     Churn(f64),
 }
 
@@ -76,8 +78,8 @@ pub struct PlannedTable {
     pub expected_stash: f64,
     /// The odds of a crisis and the loads, where the table is filled once and nothing moves.
     pub filled: Option<MultilevelPlan>,
-    /// Whether the odds are exact, as [`MultilevelPlan`] is, and not those of a table of many buckets, as
-    /// [`moves`] says.
+    /// Whether the odds are exact, as [`MultilevelPlan`] is, and not those of a table of many
+    /// buckets, as [`moves`] says.
     pub is_exact: bool,
 }
 
@@ -103,25 +105,26 @@ impl PlannedTable {
 /// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, from half an item in the stash on |
 /// | [`Churn`](Odds::Churn) | without moves; [restricted](Moves::Restricted), whose first level has as many buckets as there are items |
 ///
-/// Tables with hints are not among them: nothing but a simulation knows their stash (`simulate` in the crate
-/// `oneread-study`).
+/// Tables with hints are not among them: nothing but a simulation knows their stash (`simulate` in
+/// the crate `oneread-study`).
 ///
 /// # What is smallest
-/// One more level never takes more than one bucket more, for a level of one bucket only ever helps. So the table has the most levels allowed, but those at the end
-/// that are of no use. No level can lose a hundredth of its buckets, or one bucket; the division among the levels is
-/// that of a search which ends when another round saves less than a thousandth.
+/// One more level never takes more than one bucket more, for a level of one bucket only ever helps.
+/// So the table has the most levels allowed, but those at the end that are of no use. No level can
+/// lose a hundredth of its buckets, or one bucket; the division among the levels is that of a
+/// search which ends when another round saves less than a thousandth.
 ///
 /// # Costs
-/// A hundred odds: a second for a hundred thousand items. With several slots a bucket a plan takes up to a second by itself; the search
-/// then computes the odds alone, to 1e-8, and the plan of what it found has the last word: 1 to 3 s
-/// with up to six levels. A search ends with an error after 3·10^9 steps of calculation, which take
-/// about 3 s: with several slots and eight levels, say.
+/// A hundred odds: a second for a hundred thousand items. With several slots a bucket a plan takes
+/// up to a second by itself; the search then computes the odds alone, to 1e-8, and the plan of what
+/// it found has the last word: 1 to 3 s with up to six levels. A search ends with an error after
+/// 3·10^9 steps of calculation, which take about 3 s: with several slots and eight levels, say.
 ///
 /// # Errors
-/// If there are no items or levels, or too many; if the odds are not above 0, or those of a crisis not below 1; under churn or with
-/// Second Chance, if a bucket has several slots, which no plan is known for; if the targets exclude
-/// each other; [`LayoutError::TooMuchWork`] if the search would take more than 3·10^9 steps of
-/// calculation.
+/// If there are no items or levels, or too many; if the odds are not above 0, or those of a crisis
+/// not below 1; under churn or with Second Chance, if a bucket has several slots, which no plan is
+/// known for; if the targets exclude each other; [`LayoutError::TooMuchWork`] if the search would
+/// take more than 3·10^9 steps of calculation.
 ///
 /// # Example
 /// ```
@@ -191,8 +194,8 @@ enum Kind {
     Restricted,
 }
 
-/// Below so many items in the stash, the limit for many buckets says nothing of a table: what reaches the last levels comes in
-/// bursts.
+/// Below so many items in the stash, the limit for many buckets says nothing of a table: what
+/// reaches the last levels comes in bursts.
 const MIN_LIMIT: f64 = 0.5;
 
 impl Kind {
@@ -289,8 +292,8 @@ impl<'a> Search<'a> {
         ln_odds
     }
 
-    /// The same without a plan, which takes up to a second if buckets have several slots, or items are
-    /// many. A search has no time for a hundred such plans.
+    /// The same without a plan, which takes up to a second if buckets have several slots, or items
+    /// are many. A search has no time for a hundred such plans.
     fn ln_odds_without_plan(&self, sizes: &[u64]) -> Option<f64> {
         const MANY: u64 = 250_000;
         if self.targets.slots == 1 && self.items < MANY {
@@ -323,7 +326,8 @@ impl<'a> Search<'a> {
             let layout = self.layout(&sizes)?;
             return Ok(Some(PlannedTable { layout, items, expected_stash, is_exact: false, filled: None }));
         }
-        // A search's last digit need not be that of the plan, whose word it is that the targets are met.
+        // A search's last digit need not be that of the plan, whose word it is that the targets are
+        // met.
         while sizes[0] <= MAX_PLACES {
             let layout = self.layout(&sizes)?;
             let plan = MultilevelPlan::with_work(&layout, items, self.work)?;
@@ -344,14 +348,16 @@ impl<'a> Search<'a> {
 
     /// The sizes of all levels, if there are any that do.
     fn smallest(&mut self) -> Option<Vec<u64>> {
-        /// Rounds with few items, and with all: one more of these takes a second with a hundred thousand items.
+        /// Rounds with few items, and with all: one more of these takes a second with a hundred
+        /// thousand items.
         const ROUNDS: u32 = 25;
         const LAST_ROUNDS: u32 = 3;
         let (all, few) = (self.items, self.few());
         let slots = f64::from(self.targets.slots);
         let levels = 0..self.targets.levels;
         let mut sizes: Vec<f64> = levels.map(|level| exp(-0.9 * f64::from(level))).collect();
-        // The more slots, the fuller they are: about as in tables solved before. Only time depends on it.
+        // The more slots, the fuller they are: about as in tables solved before. Only time depends
+        // on it.
         let first = if self.targets.slots == 1 {
             2.0 * all as f64
         } else {
@@ -457,7 +463,8 @@ impl<'a> Search<'a> {
             at_low = over(low);
             step *= 2.0;
         }
-        // The logarithm is nearly a line: where it crosses, if that is not too near an end, else in the middle.
+        // The logarithm is nearly a line: where it crosses, if that is not too near an end, else in
+        // the middle.
         for _ in 0..MAX_STEPS {
             let width = high - low;
             if width <= precision {
@@ -510,14 +517,16 @@ impl<'a> Search<'a> {
             }
             let (size, step) = (sizes[0], (sizes[0] / 100).max(1));
             sizes[0] = self.least_first(&sizes, size.saturating_sub(step));
-            // What the first level gave up, no other can give up as well; but where a hundredth is a bucket, see once more.
+            // What the first level gave up, no other can give up as well; but where a hundredth is
+            // a bucket, see once more.
             if sizes[0] == size || sizes.iter().all(|size| *size >= 100) {
                 return Some(sizes);
             }
         }
     }
 
-    /// The least first level above a number that is too small, with the others as they are: they fit.
+    /// The least first level above a number that is too small, with the others as they are: they
+    /// fit.
     fn least_first(&self, sizes: &[u64], mut low: u64) -> u64 {
         /// The logarithm is nearly a line; if it is not, halving finds it.
         const MAX_CROSSINGS: u32 = 4;
@@ -547,7 +556,8 @@ fn whole(sizes: &[f64]) -> Vec<u64> {
     sizes.iter().map(|size| ceil(size.clamp(1.0, MAX_PLACES as f64)) as u64).collect()
 }
 
-/// The stash under churn, if it is known: without its correction, which is left out where it is too large, it is not.
+/// The stash under churn, if it is known: without its correction, which is left out where it is too
+/// large, it is not.
 fn stash(state: &moves::SteadyState) -> f64 {
     if state.expected_stash == state.limit_of_stash && state.limit_of_stash > 0.0 {
         return f64::INFINITY;

@@ -4,8 +4,8 @@
 //! steps as there are items. Two things happen to the filters:
 //!
 //! - **Deep levels fill.** In n steps, `a_0` = n insertions arrive at the first level; the fraction
-//!   `x_i` of the buckets of level i is full, so that `a_(i+1)` = `a_i`·`x_i` go on to the next one.
-//!   An item is deleted once in n steps. So the number of items in a bucket is a birth-death
+//!   `x_i` of the buckets of level i is full, so that `a_(i+1)` = `a_i`·`x_i` go on to the next
+//!   one. An item is deleted once in n steps. So the number of items in a bucket is a birth-death
 //!   process: up at the rate `a_i` over the number of buckets unless it is full, down from j at the
 //!   rate j. Many more items end up in deep levels than in a table filled once: 333 instead of 72
 //!   at the third level or deeper, in the paper's example. The filters of these levels are fuller
@@ -75,8 +75,8 @@ pub struct Churned {
     pub wrong_first: f64,
 }
 
-/// What a [`CountingMultiFilterSummary`](crate::summary::CountingMultiFilterSummary) has become when
-/// each item of a filled table has been replaced `turnovers` times.
+/// What a [`CountingMultiFilterSummary`](crate::summary::CountingMultiFilterSummary) has become
+/// when each item of a filled table has been replaced `turnovers` times.
 ///
 /// The share of wrong levels is right to 3% for 10,000 items or more, to 5% for 1000 and to 20% for
 /// 100, if it is above 10^-5 and few counters are saturated: the calculation is the limit for many
@@ -185,8 +185,8 @@ fn check_levels(table: &MultilevelPlan, of_summary: usize, turnovers: f64) -> Re
 /// inverse.
 const STEPS_PER_CHANGE: f64 = 4.0;
 
-/// What comes faster than this, per turnover, is followed as if it came at this rate: all but one in
-/// a thousand buckets are full then, and all counters soon saturated.
+/// What comes faster than this, per turnover, is followed as if it came at this rate: all but one
+/// in a thousand buckets are full then, and all counters soon saturated.
 const FASTEST: f64 = 1000.0;
 
 /// Follows levels and counters, given which insertions of a turnover the counters of a level count:

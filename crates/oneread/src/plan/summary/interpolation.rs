@@ -12,7 +12,8 @@ pub(super) fn odds(table: &MultilevelPlan, layout: InterpolationLayout) -> Odds 
     let equal = one_in_two_to_the(layout.fingerprint_bits());
     let ln_any_of = |strings: u64| ln(-expm1(strings as f64 * ln_1p(-equal)));
 
-    // A key's string is asked for; each level with an equal one is named, so all are read where the bucket has an item.
+    // A key's string is asked for; each level with an equal one is named, so all are read where the
+    // bucket has an item.
     let levels = table.layout().level_count();
     let read_at = |level: usize| {
         let occupied = table.expectation_at(level, |reached| reads::occupied(table, level, reached));
@@ -61,7 +62,8 @@ fn ln_all_differ(items: u64, bits: u32) -> f64 {
     if items <= FEW {
         return (0..items).map(|i| ln_1p(-(i as f64) * step)).sum();
     }
-    // Euler and Maclaurin: the integral −N·Σ r^p/(p(p − 1)) over p ≥ 2 with r = n/N, less half the last term.
+    // Euler and Maclaurin: the integral −N·Σ r^p/(p(p − 1)) over p ≥ 2 with r = n/N, less half the
+    // last term.
     let (mut power, mut integral) = (share, 0.0);
     for p in 2..TERMS + 2 {
         power *= share;

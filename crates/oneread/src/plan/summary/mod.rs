@@ -1,27 +1,29 @@
-//! The odds of a summary: how often it names the wrong level, or any level for a key that is not there, and what that costs
-//! in reads.
+//! The odds of a summary: how often it names the wrong level, or any level for a key that is not
+//! there, and what that costs in reads.
 //!
-//! Letters in the formulas: n items, levels i from 0 of `m_i` buckets; `S_i` are the items that reach level i or deeper, `L_i`
-//! those at level i; `q_i`(s) is the probability that the summary takes a key above level i for one at level i or deeper,
-//! when there are s of these.
+//! Letters in the formulas: n items, levels i from 0 of `m_i` buckets; `S_i` are the items that
+//! reach level i or deeper, `L_i` those at level i; `q_i`(s) is the probability that the summary
+//! takes a key above level i for one at level i or deeper, when there are s of these.
 //!
 //! # Failures
-//! Given `S_(i+1)` = s, a key at level i fails with probability `q_(i+1)`(s), so that `E[L_i·q_(i+1)(S_(i+1))]` keys of level i
-//! are expected to, and their sum over the levels bounds the probability of any failure (the paper's union bound, "fairly
-//! tight" while it is small). The expectation is over the joint distribution of `L_i` and `S_(i+1)`, which
+//! Given `S_(i+1)` = s, a key at level i fails with probability `q_(i+1)`(s), so that
+//! `E[L_i·q_(i+1)(S_(i+1))]` keys of level i are expected to, and their sum over the levels bounds
+//! the probability of any failure (the paper's union bound, "fairly tight" while it is small). The
+//! expectation is over the joint distribution of `L_i` and `S_(i+1)`, which
 //! [`multilevel`](super::multilevel) has exactly.
 //!
 //! # Reads
-//! A table keeps one bit a bucket that says whether the bucket has any item, and an empty bucket is not read. A lookup reads
-//! the level named and then those above it, until it finds the key. So each level j below the key's own costs a
-//! read if the summary names level j or deeper and the key's bucket there has an item. The level right below is counted
-//! exactly; for those deeper still, the numbers of items at different levels are taken for independent. They add a
-//! share of about q_(j+1), a second mistake behind the first, so that the neglected correlation is a small part of
-//! a small part.
+//! A table keeps one bit a bucket that says whether the bucket has any item, and an empty bucket is
+//! not read. A lookup reads the level named and then those above it, until it finds the key. So
+//! each level j below the key's own costs a read if the summary names level j or deeper and the
+//! key's bucket there has an item. The level right below is counted exactly; for those deeper
+//! still, the numbers of items at different levels are taken for independent. They add a share of
+//! about q_(j+1), a second mistake behind the first, so that the neglected correlation is a small
+//! part of a small part.
 //!
 //! # Source
-//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VII, VIII and appendix III-B, III-C.
-//! Ours: the expected reads, and the exact formula of unpartitioned filters.
+//! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VII, VIII and
+//! appendix III-B, III-C. Ours: the expected reads, and the exact formula of unpartitioned filters.
 
 mod churned;
 mod interpolation;
@@ -85,7 +87,8 @@ impl SummaryPlan {
     /// Plans a table and its summary for so many items.
     ///
     /// # Errors
-    /// If there are no items or [too many](MultilevelPlan::MAX_ITEMS), and as [`with_table`](Self::with_table).
+    /// If there are no items or [too many](MultilevelPlan::MAX_ITEMS), and as
+    /// [`with_table`](Self::with_table).
     pub fn new(table: &MultilevelLayout, items: u64, summary: &SummaryLayout) -> Result<Self, LayoutError> {
         Self::with_table(MultilevelPlan::new(table, items)?, summary)
     }
@@ -123,16 +126,19 @@ impl SummaryPlan {
         exp(self.odds.ln_false_positive)
     }
 
-    /// The logarithm of [`false_positive`](Self::false_positive), also where that is too small for a float.
+    /// The logarithm of [`false_positive`](Self::false_positive), also where that is too small for
+    /// a float.
     #[must_use]
     pub const fn ln_false_positive(&self) -> f64 {
         self.odds.ln_false_positive
     }
 
-    /// The paper's bound on the probability of any failure, crises apart: an expected number, so it may be more than 1.
+    /// The paper's bound on the probability of any failure, crises apart: an expected number, so it
+    /// may be more than 1.
     ///
-    /// Interpolation: the expected number of pairs of equal strings, whatever their levels. Single filter: the expected number
-    /// of keys that fail. Multiple filters: the same, by the formula of partitioned filters.
+    /// Interpolation: the expected number of pairs of equal strings, whatever their levels. Single
+    /// filter: the expected number of keys that fail. Multiple filters: the same, by the formula of
+    /// partitioned filters.
     #[must_use]
     pub fn failure(&self) -> f64 {
         exp(self.odds.ln_failure)
@@ -146,25 +152,26 @@ impl SummaryPlan {
 
     /// The same without what the paper neglects.
     ///
-    /// Interpolation: the exact probability that two strings are equal. Single filter: as [`failure`](Self::failure), whose
-    /// formula is exact for bands. Multiple filters: the expected number of keys that fail, by the exact formula of unpartitioned
-    /// filters.
+    /// Interpolation: the exact probability that two strings are equal. Single filter: as
+    /// [`failure`](Self::failure), whose formula is exact for bands. Multiple filters: the expected
+    /// number of keys that fail, by the exact formula of unpartitioned filters.
     #[must_use]
     pub fn failure_exact(&self) -> f64 {
         exp(self.odds.ln_failure_exact)
     }
 
-    /// The logarithm of [`failure_exact`](Self::failure_exact), also where that is too small for a float.
+    /// The logarithm of [`failure_exact`](Self::failure_exact), also where that is too small for a
+    /// float.
     #[must_use]
     pub const fn ln_failure_exact(&self) -> f64 {
         self.odds.ln_failure_exact
     }
 
-    /// The expected number of keys of each level that fail, by the formula of [`failure`](Self::failure) (`f_1` … `f_d` in the
-    /// paper; the last is 0).
+    /// The expected number of keys of each level that fail, by the formula of
+    /// [`failure`](Self::failure) (`f_1` … `f_d` in the paper; the last is 0).
     ///
-    /// For interpolation, the keys with an equal string at a deeper level, which would be read first. They are fewer than
-    /// the pairs of equal strings.
+    /// For interpolation, the keys with an equal string at a deeper level, which would be read
+    /// first. They are fewer than the pairs of equal strings.
     #[must_use]
     pub fn failure_by_level(&self) -> &[f64] {
         &self.odds.failure_by_level

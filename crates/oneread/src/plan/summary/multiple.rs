@@ -1,10 +1,12 @@
 //! The multiple filters of section VIII-B: filter i has the items at level i and deeper.
 //!
 //! # Lists
-//! A list from level f on errs at level f if one of its s strings of b bits is that of the key, 1 − (1 − 2^−b)^s, and certainly if s items
-//! are more than it has room for. At a level i > f it errs with the strings of that level or deeper ones. Two things are left out: that a
-//! full list may err at levels behind f too, by at most as many keys as it has, beside all those of level f − 1; and that a string names its level at
-//! once and not step by step, which are reads behind a read that is as rare as 2^−b.
+//! A list from level f on errs at level f if one of its s strings of b bits is that of the key, 1 −
+//! (1 − 2^−b)^s, and certainly if s items are more than it has room for. At a level i > f it errs
+//! with the strings of that level or deeper ones. Two things are left out: that a full list may err
+//! at levels behind f too, by at most as many keys as it has, beside all those of level f − 1; and
+//! that a string names its level at once and not step by step, which are reads behind a read that
+//! is as rare as 2^−b.
 
 use alloc::vec::Vec;
 
@@ -21,7 +23,8 @@ use super::reads::{self, LevelReads, Naming};
 /// The error that a correction may have.
 const ACCURACY: f64 = 1e-10;
 
-/// What one filter, or one level of a list, does to the keys of the level right above, and to others above that.
+/// What one filter, or one level of a list, does to the keys of the level right above, and to
+/// others above that.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::plan) enum Part {
     /// The bits and hash functions of a filter.
@@ -40,7 +43,8 @@ impl Part {
         }
     }
 
-    /// The logarithm of the probability that a filter errs, by the formula of partitioned ones; or that a list does.
+    /// The logarithm of the probability that a filter errs, by the formula of partitioned ones; or
+    /// that a list does.
     fn ln_partitioned(self, items: u64) -> f64 {
         match self {
             Self::Filter(bits, hashes) => bloom::ln_partitioned(bits, hashes, items),
@@ -53,7 +57,8 @@ impl Part {
         }
     }
 
-    /// The logarithm of the expected number of keys right above the level that fail, by the formula of partitioned filters.
+    /// The logarithm of the expected number of keys right above the level that fail, by the formula
+    /// of partitioned filters.
     pub(in crate::plan) fn ln_failure(self, table: &MultilevelPlan, level: usize) -> f64 {
         reads::ln_expectation_over_placed(&table.passed_on()[level - 1], |below| self.ln_partitioned(below))
     }
@@ -66,11 +71,12 @@ impl Part {
 
 /// A part with the exact odds of unpartitioned filters.
 ///
-/// The exact formula is a sum of thousands of terms, and asked for at thousands of numbers of items; the quotient of both is
-/// smooth, so that a polynomial through few of them serves for all.
+/// The exact formula is a sum of thousands of terms, and asked for at thousands of numbers of
+/// items; the quotient of both is smooth, so that a polynomial through few of them serves for all.
 struct Exact {
     part: Part,
-    /// The logarithm of how much likelier a mistake is than the formula of partitioned filters says; none for a list.
+    /// The logarithm of how much likelier a mistake is than the formula of partitioned filters
+    /// says; none for a list.
     correction: Option<Interpolated>,
 }
 

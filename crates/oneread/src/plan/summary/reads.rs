@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::super::float::{exp, expm1, ln, ln_1p};
 use super::super::multilevel::{MultilevelPlan, PassedOn};
 
-/// The probability that a key's bucket at a level has an item, when `reached` items reached the level.
+/// The probability that a key's bucket at a level has an item, when `reached` items reached the
+/// level.
 ///
 /// The first of them to choose the bucket stays there.
 pub(super) fn occupied(table: &MultilevelPlan, level: usize, reached: u64) -> f64 {
@@ -16,8 +17,9 @@ pub(super) fn occupied(table: &MultilevelPlan, level: usize, reached: u64) -> f6
     -expm1(reached as f64 * ln_1p(-1.0 / table.layout().levels()[level] as f64))
 }
 
-/// By level: the logarithm of the expected number of keys there that fail, where a key fails with a probability that depends on
-/// the level below and the number of items that reach it; given by its logarithm.
+/// By level: the logarithm of the expected number of keys there that fail, where a key fails with a
+/// probability that depends on the level below and the number of items that reach it; given by its
+/// logarithm.
 pub(super) fn ln_failures(table: &MultilevelPlan, ln_fails: impl Fn(usize, u64) -> f64) -> Vec<f64> {
     let levels = table.layout().level_count();
     let of_level = |level: usize| {
@@ -45,16 +47,18 @@ pub(super) fn ln_expectation_over_placed(passed_on: &PassedOn, ln_function: impl
 /// What the mistakes of a summary cost at one level; the levels do not depend on each other.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::plan) struct LevelReads {
-    /// How likely the level or a deeper one is named for a key that is above, and how likely its bucket here is then read.
+    /// How likely the level or a deeper one is named for a key that is above, and how likely its
+    /// bucket here is then read.
     named: f64,
     reads: f64,
-    /// How many keys of the level right above are expected to have the level named, or ask about it whatever is named, and how many to
-    /// read their buckets here.
+    /// How many keys of the level right above are expected to have the level named, or ask about it
+    /// whatever is named, and how many to read their buckets here.
     asked: f64,
     pub(in crate::plan) reads_from_above: f64,
 }
 
-/// Whether a level is named only if all between the key's own and it are too, each by a chance of its own.
+/// Whether a level is named only if all between the key's own and it are too, each by a chance of
+/// its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::plan) enum Naming {
     StepByStep,
@@ -65,7 +69,8 @@ impl LevelReads {
     /// Of a level that is never named.
     pub(in crate::plan) const NONE: Self = Self { named: 0.0, reads: 0.0, asked: 0.0, reads_from_above: 0.0 };
 
-    /// Of a summary that names the level, or a deeper one, with a probability that depends on the number of items there.
+    /// Of a summary that names the level, or a deeper one, with a probability that depends on the
+    /// number of items there.
     pub(in crate::plan) fn new(
         table: &MultilevelPlan,
         level: usize,

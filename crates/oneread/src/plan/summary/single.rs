@@ -1,4 +1,5 @@
-//! The single filter of section VIII-A: cells hold the deepest level that fell on them, in a band for each hash function.
+//! The single filter of section VIII-A: cells hold the deepest level that fell on them, in a band
+//! for each hash function.
 
 use alloc::vec::Vec;
 
@@ -49,7 +50,8 @@ pub(super) fn odds(table: &MultilevelPlan, layout: SingleFilterLayout) -> Odds {
     }
 }
 
-/// The number of hash functions that makes false positives of a single filter rarest: about ln 2 · m/n.
+/// The number of hash functions that makes false positives of a single filter rarest: about ln 2 ·
+/// m/n.
 ///
 /// # Errors
 /// If there are no cells or too many.
@@ -58,10 +60,11 @@ pub fn hashes_for_false_positives(cells: u64, items: u64) -> Result<u32, LayoutE
     Ok(fewest(cells, |layout| ln_names_of_cells(layout, items.max(1))))
 }
 
-/// The number of hash functions that makes failures of keys at the first level rarest, by far the likeliest failures: about
-/// ln 2 · m/s, where s items are deeper.
+/// The number of hash functions that makes failures of keys at the first level rarest, by far the
+/// likeliest failures: about ln 2 · m/s, where s items are deeper.
 ///
-/// Far more than [`hashes_for_false_positives`], so that a number in between is a compromise (section VIII-A of the paper).
+/// Far more than [`hashes_for_false_positives`], so that a number in between is a compromise
+/// (section VIII-A of the paper).
 ///
 /// # Errors
 /// If there are no cells or too many.
@@ -89,7 +92,8 @@ pub fn hashes_for_failures(cells: u64, table: &MultilevelPlan) -> Result<u32, La
     }))
 }
 
-/// The number of hash functions with the least of something, given by its logarithm; the smallest if there are several.
+/// The number of hash functions with the least of something, given by its logarithm; the smallest
+/// if there are several.
 fn fewest(cells: u64, ln_odds: impl Fn(SingleFilterLayout) -> f64) -> u32 {
     let (mut best, mut least) = (1, f64::INFINITY);
     for hashes in 1..=MAX_HASHES {

@@ -187,7 +187,8 @@ fn impossible_buckets_are_refused() {
     // Two fingerprints of thirty bits: the one with the sorting bit, 14, goes last.
     assert!(load_and_open(Kind::DLeft, &with_word(spread(), 3, 2 << 60 | 1 << 44)).is_ok());
     refused(&with_word(spread(), 3, 2 << 60 | 1 << 14), "fingerprints out of order");
-    // Plain buckets of 64 bits have states 0 to 6; those of 128 bits without two-bit semi-sorting 0 to 77.
+    // Plain buckets of 64 bits have states 0 to 6; those of 128 bits without two-bit semi-sorting 0
+    // to 77.
     let plain = spread().with_semisort(Semisort::None);
     for state in 0..16 {
         let bytes = with_word(plain, 3, state << 60);
@@ -197,8 +198,9 @@ fn impossible_buckets_are_refused() {
         let bytes = with_word(large().with_semisort(Semisort::One), 3, state << 56);
         assert_eq!(load_and_open(Kind::DLeft, &bytes).is_ok(), state <= 77, "state {state}");
     }
-    // A lone fingerprint takes the lowest 60 of 120 bits; a fixed one the lowest 10 of 60. That of the third bucket of a group,
-    // the others of which are empty, takes the lowest 60 of all 240 bits: those of the first.
+    // A lone fingerprint takes the lowest 60 of 120 bits; a fixed one the lowest 10 of 60. That of
+    // the third bucket of a group, the others of which are empty, takes the lowest 60 of all 240
+    // bits: those of the first.
     for bit in 0..56 {
         refused(&with_word(large(), 3, 1 << 56 | 1 << bit), "bits beyond the lane");
     }
@@ -243,7 +245,8 @@ fn what_pages_have_beside_buckets_is_checked() {
 }
 
 proptest! {
-    /// Whatever the fields and buckets say, nothing panics; and what loads is saved again as the same bytes.
+    /// Whatever the fields and buckets say, nothing panics; and what loads is saved again as the
+    /// same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         sample in 0usize..8,

@@ -1,4 +1,5 @@
-//! Saved d-left counting filters, growing or not: whole, damaged, forged, and those of old versions.
+//! Saved d-left counting filters, growing or not: whole, damaged, forged, and those of old
+//! versions.
 
 use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{
@@ -160,8 +161,8 @@ fn impossible_fields_are_refused() {
 #[test]
 fn impossible_buckets_are_refused() {
     let bytes = filter(layouts()[0]).to_bytes();
-    // The last byte of a bucket is its state: the empty one, and 2 + 3 + … + (m + 1) for m = 5, 6, 7, 8 and 9 cells at most:
-    // 1 + 20 + 27 + 35 + 44 + 54 = 181.
+    // The last byte of a bucket is its state: the empty one, and 2 + 3 + … + (m + 1) for m = 5, 6,
+    // 7, 8 and 9 cells at most: 1 + 20 + 27 + 35 + 44 + 54 = 181.
     for state in 181..=255u8 {
         let mut payload = bytes[HEADER..].to_vec();
         payload[15] = state;
@@ -207,7 +208,8 @@ fn impossible_layers_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and buckets say, nothing panics; and what loads is saved again as the same bytes.
+    /// Whatever the fields and buckets say, nothing panics; and what loads is saved again as the
+    /// same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         sample in 0usize..5,

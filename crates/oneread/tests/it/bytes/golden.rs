@@ -1,7 +1,8 @@
 //! Files of every version of the format load forever: `tests/golden`.
 //!
-//! `ONEREAD_BLESS=1 cargo test golden` writes the files of the current version that are missing. A file that is there is
-//! never written again: if one differs, the format has changed, and needs a new version.
+//! `ONEREAD_BLESS=1 cargo test golden` writes the files of the current version that are missing. A
+//! file that is there is never written again: if one differs, the format has changed, and needs a
+//! new version.
 
 use std::path::PathBuf;
 

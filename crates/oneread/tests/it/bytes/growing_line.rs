@@ -151,7 +151,8 @@ fn impossible_fields_and_layers_are_refused() {
     }
 }
 
-/// A removal would lose keys where the fingerprint in an older layer does not follow from that in a newer one.
+/// A removal would lose keys where the fingerprint in an older layer does not follow from that in a
+/// newer one.
 #[test]
 fn layers_that_do_not_nest_are_refused() {
     let layout = GrowingLayout::new(8, 0.05).unwrap().with_growth(3).unwrap();
@@ -176,7 +177,8 @@ fn layers_that_do_not_nest_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and lines say, nothing panics; and what loads is saved again as the same bytes.
+    /// Whatever the fields and lines say, nothing panics; and what loads is saved again as the same
+    /// bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         changes in prop::collection::vec((0usize..90, prop_oneof![0u64..20, any::<u64>(), Just(1 << 37)]), 1..4),

@@ -53,7 +53,8 @@ const ABSURD: [u64; 16] = [
 
 #[test]
 fn sizes_that_are_not_those_of_the_payload_are_refused() {
-    // Field 0 is the size of each kind. Payloads of the samples fit 257 to 320 bits, 2 blocks, 86 to 106 counters, a width of 11.
+    // Field 0 is the size of each kind. Payloads of the samples fit 257 to 320 bits, 2 blocks, 86
+    // to 106 counters, a width of 11.
     for kind in [Kind::Bloom, Kind::Blocked, Kind::Counting, Kind::CountMin] {
         for size in ABSURD {
             refused(kind, &with_field(kind, 0, size), &format!("size {size}"));
@@ -85,7 +86,8 @@ fn numbers_of_hashes_schemes_and_policies_are_checked() {
 
 #[test]
 fn bands_must_fill_the_table() {
-    // 300 bits in 3 bands of 100 are a layout; 7 bands would have left 6 bits out. Scheme 8 and 9 are the banded ones.
+    // 300 bits in 3 bands of 100 are a layout; 7 bands would have left 6 bits out. Scheme 8 and 9
+    // are the banded ones.
     for scheme in [8, 9] {
         let mut bytes = with_field(Kind::Bloom, 2, scheme);
         assert_eq!(load_and_open(Kind::Bloom, &bytes).unwrap(), bytes);
@@ -151,7 +153,8 @@ fn digesters_that_do_not_exist_are_refused() {
 fn payloads_longer_or_shorter_than_the_layout_are_refused() {
     for (kind, bytes) in samples() {
         let payload = &bytes[HEADER..];
-        // Whole words, and the crumbs of a word: a view once opened what had up to seven bytes too many.
+        // Whole words, and the crumbs of a word: a view once opened what had up to seven bytes too
+        // many.
         for more in [1, 3, 7, 8, 64] {
             refused(
                 kind,

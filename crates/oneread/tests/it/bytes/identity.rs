@@ -83,7 +83,8 @@ fn no_file_contains_the_secret() {
         }
         assert_eq!(&bytes[DIGESTER..DIGESTER + 2], &[2, 0]);
     }
-    // What stands for the secret is the same in all files, so that they can be told to belong together.
+    // What stands for the secret is the same in all files, so that they can be told to belong
+    // together.
     assert!(files.iter().all(|bytes| bytes[SEED..SEED + 16] == files[0][SEED..SEED + 16]));
 }
 
@@ -93,8 +94,8 @@ fn identities_have_the_numbers_of_the_format() {
     let wide = [0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(Portable::with_seed(seed).identity(), Identity { digester: 1, seed: wide });
     assert_eq!(Ideal::with_seed(seed).identity(), Identity { digester: 3, seed: wide });
-    // SipHash-2-4-128 of "oneread: the secret that made this file" under the key 00..0f, by the function in
-    // tests/golden/digest_vectors.py.
+    // SipHash-2-4-128 of "oneread: the secret that made this file" under the key 00..0f, by the
+    // function in tests/golden/digest_vectors.py.
     let secret = std::array::from_fn(|i| i as u8);
     let stands_for_it = u128::from_str_radix(KEYED_IDENTITY, 16).unwrap().to_le_bytes();
     assert_eq!(Keyed::with_secret(secret).identity(), Identity { digester: 2, seed: stands_for_it });

@@ -76,7 +76,8 @@ fn every_flipped_bit_and_every_cut_is_an_error() {
 #[test]
 fn impossible_fields_are_refused() {
     let bytes = filter(10).to_bytes();
-    // Bits, lines, entries of the stash (more than eight, or others than there are), and what is not there.
+    // Bits, lines, entries of the stash (more than eight, or others than there are), and what is
+    // not there.
     for (field, values) in [
         (0, [0, 11, 1 << 32 | 10]),
         (1, [0, 5, u64::MAX]),
@@ -113,7 +114,8 @@ fn impossible_lines_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and lines say, nothing panics; and what loads is saved again as the same bytes.
+    /// Whatever the fields and lines say, nothing panics; and what loads is saved again as the same
+    /// bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         sample in 0usize..5,

@@ -96,7 +96,8 @@ fn impossible_fields_and_cells_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and cells say, nothing panics; and what loads is saved again as the same bytes.
+    /// Whatever the fields and cells say, nothing panics; and what loads is saved again as the same
+    /// bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         changes in prop::collection::vec((0usize..19, prop_oneof![0u64..100, any::<u64>()]), 1..4),

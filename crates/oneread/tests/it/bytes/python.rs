@@ -96,7 +96,8 @@ fn inserted() -> (Vec<u64>, Vec<String>) {
 fn python_finds_the_same_keys_in_bloom_filters_of_every_scheme() {
     let (numbers, strings) = inserted();
     for scheme in SchemeName::ALL {
-        // Small enough that a tenth of the absent keys is found, so that both answers occur for them too.
+        // Small enough that a tenth of the absent keys is found, so that both answers occur for
+        // them too.
         let layout = BloomLayout::new(50_000, 4).unwrap().with_scheme(scheme).unwrap();
         let mut filter = BloomFilter::with_seed(layout, SEED).unwrap();
         filter.extend(&numbers);
@@ -215,7 +216,8 @@ fn python_finds_the_same_keys_in_d_left_filters_of_other_buckets() {
     let (small, large) = (BucketBits::Bits64, BucketBits::Bits128);
     let spread = |each, bits| DLeftLayout::new(3, each, bits).unwrap();
     let layouts = [
-        // 10,000 keys: four in a bucket of 64 bits, or a little more, and six or seven in one of 128 bits.
+        // 10,000 keys: four in a bucket of 64 bits, or a little more, and six or seven in one of
+        // 128 bits.
         ("128", spread(520, large)),
         ("128_one_bit", spread(520, large).with_semisort(Semisort::One)),
         ("128_paged", DLeftLayout::paged(7, large).unwrap()),
@@ -368,7 +370,8 @@ fn python_refuses_what_is_damaged() {
         let name = format!("python_damaged_{}.oneread", kind as u16);
         let whole = file(&name, &bytes);
         assert_eq!(answers(&["query", whole.to_str().unwrap(), "u64"], "0\n").len(), 1, "{kind}");
-        // A byte of each field of the header, the first and last of the payload; and the file cut and added to.
+        // A byte of each field of the header, the first and last of the payload; and the file cut
+        // and added to.
         let flip = |at: usize| {
             let mut bytes = bytes.clone();
             bytes[at] ^= 0x10;

@@ -46,7 +46,8 @@ impl Model {
         payload_of_bits(self.ones.iter().copied(), 8 * self.blocks)
     }
 
-    /// The chance that a key which is not in is found: over all blocks, that each word has the key's bit.
+    /// The chance that a key which is not in is found: over all blocks, that each word has the
+    /// key's bit.
     fn rate(&self) -> f64 {
         let fill = |word: u64| self.ones.range(64 * word..64 * (word + 1)).count() as f64 / 64.0;
         let block = |block: u64| (8 * block..8 * (block + 1)).map(fill).product::<f64>();
@@ -168,7 +169,8 @@ fn never_forgets_an_inserted_key_whatever_the_load() {
         assert!(filter.contains(&key), "key {key}");
     }
     assert!((0..10_000u64).all(|key| filter.contains(&key)));
-    // A bit of a block is missed by 10000 keys with probability (1 − 1/192)^10000 = 2e-23: all are set.
+    // A bit of a block is missed by 10000 keys with probability (1 − 1/192)^10000 = 2e-23: all are
+    // set.
     assert_eq!((filter.ones(), filter.false_positive_rate()), (1536, 1.0));
     assert_eq!(filter.estimated_items(), f64::INFINITY);
     assert!(filter.insert(&u64::MAX), "a full filter finds everything");
@@ -224,7 +226,8 @@ fn constructors_take_layouts_or_rates() {
         BlockedBloomFilter::with_rate(1000, 1.0).unwrap_err(),
         BuildError::Layout(LayoutError::Fraction { what: "rate", found: 1.0 })
     );
-    // Σ over j of Bin(100000, 1/B; j)·(1 − (63/64)^j)^8, summed by another program: .010012 for B = 1972, .009987 for 1973.
+    // Σ over j of Bin(100000, 1/B; j)·(1 − (63/64)^j)^8, summed by another program: .010012 for B =
+    // 1972, .009987 for 1973.
     assert_eq!(BlockedBloomFilter::with_rate(100_000, 0.01).unwrap().layout().blocks(), 1973);
     let new = || BlockedBloomFilter::new(BlockedLayout::new(1).unwrap()).unwrap();
     assert_ne!(new().digester().seed(), new().digester().seed(), "random seeds");

@@ -171,7 +171,8 @@ fn never_forgets_an_inserted_key_whatever_the_load() {
             assert!(filter.contains(&key), "{scheme}, key {key}");
         }
         assert!((0..3000u64).all(|key| filter.contains(&key)), "{scheme}");
-        // 3000 keys and 9 probes into 999 bits leave a bit unset with probability e^-27 each: all are set.
+        // 3000 keys and 9 probes into 999 bits leave a bit unset with probability e^-27 each: all
+        // are set.
         assert_eq!(filter.ones(), 999, "{scheme}");
         assert_eq!(filter.false_positive_rate(), 1.0);
         assert_eq!(filter.estimated_items(), f64::INFINITY);
@@ -229,7 +230,8 @@ fn a_filter_is_collected_from_its_keys_at_one_percent() {
     assert!(keys.iter().all(|key| filter.contains(key)));
     // 1.44·log2(100) = 9.58 bits for each of a thousand keys, a little more for whole hashes.
     assert!((9580..9700).contains(&filter.layout().bits()), "{}", filter.layout().bits());
-    // The fill of a filter varies by .5% (√(.077·9600)/9600 = .0028 of .5), and so its rate by 4%: six times that.
+    // The fill of a filter varies by .5% (√(.077·9600)/9600 = .0028 of .5), and so its rate by 4%:
+    // six times that.
     let rate = filter.false_positive_rate();
     assert!((0.0075..0.0125).contains(&rate), "{rate}");
 }

@@ -73,13 +73,15 @@ planned! {
     CountingBloomFilter: plan::counting::for_rate(ITEMS, RATE, 4);
     DLeftFilter: plan::dleft::for_rate(ITEMS, RATE);
     DLeftCountingFilter: plan::dleft_counting::for_rate(ITEMS, RATE, plan::dleft_counting::LIFE);
-    // Every key comes twice and takes a slot each time; pairs fill lines less evenly than distinct keys.
+    // Every key comes twice and takes a slot each time; pairs fill lines less evenly than distinct
+    // keys.
     LineFilter: plan::line::for_rate(3 * ITEMS, RATE);
     // With layers to come.
     GrowingFilter: GrowingLayout::new(ITEMS / 10, RATE);
     GrowingDLeftCountingFilter: GrowingLayout::new(ITEMS / 10, RATE);
     GrowingLineFilter: GrowingLayout::new(ITEMS / 10, RATE);
-    // Of 256 parts, none gets 32 of 3000 keys: P(Poisson(11.7) ≥ 32)·256 < 2e-4, for a fixed seed. And each comes twice.
+    // Of 256 parts, none gets 32 of 3000 keys: P(Poisson(11.7) ≥ 32)·256 < 2e-4, for a fixed seed.
+    // And each comes twice.
     ShardedLineFilter: plan::line::for_rate(64, RATE);
 }
 
@@ -119,8 +121,9 @@ macro_rules! every_filter {
                 let said = (0..ITEMS).filter(|key| filter.insert(key).was_present()).count() as u64;
                 assert!((0..ITEMS).all(|key| filter.contains(&key)) && !filter.is_empty());
                 assert!((said as f64) < most_found(ITEMS, RATE), "{said} were said to be there");
-                // A planned rate of a filter without layers is a mean over seeds, from which one differs by less
-                // than a fifth (its fill has a deviation of 1/√bits, and there are 20,000).
+                // A planned rate of a filter without layers is a mean over seeds, from which one
+                // differs by less than a fifth (its fill has a deviation of 1/√bits, and there are
+                // 20,000).
                 let stated = filter.false_positive_rate();
                 assert!(stated > 0.0 && stated < 1.2 * RATE, "{stated}");
                 let queries = 20_000;
@@ -304,7 +307,8 @@ macro_rules! merges {
                 keys.for_each(|key| _ = filter.insert(&key).was_present());
                 filter
             };
-            // Half of the planned keys: a d-left filter cannot choose buckets anew, and so is full earlier.
+            // Half of the planned keys: a d-left filter cannot choose buckets anew, and so is full
+            // earlier.
             let (mut one, other) = (of(1, 0..ITEMS / 4), of(1, ITEMS / 4..ITEMS / 2));
             let before = one.clone();
             assert_eq!(one.union(&of(2, 0..9)), Err(MergeError::Digesters));

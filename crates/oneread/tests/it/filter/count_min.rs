@@ -206,8 +206,8 @@ fn rows_of_two_words_exceed_the_truth_as_seldom_as_their_bound() {
     const SKETCHES: u64 = 2000;
     const OTHERS: u64 = 300;
     const EPSILON: f64 = 0.02;
-    // A prime width, e/ε = 135.9 rounded up to 137; one row, so that the plan's bound is nearly reached by no stream
-    // but the estimate is not vacuous, and three rows.
+    // A prime width, e/ε = 135.9 rounded up to 137; one row, so that the plan's bound is nearly
+    // reached by no stream but the estimate is not vacuous, and three rows.
     for depth in [1, 3] {
         let layout = CountMinLayout::new(137, depth).unwrap().with_rows(Rows::TwoWords);
         let bound = plan::count_min::two_word_failure_bound(layout, EPSILON, OTHERS);
@@ -222,7 +222,8 @@ fn rows_of_two_words_exceed_the_truth_as_seldom_as_their_bound() {
         let most = SKETCHES as f64 * bound + 6.0 * (SKETCHES as f64 * bound).sqrt();
         assert!((exceeded as f64) < most, "{depth} rows: {exceeded} of {SKETCHES}, planned at most {bound}");
         if depth == 1 {
-            // One row errs with the few heaviest keys, each in the same counter once in 137: at least the first ones.
+            // One row errs with the few heaviest keys, each in the same counter once in 137: at
+            // least the first ones.
             assert!(exceeded > 0, "the test cannot fail");
         }
     }

@@ -118,7 +118,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Tables so small that a key's probes coincide, and tables where they seldom do; bands only where they fit.
+/// Tables so small that a key's probes coincide, and tables where they seldom do; bands only where
+/// they fit.
 fn layout() -> impl Strategy<Value = CountingLayout> {
     let scheme = prop::sample::select(&SchemeName::ALL[..]);
     let size = prop_oneof![Just((3u64, 5u32)), Just((7, 3)), (12u64..200, 1u32..=12)];
@@ -217,7 +218,8 @@ fn a_refused_removal_gives_back_what_it_took() {
     let mut refused = 0;
     for width in 2..=8 {
         for scheme in SchemeName::ALL.into_iter().filter(|scheme| !scheme.is_banded()) {
-            // Three counters and five probes: some counter is hit twice, often one is hit four times.
+            // Three counters and five probes: some counter is hit twice, often one is hit four
+            // times.
             let layout = CountingLayout::new(3, 5, width).unwrap().with_scheme(scheme).unwrap();
             for seed in 0..40 {
                 let (mut filter, model) = filled(layout, seed, &[0]);

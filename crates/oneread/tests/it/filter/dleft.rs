@@ -1,4 +1,5 @@
-//! The d-left filter beside a list of fingerprints for each bucket, and its rates beside the paper's.
+//! The d-left filter beside a list of fingerprints for each bucket, and its rates beside the
+//! paper's.
 
 use oneread::bytes::Kind;
 use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftView, Full, MergeError};
@@ -14,7 +15,8 @@ use crate::statistics::SIX_SIGMA;
 const BITS64: BucketBits = BucketBits::Bits64;
 const BITS128: BucketBits = BucketBits::Bits128;
 
-/// The usual filter, by `docs/format.md`: whole fingerprints in lists, shortened when they are compared.
+/// The usual filter, by `docs/format.md`: whole fingerprints in lists, shortened when they are
+/// compared.
 struct Model {
     buckets: Vec<Vec<u64>>,
     /// Where each sub-table begins, and its size; the same in each page.
@@ -52,7 +54,8 @@ impl Model {
         }
     }
 
-    /// What is kept of a fingerprint in a bucket of a load: its first bits, and at loads 4 and 5 the sixteenth.
+    /// What is kept of a fingerprint in a bucket of a load: its first bits, and at loads 4 and 5
+    /// the sixteenth.
     fn kept(fingerprint: u64, load: usize) -> (u64, u64) {
         let sixteenth = if load == 4 || load == 5 { fingerprint >> 48 & 1 } else { 0 };
         (fingerprint >> (64 - 60 / load), sixteenth)
@@ -169,7 +172,8 @@ proptest! {
         match one.union(&other) {
             Ok(()) => {
                 prop_assert!(kept.iter().all(|key| one.contains(key)));
-                // Joined buckets were once out of the order that insertions count on, and then forgot keys.
+                // Joined buckets were once out of the order that insertions count on, and then
+                // forgot keys.
                 let more: Vec<u64> =
                     (0..half).map(|key| key | 1 << 40).filter(|key| one.insert(key).is_ok()).collect();
                 prop_assert!(kept.iter().chain(&more).all(|key| one.contains(key)));
@@ -315,8 +319,8 @@ fn of_items(layout: DLeftLayout, items: u64, seed: u64) -> DLeftFilter<Ideal> {
     filter
 }
 
-/// Rates of real filters agree with a figure: within six standard errors, and the thousandth that figures of four digits, limits for many buckets
-/// and the paper's formula (1) may be off.
+/// Rates of real filters agree with a figure: within six standard errors, and the thousandth that
+/// figures of four digits, limits for many buckets and the paper's formula (1) may be off.
 #[track_caller]
 fn agrees(layout: DLeftLayout, items: u64, filters: u64, expected: f64) {
     let (mean, error) = mean_rate(filters, |seed| of_items(layout, items, seed).false_positive_rate());
@@ -361,7 +365,8 @@ fn rates_follow_the_load() {
     for load in [2.0, 3.0, 4.4] {
         agrees(layout, (load * 3072.0) as u64, 10, planned(load));
     }
-    // At one item a bucket an eighth of the rate comes from buckets of three, of which these filters have half of one on average.
+    // At one item a bucket an eighth of the rate comes from buckets of three, of which these
+    // filters have half of one on average.
     let (mean, _) = mean_rate(10, |seed| of_items(layout, 3072, seed).false_positive_rate());
     assert!((0.8..2.0).contains(&(mean / planned(1.0))), "{mean:e}, planned {:e}", planned(1.0));
 }

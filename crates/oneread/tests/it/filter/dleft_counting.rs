@@ -1,4 +1,5 @@
-//! The d-left counting filter beside buckets of strings of bits, and beside a table of counts in a long life.
+//! The d-left counting filter beside buckets of strings of bits, and beside a table of counts in a
+//! long life.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,8 @@ impl Cell {
     }
 }
 
-/// The rules of `docs` with strings in the place of bits: nothing packed, nothing looked up in a table.
+/// The rules of `docs` with strings in the place of bits: nothing packed, nothing looked up in a
+/// table.
 #[derive(Clone)]
 struct Model {
     layout: DLeftCountingLayout,
@@ -369,7 +371,8 @@ proptest! {
     }
 }
 
-/// Inserts, removes and inserts again keys of a small universe, some of them often; tolerates no false negative.
+/// Inserts, removes and inserts again keys of a small universe, some of them often; tolerates no
+/// false negative.
 fn lives(layout: DLeftCountingLayout, seed: u64, keys: usize, alive: u64, steps: u64) -> DLeftCountingFilter {
     let mut filter = DLeftCountingFilter::with_seed(layout, seed).unwrap();
     let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
@@ -382,7 +385,8 @@ fn lives(layout: DLeftCountingLayout, seed: u64, keys: usize, alive: u64, steps:
         let key = reduce(word, range);
         let count = &mut counts[key as usize];
         let grow = filter.len() < alive;
-        // The others twice at most: what came four times stays for good, and would fill the filter in the end.
+        // The others twice at most: what came four times stays for good, and would fill the filter
+        // in the end.
         let often = range > 64 && *count == 2;
         if *count > 0 && (!grow || often || word & 8 == 0) {
             assert_eq!(filter.remove(&key), Ok(()), "{layout:?}, step {step}, key {key}");
@@ -421,7 +425,8 @@ fn forgets_nothing(steps: u64) {
         layout.with_repeats(Repeats::Copy).unwrap().with_remainders(Remainders::Fixed).unwrap(),
     ];
     for (seed, layout) in layouts.into_iter().enumerate() {
-        // Seven keys a bucket, of five times as many; so crowded that remainders are cut and look alike.
+        // Seven keys a bucket, of five times as many; so crowded that remainders are cut and look
+        // alike.
         lives(layout, seed as u64, 14_000, 2800, steps / layouts.len() as u64);
     }
 }
@@ -477,7 +482,8 @@ fn a_key_that_comes_often_is_counted_to_four_and_then_stays() {
 #[test]
 fn an_overload_shortens_remainders_and_then_refuses() {
     for (remainders, longest, shortest) in [(Remainders::OneSize, 24, 12), (Remainders::TwoSizes, 22, 10)] {
-        // Ten cells of 12 bits at last, five of 24 at first; counters of one bit and a told one, or counters of two.
+        // Ten cells of 12 bits at last, five of 24 at first; counters of one bit and a told one, or
+        // counters of two.
         let layout =
             DLeftCountingLayout::new(4, 8).unwrap().with_capacity(10).unwrap().with_counter_bits(2).unwrap();
         let layout = layout
@@ -525,7 +531,8 @@ fn an_overload_shortens_remainders_and_then_refuses() {
 
 #[test]
 fn two_sizes_regain_room_without_the_keys() {
-    // Ten keys in one bucket leave short remainders; as they go one by one and others come, the bucket is of long ones again.
+    // Ten keys in one bucket leave short remainders; as they go one by one and others come, the
+    // bucket is of long ones again.
     let layout =
         DLeftCountingLayout::new(1, 1).unwrap().with_capacity(10).unwrap().with_counter_bits(2).unwrap();
     let rate_after_changes = |remainders| {

@@ -1,4 +1,5 @@
-//! D-left filters without the instructions that not every machine has; and threads that meet in few buckets, with and without them.
+//! D-left filters without the instructions that not every machine has; and threads that meet in few
+//! buckets, with and without them.
 
 use std::sync::Barrier;
 
@@ -60,7 +61,8 @@ fn batches_are_the_same_too() {
     }
 }
 
-/// Ten keys in three buckets, from four threads at once, many times over: no two of them can work without meeting.
+/// Ten keys in three buckets, from four threads at once, many times over: no two of them can work
+/// without meeting.
 #[test]
 fn threads_that_meet_in_every_bucket_lose_nothing() {
     const THREADS: u64 = 4;

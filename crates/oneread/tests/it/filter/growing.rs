@@ -103,7 +103,8 @@ proptest! {
     }
 }
 
-/// Grows a filter to the last of the sizes, and at each of them looks for all its keys and counts false positives.
+/// Grows a filter to the last of the sizes, and at each of them looks for all its keys and counts
+/// false positives.
 fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
     const RATE: f64 = 0.01;
     let layout = GrowingLayout::new(1000, RATE).unwrap();
@@ -127,18 +128,19 @@ fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
         let measured = positives / queries as f64;
         // The standard deviation of a measured rate p is √(p/queries).
         let noise = SIX_SIGMA * (RATE / queries as f64).sqrt();
-        // The sum over the layers is above the chance that any of them errs by at most half its square.
-        // Few keys in a layer err up to 1% more often than the fill says: keys of one filter are
-        // not independent.
+        // The sum over the layers is above the chance that any of them errs by at most half its
+        // square. Few keys in a layer err up to 1% more often than the fill says: keys of one
+        // filter are not independent.
         let stated = filter.false_positive_rate();
         assert!(measured < stated * 1.01 + noise, "{size} keys: measured {measured}, stated {stated}");
         assert!(
             measured > stated * (1.0 - stated / 2.0) - noise,
             "{size} keys: measured {measured}, stated {stated}"
         );
-        // The first layer has .15 of the rate, which varies by 4.5% from filter to filter: the fill of 13,500 bits by
-        // √(.077/13500) = .0024 of .5, to the power of 9 or 10 hashes. That is .68% of the whole. A layer above has .85 times
-        // the share and 1/√2 times the variation: √(1 + .36 + .36² + …) = 1.25 times .68%, times six.
+        // The first layer has .15 of the rate, which varies by 4.5% from filter to filter: the fill
+        // of 13,500 bits by √(.077/13500) = .0024 of .5, to the power of 9 or 10 hashes. That is
+        // .68% of the whole. A layer above has .85 times the share and 1/√2 times the variation:
+        // √(1 + .36 + .36² + …) = 1.25 times .68%, times six.
         let most = RATE * (1.0 + SIX_SIGMA * 0.0085) + noise;
         assert!(measured < most, "{size} keys: measured {measured}, asked for {RATE}");
     }
@@ -223,7 +225,8 @@ fn too_many_layers_are_not_joined() {
     assert!(filter.to_bytes() == before, "nothing is changed");
 }
 
-/// A key inserted into a filter of the most layers made one layer more, and what was saved then could not be loaded.
+/// A key inserted into a filter of the most layers made one layer more, and what was saved then
+/// could not be loaded.
 #[test]
 fn a_filter_of_the_most_layers_takes_no_further_one() {
     let mut filter = of_layers(12);

@@ -33,7 +33,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// At a rate of .3 remainders are so short that keys are taken for others all the time, in all layers.
+    /// At a rate of .3 remainders are so short that keys are taken for others all the time, in all
+    /// layers.
     #[test]
     fn never_forgets_a_present_key(
         seed: u64,
@@ -114,7 +115,8 @@ fn lives(steps: u64) {
         }
         println!("{most_layers} layers at most, {fewest_later} after shrinking, {filter:?}");
         assert!(most_layers > 3);
-        // No layer is ever so large that the next one would not have held all there ever was: 6000 keys, twice.
+        // No layer is ever so large that the next one would not have held all there ever was: 6000
+        // keys, twice.
         assert!(filter.byte_len() < 6000 * 4 * 8);
     }
 }
@@ -159,7 +161,8 @@ fn the_rate_holds_at_every_size_and_age() {
                 filter.byte_len() as f64 * 8.0 / size as f64
             );
             assert!(own <= rate);
-            // The own rate counts twice what matches twice, in one layer or two: a share of the rate itself, at most.
+            // The own rate counts twice what matches twice, in one layer or two: a share of the
+            // rate itself, at most.
             let z = binomial_z(found, queries, own);
             assert!(
                 z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(),
@@ -170,7 +173,8 @@ fn the_rate_holds_at_every_size_and_age() {
     }
 }
 
-/// Fills a filter up to the last cell of its first layer, and gives also keys that it takes for its own though they are not there.
+/// Fills a filter up to the last cell of its first layer, and gives also keys that it takes for its
+/// own though they are not there.
 fn full_with_twins(
     first_items: u64,
     rate: f64,
@@ -192,7 +196,8 @@ fn full_with_twins(
     (filter, own, twins)
 }
 
-/// Were a full layer to refuse a key that it takes for its own, that would go to a newer one, and its removal, from the oldest, would lose another.
+/// Were a full layer to refuse a key that it takes for its own, that would go to a newer one, and
+/// its removal, from the oldest, would lose another.
 #[test]
 fn a_full_old_layer_counts_its_twins_and_loses_neither() {
     for seed in 0..20 {
@@ -219,8 +224,9 @@ fn a_full_old_layer_counts_its_twins_and_loses_neither() {
     }
 }
 
-/// Full layers of copies and twins, removed and inserted again in any order, with every third filter up to where cells stick and beyond. What is there is
-/// found, and when all is gone nothing is left but what stuck.
+/// Full layers of copies and twins, removed and inserted again in any order, with every third
+/// filter up to where cells stick and beyond. What is there is found, and when all is gone nothing
+/// is left but what stuck.
 #[test]
 #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
 fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
@@ -357,7 +363,8 @@ fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
         assert!(count >= key % 3, "{key}");
         too_high += u64::from(count > key % 3);
     }
-    // At most one in a thousand is taken for another: 5 are expected at most, and more than 20 have probability 1e-7.
+    // At most one in a thousand is taken for another: 5 are expected at most, and more than 20 have
+    // probability 1e-7.
     assert!(too_high <= 20, "{too_high}");
     for _ in 0..10 {
         filter.insert(&1u64).unwrap();

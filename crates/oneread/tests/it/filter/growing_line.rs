@@ -42,8 +42,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Layers of one line and more, filled and emptied; some keys come so often that they stick. What is loaded is checked: a
-    /// layer has as many fingerprints as it says.
+    /// Layers of one line and more, filled and emptied; some keys come so often that they stick.
+    /// What is loaded is checked: a layer has as many fingerprints as it says.
     #[test]
     #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
     fn never_forgets_a_present_key(
@@ -108,7 +108,8 @@ proptest! {
 
 /// Inserts and removes random keys; the number alive goes up and down, so that layers come and go.
 fn lives(steps: u64) {
-    // A first layer of one line: the widest fingerprints, and so the most keys that are taken for others.
+    // A first layer of one line: the widest fingerprints, and so the most keys that are taken for
+    // others.
     for (seed, (first_items, rate)) in [(1, 0.2), (100, 0.01)].into_iter().enumerate() {
         let mut filter = empty(first_items, rate, seed as u64);
         let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed as u64);
@@ -145,8 +146,10 @@ fn lives(steps: u64) {
         }
         println!("{most_layers} layers at most, {fewest_later} after shrinking, {filter:?}");
         assert!(most_layers > 3);
-        // A layer is added when all others are full, of 6000 keys or fewer and of four or five copies of each that sticks; it has twice the lines of the
-        // largest. At these rates a line holds 30 or more: a tenth of all those is lines enough, and one more for each layer's rounding.
+        // A layer is added when all others are full, of 6000 keys or fewer and of four or five
+        // copies of each that sticks; it has twice the lines of the largest. At these rates a line
+        // holds 30 or more: a tenth of all those is lines enough, and one more for each layer's
+        // rounding.
         let copies = 6000 + 5 * often.iter().filter(|&&often| often).count();
         println!("{copies} copies at most");
         assert!(filter.byte_len() < 64 * (copies / 10 + 10));
@@ -187,7 +190,8 @@ fn the_rate_holds_at_every_size_and_age() {
             let queries = 1 << 20;
             let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as u64;
             assert!(own <= rate);
-            // The own rate counts twice what matches in two layers: a share of the rate itself, at most.
+            // The own rate counts twice what matches in two layers: a share of the rate itself, at
+            // most.
             let z = binomial_z(found, queries, own);
             assert!(
                 z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(),
@@ -222,7 +226,8 @@ fn the_rate_holds_from_a_thousand_keys_to_three_hundred_thousand() {
             assert!(binomial_z(found, queries, rate) < SIX_SIGMA, "{found} of {queries} found at {rate}");
             assert!(filter.false_positive_rate() <= rate);
         }
-        // Twice the keys of full layers just after one was added, and 97% of the slots at best: see the type's documentation.
+        // Twice the keys of full layers just after one was added, and 97% of the slots at best: see
+        // the type's documentation.
         let bits = filter.byte_len() as f64 * 8.0 / 300_000.0;
         assert!(bits < if rate == 0.01 { 32.0 } else { 42.0 }, "{bits} bits a key");
     }
@@ -271,8 +276,8 @@ fn twins(seed: u64, first: LineLayout, second: LineLayout) -> (u64, u64) {
     unreachable!("some key has a twin")
 }
 
-/// The first layer is full when the twin comes: so that goes to the second. To remove it from the first, where
-/// it seems to be, would lose the other.
+/// The first layer is full when the twin comes: so that goes to the second. To remove it from the
+/// first, where it seems to be, would lose the other.
 #[test]
 fn a_twin_in_a_newer_layer_does_not_take_the_place_of_the_one_in_an_older() {
     let layout = GrowingLayout::new(40, 0.1).unwrap();
@@ -312,8 +317,9 @@ fn all_keys_twice_and_thrice_are_there_until_they_are_removed_as_often() {
             assert!(keys.iter().all(|key| filter.count(key) >= times - round), "{round} of {times}");
             filter.remove_many(&keys).unwrap();
         }
-        // A few have the fingerprint of another, and four stick. With n = 3000 keys at 1%, some 30 pairs are expected at most, of
-        // which those with four copies stay: 2·2 and 2·3. More than 100 have a chance below 1e-20.
+        // A few have the fingerprint of another, and four stick. With n = 3000 keys at 1%, some 30
+        // pairs are expected at most, of which those with four copies stay: 2·2 and 2·3. More than
+        // 100 have a chance below 1e-20.
         let left = keys.iter().filter(|key| filter.contains(key)).count();
         assert!(filter.is_empty() && left < 100, "{left} stay");
     }
@@ -430,12 +436,14 @@ fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
         assert!(count >= key % 3, "{key}");
         too_high += u64::from(count > key % 3);
     }
-    // At most one in a thousand is taken for another: 5 are expected at most, and more than 20 have probability 1e-7.
+    // At most one in a thousand is taken for another: 5 are expected at most, and more than 20 have
+    // probability 1e-7.
     assert!(too_high <= 20, "{too_high}");
     for _ in 0..10 {
         filter.insert(&1u64).unwrap();
     }
-    // Four in its home, one in its other line at most, and one for each layer that was full when it came.
+    // Four in its home, one in its other line at most, and one for each layer that was full when it
+    // came.
     assert!((4..12).contains(&filter.count(&1u64)), "{}", filter.count(&1u64));
 }
 

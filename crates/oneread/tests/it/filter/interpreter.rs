@@ -1,5 +1,5 @@
-//! A short life of every filter, sized for an interpreter that looks for undefined behaviour (Miri): each operation
-//! that has unsafe code, on the few smallest layouts of each kind.
+//! A short life of every filter, sized for an interpreter that looks for undefined behaviour
+//! (Miri): each operation that has unsafe code, on the few smallest layouts of each kind.
 
 use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, AtomicDLeftFilter, BlockedBloomFilter, BlockedView,

@@ -39,7 +39,8 @@ fn check(filter: &LineFilter) {
     assert_eq!(&LineFilter::from_bytes(&filter.to_bytes()).unwrap(), filter);
 }
 
-/// Inserts and removes keys of a set so small that many come twice, up to the brim; every present key must be found all the time.
+/// Inserts and removes keys of a set so small that many come twice, up to the brim; every present
+/// key must be found all the time.
 fn beside_a_multiset(bits: u32, lines: u64, keys: u64, steps: u64, seed: u64) {
     let mut filter = filter(bits, lines);
     let mut model: HashMap<u64, u64> = HashMap::new();
@@ -365,7 +366,8 @@ fn fills_to_the_nominal_load_without_a_refusal_and_errs_as_planned() {
         let trials = 3_000_000u64;
         let found = (items..items + trials).filter(|key| filter.contains(key)).count() as f64;
         let expected = filter.false_positive_rate() * trials as f64;
-        // Five deviations of a Poisson number, and half a percent for equal fingerprints among the keys: once in 10^6.
+        // Five deviations of a Poisson number, and half a percent for equal fingerprints among the
+        // keys: once in 10^6.
         assert!(
             (found - expected).abs() < 5.0 * expected.sqrt() + 0.005 * expected + 5.0,
             "{bits}: {found}, {expected}"
@@ -495,7 +497,8 @@ fn many_keys_at_once_are_as_one_after_the_other_in_a_sharded_filter() {
     // More than are sorted at once.
     let count: u64 = if cfg!(miri) { 100 } else { 80_000 };
     let keys: Vec<u64> = (0..count).collect();
-    // 313 keys a part on average; by Chernoff's bound one of them has more than 500 once in 2^60 cases.
+    // 313 keys a part on average; by Chernoff's bound one of them has more than 500 once in 2^60
+    // cases.
     let layout = plan::line::for_rate(500, 0.01).unwrap();
     let sharded = || ShardedLineFilter::with_digester(layout, Portable::with_seed(3)).unwrap();
     let (one_by_one, at_once) = (sharded(), sharded());

@@ -1,4 +1,5 @@
-//! Every filter beside an obviously right model: sets of locations, tables of counts, exact sets of keys.
+//! Every filter beside an obviously right model: sets of locations, tables of counts, exact sets of
+//! keys.
 
 mod atomic;
 // Filters that no cache holds: too large for an interpreter.
@@ -64,7 +65,8 @@ fn payload(structure: &impl Saved) -> Vec<u8> {
     structure.to_bytes().split_off(HEADER)
 }
 
-/// The payload of a structure whose bits are 1 at these locations, lowest bit of the first byte first.
+/// The payload of a structure whose bits are 1 at these locations, lowest bit of the first byte
+/// first.
 fn payload_of_bits(bits: impl IntoIterator<Item = u64>, words: u64) -> Vec<u8> {
     let mut bytes = vec![0; 8 * words as usize];
     for bit in bits {

@@ -43,7 +43,8 @@ fn the_first_choices_are_enough_for_many_keys() {
 #[test]
 #[cfg(not(miri))]
 fn absent_keys_are_found_as_often_as_planned() {
-    // 15.75 and 8.4 bits a key. By hand: 4·(20/21)/32767 less a half in ten thousand, and 4·(20/21)/255 less half a percent.
+    // 15.75 and 8.4 bits a key. By hand: 4·(20/21)/32767 less a half in ten thousand, and
+    // 4·(20/21)/255 less half a percent.
     for (bits, by_hand) in [(15, 1.1625e-4), (8, 0.014857)] {
         let keys: Vec<u64> = (0..100_000).collect();
         let digester = Portable::with_seed(7);

@@ -205,8 +205,9 @@ fn bands_and_trivial_filters_of_any_size_keep_their_rate() {
     filters_of_the_lecture_keep_their_rate(&[10, 100, 10_000, 1_000_000], &[0.25, 0.01]);
 }
 
-/// Filters planned for their turnovers: filled, then a random key is removed and a new one inserted,
-/// so many times. Each insertion must find room: the plan allows one failure in 10^6 lives.
+/// Filters planned for their turnovers: filled, then a random key is removed and a new one
+/// inserted, so many times. Each insertion must find room: the plan allows one failure in 10^6
+/// lives.
 fn lasting_filters_keep_their_rate(items: u64, rate: f64, turnovers: u64) {
     let layout = plan::dleft_counting::for_rate(items, rate, turnovers as f64).unwrap();
     let trial = move |seed: u64, absent: std::ops::Range<u64>| {

@@ -1,8 +1,9 @@
 //! False positives come as often as planned.
 //!
-//! A filter's own rate is known exactly from its bits (`false_positive_rate`); given the bits, the number of
-//! absent keys that are found is binomial. So each measurement has two parts: the answers agree with the filter's own
-//! rate, within six deviations of a binomial count; and own rates, over many filters, agree with the plan.
+//! A filter's own rate is known exactly from its bits (`false_positive_rate`); given the bits, the
+//! number of absent keys that are found is binomial. So each measurement has two parts: the answers
+//! agree with the filter's own rate, within six deviations of a binomial count; and own rates, over
+//! many filters, agree with the plan.
 
 use oneread::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter};
 use oneread::hash::probes::SchemeName;
@@ -37,7 +38,8 @@ impl Measured {
         self.expected += own_rate * queries as f64;
     }
 
-    /// The answers agree with the filters' own rates: `excess` is how far these are too low, where known.
+    /// The answers agree with the filters' own rates: `excess` is how far these are too low, where
+    /// known.
     #[track_caller]
     fn agrees_with_own_rates(&self, excess: f64) {
         let z = (self.positives - self.expected) / self.expected.sqrt();
@@ -73,7 +75,8 @@ fn bloom(layout: BloomLayout, keys: u64, seed: u64) -> BloomFilter {
     filter
 }
 
-/// 100,000 keys in each of 8 filters; the ratio of measured to planned must be within `tolerance` of 1.
+/// 100,000 keys in each of 8 filters; the ratio of measured to planned must be within `tolerance`
+/// of 1.
 fn large_bloom_filters(bits_per_key: u64, queries: u64, tolerance: f64) {
     const KEYS: u64 = 100_000;
     let layout = plan::bloom::for_bits(bits_per_key * KEYS, KEYS).unwrap();
@@ -92,21 +95,24 @@ fn large_bloom_filters(bits_per_key: u64, queries: u64, tolerance: f64) {
     assert!((ratio - 1.0).abs() < tolerance, "{bits_per_key} bits a key: {ratio:.4} times theory");
 }
 
-/// p = .00314 with 8 hashes. 4 million queries for each of 8 filters find 100,500 keys: a deviation of .32%. The fill varies by
-/// √(.077·m)/m = 2.5e-4 of .5, a filter's rate by 8 times that, .4%, the mean of eight by .14%. Together .35%, times six: 2.1%.
+/// p = .00314 with 8 hashes. 4 million queries for each of 8 filters find 100,500 keys: a deviation
+/// of .32%. The fill varies by √(.077·m)/m = 2.5e-4 of .5, a filter's rate by 8 times that, .4%,
+/// the mean of eight by .14%. Together .35%, times six: 2.1%.
 #[test]
 fn large_bloom_filters_of_12_bits_a_key_err_as_often_as_theory_says() {
     large_bloom_filters(12, 4_000_000, 0.021);
 }
 
-/// p = 4.587e-4 with 11 hashes. 5 million queries for each of 8 filters find 18,350 keys: a deviation of .74%. The fill varies by
-/// 2.2e-4 of .5, a filter's rate by 11 times that, .48%, the mean of eight by .17%. Together .76%, times six: 4.6%.
+/// p = 4.587e-4 with 11 hashes. 5 million queries for each of 8 filters find 18,350 keys: a
+/// deviation of .74%. The fill varies by 2.2e-4 of .5, a filter's rate by 11 times that, .48%, the
+/// mean of eight by .17%. Together .76%, times six: 4.6%.
 #[test]
 fn large_bloom_filters_of_16_bits_a_key_err_as_often_as_theory_says() {
     large_bloom_filters(16, 5_000_000, 0.046);
 }
 
-/// As above, with 40 million queries for each filter: deviations of .26% and .17%, together .31%, times six: 1.9%.
+/// As above, with 40 million queries for each filter: deviations of .26% and .17%, together .31%,
+/// times six: 1.9%.
 #[test]
 #[ignore = "5 s: 320 million queries, for 2% instead of 5%"]
 fn large_bloom_filters_of_16_bits_a_key_are_within_two_percent_of_theory() {
@@ -127,7 +133,8 @@ fn small_bloom_filters_err_as_often_as_planned() {
     measured.own_rates_agree_with(plan::bloom::false_positive_probability(layout, KEYS));
 }
 
-/// The rate of bands is stated from the fill of all of them, which is a bound: bands vary around it.
+/// The rate of bands is stated from the fill of all of them, which is a bound: bands vary around
+/// it.
 #[test]
 fn banded_filters_err_at_most_as_often_as_stated() {
     const KEYS: u64 = 2000;
@@ -137,13 +144,15 @@ fn banded_filters_err_at_most_as_often_as_stated() {
         let filter = bloom(layout, KEYS, seed);
         measured.add(filter.false_positive_rate(), 50_000, |key| filter.contains(&key));
     }
-    // The fills of five bands of 3200 bits vary by √(.077/3200) = .005 of .47, 1%; the product is below the power of the
-    // mean by a relative C(5,2)·1%² = .1% or so: less than the deviation, and on the safe side.
+    // The fills of five bands of 3200 bits vary by √(.077/3200) = .005 of .47, 1%; the product is
+    // below the power of the mean by a relative C(5,2)·1%² = .1% or so: less than the deviation,
+    // and on the safe side.
     measured.agrees_with_own_rates(0.0);
     // Exactly (1 − (1 − k/m)^n)^k.
     let planned = (1.0 - (1.0 - 5.0 / layout.bits() as f64).powf(KEYS as f64)).powi(5);
     let ratio = measured.ratio(planned);
-    // 1.6 million queries at .0216 find 34,600 keys: .54%. Filters vary by 5·.5%/√32 = .2%. Six times both: 3.5%.
+    // 1.6 million queries at .0216 find 34,600 keys: .54%. Filters vary by 5·.5%/√32 = .2%. Six
+    // times both: 3.5%.
     assert!((ratio - 1.0).abs() < 0.035, "{ratio:.4} times the plan");
 }
 
@@ -164,7 +173,8 @@ fn blocked_filters_err_as_often_as_planned() {
     }
 }
 
-/// Σ over j of Bin(n, 1/B; j)·(1 − (63/64)^j)^8, summed by another program for a million keys: .422%, .0909% and .0260%.
+/// Σ over j of Bin(n, 1/B; j)·(1 − (63/64)^j)^8, summed by another program for a million keys:
+/// .422%, .0909% and .0260%.
 #[test]
 fn blocked_filters_of_a_million_keys_have_the_rates_of_another_program() {
     for (bits_per_key, rate) in [(12.0, 4.22199e-3), (16.0, 9.08866e-4), (20.0, 2.59618e-4)] {
@@ -173,8 +183,9 @@ fn blocked_filters_of_a_million_keys_have_the_rates_of_another_program() {
         (0..1_000_000u64).for_each(|key| _ = filter.insert(&key));
         let mut measured = Measured::default();
         measured.add(filter.false_positive_rate(), 4_000_000, |key| filter.contains(&key));
-        // Rates of blocks vary by about their mean, and there are 23,000 or more: .7%. 16,900, 3,600 and 1,040 keys are found:
-        // deviations of .8%, 1.7% and 3.1%. Together at most 3.2%, times six.
+        // Rates of blocks vary by about their mean, and there are 23,000 or more: .7%. 16,900,
+        // 3,600 and 1,040 keys are found: deviations of .8%, 1.7% and 3.1%. Together at most 3.2%,
+        // times six.
         let ratio = measured.ratio(rate);
         assert!((ratio - 1.0).abs() < 0.19, "{bits_per_key} bits a key: {ratio} times {rate:e}");
     }
@@ -190,7 +201,8 @@ fn counting_filters_err_as_often_as_planned() {
         let mut filter = CountingBloomFilter::with_seed(layout, seed).unwrap();
         (0..2 * KEYS).for_each(|key| _ = filter.insert(&key));
         (0..KEYS).for_each(|key| filter.remove(&key).unwrap());
-        // With twice the planned keys a counter has 1.4 on average, and reaches 15 with probability 2e-11.
+        // With twice the planned keys a counter has 1.4 on average, and reaches 15 with probability
+        // 2e-11.
         assert_eq!(filter.stuck(), 0);
         measured.add(filter.false_positive_rate(), 50_000, |key| filter.contains(&key));
     }
@@ -203,12 +215,14 @@ fn counting_filters_err_as_often_as_planned() {
 fn numbers_of_keys_are_estimated_from_the_bits() {
     const KEYS: u64 = 50_000;
     let filter = bloom(plan::bloom::for_rate(KEYS, 0.01).unwrap(), KEYS, 4);
-    // The ones vary by √(.077·m) = 192 of 239,600 where half are set; another key adds 3.5 of them: 55 keys. Six times that.
+    // The ones vary by √(.077·m) = 192 of 239,600 where half are set; another key adds 3.5 of them:
+    // 55 keys. Six times that.
     let estimate = filter.estimated_items();
     assert!((estimate - KEYS as f64).abs() < 330.0, "{estimate}");
     let mut blocked = BlockedBloomFilter::with_rate(KEYS, 0.01).unwrap();
     (0..KEYS).for_each(|key| _ = blocked.insert(&key));
-    // Blocks have J keys, J varying by its mean of 50: 1% of 50,000 over 1000 blocks comes on top of a like amount.
+    // Blocks have J keys, J varying by its mean of 50: 1% of 50,000 over 1000 blocks comes on top
+    // of a like amount.
     let estimate = blocked.estimated_items();
     assert!((estimate - KEYS as f64).abs() < 1000.0, "{estimate}");
     let mut counting =

@@ -143,8 +143,8 @@ fn schemes_refuse_parameters_without_meaning() {
 
 #[test]
 fn locations_never_change_between_releases() {
-    // Saved filters depend on these. Computed by the independent program beside the vector file, from its
-    // words of this digest (XXH3-128 of "key" with seed 1) and the formulas above.
+    // Saved filters depend on these. Computed by the independent program beside the vector file,
+    // from its words of this digest (XXH3-128 of "key" with seed 1) and the formulas above.
     let digest = Digest::from(0x4412_ba79_804e_b8a0_0c37_033b_f421_05f2);
     let locations = |all: &mut dyn Iterator<Item = u64>| all.collect::<Vec<_>>();
     assert_eq!(
@@ -187,8 +187,8 @@ const PINNED: [[u64; 4]; 9] = [
 
 /// Lemma 1, condition 3: every place is a location of a key with the same probability k/m.
 ///
-/// Each probe by itself is uniform, over the table or its band; and so are all of them together, up to
-/// the dependence within a key, which `no_pair_of_places_is_preferred` looks at.
+/// Each probe by itself is uniform, over the table or its band; and so are all of them together, up
+/// to the dependence within a key, which `no_pair_of_places_is_preferred` looks at.
 fn each_probe_is_uniform<S: Scheme>(size: u64) {
     const KEYS: u64 = 1 << 18;
     const HASHES: u32 = 5;
@@ -223,8 +223,8 @@ fn every_place_is_probed_equally_often() {
 ///
 /// For two fixed places the chance is at most the sum, over ordered pairs of probes i ≠ j, of the
 /// chance that probe i is the first and probe j the second. If the places' difference is s, that is
-/// Pr(probe i) · Pr(h2-multiple = s), at most gcd(|i − j|, m)/m² for the schemes with a linear term (the
-/// proof of theorem 2) and 1/m² with independent functions. Sums for k = 4 probes are below.
+/// Pr(probe i) · Pr(h2-multiple = s), at most gcd(|i − j|, m)/m² for the schemes with a linear term
+/// (the proof of theorem 2) and 1/m² with independent functions. Sums for k = 4 probes are below.
 fn no_pair_is_preferred<S: Scheme>(size: u64, bound_by_places_squared: f64) {
     const KEYS: u64 = 1 << 20;
     const HASHES: u32 = 4;
@@ -253,13 +253,14 @@ fn no_pair_is_preferred<S: Scheme>(size: u64, bound_by_places_squared: f64) {
 
 #[test]
 fn no_pair_of_places_is_preferred() {
-    // The size is the prime 61, or 60 = 4·15 in bands. Ordered pairs (i, j) of four probes: 6 at distance
-    // 1, 4 at distance 2, 2 at distance 3, twelve in all; with a prime size every gcd is 1.
+    // The size is the prime 61, or 60 = 4·15 in bands. Ordered pairs (i, j) of four probes: 6 at
+    // distance 1, 4 at distance 2, 2 at distance 3, twelve in all; with a prime size every gcd is
+    // 1.
     for_each_polynomial!(no_pair_is_preferred_for, 12.0);
     no_pair_is_preferred::<Independent>(61, 12.0);
     no_pair_is_preferred::<Accelerated>(61, 12.0);
-    // Bands of 15: two places in bands i and j meet with at most gcd(|i − j|, 15)/15², worst at distance
-    // 3, where it is 3/15² = 48/60².
+    // Bands of 15: two places in bands i and j meet with at most gcd(|i − j|, 15)/15², worst at
+    // distance 3, where it is 3/15² = 48/60².
     no_pair_is_preferred::<Partitioned>(60, 48.0);
     // 1/15² = 16/60².
     no_pair_is_preferred::<IndependentBands>(60, 16.0);
@@ -291,7 +292,8 @@ fn false_positives<S: Scheme>(keys: u64, trials: u64, queries: u64) -> f64 {
     positives as f64 / (trials * queries) as f64 / p
 }
 
-/// Compares with the ratio found by a separate simulation of the paper's experiment, whose error is below 1%.
+/// Compares with the ratio found by a separate simulation of the paper's experiment, whose error is
+/// below 1%.
 ///
 /// With 20 million queries a ratio r rests on 9174·r false positives (p = 4.587e-4); they cluster a
 /// little within a filter, so its standard error is below 1.5/√(9174·r) of r. Six of them, and 1%.
@@ -315,8 +317,8 @@ fn small_filters_err_as_often_as_the_paper_finds() {
     has_ratio::<Double>(3.05);
     has_ratio::<ExtendedSquare>(1.74);
     has_ratio::<ExtendedCube>(1.20);
-    // Here the chance is exact: bands of ⌊1600/11⌋ = 145 places, each filled to 1 − (144/145)^100 = .49946
-    // on average, and .49946^11 = 4.824e-4 = 1.05 p.
+    // Here the chance is exact: bands of ⌊1600/11⌋ = 145 places, each filled to 1 − (144/145)^100 =
+    // .49946 on average, and .49946^11 = 4.824e-4 = 1.05 p.
     has_ratio::<IndependentBands>(1.05);
 }
 

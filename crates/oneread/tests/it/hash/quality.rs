@@ -46,7 +46,8 @@ fn hostile_strings() -> Vec<(String, Vec<String>)> {
     ]
 }
 
-/// Strings of at most sixteen bytes, which are no text: what is hostile to two numbers of 64 bits that are multiplied.
+/// Strings of at most sixteen bytes, which are no text: what is hostile to two numbers of 64 bits
+/// that are multiplied.
 fn hostile_short_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
     const COUNT: u128 = 1 << 16;
     let of_length = |length: usize, keys: &mut dyn Iterator<Item = u128>| -> Vec<Vec<u8>> {
@@ -155,7 +156,8 @@ fn statistics(digests: &[Digest]) -> Vec<(&'static str, f64)> {
                     729,
                 ),
             ),
-            // A directory on the top bits, and a table below it: within a segment, all is still even.
+            // A directory on the top bits, and a table below it: within a segment, all is still
+            // even.
             (
                 "a shard, then a slot",
                 spread(&|d| (d.word(TWO, 0) >> 59) * side + reduce(d.word(ONE, 0), side), 32 * side),
@@ -251,8 +253,8 @@ fn strings_made_without_the_seed_do_not_collide_under_any_seed() {
 
 #[test]
 fn a_weak_digester_is_caught_by_the_same_test() {
-    // Keys in one half of the digest and nothing in the other, so that only one multiplication, by a
-    // constant, mixes them: a tempting shortcut, whose weakness the test must see.
+    // Keys in one half of the digest and nothing in the other, so that only one multiplication, by
+    // a constant, mixes them: a tempting shortcut, whose weakness the test must see.
     let weak = |key: u64| Digest::from(u128::from(key));
     let digests: Vec<_> = (0..1 << 16).map(weak).collect();
     assert!(statistics(&digests).iter().any(|(_, z)| z.abs() > SIX_SIGMA));
@@ -361,8 +363,9 @@ fn reduction_covers_every_location_of_any_size() {
 #[test]
 #[cfg_attr(miri, ignore = "too many pairs for an interpreter")]
 fn scaled_down_no_difference_collides_more_than_four_times_as_often_as_at_random() {
-    // The same with words of 5 bits, for all multipliers and all pairs of numbers. The steps make a pair of given
-    // difference uniform, so what matters is how many pairs of each difference collide.
+    // The same with words of 5 bits, for all multipliers and all pairs of numbers. The steps make a
+    // pair of given difference uniform, so what matters is how many pairs of each difference
+    // collide.
     const BITS: u32 = 5;
     const WORDS: usize = 1 << BITS;
     const MASK: usize = WORDS - 1;
@@ -382,8 +385,8 @@ fn scaled_down_no_difference_collides_more_than_four_times_as_often_as_at_random
             with_digest[high << BITS | low].push((x, y));
         }
     }
-    // For each difference and pair of multipliers there are 2^10 ordered pairs of keys, and one in 2^10 of them would collide at
-    // random: so one a pair of multipliers, of which there are 2^8.
+    // For each difference and pair of multipliers there are 2^10 ordered pairs of keys, and one in
+    // 2^10 of them would collide at random: so one a pair of multipliers, of which there are 2^8.
     let at_random = (WORDS * WORDS / 4) as u32;
     let most = collisions.iter().max().unwrap();
     assert!(*most <= 4 * at_random, "{most} of {at_random}");

@@ -1,4 +1,5 @@
-//! The odds of Bloom filters against the papers' figures, exact fractions, long arithmetic and simulation.
+//! The odds of Bloom filters against the papers' figures, exact fractions, long arithmetic and
+//! simulation.
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};
@@ -19,7 +20,8 @@ fn independent(bits: u64, hashes: u32, items: u64) -> f64 {
     bloom::false_positive_probability(layout(bits, hashes, SchemeName::Independent), items)
 }
 
-/// E[(X/m)^k] over the number X of set bits, counted by sequences of throws: Σ sequences(x)·x^k / m^(nk + k).
+/// E[(X/m)^k] over the number X of set bits, counted by sequences of throws: Σ sequences(x)·x^k /
+/// m^(nk + k).
 ///
 /// Another formula than the library's, in whole numbers; `None` where they do not fit in 128 bits.
 fn probability_by_counting(bits: u128, hashes: u32, items: u32) -> Option<f64> {
@@ -65,8 +67,9 @@ fn independent_probes_are_exact_in_small_tables() {
 
 #[test]
 fn independent_probes_are_exact_in_tables_of_any_size() {
-    // Σ S2(k,d)·m(m−1)…(m−d+1)·S(d)/m^k with S(d) by inclusion and exclusion, in 1500-digit arithmetic (mpmath): the
-    // sum that cancels in floats. Items, bits, hashes, probability, its logarithm.
+    // Σ S2(k,d)·m(m−1)…(m−d+1)·S(d)/m^k with S(d) by inclusion and exclusion, in 1500-digit
+    // arithmetic (mpmath): the sum that cancels in floats. Items, bits, hashes, probability, its
+    // logarithm.
     let cases = [
         (1, 1, 1, 1.0, 0.0),
         (1, 2, 2, 0.625, -0.470_003_629_245_736),
@@ -98,7 +101,8 @@ fn independent_probes_are_exact_in_tables_of_any_size() {
 fn independent_probes_are_as_simulated_where_the_textbook_formula_is_not() {
     let (bits, hashes, items, trials) = (400, 6, 50, 40_000);
     let mut rng = Pcg64Mcg::seed_from_u64(7);
-    // Given the filter, a query errs with probability (X/m)^k: averaging this is sharper than querying.
+    // Given the filter, a query errs with probability (X/m)^k: averaging this is sharper than
+    // querying.
     let rates: Vec<f64> = (0..trials)
         .map(|_| {
             let mut set = [false; 400];
@@ -120,7 +124,8 @@ fn independent_probes_are_as_simulated_where_the_textbook_formula_is_not() {
 
 #[test]
 fn bands_are_exact() {
-    // Every way to put `items` into one band of `band` bits: (band^n − (band − 1)^n) of band^n set a given bit.
+    // Every way to put `items` into one band of `band` bits: (band^n − (band − 1)^n) of band^n set
+    // a given bit.
     for (band, hashes, items) in [(1, 3, 1), (2, 2, 1), (3, 4, 5), (10, 3, 20), (100, 5, 10)] {
         let all = u128::from(band).checked_pow(items).unwrap();
         let p = fraction(all - u128::from(band - 1u64).pow(items), all).powi(hashes);
@@ -137,12 +142,14 @@ fn bands_are_exact() {
 
 #[test]
 fn the_limit_is_that_of_less_hashing() {
-    // The optimal k and p for c = 4, 8, 12, 16 of the paper's section 6; and 20 bits of the d-left paper.
+    // The optimal k and p for c = 4, 8, 12, 16 of the paper's section 6; and 20 bits of the d-left
+    // paper.
     for (bits_per_key, hashes, p) in
         [(4, 3, 0.14689), (8, 6, 0.021577), (12, 8, 0.003_142_4), (16, 11, 0.000_458_71), (20, 14, 6.7137e-5)]
     {
         assert_close(bloom::asymptotic(f64::from(bits_per_key), hashes), p, 2e-5);
-        // At ten million items the exact value is the limit to five digits, and the best k is the same.
+        // At ten million items the exact value is the limit to five digits, and the best k is the
+        // same.
         let items = 10_000_000;
         let bits = items * bits_per_key as u64;
         assert_close(independent(bits, hashes, items), p, 2e-5);
@@ -153,8 +160,9 @@ fn the_limit_is_that_of_less_hashing() {
 
 #[test]
 fn few_items_exceed_the_limit_as_measured() {
-    // less-hashing, section 6, measured again: standard 1.01 at n = 100 and 1.00 at n = 1000, c = 16. For eleven independent
-    // bands of 145 bits, (1 − (144/145)^100)^11 over (1 − e^(−11/16))^11 by hand.
+    // less-hashing, section 6, measured again: standard 1.01 at n = 100 and 1.00 at n = 1000, c =
+    // 16. For eleven independent bands of 145 bits, (1 − (144/145)^100)^11 over (1 − e^(−11/16))^11
+    // by hand.
     let limit = bloom::asymptotic(16.0, 11);
     assert_close(independent(1600, 11, 100) / limit, 1.01, 0.005);
     assert_close(independent(16_000, 11, 1000) / limit, 1.00, 0.005);
@@ -238,7 +246,8 @@ fn the_extremes_are_nothing_and_certainty() {
             assert_eq!(bloom::false_positive_probability(planned, 0), 0.0);
             assert_eq!(bloom::ln_false_positive_probability(planned, 0), f64::NEG_INFINITY);
             assert_eq!(bloom::expected_fill(planned, 0), 0.0);
-            // 2^64 throws into 2^46 bits leave e^-262144 of them unset; in a band of one bit there are none.
+            // 2^64 throws into 2^46 bits leave e^-262144 of them unset; in a band of one bit there
+            // are none.
             assert_eq!(bloom::false_positive_probability(planned, u64::MAX), 1.0);
             assert_eq!(bloom::expected_fill(planned, u64::MAX), 1.0);
         }

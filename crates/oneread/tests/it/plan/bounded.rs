@@ -7,7 +7,8 @@ use oneread::table::BoundedMap;
 use oneread::table::bounded::Region;
 use oneread_study::hash::Ideal;
 
-/// The mean fraction of keys out of their lines, and the mean number in the last level, of several snapshots of a churned map.
+/// The mean fraction of keys out of their lines, and the mean number in the last level, of several
+/// snapshots of a churned map.
 fn simulated(layout: BoundedLayout) -> (f64, f64) {
     const SNAPSHOTS: u64 = 8;
     let items = layout.capacity();
@@ -47,8 +48,9 @@ fn the_plan_says_what_churned_maps_come_to() {
         let layout = BoundedLayout::new(items, lines, last).unwrap();
         let plan = churned(&layout).unwrap();
         let (out, in_last) = simulated(layout);
-        // At .85, .91 and .93 of the home lines some 2%, 6% and 8% are out: 1200 and more of them, in eight snapshots nearly independent of each
-        // other, stray by .01 of themselves, the ten and more in the last level by .1. Six deviations, and 2% and 10% for the model.
+        // At .85, .91 and .93 of the home lines some 2%, 6% and 8% are out: 1200 and more of them,
+        // in eight snapshots nearly independent of each other, stray by .01 of themselves, the ten
+        // and more in the last level by .1. Six deviations, and 2% and 10% for the model.
         let planned = plan.last_line_mean() * last as f64;
         assert!((out / plan.out_of_line() - 1.0).abs() < 0.08, "{lines}: {out} {plan:?}");
         assert!(
@@ -61,7 +63,8 @@ fn the_plan_says_what_churned_maps_come_to() {
 #[test]
 fn rare_events_are_computed_as_such() {
     let plan = churned(&BoundedLayout::for_capacity(10_000_000).unwrap()).unwrap();
-    // Four full lines and 32 or more keys where 4.5 are expected: e^−4.5·4.5^32/32! = 3.3e-17 and a sixth more, times .31^4.
+    // Four full lines and 32 or more keys where 4.5 are expected: e^−4.5·4.5^32/32! = 3.3e-17 and a
+    // sixth more, times .31^4.
     let p = plan.ln_stash_probability().exp();
     assert!((1e-20..1e-17).contains(&p), "{p:e}");
     let ever = plan.stash_ever(1e9);

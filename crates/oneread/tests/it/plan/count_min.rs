@@ -1,4 +1,5 @@
-//! The errors of count-min sketches: the known sizes, and the bound for two words against every choice of the words.
+//! The errors of count-min sketches: the known sizes, and the bound for two words against every
+//! choice of the words.
 
 use oneread::layout::{CountMinLayout, LayoutError};
 use oneread::plan::count_min;
@@ -28,7 +29,8 @@ fn solver_refuses_what_cannot_be() {
     assert_eq!(count_min::for_error(0.1, 1.5e-28), Err(LayoutError::Hashes { expected: 64, found: 65 }));
 }
 
-/// The share of all choices of two words for each item where the estimate of y is more than ε·N too high.
+/// The share of all choices of two words for each item where the estimate of y is more than ε·N too
+/// high.
 ///
 /// The differences of the words from y's are uniform, so y may have both words 0.
 fn failures_over_all_words(width: u64, depth: u32, epsilon: f64, counts: &[u64]) -> f64 {
@@ -71,7 +73,8 @@ fn the_bound_for_two_words_holds_over_all_words() {
 
 #[test]
 fn two_words_fail_where_independent_rows_do_not() {
-    // One other item with all the counts shares all five counters once in 11² words, not once in 11^5.
+    // One other item with all the counts shares all five counters once in 11² words, not once in
+    // 11^5.
     let planned = CountMinLayout::new(11, 5).unwrap();
     let failures = failures_over_all_words(11, 5, 0.9, &[1]);
     assert_close(failures, 1.0 / 121.0, 1e-15);

@@ -69,7 +69,8 @@ fn a_counter_is_binomial_in_small_tables() {
 
 #[test]
 fn a_counter_is_binomial_at_any_size() {
-    // Σ over l ≥ 15 in 60-digit arithmetic (mpmath): a million items, seven hashes, 9592955 counters.
+    // Σ over l ≥ 15 in 60-digit arithmetic (mpmath): a million items, seven hashes, 9592955
+    // counters.
     let planned = layout(9_592_955, 7, 4);
     let items = 1_000_000;
     assert_close(counting::stuck_probability(planned, items), 3.419_700_963_853_7e-15, 1e-12);

@@ -1,4 +1,5 @@
-//! d-left loads and false positives against the paper's tables, a second solver, closed forms and simulation.
+//! d-left loads and false positives against the paper's tables, a second solver, closed forms and
+//! simulation.
 //!
 //! The paper: Bonomi et al., "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006.
 
@@ -163,9 +164,9 @@ fn a_higher_bound_changes_no_fraction_below_it() {
 
 #[test]
 fn random_ties_make_the_classic_equations() {
-    // If all sub-tables are alike, the fraction u_j with load j or more obeys u_j' = u_(j−1)^d − u_j^d, which
-    // does not know of sub-tables. Solved by the classic Runge-Kutta method, whose error with these steps is
-    // below 1e-12.
+    // If all sub-tables are alike, the fraction u_j with load j or more obeys u_j' = u_(j−1)^d −
+    // u_j^d, which does not know of sub-tables. Solved by the classic Runge-Kutta method, whose
+    // error with these steps is below 1e-12.
     const STEPS: u32 = 8000;
     for subtables in 1..=8 {
         let rates = |u: [f64; 8]| -> [f64; 8] {
@@ -208,8 +209,8 @@ fn equal_subtables_are_equally_full_if_ties_are_random() {
 #[test]
 fn false_positives_are_those_of_the_paper() {
     use BucketBits::{Bits64, Bits128};
-    // Recomputed by an independent program. Printed: 8.937e-4, 4.477e-4, 3.520e-4; 4.259e-5, 2.245e-5, and
-    // 2.042e-4 where 2.042e-5 is meant. Of groups of eight the paper says nothing.
+    // Recomputed by an independent program. Printed: 8.937e-4, 4.477e-4, 3.520e-4; 4.259e-5,
+    // 2.245e-5, and 2.042e-4 where 2.042e-5 is meant. Of groups of eight the paper says nothing.
     let cases = [
         (Bits64, Semisort::None, 1, 8.9372e-4),
         (Bits64, Semisort::One, 1, 4.4772e-4),
@@ -345,9 +346,9 @@ impl Table {
 
 #[test]
 fn small_filters_are_as_far_from_the_limit_as_the_plan_says() {
-    // The plan's docs: N buckets are 1.3/N below the limit in the mean, to one digit, and a standard
-    // deviation of .87/√N apart. The mean of so many filters is wrong by that over the root of their number,
-    // six times of which it exceeds with probability 2e-9.
+    // The plan's docs: N buckets are 1.3/N below the limit in the mean, to one digit, and a
+    // standard deviation of .87/√N apart. The mean of so many filters is wrong by that over the
+    // root of their number, six times of which it exceeds with probability 2e-9.
     let limit = false_positive(layout(BucketBits::Bits64, Semisort::Paper, 1));
     for (buckets_each, filters) in [(16, 20_000), (64, 5000), (1024, 300)] {
         let buckets = 3.0 * buckets_each as f64;
@@ -371,8 +372,8 @@ fn small_filters_are_as_far_from_the_limit_as_the_plan_says() {
 
 #[test]
 fn churn_leaves_the_loads_that_simulation_finds() {
-    // The paper's dynamic counting filter at a quarter of its size: 4 × 512 buckets, six items in each, 21.3
-    // turnovers.
+    // The paper's dynamic counting filter at a quarter of its size: 4 × 512 buckets, six items in
+    // each, 21.3 turnovers.
     let (buckets_each, turnovers) = (512, 64.0 / 3.0);
     let items = 24 * buckets_each;
     let planned = dleft::churned(4, Ties::Left, 6.0, turnovers, 9).unwrap();
@@ -384,8 +385,8 @@ fn churn_leaves_the_loads_that_simulation_finds() {
         table.loads[subtable][bucket] -= 1;
         places[item] = table.insert();
     }
-    // Each is a fraction q of 2048 buckets; their counts vary less than independent ones, whose standard
-    // deviation is √(q/2048).
+    // Each is a fraction q of 2048 buckets; their counts vary less than independent ones, whose
+    // standard deviation is √(q/2048).
     let tolerance = |fraction: f64| SIX_SIGMA * (fraction / 2048.0).sqrt() + 1e-3;
     for (found, planned) in table.measured().overall().into_iter().zip(planned.loads().overall()) {
         assert!((found - planned).abs() < tolerance(planned), "{found} for {planned}");
@@ -400,8 +401,8 @@ fn churn_leaves_the_loads_that_simulation_finds() {
 #[test]
 fn churned_remainders_have_the_printed_rate() {
     let planned = dleft::churned(4, Ties::Left, 6.0, 64.0 / 3.0, 9).unwrap();
-    // Printed .0004729, measured; the rule of lengths is not. By simulation with two rules that fit into the
-    // bucket: 4.4e-4 to 5.1e-4.
+    // Printed .0004729, measured; the rule of lengths is not. By simulation with two rules that fit
+    // into the bucket: 4.4e-4 to 5.1e-4.
     for (at_7, at_8) in [(17, 14), (16, 15)] {
         let bits = |most| match most {
             7 => at_7,

@@ -49,7 +49,8 @@ const FEW_NUMBERS: [f64; 4] = [f64::NAN, 2.2e-244, 0.5, f64::INFINITY];
 /// A calculation of a filter takes milliseconds, a second at most; a busy machine takes longer.
 const FILTER: Duration = Duration::from_secs(60);
 
-/// A plan or a search of a table has a bound of steps, which take about 3 s where nothing else runs.
+/// A plan or a search of a table has a bound of steps, which take about 3 s where nothing else
+/// runs.
 const TABLE: Duration = Duration::from_secs(180);
 
 /// What a calculation answers, within a time.

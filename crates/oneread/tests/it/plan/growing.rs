@@ -39,7 +39,8 @@ fn an_empty_filter_has_a_layer_and_no_errors() {
 
 #[test]
 fn rare_errors_come_out_as_they_are() {
-    // A filter for 1e-17 holds one of its thousand items: all its probes are shared with chances far below 1e-17.
+    // A filter for 1e-17 holds one of its thousand items: all its probes are shared with chances
+    // far below 1e-17.
     let layout = GrowingLayout::new(1000, 1e-17).unwrap().with_tightening(0.5).unwrap();
     let full = growing::false_positive_probability(layout, 1000).unwrap();
     assert!(full > 4.9e-18 && full <= 5e-18);

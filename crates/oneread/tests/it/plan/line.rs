@@ -15,7 +15,8 @@ fn the_rate_is_keys_by_fingerprints() {
 
 #[test]
 fn lines_read_are_those_of_a_stopped_poisson_process() {
-    // From a program that sums the distributions up to 400, E[max(P − K, 0)]/K + Pr(P > K)/(2·52): load, then slots 48, 44, 40, 33, 26.
+    // From a program that sums the distributions up to 400, E[max(P − K, 0)]/K + Pr(P > K)/(2·52):
+    // load, then slots 48, 44, 40, 33, 26.
     let expected = [
         (0.97, [0.107_297, 0.115_259, 0.124_613, 0.145_707, 0.176_564]),
         (0.95, [0.071_194, 0.077_231, 0.084_361, 0.100_565, 0.124_515]),

@@ -37,7 +37,8 @@ fn choose(n: u128, k: u128) -> u128 {
     (0..k).fold(1, |product, j| product * (n - j) / (j + 1))
 }
 
-/// A uniform number below the bound, by the upper half of a product: not uniform by 2^-64 times the bound.
+/// A uniform number below the bound, by the upper half of a product: not uniform by 2^-64 times the
+/// bound.
 fn below(rng: &mut impl rand_core::Rng, bound: usize) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

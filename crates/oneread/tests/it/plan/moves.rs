@@ -1,7 +1,8 @@
-//! Tables with moves against the paper's figures, small simulations and tables small enough to count.
+//! Tables with moves against the paper's figures, small simulations and tables small enough to
+//! count.
 //!
-//! The paper: Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
-//! and Inserts", 2008.
+//! The paper: Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves
+//! on Deletes and Inserts", 2008.
 
 use oneread::layout::{MAX_PLACES, Ties};
 use oneread::plan::moves::{self, Policy};
@@ -26,7 +27,8 @@ fn mean(values: &[f64]) -> (f64, f64) {
 
 #[test]
 fn half_full_levels_stay_half_full() {
-    // x = a/(m + a) = 1/2 at every level if each is half as large as the one before, and n/2^d are left.
+    // x = a/(m + a) = 1/2 at every level if each is half as large as the one before, and n/2^d are
+    // left.
     for (items, levels, left) in
         [(8192, 11, 4.0), (16384, 12, 4.0), (32768, 13, 4.0), (1 << 40, 20, 1_048_576.0)]
     {
@@ -38,8 +40,8 @@ fn half_full_levels_stay_half_full() {
 
 #[test]
 fn the_stash_of_plain_tables_is_that_of_the_paper() {
-    // The stash at the end, simulated by an independent program: 4.26; 4.3 to 4.6; 4.1 to 4.5. The paper
-    // prints 4.375 and 3.896 for the last two.
+    // The stash at the end, simulated by an independent program: 4.26; 4.3 to 4.6; 4.1 to 4.5. The
+    // paper prints 4.375 and 3.896 for the last two.
     for (items, levels, least, most) in [(8192, 11, 4.16, 4.36), (16384, 12, 4.3, 4.6), (32768, 13, 4.1, 4.5)]
     {
         let stash = moves::steady_state(&halves(items, levels), items).unwrap().expected_stash;
@@ -117,8 +119,8 @@ fn two_levels_with_a_second_chance_can_be_solved_by_hand() {
     assert_close(planned.expected[0], -1000.0 * (-0.5f64).exp_m1(), 1e-10);
     assert_close(planned.expected_stash, 500.0 + 1000.0 * (-0.5f64).exp_m1(), 1e-10);
     assert_eq!(planned.expected_moves, 0.0);
-    // With two, a first level far larger than the items passes on n²/2m to leading order, all of which have
-    // room in as large a second one.
+    // With two, a first level far larger than the items passes on n²/2m to leading order, all of
+    // which have room in as large a second one.
     let planned = moves::second_chance(&[1 << 40, 1 << 40], 1 << 20).unwrap();
     assert_close(planned.expected[1], 0.5, 1e-5);
     assert!(planned.expected_stash < 1e-10);
@@ -175,8 +177,8 @@ fn a_second_chance_is_as_simulated() {
             used.push(cells.iter().flatten().count() as f64);
         }
     }
-    // Six standard errors, and five parts in a thousand for the distance from the limit, which is some
-    // 10/items.
+    // Six standard errors, and five parts in a thousand for the distance from the limit, which is
+    // some 10/items.
     let agree = |values: &[f64], planned: f64| {
         let (found, error) = mean(values);
         assert!(
@@ -193,8 +195,8 @@ fn a_second_chance_is_as_simulated() {
 
 #[test]
 fn restricted_hashing_is_that_of_table_2() {
-    // By an independent program. Printed for the random policy: .618, 1.236, 2.470; for the greedy one .0455,
-    // .0908 and .1815, which no tie rule reproduces.
+    // By an independent program. Printed for the random policy: .618, 1.236, 2.470; for the greedy
+    // one .0455, .0908 and .1815, which no tie rule reproduces.
     let expected = [
         (8192, [0.6165, 0.0281, 0.0405]),
         (16384, [1.2336, 0.0562, 0.0810]),
@@ -217,25 +219,25 @@ fn restricted_hashing_is_that_of_table_2() {
 
 #[test]
 fn restricted_hashing_of_two_items_can_be_counted() {
-    // Two items, two cells, then one: both are in the same cell half the time, which passes one of them on;
-    // then the last cell holds it. Its four feeds, two cells twice, are taken as independent: each passes one
-    // on with probability 1/4·1/2 = 1/8, so that more than one come to it 1 − (7/8)^4 − 4·(1/8)(7/8)^3 of the
-    // time.
+    // Two items, two cells, then one: both are in the same cell half the time, which passes one of
+    // them on; then the last cell holds it. Its four feeds, two cells twice, are taken as
+    // independent: each passes one on with probability 1/4·1/2 = 1/8, so that more than one come to
+    // it 1 − (7/8)^4 − 4·(1/8)(7/8)^3 of the time.
     for policy in [Policy::Random, Policy::Greedy(Ties::Left), Policy::Greedy(Ties::Random)] {
         let planned = moves::restricted(2, 2, 2, policy).unwrap();
         assert_close(planned.expected[0], 1.5, 1e-14);
         match policy {
             Policy::Greedy(Ties::Left) => {}
-            // Both are one child's, or one is each's and either is kept: the other goes to a child half the
-            // time.
+            // Both are one child's, or one is each's and either is kept: the other goes to a child
+            // half the time.
             _ => {
                 assert_close(planned.expected[1], 1.0 - (7.0f64 / 8.0).powi(4), 1e-14);
                 assert_close(planned.expected_stash, 4.0 / 8.0 - planned.expected[1], 1e-13);
             }
         }
     }
-    // With ties to the left a child of the first part gets the other item if both are its own, once in 16,
-    // and one of the second part also if they are one of each, three times in 16.
+    // With ties to the left a child of the first part gets the other item if both are its own, once
+    // in 16, and one of the second part also if they are one of each, three times in 16.
     let planned = moves::restricted(2, 2, 2, Policy::Greedy(Ties::Left)).unwrap();
     let none = ((15.0f64 / 16.0).powi(4) + (13.0f64 / 16.0).powi(4)) / 2.0;
     assert_close(planned.expected[1], 1.0 - none, 1e-14);

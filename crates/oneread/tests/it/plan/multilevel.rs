@@ -102,9 +102,10 @@ fn one_level_is_a_birthday() {
 
 #[test]
 fn a_crisis_too_rare_for_a_float_has_a_logarithm() {
-    // Ten items must all meet at each of nine levels of a billion buckets, or nearly: the last has two, the one before
-    // three, …: the paper's chain of collisions. By hand for three items and two levels: all three meet in level 0 or two
-    // of them, which leaves one; so a crisis takes three at level 0 and two at level 1.
+    // Ten items must all meet at each of nine levels of a billion buckets, or nearly: the last has
+    // two, the one before three, …: the paper's chain of collisions. By hand for three items and
+    // two levels: all three meet in level 0 or two of them, which leaves one; so a crisis takes
+    // three at level 0 and two at level 1.
     let m = 1e13f64;
     let by_hand = (1.0 / (m * m) / m).ln();
     let found = plan(3, &[10_000_000_000_000; 2], 1).ln_crisis_probability();
@@ -116,10 +117,12 @@ fn a_crisis_too_rare_for_a_float_has_a_logarithm() {
     let rarer = plan(1_000_000, &[100_000_000; 21], 1);
     assert!(rarer.ln_crisis_probability() < rare.ln_crisis_probability());
 
-    // 200 slots: a crisis takes 201 of 8454 items in one of 42,821 buckets, of which there are m·C(n, 201)/m^201 sets.
+    // 200 slots: a crisis takes 201 of 8454 items in one of 42,821 buckets, of which there are
+    // m·C(n, 201)/m^201 sets.
     let sets: f64 = (0..201).map(|i| (f64::from(8454 - i) / f64::from(i + 1) / 42_821.0).ln()).sum();
     let found = plan(8454, &[42_821], 200).ln_crisis_probability();
-    // Less the sets that share 200 of their items, one in 1000: C(n, 202)/m^202 is 8253/202/42821 = 1/1048 of the first term.
+    // Less the sets that share 200 of their items, one in 1000: C(n, 202)/m^202 is 8253/202/42821 =
+    // 1/1048 of the first term.
     assert!((found - (sets + 42_821f64.ln())).abs() < 0.3, "{found}");
 
     // Impossible is not rare.
@@ -175,8 +178,9 @@ fn bounds_are_above_and_estimates_are_near() {
     }
 }
 
-/// Expected loads and their sum of squares against simulated tables of several slots: the means of 4000 tables are within 5
-/// standard errors. Of 8 means each is outside once in 1.7 million runs; the seed is fixed.
+/// Expected loads and their sum of squares against simulated tables of several slots: the means of
+/// 4000 tables are within 5 standard errors. Of 8 means each is outside once in 1.7 million runs;
+/// the seed is fixed.
 #[test]
 fn simulated_tables_hold_as_many() {
     const TABLES: u32 = 4000;
@@ -210,14 +214,15 @@ fn simulated_tables_hold_as_many() {
     }
 }
 
-/// A property test found that a level with one bucket fewer than items lost all of them: the first term of a sum is 0 there, and the sum
-/// ended at the first negligible term.
+/// A property test found that a level with one bucket fewer than items lost all of them: the first
+/// term of a sum is 0 there, and the sum ended at the first negligible term.
 #[test]
 fn one_item_more_than_buckets_is_planned_too() {
     for (buckets, slots) in [(1067u64, 2u32), (1067, 3), (299, 2), (1999, 2)] {
         let items = buckets + 1;
         let plan = plan(items, &[buckets], slots);
-        // A bucket has B items, binomial with 1/m, and holds min(B, s) of them: m·(s − Σ over j < s of (s − j)·P(B = j)).
+        // A bucket has B items, binomial with 1/m, and holds min(B, s) of them: m·(s − Σ over j < s
+        // of (s − j)·P(B = j)).
         let (n, m, s) = (items as f64, buckets as f64, f64::from(slots));
         let (mut exactly, mut lacking) = ((1.0 - 1.0 / m).powf(n), 0.0);
         for j in 0..slots {

@@ -1,5 +1,5 @@
-//! Solutions against the paper's designs, exhaustive search of small cases, and the calculators: two hundred random targets are met, and
-//! none of them by a layout one step smaller.
+//! Solutions against the paper's designs, exhaustive search of small cases, and the calculators:
+//! two hundred random targets are met, and none of them by a layout one step smaller.
 
 use oneread::layout::{
     InterpolationLayout, MAX_HASHES, Moves, MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout,
@@ -36,7 +36,8 @@ const fn average(false_positive: f64, extra_reads: f64) -> SummaryTargets {
     SummaryTargets { false_positive, goal: Goal::Average { extra_reads }, bytes: None }
 }
 
-/// "We do not attempt to optimize all of the various parameters", says the paper of its 32 450 and 324 125 bytes.
+/// "We do not attempt to optimize all of the various parameters", says the paper of its 32 450 and
+/// 324 125 bytes.
 #[test]
 fn the_papers_odds_take_fewer_bytes_than_the_papers() {
     let cases = [(paper_10k(), 4.98e-12, 32_450), (paper_100k(), 1.3836e-11, 324_125)];
@@ -105,7 +106,8 @@ fn meets(table: &MultilevelPlan, layout: impl Into<SummaryLayout>, targets: &Sum
     PlannedSummary::Summary(plan).missed(targets).is_empty()
 }
 
-/// No size a hundredth smaller, nor one smaller with another hash function more or less, meets the targets.
+/// No size a hundredth smaller, nor one smaller with another hash function more or less, meets the
+/// targets.
 fn assert_no_smaller_neighbour(table: &MultilevelPlan, best: &PlannedSummary, targets: &SummaryTargets) {
     let around = |hashes: u32| hashes.saturating_sub(1).max(1)..=(hashes + 1).min(MAX_HASHES);
     let less = |size: u64| [size - 1, size - size.div_ceil(100)].into_iter().filter(|&size| size > 0);
@@ -160,7 +162,8 @@ fn random_table(rng: &mut Pcg64Mcg) -> MultilevelPlan {
     MultilevelPlan::new(&layout.with_slots(slots).unwrap(), items).unwrap()
 }
 
-/// A hundred and twenty of the two hundred random targets, each for all kinds; the others are below.
+/// A hundred and twenty of the two hundred random targets, each for all kinds; the others are
+/// below.
 #[test]
 #[ignore = "long: about 20 s"]
 fn random_summaries_meet_their_targets_and_have_no_smaller_neighbours() {
@@ -232,7 +235,8 @@ fn random_tables_meet_their_targets_and_have_no_smaller_neighbours() {
             for level in 0..sizes.len() {
                 let mut smaller = sizes.to_vec();
                 smaller[level] -= sizes[level].div_ceil(100);
-                // Under churn a plan of few buckets may be without its correction, and then says less than is true.
+                // Under churn a plan of few buckets may be without its correction, and then says
+                // less than is true.
                 let known = !matches!(odds, Odds::Churn(_)) || {
                     let state =
                         smaller.iter().all(|&size| size > 0).then(|| moves::steady_state(&smaller, items));
@@ -345,7 +349,8 @@ fn random_filters_meet_their_targets() {
     }
 }
 
-/// The search has odds of its own for these: the plan must agree that targets are met, and that no step less does.
+/// The search has odds of its own for these: the plan must agree that targets are met, and that no
+/// step less does.
 #[test]
 #[ignore = "long: about 5 s"]
 fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours() {

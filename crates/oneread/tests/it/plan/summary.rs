@@ -1,4 +1,5 @@
-//! The odds of summaries against the paper's Table III, small cases by hand and simulated summaries.
+//! The odds of summaries against the paper's Table III, small cases by hand and simulated
+//! summaries.
 
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Domain, Portable, reduce};
@@ -81,7 +82,8 @@ fn the_papers_table_iii() {
     assert_close(with_crises(&plan(&paper_100k(), 100_000, multiple(&printed))), 1.3787e-11, 1e-4);
 }
 
-/// Two items and two levels of two buckets: they share their bucket with probability 1/2, and then one is at level 1.
+/// Two items and two levels of two buckets: they share their bucket with probability 1/2, and then
+/// one is at level 1.
 #[test]
 fn two_items_by_hand() {
     let table = table(&[2, 2]);
@@ -98,17 +100,20 @@ fn two_items_by_hand() {
     let plan = SummaryPlan::new(&table, 2, &single(2, 1)).unwrap();
     assert_close(plan.failure(), shared * 0.5, 1e-15);
     assert_eq!(plan.failure(), plan.failure_exact());
-    // Another key's cell is set by either: 3/4. It is then read at level 1 if its bucket there has the item, and at level
-    // 0 if its bucket there has an item. If the two share: the cell has the deep one half of the time and the other alone a
-    // quarter; its bucket at each level has an item half of the time. If not: level 0 is full.
+    // Another key's cell is set by either: 3/4. It is then read at level 1 if its bucket there has
+    // the item, and at level 0 if its bucket there has an item. If the two share: the cell has the
+    // deep one half of the time and the other alone a quarter; its bucket at each level has an item
+    // half of the time. If not: level 0 is full.
     let reads = 0.5 * (0.5 * 0.5 + 0.75 * 0.5) + 0.5 * 0.75;
     assert_close(plan.reads_per_miss(), reads, 1e-14);
-    // A hit of the shallow one reads level 1 first if it fails and its bucket there is taken: half of two items.
+    // A hit of the shallow one reads level 1 first if it fails and its bucket there is taken: half
+    // of two items.
     assert_close(plan.extra_reads_per_hit(), shared * 0.5 * 0.5 / 2.0, 1e-14);
 }
 
-/// Failures, extra reads and reads of misses, counted in simulated tables with simulated summaries: means of 4000 tables within
-/// 5 standard errors, and 2% for what the plan takes for independent. One in 1.7 million would not be; the seed is fixed.
+/// Failures, extra reads and reads of misses, counted in simulated tables with simulated summaries:
+/// means of 4000 tables within 5 standard errors, and 2% for what the plan takes for independent.
+/// One in 1.7 million would not be; the seed is fixed.
 #[test]
 fn simulated_summaries_fail_and_read_as_often() {
     const TABLES: u32 = 4000;
@@ -132,7 +137,8 @@ fn simulated_summaries_fail_and_read_as_often() {
                 taken[level][choice[level]] = true;
                 items.push((level, choice));
             }
-            // The probes of a key: in the bands of the single filter, or anywhere in each of the multiple ones.
+            // The probes of a key: in the bands of the single filter, or anywhere in each of the
+            // multiple ones.
             let probes = |rng: &mut Pcg64Mcg| -> Vec<Vec<usize>> {
                 if is_multiple {
                     multiple_sizes.map(|(bits, k)| (0..k).map(|_| below(rng, bits)).collect()).into()
@@ -364,8 +370,8 @@ impl<S: Summary<Digester = Portable>> Churn<S> {
     }
 }
 
-/// Refuses a plan that is further from the mean of some tables than a documented part of it, and six
-/// deviations, measured along.
+/// Refuses a plan that is further from the mean of some tables than a documented part of it, and
+/// six deviations, measured along.
 #[track_caller]
 fn agrees(name: &str, values: &[f64], planned: f64, part: f64) {
     let count = values.len() as f64;
@@ -527,8 +533,8 @@ fn buckets_of_several_slots_under_churn_are_as_planned() {
     for turnovers in [1, 5] {
         single_filter_is_as_planned(&table, 10_000, &cells, turnovers, 12, 0.1);
     }
-    // A bucket under churn is Erlang's loss system: of a offered to c slots, the share
-    // (a^c/c!)/Σ a^j/j! is passed on. a = 10/3: 0.2406 of 10,000; then 2,406/900 = 2.673 and 0.1535.
+    // A bucket under churn is Erlang's loss system: of a offered to c slots, the share (a^c/c!)/Σ
+    // a^j/j! is passed on. a = 10/3: 0.2406 of 10,000; then 2,406/900 = 2.673 and 0.1535.
     let later = summary::churned_single(&plan, &cells, 60.0).unwrap();
     let blocked = |offered: f64| {
         let terms = [1.0, offered, offered.powi(2) / 2.0, offered.powi(3) / 6.0, offered.powi(4) / 24.0];

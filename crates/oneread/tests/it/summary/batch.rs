@@ -11,7 +11,8 @@ use oneread::summary::{
     MultiFilterSummary, MultiFilterView, SingleFilterSummary, Summary,
 };
 
-/// Half a megabyte is where batches begin to ask for memory: this is more in every form, and less in the small ones.
+/// Half a megabyte is where batches begin to ask for memory: this is more in every form, and less
+/// in the small ones.
 const LARGE: u64 = 1 << 23;
 const SMALL: u64 = 1 << 10;
 const KEYS: u64 = 400;
@@ -39,7 +40,8 @@ fn check<S: Summary>(mut summary: S) -> S {
 #[cfg_attr(miri, ignore = "megabytes")]
 fn batches_answer_as_single_lookups_do() {
     for size in [SMALL, LARGE] {
-        // More or fewer levels than the stages look at, and filters with fewer probes than the first ones.
+        // More or fewer levels than the stages look at, and filters with fewer probes than the
+        // first ones.
         for filters in
             [vec![(size, 1)], vec![(size, 7), (size, 1)], vec![(size, 2), (size, 49), (100, 64), (10, 9)]]
         {

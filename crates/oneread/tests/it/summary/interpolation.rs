@@ -70,7 +70,8 @@ fn keys_with_equal_strings_are_told_apart_by_their_levels() {
 
 #[test]
 fn strings_that_are_not_random_are_found_too() {
-    // Digests whose words share their leading bits do not exist, but many equal strings do: 3000 keys of 8 bits.
+    // Digests whose words share their leading bits do not exist, but many equal strings do: 3000
+    // keys of 8 bits.
     let mut summary = InterpolationSummary::with_seed(layout(8), 64, 1).unwrap();
     let keys = if cfg!(miri) { 50 } else { 3000 };
     (0..keys).for_each(|key| summary.insert(digest(key), key as usize % 64).unwrap());

@@ -120,7 +120,8 @@ fn keys_leave_a_counted_list_as_they_came() {
     assert_eq!(summary.list_load(), (0, false));
 }
 
-/// Strings of two bits, so that mistakes are common: a key that is not in a list of s is taken to be with 1 − (3/4)^s.
+/// Strings of two bits, so that mistakes are common: a key that is not in a list of s is taken to
+/// be with 1 − (3/4)^s.
 #[test]
 #[cfg_attr(miri, ignore = "100 000 lookups")]
 fn strings_are_mistaken_as_often_as_planned() {
@@ -134,9 +135,10 @@ fn strings_are_mistaken_as_often_as_planned() {
         keys.by_ref().take(6).for_each(|key| summary.insert(key, 1).unwrap());
         mistakes += keys.take(lookups).filter(|&key| summary.lookup(key).contains(1)).count();
     }
-    // Lookups of one list are not independent: how many of the four strings it has varies. With N of them missing, E[N] = 4·(3/4)^6 and
-    // E[N(N − 1)] = 12·(1/2)^6, so N/4 has a variance of .0245, a lookup one of .1463, and two lookups of a list a correlation of
-    // .168: a hundred count as much as 100/(1 + 99·.168) independent ones, that is each as 1/17.6.
+    // Lookups of one list are not independent: how many of the four strings it has varies. With N
+    // of them missing, E[N] = 4·(3/4)^6 and E[N(N − 1)] = 12·(1/2)^6, so N/4 has a variance of
+    // .0245, a lookup one of .1463, and two lookups of a list a correlation of .168: a hundred
+    // count as much as 100/(1 + 99·.168) independent ones, that is each as 1/17.6.
     const DESIGN_EFFECT: u64 = 18;
     let planned = 1.0 - 0.75f64.powi(6);
     let (found, trials) = (mistakes as u64 / DESIGN_EFFECT, lists * lookups as u64 / DESIGN_EFFECT);
@@ -155,11 +157,12 @@ fn odds_of_a_list_are_those_of_its_strings_and_its_room() {
     // What the first filters do is as it was.
     assert_eq!(list.failure_by_level()[..2], filters.failure_by_level()[..2]);
     assert_eq!(list.false_positive(), filters.false_positive());
-    // E[L_2·S_3]·2^-60: 63.45·.40609 keys and a little, since both are correlated (Table II of the paper, exact).
+    // E[L_2·S_3]·2^-60: 63.45·.40609 keys and a little, since both are correlated (Table II of the
+    // paper, exact).
     let share = list.failure_by_level()[2] * 60f64.exp2() / (63.4510 * 0.40609);
     assert!((0.9..1.2).contains(&share), "{share}");
-    // Room for one: it fails wholly if two keys come so deep. With Poisson's S_3 of mean .40609 that is 6.31e-2 of all tables,
-    // and then all 63 keys of level 2 do.
+    // Room for one: it fails wholly if two keys come so deep. With Poisson's S_3 of mean .40609
+    // that is 6.31e-2 of all tables, and then all 63 keys of level 2 do.
     let tight = plan(with_list(1, 60)).unwrap();
     let expected = 63.4510 * (1.0 - (-0.40609f64).exp() * 1.40609);
     let found = tight.failure_by_level()[2];
@@ -184,7 +187,8 @@ fn a_table_with_a_list_reads_one_bucket_a_hit() {
     assert_eq!(map.stats().measured.reads_per_hit(), 1.0, "planned to fail once in 2e11 tables");
 }
 
-/// A list for most levels with little room: over random changes no key's level is missing from the answer.
+/// A list for most levels with little room: over random changes no key's level is missing from the
+/// answer.
 #[test]
 fn small_lists_keep_every_level() {
     let layout = MultipleFiltersLayout::new([(200, 3)]).unwrap();

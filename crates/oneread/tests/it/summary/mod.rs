@@ -1,4 +1,5 @@
-//! Summaries: each against a model of what it must never forget, and all against the paper's sizes and odds.
+//! Summaries: each against a model of what it must never forget, and all against the paper's sizes
+//! and odds.
 
 mod bad_input;
 mod batch;

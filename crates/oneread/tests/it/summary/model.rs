@@ -1,4 +1,5 @@
-//! A summarized table beside a `HashMap`: the same operations, the same answers, with every summary and policy that go together.
+//! A summarized table beside a `HashMap`: the same operations, the same answers, with every summary
+//! and policy that go together.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -16,7 +17,8 @@ use oneread::table::MultilevelTable;
 
 use super::{Random, counting_cells, halving, policies};
 
-/// Filters so small that every kind of mistake is common, and counters so narrow that many are stuck.
+/// Filters so small that every kind of mistake is common, and counters so narrow that many are
+/// stuck.
 fn small_filters(levels: usize) -> MultipleFiltersLayout {
     let filters = [(150, 2), (40, 3), (20, 3), (9, 5), (5, 5)];
     MultipleFiltersLayout::new(&filters[..levels]).unwrap()
@@ -33,8 +35,9 @@ thread_local! {
     static STUCK: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Random operations on keys below `keys`; the summary must have the level of every key after each few of them. Gives how often the
-/// map was drained, after which the next change makes the summary anew.
+/// Random operations on keys below `keys`; the summary must have the level of every key after each
+/// few of them. Gives how often the map was drained, after which the next change makes the summary
+/// anew.
 fn compare<D, S>(
     map: &mut Summarized<MultilevelTable<u64, u64, D>, S>,
     keys: u64,
@@ -156,7 +159,8 @@ fn operations() -> u64 {
     if cfg!(miri) { 60 } else { 6000 }
 }
 
-/// 15 policies, 5 summaries and two more for two of them, 2 numbers of keys: 79 · 2 · 6000 are 950 000 operations.
+/// 15 policies, 5 summaries and two more for two of them, 2 numbers of keys: 79 · 2 · 6000 are 950
+/// 000 operations.
 #[test]
 fn does_what_a_hash_map_does_with_every_summary_and_policy() {
     for (at, (_, moves)) in policies().into_iter().enumerate() {
@@ -196,7 +200,8 @@ fn does_what_a_hash_map_does_while_the_table_is_rebuilt() {
     }
 }
 
-/// All keys have one digest: nothing but the levels' one bucket each and the stash is left, and all strings are equal.
+/// All keys have one digest: nothing but the levels' one bucket each and the stash is left, and all
+/// strings are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Constant;
 

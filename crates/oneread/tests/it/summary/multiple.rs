@@ -43,16 +43,19 @@ fn absent_keys_are_named_as_often_as_planned() {
     filled(&mut summary, 2);
     let absent: u64 = 1_000_000;
     let named = digests(3).take(absent as usize).filter(|&digest| !summary.lookup(digest).is_empty()).count();
-    // Given the fill of this filter, each absent key is an independent trial with probability fill^7.
+    // Given the fill of this filter, each absent key is an independent trial with probability
+    // fill^7.
     let rate = summary.fill()[0].powi(7);
     assert!(binomial_z(named as u64, absent, rate).abs() < SIX_SIGMA, "{named}");
-    // Over all fills it is .00616; the fill's standard deviation is .0012 of .483, so the rate's below 2%: six are 12%.
+    // Over all fills it is .00616; the fill's standard deviation is .0012 of .483, so the rate's
+    // below 2%: six are 12%.
     let planned = bloom::partitioned(106_000, 7, 10_000);
     assert!((rate / planned - 1.0).abs() < 0.12, "{rate} {planned}");
 }
 
-/// The trap of the paper's section VIII-B: with double hashing, a key of level 0 passes `B_1` once in 80 000 times. With a word for
-/// each probe the chance is fill^49, which is checked where it is not too small: with fewer hashes.
+/// The trap of the paper's section VIII-B: with double hashing, a key of level 0 passes `B_1` once
+/// in 80 000 times. With a word for each probe the chance is fill^49, which is checked where it is
+/// not too small: with fewer hashes.
 #[test]
 #[cfg_attr(miri, ignore = "a million lookups")]
 fn probes_of_a_filter_are_independent() {
@@ -69,8 +72,9 @@ fn probes_of_a_filter_are_independent() {
     }
     let fill = summary.fill();
     assert!(binomial_z(first, trials, fill[0]).abs() < SIX_SIGMA);
-    // The filters share their first word, at places that follow from one another, so that who passes `B_0` is likelier to
-    // pass the first of twelve probes in `B_1`. At most the whole of that probe.
+    // The filters share their first word, at places that follow from one another, so that who
+    // passes `B_0` is likelier to pass the first of twelve probes in `B_1`. At most the whole of
+    // that probe.
     let (least, most) = (fill[1].powi(12), fill[1].powi(11));
     assert!(
         binomial_z(both, first, least) > -SIX_SIGMA && binomial_z(both, first, most) < SIX_SIGMA,

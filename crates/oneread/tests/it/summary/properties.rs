@@ -1,4 +1,5 @@
-//! What every summary promises, over random operations: the level of a key is among the answers, and errors change nothing.
+//! What every summary promises, over random operations: the level of a key is among the answers,
+//! and errors change nothing.
 
 use std::collections::HashMap;
 

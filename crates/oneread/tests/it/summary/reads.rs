@@ -54,8 +54,8 @@ fn measured_of<S: Summary<Digester = Portable>>(
     sum
 }
 
-/// A count is within six deviations of what was expected: those of a Poisson variable, and those of the tables among each other,
-/// a share of the count.
+/// A count is within six deviations of what was expected: those of a Poisson variable, and those of
+/// the tables among each other, a share of the count.
 #[track_caller]
 fn agrees(count: u64, expected: f64, between_tables: f64) {
     agrees_in(TABLES, count, expected, between_tables);
@@ -76,7 +76,8 @@ fn the_papers_multiple_filters_read_once_a_hit_and_hardly_ever_a_miss() {
     assert_eq!((measured.reads_per_hit(), measured.wrong_levels), (1.0, 0));
     assert!((plan.reads_per_miss() - 0.0014).abs() < 5e-5, "{}", plan.reads_per_miss());
     assert!((plan.false_positive() - 0.0062).abs() < 5e-5);
-    // The fill of B_0 has a standard deviation of .0012 of .483, and 7 times its share is 1.7%; that of level 0 is .3%.
+    // The fill of B_0 has a standard deviation of .0012 of .483, and 7 times its share is 1.7%;
+    // that of level 0 is .3%.
     agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.02);
     agrees(measured.buckets_named_for_misses, plan.false_positive() * measured.misses as f64, 0.02);
     println!(
@@ -84,12 +85,14 @@ fn the_papers_multiple_filters_read_once_a_hit_and_hardly_ever_a_miss() {
         measured.reads_per_miss(),
         measured.reads_per_miss_without_occupancy()
     );
-    // A million misses: 1400 ± 38 and 6200 ± 88 by the same deviations; six of them, and half of the last printed digit.
+    // A million misses: 1400 ± 38 and 6200 ± 88 by the same deviations; six of them, and half of
+    // the last printed digit.
     assert!((measured.reads_per_miss() - 0.0014).abs() < 2.3e-4 + 5e-5);
     assert!((measured.reads_per_miss_without_occupancy() - 0.0062).abs() < 5.3e-4 + 5e-5);
 }
 
-/// The paper's designs for 100 000 items, with the third filter of 55 000 bits (printed as 550k) and a sixth one.
+/// The paper's designs for 100 000 items, with the third filter of 55 000 bits (printed as 550k)
+/// and a sixth one.
 #[test]
 fn the_papers_designs_for_a_hundred_thousand_read_once_a_hit() {
     const TABLES: u64 = 2;
@@ -138,8 +141,9 @@ fn the_papers_strings_read_once_a_hit_and_never_a_miss() {
     assert_eq!((measured.reads_per_hit(), measured.reads_of_misses), (1.0, 0));
 }
 
-/// The average sizing: who can bear one hit in a thousand that reads twice needs a summary a quarter smaller. Table and summary
-/// share one digest, and the reads are as planned all the same: neither sees the other's bits.
+/// The average sizing: who can bear one hit in a thousand that reads twice needs a summary a
+/// quarter smaller. Table and summary share one digest, and the reads are as planned all the same:
+/// neither sees the other's bits.
 #[test]
 fn a_summary_sized_for_the_average_is_much_smaller_and_reads_as_planned() {
     let filters =

@@ -1,4 +1,5 @@
-//! Saved summaries come back as they were and answer where they lie; damaged or forged ones are refused.
+//! Saved summaries come back as they were and answer where they lie; damaged or forged ones are
+//! refused.
 
 use oneread::bytes::{Identified, Kind, LoadError, Saved};
 use oneread::hash::{Digest, Digester, Keyed, Portable};
@@ -80,7 +81,8 @@ fn digest(key: u64) -> Digest {
     Portable::with_seed(SEED).digest(&key)
 }
 
-/// Loads a summary, asks it and changes it a little; gives the levels of some keys, and what it was saved as again.
+/// Loads a summary, asks it and changes it a little; gives the levels of some keys, and what it was
+/// saved as again.
 fn loaded<S: Summary + Saved>(bytes: &[u8]) -> Result<(Vec<LevelSet>, Vec<u8>), LoadError> {
     let mut summary = S::from_bytes(bytes)?;
     let levels = (0..100).map(|key| summary.lookup(digest(key))).collect();
@@ -348,7 +350,8 @@ fn refused(name: &str, at: usize, change: impl Fn(u64) -> u64) {
 
 #[test]
 fn what_no_summary_has_is_refused() {
-    // Three cells a byte: 215 is the largest that is one, and the last of 44 bytes has one cell and a digit of up to 5.
+    // Three cells a byte: 215 is the largest that is one, and the last of 44 bytes has one cell and
+    // a digit of up to 5.
     refused("single", PAYLOAD, |word| word | 0xff);
     refused("single", PAYLOAD + 40, |word| word & !(0xff << 24) | 6 << 24);
     refused("single", PAYLOAD + 40, |word| word | 1 << 32);
@@ -360,7 +363,8 @@ fn what_no_summary_has_is_refused() {
     refused("interpolation", PAYLOAD, |word| word | ((1 << 29) - 1));
     // A block that has one more.
     refused("interpolation_blocks", PAYLOAD, |word| word + 1);
-    // Two records, then 700 bits of filters, then the level spilled in two bits: 3 is none of two levels.
+    // Two records, then 700 bits of filters, then the level spilled in two bits: 3 is none of two
+    // levels.
     refused("multiple_list", PAYLOAD + 32 + 8 * 10, |word| word | 3 << 60);
     // The last record's way to count.
     refused("counting_multiple", PAYLOAD + 3 * 32 + 24, |_| 2);
@@ -407,7 +411,8 @@ fn summaries_go_through_serde() {
     }
 }
 
-/// The bytes of a golden file, which are those of what is made today; `ONEREAD_BLESS=1` writes one that is missing.
+/// The bytes of a golden file, which are those of what is made today; `ONEREAD_BLESS=1` writes one
+/// that is missing.
 #[cfg(not(miri))]
 fn golden(name: &str, made: &[u8]) -> std::path::PathBuf {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");

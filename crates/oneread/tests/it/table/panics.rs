@@ -1,4 +1,5 @@
-//! Keys and values that panic: nothing is lost, nothing is dropped twice, and the table goes on working.
+//! Keys and values that panic: nothing is lost, nothing is dropped twice, and the table goes on
+//! working.
 
 use std::rc::Rc;
 

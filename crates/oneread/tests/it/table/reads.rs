@@ -1,4 +1,5 @@
-//! How many buckets operations read: counted beside the table by whoever has the items, and never more than the layout says.
+//! How many buckets operations read: counted beside the table by whoever has the items, and never
+//! more than the layout says.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -72,7 +73,8 @@ impl Counted {
     }
 }
 
-/// Random changes of a table and of a counted placement; gives the most that an insertion and a removal read.
+/// Random changes of a table and of a counted placement; gives the most that an insertion and a
+/// removal read.
 fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
     let digester = Ideal::with_seed(keys);
     let mut table = MultilevelTable::<u64, u64, _>::with_digester(layout.clone(), digester).unwrap();
@@ -101,7 +103,8 @@ fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
         let bound = if insertion { layout.most_insertion_reads() } else { layout.most_removal_reads() };
         assert!(found <= bound, "{name}: {found} buckets read, at most {bound} were promised");
         if layout.moves().restriction().is_some() {
-            // What a change has just moved to an own bucket that was empty is not read, though it is asked for.
+            // What a change has just moved to an own bucket that was empty is not read, though it
+            // is asked for.
             assert!(told <= found, "{name}: {told} {found}");
         } else {
             assert_eq!(told, found, "{name}");
@@ -136,7 +139,8 @@ fn the_bounds_are_reached_where_they_should_be() {
     assert_eq!(most(Moves::None, 120), [4, 4]);
     assert_eq!(most(Moves::SecondChance, 120), [4, 4]);
     assert_eq!(most(Moves::Both(Hints::default()), 120), [4, 4]);
-    // 2d − 2 with the deepest hints; one less where the bucket that the item goes to is empty, as it is with one slot.
+    // 2d − 2 with the deepest hints; one less where the bucket that the item goes to is empty, as
+    // it is with one slot.
     let deepest = Moves::Hints(Hints { rule: HintRule::Deepest, ..Hints::default() });
     assert_eq!(most(deepest, 200), [5, 4]);
     let slots = halving(64, 4, deepest).with_slots(2).unwrap();

@@ -165,8 +165,8 @@ fn records_are_read_as_they_were_written() {
 
 #[test]
 fn golden_bytes_load_forever() {
-    // The smallest table: two levels, a stash of one, one item in level 0. By hand from `docs/format.md`, but for the checksums
-    // and which bucket the key has (one bucket a level).
+    // The smallest table: two levels, a stash of one, one item in level 0. By hand from
+    // `docs/format.md`, but for the checksums and which bucket the key has (one bucket a level).
     let layout = MultilevelLayout::new([1, 1]).unwrap().with_stash(1).unwrap();
     let mut table = MultilevelTable::with_digester(layout, Portable::with_seed(5)).unwrap();
     table.insert(0x0102u16, 3u8).unwrap();
@@ -214,7 +214,8 @@ fn tables_of_version_1_load() {
     }
 }
 
-/// The reader in Python was written from `docs/format.md` alone; it computes the bucket of every key in its level.
+/// The reader in Python was written from `docs/format.md` alone; it computes the bucket of every
+/// key in its level.
 #[cfg(not(miri))]
 #[test]
 #[ignore = "needs python3: cargo xtask test python"]

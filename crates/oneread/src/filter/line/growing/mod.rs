@@ -1,28 +1,34 @@
 //! The growing line filter: layers of line filters for a set of unknown size, with removals.
 //!
 //! # Invariants
-//! 1. The number of a key's fingerprint in an older layer is a function of that in a newer one: ⌊w·F/2^64⌋ = ⌊⌊w·cF/2^64⌋/c⌋ for a whole
-//!    c, and [`plan::line::layer`] makes the fingerprints F of each layer a multiple of those before. So keys that are one in a newer layer
-//!    are one in all older layers.
-//! 2. A layer never has more fingerprints, copies included, than its share of the rate allows. So the rate of the whole holds, whatever
-//!    the history.
-//! 3. A layer's own filter counts its copies: what sticks there is not inserted into it again, nor removed from it. The keys are counted here.
+//! 1. The number of a key's fingerprint in an older layer is a function of that in a newer one:
+//!    ⌊w·F/2^64⌋ = ⌊⌊w·cF/2^64⌋/c⌋ for a whole c, and [`plan::line::layer`] makes the fingerprints
+//!    F of each layer a multiple of those before. So keys that are one in a newer layer are one in
+//!    all older layers.
+//! 2. A layer never has more fingerprints, copies included, than its share of the rate allows. So
+//!    the rate of the whole holds, whatever the history.
+//! 3. A layer's own filter counts its copies: what sticks there is not inserted into it again, nor
+//!    removed from it. The keys are counted here.
 //!
 //! # Why nothing is lost
-//! A removal takes a copy from the *newest* layer that holds the key. Claim: whatever layers the insertions chose, the keys that are there
-//! can be given copies, each key one of its own number in some layer, and no copy two keys, unless it sticks. So each is found. By cases:
-//! - *Insert*: the key gets the copy that was added; or, if its number sticks in a layer, it joins those.
-//! - *Remove k*, which had a copy in layer l. The newest layer i that holds its number is l or newer.
-//!   - *It sticks in i*: no copy goes. (If i is newer than l, the copy in l stays behind, and nobody's: a number that sticks is found for
-//!     good anyway.)
+//! A removal takes a copy from the *newest* layer that holds the key. Claim: whatever layers the
+//! insertions chose, the keys that are there can be given copies, each key one of its own number in
+//! some layer, and no copy two keys, unless it sticks. So each is found. By cases:
+//! - *Insert*: the key gets the copy that was added; or, if its number sticks in a layer, it joins
+//!   those.
+//! - *Remove k*, which had a copy in layer l. The newest layer i that holds its number is l or
+//!   newer.
+//!   - *It sticks in i*: no copy goes. (If i is newer than l, the copy in l stays behind, and
+//!     nobody's: a number that sticks is found for good anyway.)
 //!   - *i = l*: one of the copies of k's number goes. They are all alike, so let it be k's.
-//!   - *i is newer than l*: the copy that goes was that of some j with k's number in i, or nobody's. By 1, j has k's number in l too: it gets the copy
-//!     that k had there.
+//!   - *i is newer than l*: the copy that goes was that of some j with k's number in i, or
+//!     nobody's. By 1, j has k's number in l too: it gets the copy that k had there.
 //! - *A number comes to stick*: its four copies stay for good, and those who had them do.
 //! - *A layer is given back*: it has no copies.
 //!
-//! From the oldest layer it would be wrong: k in a newer layer, since the older one was full, and j in the older one with k's number
-//! there. To remove k would take j's copy, and j need not have k's number in the newer one.
+//! From the oldest layer it would be wrong: k in a newer layer, since the older one was full, and j
+//! in the older one with k's number there. To remove k would take j's copy, and j need not have k's
+//! number in the newer one.
 
 use alloc::vec::Vec;
 
@@ -43,28 +49,32 @@ use crate::hash::{Digest, Portable};
 use crate::layout::{GrowingLayout, LayoutError, LineLayout};
 use crate::plan;
 
-/// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked rate holds at every size
-/// and age.
+/// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked
+/// rate holds at every size and age.
 ///
-/// It starts as a small [`LineFilter`]. When that is full, a layer of twice its lines is added, made for .85 times its rate, and so on; all
-/// layers together stay below the rate, however many there are. A key joins the newest layer that takes it for its own, else the newest that
-/// has room; it is removed from the newest that takes it for its own, which is always right. Room that removals make is used again before
-/// another layer is added, and layers that have become empty are given back.
+/// It starts as a small [`LineFilter`]. When that is full, a layer of twice its lines is added,
+/// made for .85 times its rate, and so on; all layers together stay below the rate, however many
+/// there are. A key joins the newest layer that takes it for its own, else the newest that has
+/// room; it is removed from the newest that takes it for its own, which is always right. Room that
+/// removals make is used again before another layer is added, and layers that have become empty are
+/// given back.
 ///
 /// # Source
-/// The layers are those of Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007, which have no removal. What is in them is
-/// the [`LineFilter`], with its sources. That a removal is unambiguous is ours.
+/// The layers are those of Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007,
+/// which have no removal. What is in them is the [`LineFilter`], with its sources. That a removal
+/// is unambiguous is ours.
 ///
 /// # Costs
-/// One cache line a layer in a lookup of an absent key, an insertion or a removal, and a second one now and then. At 1%, full layers of a
-/// thousand first items take 13 to 16 bits per key, and two to three times that just after a
-/// layer was added; at 0.1%, 16 to 21.
+/// One cache line a layer in a lookup of an absent key, an insertion or a removal, and a second one
+/// now and then. At 1%, full layers of a thousand first items take 13 to 16 bits per key, and two
+/// to three times that just after a layer was added; at 0.1%, 16 to 21.
 ///
 /// # Limits
-/// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. A fingerprint that is in a layer
-/// [four times](LineLayout::STICKS_AT) stays for good. Remainders have 16 bits at most, and layers hold fewer keys where that is not
-/// enough: at a rate of .01%, a [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's share of the
-/// rate is below 2.9e-7, no more are added, and an insertion is an error.
+/// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. A fingerprint
+/// that is in a layer [four times](LineLayout::STICKS_AT) stays for good. Remainders have 16 bits
+/// at most, and layers hold fewer keys where that is not enough: at a rate of .01%, a
+/// [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's share of
+/// the rate is below 2.9e-7, no more are added, and an insertion is an error.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
@@ -134,8 +144,9 @@ impl<S: Lines> LineTable<S> {
     }
 }
 
-/// A layer's room is in fingerprints. A record is: number, fingerprints at most, fingerprints, bits of a remainder, lines,
-/// entries of the stash, and two that are 0, so that lines begin at cache lines. Stashes follow the lines of all layers.
+/// A layer's room is in fingerprints. A record is: number, fingerprints at most, fingerprints, bits
+/// of a remainder, lines, entries of the stash, and two that are 0, so that lines begin at cache
+/// lines. Stashes follow the lines of all layers.
 impl<S: Lines> LayerCore for LineTable<S> {
     const GROWING: Kind = Kind::GrowingLine;
     /// More layers than doubling from one key to 2^46 takes.

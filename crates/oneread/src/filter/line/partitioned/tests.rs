@@ -11,8 +11,8 @@ use crate::hash::{Digester, Portable};
 
 type Table = LineTable<Vec<Line>>;
 
-/// Words of keys, most of them with homes in the first share of the lines; every tenth is that of a key that comes again, up to
-/// seven times.
+/// Words of keys, most of them with homes in the first share of the lines; every tenth is that of a
+/// key that comes again, up to seven times.
 fn some_words(count: u64, crowded: f64) -> Vec<u64> {
     let word = |number: u64| {
         let key = if number % 10 == 9 { number / 70 } else { number };
@@ -36,7 +36,8 @@ fn keys_for(filter: &Table, keys: usize) -> Keys {
     Keys::new(shape(filter.layout(), keys as u64, u64::MAX)).unwrap()
 }
 
-/// How often each fingerprint is there: up to three times exactly; more often than that is for good, or not yet.
+/// How often each fingerprint is there: up to three times exactly; more often than that is for
+/// good, or not yet.
 fn counts(numbers: impl Iterator<Item = u64>) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     numbers.for_each(|number| *counts.entry(number).or_insert(0) += 1);
@@ -49,8 +50,9 @@ fn numbers<'a>(filter: &'a Table, words: &'a [u64]) -> impl Iterator<Item = u64>
     words.iter().map(|&word| places.number(places.of(word)))
 }
 
-/// The bits of remainders, lines, the share of the lines that most keys have their homes in, and keys a slot: evenly spread, and so that a block
-/// is full long before the others; with room for all, and without.
+/// The bits of remainders, lines, the share of the lines that most keys have their homes in, and
+/// keys a slot: evenly spread, and so that a block is full long before the others; with room for
+/// all, and without.
 const CASES: [(u32, u64, f64, f64); 8] = [
     (10, 1, 1.0, 0.9),
     (10, 3000, 1.0, 0.95),
@@ -121,7 +123,8 @@ fn partitioned_keys_are_in_as_those_one_after_the_other_are() {
 fn what_is_taken_back_does_not_stick() {
     let (lines, keys) = (2000, 5000);
     let mut filter = empty(10, lines);
-    // All at home in the last line: it, its other lines and the stash are soon full, and the first block is not.
+    // All at home in the last line: it, its other lines and the stash are soon full, and the first
+    // block is not.
     let last = |word: u64| u64::MAX - word / (lines + 1);
     let (some, others) = (some_words(keys, 1.0), some_words(2 * keys, 0.5).split_off(keys as usize));
     let refused = some.iter().find(|&&word| filter.insert_word(last(word)) == Err(Full)).unwrap();

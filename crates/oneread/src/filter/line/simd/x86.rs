@@ -147,14 +147,16 @@ fn close_avx512(line: &mut Line, at: u32, end: u32) {
     unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
 }
 
-/// The header of a line with remainders of R bits as a vector of its fields, each in a word of its own.
+/// The header of a line with remainders of R bits as a vector of its fields, each in a word of its
+/// own.
 ///
-/// One shift then moves the bits of all fields, which word by word are taken apart and joined again one by one.
+/// One shift then moves the bits of all fields, which word by word are taken apart and joined again
+/// one by one.
 struct Apart<const R: u32>;
 
 impl<const R: u32> Apart<R> {
-    /// Of each byte of the fields, which byte of the line it is; of each byte of the header, where it is among the fields; and
-    /// which bytes these are.
+    /// Of each byte of the fields, which byte of the line it is; of each byte of the header, where
+    /// it is among the fields; and which bytes these are.
     const BYTES: ([u8; 64], [u8; 64], u64, u64) = {
         let (mut to_fields, mut to_header, mut of_fields, mut of_header) = ([0; 64], [0; 64], 0, 0);
         let mut field = 0;
@@ -279,7 +281,8 @@ fn equal_avx2(line: &Line, byte: u8) -> u64 {
 #[target_feature(enable = "avx2")]
 fn open_avx2(line: &mut Line, at: u32, end: u32, byte: u8) {
     let (first, second) = halves(line);
-    // Each byte's neighbour below; the first has none and never needs one, as bytes move after the header.
+    // Each byte's neighbour below; the first has none and never needs one, as bytes move after the
+    // header.
     let between = _mm256_permute2x128_si256(first, first, 0x08);
     let below_first = _mm256_alignr_epi8(first, between, 15);
     let between = _mm256_permute2x128_si256(first, second, 0x21);

@@ -1,4 +1,5 @@
-//! Lines filled, emptied and questioned by every path, beside one another and beside what a change really makes of a line.
+//! Lines filled, emptied and questioned by every path, beside one another and beside what a change
+//! really makes of a line.
 
 use alloc::vec::Vec;
 

@@ -1,7 +1,8 @@
-//! The exact distribution of the items that a level passes on, bucket by bucket: for few buckets with several slots.
+//! The exact distribution of the items that a level passes on, bucket by bucket: for few buckets
+//! with several slots.
 //!
-//! With F as in the [contour](super::super::fast::contour), the weights are a!/m^a · [z^a v^l] F^m, and F^m is F times itself, m times. All
-//! terms are positive.
+//! With F as in the [contour](super::super::fast::contour), the weights are a!/m^a · [z^a v^l] F^m,
+//! and F^m is F times itself, m times. All terms are positive.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,7 +28,8 @@ pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
     input.stride == 1 && buckets <= last && is_small && load < MAX_LOAD
 }
 
-/// The loads of one bucket with their weights in F, in units of λ^j so that those of usual loads are near 1.
+/// The loads of one bucket with their weights in F, in units of λ^j so that those of usual loads
+/// are near 1.
 struct One<W> {
     loads: Vec<(usize, W)>,
     ln_load: f64,

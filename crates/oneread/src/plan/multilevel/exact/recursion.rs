@@ -1,16 +1,17 @@
 //! The exact distribution of the items that a level of one-slot buckets passes on, item by item.
 //!
-//! With a items thrown, l of them passed on, a − l of m buckets are full; the next item finds a full one with
-//! probability (a − l)/m:
+//! With a items thrown, l of them passed on, a − l of m buckets are full; the next item finds a
+//! full one with probability (a − l)/m:
 //!
 //! ```text
 //!   P(a+1, l) = P(a, l)·(1 − (a − l)/m) + P(a, l−1)·(a − l + 1)/m
 //! ```
 //!
-//! which is recursion (3) of the paper's appendix III-A with l for b = a − l. All terms are positive, so that W steps
-//! cost a relative error of 3W·1.1e-16 at most. Where the number a of items is itself distributed, the rows of all
-//! a in its window are added up, each with its weight. The recursion starts at no items, or where the window begins far
-//! from there, at the row that [integrals](super::super::rows) give.
+//! which is recursion (3) of the paper's appendix III-A with l for b = a − l. All terms are
+//! positive, so that W steps cost a relative error of 3W·1.1e-16 at most. Where the number a of
+//! items is itself distributed, the rows of all a in its window are added up, each with its weight.
+//! The recursion starts at no items, or where the window begins far from there, at the row that
+//! [integrals](super::super::rows) give.
 
 use alloc::vec::Vec;
 
@@ -20,13 +21,15 @@ use super::super::rows::{self, Wanted};
 use crate::plan::budget::StepBudget;
 use crate::plan::float::exp;
 
-/// From so many items on a row by contour, which takes a millisecond or two, is faster than the recursion up to it.
+/// From so many items on a row by contour, which takes a millisecond or two, is faster than the
+/// recursion up to it.
 const FEW: u64 = 20_000;
 
 /// The steps after which the largest weight is looked for again.
 const STEPS_A_LOOK: u64 = 64;
 
-/// What the level passes on, each weight times e^(number·tilt), when it is given a window of numbers without gaps.
+/// What the level passes on, each weight times e^(number·tilt), when it is given a window of
+/// numbers without gaps.
 pub(crate) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work: &StepBudget) -> PassedOn {
     let (first_given, last_given) = (input.first(), input.last());
     let far = (first_given >= FEW).then(|| rows::ln_row(level, first_given, Wanted::all(cut, work)));
@@ -62,7 +65,8 @@ struct Window {
     factor: f64,
     /// The index as a float.
     index: Vec<f64>,
-    /// One more than there are indices: a place before the first is always 0. What is outside of begin..end is 0.
+    /// One more than there are indices: a place before the first is always 0. What is outside of
+    /// begin..end is 0.
     row: Vec<f64>,
     next: Vec<f64>,
     begin: usize,

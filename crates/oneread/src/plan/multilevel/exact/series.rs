@@ -1,15 +1,16 @@
-//! The exact distribution of the items that a level of buckets with several slots passes on, if there are no more items than
-//! buckets.
+//! The exact distribution of the items that a level of buckets with several slots passes on, if
+//! there are no more items than buckets.
 //!
-//! With F as in the [contour](super::super::fast::contour), z for every item and an extra v for those passed on, the weights are
-//! p(a) = a!/m^a · [z^a] F^m, polynomials in v. From z·(F^m)′·F = m·z·F′·F^m follows, comparing coefficients,
+//! With F as in the [contour](super::super::fast::contour), z for every item and an extra v for
+//! those passed on, the weights are p(a) = a!/m^a · [z^a] F^m, polynomials in v. From z·(F^m)′·F =
+//! m·z·F′·F^m follows, comparing coefficients,
 //!
 //! ```text
 //!   p(a) = Σ over k from 1 to a of ((m + 1)·k/a − 1) · C(a, k)/m^k · v^max(k − s, 0) · p(a − k)
 //! ```
 //!
-//! (the power of a series, after Euler and J. C. P. Miller). While a ≤ m + 1 every term is positive, so that nothing
-//! cancels and tails are as exact as the middle.
+//! (the power of a series, after Euler and J. C. P. Miller). While a ≤ m + 1 every term is
+//! positive, so that nothing cancels and tails are as exact as the middle.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -34,7 +35,8 @@ pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
         && last * width.min(last) * terms.min(last) < most_terms
 }
 
-/// By number of items, up to the last: by number passed on, the weight, as far as it is not negligible.
+/// By number of items, up to the last: by number passed on, the weight, as far as it is not
+/// negligible.
 pub(crate) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work: &StepBudget) -> Vec<Row<W>> {
     let (slots, buckets) = (level.slots as usize, level.buckets as f64);
     let zero = W::from_ln(f64::NEG_INFINITY);
@@ -46,8 +48,8 @@ pub(crate) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work:
         for together in 1..=balls {
             ln_ways += ln((balls + 1 - together) as f64 / (together as f64 * buckets));
             let ln_factor = ln_ways + ln((buckets + 1.0) * together as f64 / balls as f64 - 1.0);
-            // The ratio of neighbours only falls, and is below 1 for no more items than buckets. Of one item more than buckets the first
-            // term is 0, and those after it are not.
+            // The ratio of neighbours only falls, and is below 1 for no more items than buckets. Of
+            // one item more than buckets the first term is 0, and those after it are not.
             if ln_factor < ln_negligible {
                 if together == 1 && balls as f64 > buckets {
                     continue;

@@ -1,4 +1,5 @@
-//! Numbers with the precision of a float and a range without end: for probabilities that no float holds.
+//! Numbers with the precision of a float and a range without end: for probabilities that no float
+//! holds.
 
 use core::ops::{Add, Mul};
 
@@ -8,7 +9,8 @@ use crate::plan::float::{exp, floor, ln};
 pub(crate) trait Weight: Copy + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
     fn from_ln(ln_value: f64) -> Self;
     fn ln(self) -> f64;
-    /// Whether it is so small that products with it might be the subnormal floats, which take a hundred times as long.
+    /// Whether it is so small that products with it might be the subnormal floats, which take a
+    /// hundred times as long.
     fn underflows(self) -> bool;
 }
 

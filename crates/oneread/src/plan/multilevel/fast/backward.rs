@@ -1,16 +1,19 @@
-//! The odds alone, from the last level back to the first: for searches, which ask for them a hundred times and for nothing else.
+//! The odds alone, from the last level back to the first: for searches, which ask for them a
+//! hundred times and for nothing else.
 //!
-//! Let `g_i`(a) be the odds if a items reach level i. After the last level they are known: any item left is a crisis, and l
-//! items left are l in the stash. Before it they are a sum over a [row](super::super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l),
-//! and `g_0`(n) is what is asked for. All terms are positive.
+//! Let `g_i`(a) be the odds if a items reach level i. After the last level they are known: any item
+//! left is a crisis, and l items left are l in the stash. Before it they are a sum over a
+//! [row](super::super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l), and `g_0`(n) is what
+//! is asked for. All terms are positive.
 //!
-//! Where a [chain](super::super::chain) needs the rows of all numbers that may reach a level, this needs some ten of them, since ln `g_i`
-//! is [smooth](super::smooth).
+//! Where a [chain](super::super::chain) needs the rows of all numbers that may reach a level, this
+//! needs some ten of them, since ln `g_i` is [smooth](super::smooth).
 //!
 //! # What is left out
-//! Numbers that reach a level too seldom to count: `g` is taken to be the same beyond them.
-//! At the low end of a row 1e-13 of it: fewer items never raise the odds, so that no larger a share of these is lost. At the high end
-//! so little that, if it were all crises, it would be 1e-10 of the result.
+//! Numbers that reach a level too seldom to count: `g` is taken to be the same beyond them. At the
+//! low end of a row 1e-13 of it: fewer items never raise the odds, so that no larger a share of
+//! these is lost. At the high end so little that, if it were all crises, it would be 1e-10 of the
+//! result.
 
 use alloc::vec::Vec;
 
@@ -44,7 +47,8 @@ const LN_LITTLE: f64 = -23.0;
 /// Where rows would have to go on below e to this, a plan does better.
 const LN_LAST_HIGH: f64 = -400.0;
 
-/// Fewer items than this have no integrals here. Those of a plan need more, since it keeps rows down to 1e-40.
+/// Fewer items than this have no integrals here. Those of a plan need more, since it keeps rows
+/// down to 1e-40.
 const MIN_ITEMS: u64 = 40;
 
 /// How close to the odds of a plan.
@@ -117,8 +121,8 @@ fn within(
 /// Parts of what may be left out, as a logarithm.
 const PARTS: usize = 3;
 
-/// The numbers that may reach a level. Part j of the low ones is such that fewer have a probability of at most e^(j/parts·[`Cut::ln_low`])
-/// or little more, and so for the high ones.
+/// The numbers that may reach a level. Part j of the low ones is such that fewer have a probability
+/// of at most e^(j/parts·[`Cut::ln_low`]) or little more, and so for the high ones.
 #[derive(Clone, Copy)]
 struct Reach {
     low: [u64; PARTS + 1],
@@ -138,7 +142,8 @@ impl Reach {
         self.high[PARTS]
     }
 
-    /// How much a number and ln g of it may count in odds that are not too small for this cut: at most 1.
+    /// How much a number and ln g of it may count in odds that are not too small for this cut: at
+    /// most 1.
     fn weight(self, cut: Cut, number: u64, ln_odds: f64) -> f64 {
         let fewer = self.low.iter().filter(|low| number < **low).count();
         let more = self.high.iter().filter(|high| number > **high).count();
@@ -248,8 +253,9 @@ impl<'a> Step<'a> {
 
     /// The numbers that may be passed on.
     ///
-    /// For so many to be passed on, k parts of the rarity may be in the number given, and the others in what becomes of it. More items
-    /// given are never fewer passed on, so that a number given between part k and the next is no worse than the next.
+    /// For so many to be passed on, k parts of the rarity may be in the number given, and the
+    /// others in what becomes of it. More items given are never fewer passed on, so that a number
+    /// given between part k and the next is no worse than the next.
     fn passed_on(&self) -> Option<Reach> {
         let mut passed_on = Reach { low: [u64::MAX; PARTS + 1], high: [0; PARTS + 1] };
         let part = |ln_all: f64, parts: usize| ln_all * parts as f64 / PARTS as f64;
@@ -329,7 +335,8 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Whether the rows of all numbers up to the last are sums of few terms, or of buckets too few for integrals.
+/// Whether the rows of all numbers up to the last are sums of few terms, or of buckets too few for
+/// integrals.
 fn sums_suit(level: Level, last: u64, cut: Cut) -> bool {
     /// Some milliseconds.
     const MAX_TERMS: f64 = 1e7;
@@ -357,8 +364,8 @@ fn ln_sum_of(ln_terms: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// From the first level on and from the last back the odds are the same: small levels and large ones, full ones and
-    /// such as hardly any item reaches, whatever was guessed.
+    /// From the first level on and from the last back the odds are the same: small levels and large
+    /// ones, full ones and such as hardly any item reaches, whatever was guessed.
     #[test]
     fn the_odds_are_those_of_the_plan() {
         let work = StepBudget::new("a test", f64::INFINITY);

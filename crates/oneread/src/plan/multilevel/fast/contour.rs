@@ -1,21 +1,25 @@
-//! The exact distribution of the items that a level passes on, at any number of items and without a recursion.
+//! The exact distribution of the items that a level passes on, at any number of items and without a
+//! recursion.
 //!
-//! Let a items be thrown into m buckets of s slots, b of them placed and l = a − b passed on. Count by buckets: one with j
-//! items places min(j, s) of them and passes the others on. With a mark u for each placed item and v for each passed
-//! one, a bucket's generating function and the probability are
+//! Let a items be thrown into m buckets of s slots, b of them placed and l = a − b passed on. Count
+//! by buckets: one with j items places min(j, s) of them and passes the others on. With a mark u
+//! for each placed item and v for each passed one, a bucket's generating function and the
+//! probability are
 //!
 //! ```text
 //!   F(u, v) = Σ over j of u^min(j, s)·v^max(j − s, 0) / j!,      Pr(l) = a!/m^a · [u^b v^l] F(u, v)^m.
 //! ```
 //!
-//! The coefficient is an integral over two circles (Cauchy). Through the saddle point, where the expected b and l under
-//! the weights of F are the given ones, the integrand is a bell around the real axis: there is nothing to cancel,
-//! and tails are as exact as the middle. The integrand is periodic and analytic, so that equal steps integrate it to the
-//! last digit as soon as the coefficients some standard deviations away are negligible.
+//! The coefficient is an integral over two circles (Cauchy). Through the saddle point, where the
+//! expected b and l under the weights of F are the given ones, the integrand is a bell around the
+//! real axis: there is nothing to cancel, and tails are as exact as the middle. The integrand is
+//! periodic and analytic, so that equal steps integrate it to the last digit as soon as the
+//! coefficients some standard deviations away are negligible.
 //!
 //! Precision. With u = λe^p, v = λe^q and λ = a/m all large terms cancel by hand: what is left is
-//! m·ln(1 + Σ poisson(j)·(e^(…) − 1)), of the size of ln Pr(l) and not of a·ln a. And the angles of the
-//! integrand are taken from their mean. The error of ln Pr is about 1e-16·(m + a)·(|p| + |q|): below 1e-10 for 10^9 items.
+//! m·ln(1 + Σ poisson(j)·(e^(…) − 1)), of the size of ln Pr(l) and not of a·ln a. And the angles of
+//! the integrand are taken from their mean. The error of ln Pr is about 1e-16·(m + a)·(|p| + |q|):
+//! below 1e-10 for 10^9 items.
 
 use alloc::vec::Vec;
 use core::f64::consts::PI;
@@ -32,13 +36,14 @@ const STEPS_A_LOAD: f64 = 4.0;
 /// What does not count beside 1.
 pub(crate) const NEGLIGIBLE: f64 = 1.6e-18;
 
-/// Standard deviations to where the coefficients of a bell are negligible: three away from its middle, e^(3²/2 − 9²/2) = 2e-16.
+/// Standard deviations to where the coefficients of a bell are negligible: three away from its
+/// middle, e^(3²/2 − 9²/2) = 2e-16.
 pub(crate) const DEVIATIONS: f64 = 12.0;
 
 /// ln Pr(l) at the multiples of a stride, of what `level` passes on of `balls` items.
 ///
-/// One set of values of the integrand, through the saddle point of a number, serves for all numbers around it: three standard
-/// deviations away they are off by e^(3²/2) = 90 times the rounding.
+/// One set of values of the integrand, through the saddle point of a number, serves for all numbers
+/// around it: three standard deviations away they are off by e^(3²/2) = 90 times the rounding.
 pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     const DEVIATIONS_AROUND: f64 = 3.0;
     // All items in one bucket, or in as many as there are.
@@ -93,7 +98,8 @@ pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     LnRow { first, ln_weights: left.into_iter().rev().chain(right).collect() }
 }
 
-/// About the steps that a row of this many items takes: pieces, times points of the circles, times loads of a bucket.
+/// About the steps that a row of this many items takes: pieces, times points of the circles, times
+/// loads of a bucket.
 pub(crate) fn work(level: Level, balls: u64) -> f64 {
     /// Pieces of a row.
     const PIECES: f64 = 8.0;
@@ -163,7 +169,8 @@ impl Contour {
 
     /// Σ e^(ln poisson) − 1.
     fn weights_sum_error(&self) -> f64 {
-        // From the smallest on; they are below 1, so that the sum is exact to a few units of the last place.
+        // From the smallest on; they are below 1, so that the sum is exact to a few units of the
+        // last place.
         let mut terms: Vec<f64> = self.ln_poisson.iter().map(|&ln_p| exp(ln_p)).collect();
         terms.sort_unstable_by(f64::total_cmp);
         terms.iter().sum::<f64>() - 1.0
@@ -197,7 +204,8 @@ impl Contour {
             let weight = exp(ln_p + exponent);
             self.weights.push(weight);
             sum += weight;
-            // The ratio of neighbours falls; where it is below a half, the rest is less than the last.
+            // The ratio of neighbours falls; where it is below a half, the rest is less than the
+            // last.
             let ratio = self.load * exp(self.tilt[1]) / (j + 1) as f64;
             let rest_is_negligible = ratio < 0.5 && weight < NEGLIGIBLE * sum / self.buckets;
             if j as f64 >= self.balls || j >= self.slots && rest_is_negligible {
@@ -226,14 +234,16 @@ impl Contour {
         self.moments = moments;
     }
 
-    /// Tilts until the expected numbers are the given ones, to a tenth of a standard deviation: close enough to the saddle.
+    /// Tilts until the expected numbers are the given ones, to a tenth of a standard deviation:
+    /// close enough to the saddle.
     ///
     /// Newton's method on a convex function, with steps of at most 1.
     fn aim(&mut self, placed: f64, passed_on: f64) {
         /// Far more than are needed from any start.
         const MAX_STEPS: u32 = 300;
         const CLOSE: f64 = 0.01;
-        // At the ends of the range the saddle point is at infinity; half an item before them it is not.
+        // At the ends of the range the saddle point is at infinity; half an item before them it is
+        // not.
         let target = [placed.min(self.buckets * self.slots as f64 - 0.5), passed_on.max(0.5)];
         for _ in 0..MAX_STEPS {
             let Moments { mean, variance, covariance } = self.moments;
@@ -273,7 +283,8 @@ impl Contour {
         self.aim(self.balls - passed_on, passed_on);
     }
 
-    /// The standard deviation of the number passed on, given the sum of all items, under the present tilt.
+    /// The standard deviation of the number passed on, given the sum of all items, under the
+    /// present tilt.
     fn deviation(&self) -> f64 {
         let Moments { variance, covariance, .. } = self.moments;
         let determinant = variance[0] * variance[1] - covariance * covariance;
@@ -281,8 +292,8 @@ impl Contour {
         sqrt((self.buckets * determinant / of_all).max(0.0))
     }
 
-    /// ln Pr(l) of `count` numbers by the stride, from `first` on, by way of the saddle point of a number in their middle.
-    /// None if there are no steps left for it.
+    /// ln Pr(l) of `count` numbers by the stride, from `first` on, by way of the saddle point of a
+    /// number in their middle. None if there are no steps left for it.
     fn around(
         &mut self,
         middle: u64,
@@ -319,7 +330,8 @@ impl Contour {
         Some(ln_weights)
     }
 
-    /// ln Σ poisson(j)·e^(exponent − mean), without losing digits where the exponents are close to their mean.
+    /// ln Σ poisson(j)·e^(exponent − mean), without losing digits where the exponents are close to
+    /// their mean.
     fn ln_weighted(&self, mean: f64) -> f64 {
         let excess = |j: usize| {
             let (ln_p, exponent) = (self.ln_poisson[j], self.exponent(j) - mean);
@@ -328,12 +340,13 @@ impl Contour {
         ln_1p((0..self.weights.len()).map(excess).sum())
     }
 
-    /// The integrand over its value on the real axis, at the points of both circles where it counts, of which there are so
-    /// many in all.
+    /// The integrand over its value on the real axis, at the points of both circles where it
+    /// counts, of which there are so many in all.
     fn integrand_on_circles(&self, placed: f64, passed_on: f64, work: &StepBudget) -> (Vec<Value>, f64) {
         let Moments { variance, covariance, .. } = self.moments;
-        // An odd number of steps around each circle, so that all but the first come in conjugate pairs. No number so many
-        // away may count: not by the sum of many buckets, nor by a single one.
+        // An odd number of steps around each circle, so that all but the first come in conjugate
+        // pairs. No number so many away may count: not by the sum of many buckets, nor by a single
+        // one.
         let of_one = [self.slots, self.weights.len()].map(|of_one| of_one as i64 + 16);
         let steps = [0, 1]
             .map(|side| (ceil(DEVIATIONS * sqrt(self.buckets * variance[side])) as i64 + of_one[side]) | 1);

@@ -1,19 +1,22 @@
-//! The distribution of the items that a level passes on, of many items, where either few are passed on or few slots stay free.
+//! The distribution of the items that a level passes on, of many items, where either few are passed
+//! on or few slots stay free.
 //!
-//! With F as in the [contour](super::contour), and z for every item, Pr(l) = a!/m^a · [z^a v^l] F^m. The coefficient of z is an
-//! integral over a circle. On it, F is a series in v, F = `f_0` + `f_1`·v + `f_2`·v² + …, where `f_0` are the buckets that pass nothing
-//! on, and the coefficients of its power follow one from the other:
+//! With F as in the [contour](super::contour), and z for every item, Pr(l) = a!/m^a · [z^a v^l]
+//! F^m. The coefficient of z is an integral over a circle. On it, F is a series in v, F = `f_0` +
+//! `f_1`·v + `f_2`·v² + …, where `f_0` are the buckets that pass nothing on, and the coefficients
+//! of its power follow one from the other:
 //!
 //! ```text
 //!   c_0 = f_0^m,     c_l = Σ over k from 1 to l of ((m + 1)·k − l)·f_k·c_(l−k) / (l·f_0)
 //! ```
 //!
-//! So a row takes one integral, and not one for each number. If few slots stay free, v counts these: `f_0` are then the full
-//! buckets.
+//! So a row takes one integral, and not one for each number. If few slots stay free, v counts
+//! these: `f_0` are then the full buckets.
 //!
-//! No number is too small: on the real axis the `c_l` are kept as logarithms, and on the circle as quotients by those, `r_l` =
-//! `c_l`(circle)/`c_l`(real). The recursion makes `r_l` a mean of earlier ones, each turned by an angle, with the
-//! weights that the terms have on the real axis. Few of these are negative, and only where l > m.
+//! No number is too small: on the real axis the `c_l` are kept as logarithms, and on the circle as
+//! quotients by those, `r_l` = `c_l`(circle)/`c_l`(real). The recursion makes `r_l` a mean of
+//! earlier ones, each turned by an angle, with the weights that the terms have on the real axis.
+//! Few of these are negative, and only where l > m.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -38,7 +41,8 @@ pub(crate) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<
     let mut contour = Contour::new(level, balls);
     let buckets = level.buckets as f64;
     let room = level.buckets * u64::from(level.slots);
-    // A number counted, and what is passed on: free slots less those that are free if all items find room.
+    // A number counted, and what is passed on: free slots less those that are free if all items
+    // find room.
     let passed_on = |counted_items: u64| match counted {
         Counted::PassedOn => counted_items,
         Counted::FreeSlots => (counted_items + balls).saturating_sub(room),
@@ -140,8 +144,9 @@ impl Series {
 
 /// The mean over the circle of what each number's weight is there, relative to the real axis.
 ///
-/// A quotient is a characteristic function: at most 1, and nothing where the bell has ended. Where it does not come to that,
-/// rounding errors have grown, as they may if the numbers are many times the buckets.
+/// A quotient is a characteristic function: at most 1, and nothing where the bell has ended. Where
+/// it does not come to that, rounding errors have grown, as they may if the numbers are many times
+/// the buckets.
 fn around_the_circle(
     contour: &Contour,
     series: &Series,
@@ -153,7 +158,8 @@ fn around_the_circle(
     const STABLE: f64 = 1e-10;
     /// Some hundred roundings.
     const MIN_MEAN: f64 = 1e-14;
-    /// Deviations of the integrand, whose logarithm is −x²/2, to where it has ended whatever its width.
+    /// Deviations of the integrand, whose logarithm is −x²/2, to where it has ended whatever its
+    /// width.
     const ENDED: f64 = 30.0;
     let longest = series.nones.len() + series.some.len();
     let steps = (ceil(DEVIATIONS * sqrt(contour.variance_of_all())) as u64 + longest as u64 + 16) | 1;
@@ -169,7 +175,8 @@ fn around_the_circle(
         let angle = 2.0 * PI * step as f64 / steps as f64;
         // Turned back by the mean angle, λ·angle a bucket.
         let turned_by = |items: f64| (items - contour.load) * angle;
-        // The turned buckets that count nothing, over what they are unturned, less 1: a power of m would magnify its error.
+        // The turned buckets that count nothing, over what they are unturned, less 1: a power of m
+        // would magnify its error.
         let off = series.nones.iter().fold(Complex::default(), |sum, &(items, ln_p)| {
             sum + Complex::polar_less_one(turned_by(items)) * (exp(ln_p) / none)
         });
@@ -195,8 +202,8 @@ fn around_the_circle(
             return None;
         }
     }
-    // A mean that is small beside the others is the rest of terms that cancel. It belongs to a far tail: what is left of it is
-    // kept while it has a digit.
+    // A mean that is small beside the others is the rest of terms that cancel. It belongs to a far
+    // tail: what is left of it is kept while it has a digit.
     let top = sums.iter().copied().fold(0.0, f64::max);
     sums.iter_mut().filter(|sum| **sum < MIN_MEAN * top).for_each(|sum| *sum = 0.0);
     sums.iter_mut().for_each(|sum| *sum /= steps as f64);

@@ -1,8 +1,9 @@
 //! A smooth function of a number of items, by polynomials through a few of its values.
 //!
-//! The polynomial is one in the logarithm of the number, through values at Chebyshev's points rounded to whole numbers, in
-//! Lagrange's barycentric form. Its error is measured: each time the points are doubled, the polynomial through the old ones is
-//! asked for the new. A function with as many derivatives as one likes is then known to about the square of that error.
+//! The polynomial is one in the logarithm of the number, through values at Chebyshev's points
+//! rounded to whole numbers, in Lagrange's barycentric form. Its error is measured: each time the
+//! points are doubled, the polynomial through the old ones is asked for the new. A function with as
+//! many derivatives as one likes is then known to about the square of that error.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -21,10 +22,11 @@ pub(crate) struct Smooth {
 }
 
 impl Smooth {
-    /// From `low` to `high`, of which those below `rough` are computed one by one; if all values can be computed.
+    /// From `low` to `high`, of which those below `rough` are computed one by one; if all values
+    /// can be computed.
     ///
-    /// Polynomials may be off by `most_doubt` at the points of the next, which is off by far less. A number and its value may count
-    /// less than others: `weight` is at most 1.
+    /// Polynomials may be off by `most_doubt` at the points of the next, which is off by far less.
+    /// A number and its value may count less than others: `weight` is at most 1.
     pub(crate) fn new(
         low: u64,
         rough: u64,
@@ -174,7 +176,8 @@ impl Piece {
     }
 }
 
-/// So many numbers from the first to the last, by their logarithms, and closer to each other at the ends.
+/// So many numbers from the first to the last, by their logarithms, and closer to each other at the
+/// ends.
 fn chebyshev(first: u64, last: u64, count: u64) -> Vec<u64> {
     let (low, high) = (ln(first as f64), ln(last as f64));
     let number = |i: u64| {
@@ -190,7 +193,8 @@ fn chebyshev(first: u64, last: u64, count: u64) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// ln C(a, 5), and a curve that bends where odds come near 1: what levels make of their items looks like one or the other.
+    /// ln C(a, 5), and a curve that bends where odds come near 1: what levels make of their items
+    /// looks like one or the other.
     #[test]
     fn a_few_values_give_all_others() {
         let binomial = |a: u64| (0..5).map(|i| ln((a - i) as f64 / (i + 1) as f64)).sum::<f64>();

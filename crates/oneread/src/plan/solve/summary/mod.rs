@@ -29,7 +29,8 @@ pub struct SummaryTargets {
 /// What lookups of keys that are in the table may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// The papers' sense: that any key ever takes a second read, or finds no room, is at most so likely.
+    /// The papers' sense: that any key ever takes a second read, or finds no room, is at most so
+    /// likely.
     Guarantee {
         /// The most of failures and crises together.
         failure: f64,
@@ -112,7 +113,8 @@ impl PlannedSummary {
         }
     }
 
-    /// The plan of the papers' kinds, which [`Summarized::from_plan`](crate::summary::Summarized::from_plan) takes.
+    /// The plan of the papers' kinds, which
+    /// [`Summarized::from_plan`](crate::summary::Summarized::from_plan) takes.
     #[must_use]
     pub const fn summary(&self) -> Option<&SummaryPlan> {
         match self {
@@ -160,7 +162,8 @@ impl PlannedSummary {
         }
     }
 
-    /// The probability that any key fails or finds no room, by the larger of the two formulas for failures.
+    /// The probability that any key fails or finds no room, by the larger of the two formulas for
+    /// failures.
     #[must_use]
     pub fn failure_and_crisis(&self) -> Option<f64> {
         let plan = self.summary()?;
@@ -180,21 +183,23 @@ impl PlannedSummary {
     }
 }
 
-/// The smallest summary of a planned table that meets the targets: of one kind, or of all, and then the best of each other kind is a
-/// runner-up.
+/// The smallest summary of a planned table that meets the targets: of one kind, or of all, and then
+/// the best of each other kind is a runner-up.
 ///
-/// Failures are held to the larger of the paper's bound and the exact expectation, so that a guarantee holds by either. That is the bound: of
-/// multiple filters the formula of partitioned ones, a few percent above, and of interpolation the expected pairs.
+/// Failures are held to the larger of the paper's bound and the exact expectation, so that a
+/// guarantee holds by either. That is the bound: of multiple filters the formula of partitioned
+/// ones, a few percent above, and of interpolation the expected pairs.
 ///
 /// # What is smallest
-/// Interpolation and single filter: all numbers of hash functions are tried, and by each the fewest cells or bits are found. Multiple filters:
-/// the first filter is the smallest for its false positives, whatever its hash functions; of the others, none can lose a bit without
-/// a bit for another, whatever its hash functions, and exchanges of 1 to 64 bits between the largest and each other
-/// save nothing. Lists are tried from every level on that has up to 128 keys on average.
+/// Interpolation and single filter: all numbers of hash functions are tried, and by each the fewest
+/// cells or bits are found. Multiple filters: the first filter is the smallest for its false
+/// positives, whatever its hash functions; of the others, none can lose a bit without a bit for
+/// another, whatever its hash functions, and exchanges of 1 to 64 bits between the largest and each
+/// other save nothing. Lists are tried from every level on that has up to 128 keys on average.
 ///
 /// # Errors
-/// If a target is not between 0 and 1, or if the targets exclude each other: more items than the table has room for as often as
-/// failures are allowed, or more bytes than allowed.
+/// If a target is not between 0 and 1, or if the targets exclude each other: more items than the
+/// table has room for as often as failures are allowed, or more bytes than allowed.
 ///
 /// # Example
 /// ```
@@ -279,7 +284,8 @@ fn of_kind(
     })
 }
 
-/// The logarithm of the failures, or extra reads of all hits together, that are allowed, if any are.
+/// The logarithm of the failures, or extra reads of all hits together, that are allowed, if any
+/// are.
 fn ln_allowed(table: &MultilevelPlan, goal: Goal) -> Option<f64> {
     /// Sums of the same terms in another order may differ by so much.
     const ROUNDING: f64 = 1e-12;
@@ -301,7 +307,8 @@ fn of_filters(
     targets: &SummaryTargets,
     work: &StepBudget,
 ) -> Result<Option<SummaryPlan>, LayoutError> {
-    /// By so much less is allowed if the exact odds of filters should be above those they were searched by.
+    /// By so much less is allowed if the exact odds of filters should be above those they were
+    /// searched by.
     const STRICTER: f64 = 0.01;
     const MAX_TRIES: u32 = 20;
     let first = bloom::for_rate_with(table.items(), targets.false_positive, SchemeName::Independent)?;

@@ -1,15 +1,16 @@
 //! The smallest summary of multiple filters: how the mistakes allowed are divided among the levels.
 //!
-//! False positives depend on the first filter alone, and everything else on the others: a filter `B_i` of b bits and k
-//! hash functions has a share in all mistakes that are allowed, which falls as b grows. The sum of the bits is to be smallest where
-//! the sum of the shares is 1. Shares fall nearly exponentially, and such a sum is smallest where a bit more takes away the same
-//! from each: each filter's share is inversely proportional to the rate at which it falls. That rate hardly depends on
-//! the share, so that few rounds find both. What is left is rounding to whole bits, and polished away:
-//! bits go from one filter to another as long as that saves any, and at the end no filter can lose a bit, whatever its
-//! number of hash functions.
+//! False positives depend on the first filter alone, and everything else on the others: a filter
+//! `B_i` of b bits and k hash functions has a share in all mistakes that are allowed, which falls
+//! as b grows. The sum of the bits is to be smallest where the sum of the shares is 1. Shares fall
+//! nearly exponentially, and such a sum is smallest where a bit more takes away the same from each:
+//! each filter's share is inversely proportional to the rate at which it falls. That rate hardly
+//! depends on the share, so that few rounds find both. What is left is rounding to whole bits, and
+//! polished away: bits go from one filter to another as long as that saves any, and at the end no
+//! filter can lose a bit, whatever its number of hash functions.
 //!
-//! The list that may take the place of the deepest filters has few sizes; of all of them the one is taken that is
-//! smallest together with what its share costs the filters.
+//! The list that may take the place of the deepest filters has few sizes; of all of them the one is
+//! taken that is smallest together with what its share costs the filters.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -26,7 +27,8 @@ use super::Goal;
 /// Rounds in which the shares of the filters are found.
 const ROUNDS: u32 = 6;
 
-/// Levels with more items than these on average have no list: a lookup goes through all of its keys.
+/// Levels with more items than these on average have no list: a lookup goes through all of its
+/// keys.
 const MAX_LISTED: f64 = 128.0;
 
 /// The most of all mistakes that a list may have.
@@ -70,11 +72,13 @@ struct Odds {
 pub(super) struct Search<'a> {
     table: &'a MultilevelPlan,
     goal: Goal,
-    /// The logarithm of the expected failures, or extra reads of all hits together, that are allowed.
+    /// The logarithm of the expected failures, or extra reads of all hits together, that are
+    /// allowed.
     ln_allowed: f64,
     /// The steps that it may take.
     work: &'a StepBudget,
-    /// By level from 1 on: numbers of items that reach it, and the items above that are expected beside as many or more, up to the next.
+    /// By level from 1 on: numbers of items that reach it, and the items above that are expected
+    /// beside as many or more, up to the next.
     steps: Vec<Vec<(u64, f64)>>,
     /// By level, bits and hash functions.
     known: BTreeMap<(usize, u64, u32), Odds>,
@@ -86,7 +90,8 @@ impl<'a> Search<'a> {
         Self { table, goal, ln_allowed, work, steps, known: BTreeMap::new() }
     }
 
-    /// The smallest without a list, and with a list from each level on for which there may be one; the smallest of all first.
+    /// The smallest without a list, and with a list from each level on for which there may be one;
+    /// the smallest of all first.
     pub(super) fn solve(&mut self) -> Vec<Deeper> {
         let levels = self.table.layout().level_count();
         let listed = |level: &usize| self.table.passed_on()[level - 1].mean() <= MAX_LISTED;
@@ -101,7 +106,8 @@ impl<'a> Search<'a> {
 
     /// Filters up to `end`, and a list for the levels from there on.
     fn with_list(&mut self, end: usize) -> Option<Deeper> {
-        // What a share costs the filters is known once they are: by the logarithm of what is left to them.
+        // What a share costs the filters is known once they are: by the logarithm of what is left
+        // to them.
         let bits_for_a_factor_e: f64 = self.divide(end, 1.0)?.slopes.iter().sum();
         let levels = self.table.layout().level_count() - end;
         let mut best: Option<(f64, ListLayout)> = None;
@@ -123,14 +129,16 @@ impl<'a> Search<'a> {
             if cost(longest).is_infinite() {
                 continue;
             }
-            // The bits grow evenly and the penalty falls more and more slowly: there is one least cost.
+            // The bits grow evenly and the penalty falls more and more slowly: there is one least
+            // cost.
             let bits = least(0, longest, |bits| {
                 bits == longest || cost(bits) <= cost(bits + 1) && cost(bits) < f64::INFINITY
             });
             if best.as_ref().is_none_or(|(least, _)| cost(bits) < *least) {
                 best = list(bits).map(|list| (cost(bits), list));
             }
-            // What no longer list makes up for: that a list of so many is full is half of its share at most.
+            // What no longer list makes up for: that a list of so many is full is half of its share
+            // at most.
             let full = self.list_odds(list(longest)?, end).share;
             let one_more = list(1)?.bits() as f64 / items as f64;
             if -bits_for_a_factor_e * ln_1p(-full / (1.0 - MAX_OF_LIST)) < one_more {
@@ -151,7 +159,8 @@ impl<'a> Search<'a> {
         let mut left = 1.0 - odds.as_ref().map_or(0.0, |odds| odds.share);
         let mut filters = Vec::new();
         if end > 1 {
-            // Reads behind a read are not in the shares; they are few, and known once the filters are.
+            // Reads behind a read are not in the shares; they are few, and known once the filters
+            // are.
             for _ in 0..ROUNDS {
                 let state = self.divide(end, left)?;
                 let shares: f64 = self.shares(&state.filters).iter().sum();
@@ -219,10 +228,12 @@ impl<'a> Search<'a> {
         all
     }
 
-    /// A share that is certainly no more than that of a filter, and takes less time; where that is worth it.
+    /// A share that is certainly no more than that of a filter, and takes less time; where that is
+    /// worth it.
     ///
-    /// By Jensen's inequality an unpartitioned filter errs at least as often as if always its expected part of the bits were set, (1
-    /// − (1 − 1/m)^(kn))^k. This rises with the items n, so that those between two steps are no fewer than at the lower.
+    /// By Jensen's inequality an unpartitioned filter errs at least as often as if always its
+    /// expected part of the bits were set, (1 − (1 − 1/m)^(kn))^k. This rises with the items n, so
+    /// that those between two steps are no fewer than at the lower.
     fn least_share(&self, level: usize, (bits, hashes): (u64, u32)) -> f64 {
         if let Goal::Guarantee { .. } = self.goal {
             return 0.0;
@@ -237,10 +248,12 @@ impl<'a> Search<'a> {
         exp(ln(self.steps[level - 1].iter().map(read).sum()) - self.ln_allowed)
     }
 
-    /// The fewest bits, with any number of hash functions, of a filter whose odds fit; `near` is where to begin.
+    /// The fewest bits, with any number of hash functions, of a filter whose odds fit; `near` is
+    /// where to begin.
     ///
-    /// With more bits a filter errs less often, so that bits are searched by halving. All numbers of hash functions are tried: one that does not fit with
-    /// a bit less than the best so far cannot be better.
+    /// With more bits a filter errs less often, so that bits are searched by halving. All numbers
+    /// of hash functions are tried: one that does not fit with a bit less than the best so far
+    /// cannot be better.
     fn fewest(
         &mut self,
         level: usize,
@@ -273,7 +286,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Filters whose shares add up to `left`, each inversely proportional to the rate at which it falls.
+    /// Filters whose shares add up to `left`, each inversely proportional to the rate at which it
+    /// falls.
     fn divide(&mut self, end: usize, left: f64) -> Option<Division> {
         // A level that nothing reaches has some share all the same, of which it uses nothing.
         let mean = |level: usize| self.table.passed_on()[level - 1].mean().max(f64::MIN_POSITIVE);
@@ -322,7 +336,8 @@ impl<'a> Search<'a> {
         (bits.clamp(1.0, MAX_PLACES as f64) as u64, hashes)
     }
 
-    /// Takes bits away where that is possible, and exchanges them between filters where that saves any; none if the filters do not fit.
+    /// Takes bits away where that is possible, and exchanges them between filters where that saves
+    /// any; none if the filters do not fit.
     fn polish(&mut self, filters: &mut Vec<(u64, u32)>, list: Option<&Odds>) -> Option<()> {
         const EXCHANGED: [u64; 4] = [1, 4, 16, 64];
         const MAX_ROUNDS: u32 = 12;
@@ -376,7 +391,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Makes the first filter as small as it can be with its number of hash functions; whether it can.
+    /// Makes the first filter as small as it can be with its number of hash functions; whether it
+    /// can.
     fn refit(&mut self, filters: &mut [(u64, u32)], list: Option<&Odds>) -> bool {
         let (near, hashes) = filters[0];
         let most = near + near / 16 + 1024;
@@ -388,7 +404,8 @@ impl<'a> Search<'a> {
         bits.is_some()
     }
 
-    /// Makes one filter after the other as small as it can be beside the others, until none can lose a bit.
+    /// Makes one filter after the other as small as it can be beside the others, until none can
+    /// lose a bit.
     fn shrink(&mut self, filters: &mut Vec<(u64, u32)>, list: Option<&Odds>) -> Option<()> {
         loop {
             let before = filters.clone();
@@ -410,7 +427,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Filters, and by how many bits each of those that are not as small as can be grows for its share to fall by a factor e.
+/// Filters, and by how many bits each of those that are not as small as can be grows for its share
+/// to fall by a factor e.
 struct Division {
     slopes: Vec<f64>,
     filters: Vec<(u64, u32)>,

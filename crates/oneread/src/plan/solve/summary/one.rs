@@ -25,8 +25,8 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) ->
     plan(least(0, most, serves))
 }
 
-/// The fewest cells with any number of hash functions. For one number, the odds fall as the cells rise: a cell's hash function falls
-/// on any given one less often.
+/// The fewest cells with any number of hash functions. For one number, the odds fall as the cells
+/// rise: a cell's hash function falls on any given one less often.
 pub(super) fn single(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
@@ -51,7 +51,8 @@ pub(super) fn single(
     const LIKELIEST: u32 = 12;
     for hashes in (LIKELIEST..=MAX_HASHES).chain(1..LIKELIEST) {
         let of = |bands: u64| SingleFilterLayout::new(bands.saturating_mul(hashes.into()), hashes);
-        // Fewer cells than the best so far, so that it is smaller by a byte if there is any difference.
+        // Fewer cells than the best so far, so that it is smaller by a byte if there is any
+        // difference.
         let most = best.map_or(MAX_PLACES, |best| best.cells() - 1) / u64::from(hashes);
         if most == 0 {
             continue;

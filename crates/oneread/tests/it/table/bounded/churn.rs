@@ -1,4 +1,5 @@
-//! Long use at the load it is made for: no insertion fails, nothing grows, and the plan's figures come out.
+//! Long use at the load it is made for: no insertion fails, nothing grows, and the plan's figures
+//! come out.
 
 use oneread::layout::BoundedLayout;
 use oneread::plan::bounded::for_churn;
@@ -8,7 +9,8 @@ use oneread::table::bounded::Region;
 use crate::statistics::chernoff_most;
 use crate::table::Random;
 
-/// Fills a map to its capacity and replaces each item so many times, in no order; any failed insertion is a panic.
+/// Fills a map to its capacity and replaces each item so many times, in no order; any failed
+/// insertion is a panic.
 fn churned(items: u64, turnovers: u64, seed: u64) -> (BoundedMap<u64, u64>, Vec<u64>) {
     let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(items).unwrap(), seed).unwrap();
     let mut random = Random::new(seed);
@@ -35,8 +37,9 @@ fn stays_as_it_is(items: u64, turnovers: u64) {
     let misses: usize = (0..sample).map(|_| map.locate(&random.word()).tag_lines).sum();
     let hits: usize = located.iter().map(|found| found.tag_lines).sum();
     let [away, misses, hits] = [away, misses, hits].map(|count| count as f64 / sample as f64);
-    // The keys out of their lines are the plan's .054, and those in the neighbour come to that. Each of the former costs a hit a line or two
-    // more; a miss goes on for one out-tag in 255 and for what homes cannot tell. The bar is 1.25 lines a miss.
+    // The keys out of their lines are the plan's .054, and those in the neighbour come to that.
+    // Each of the former costs a hit a line or two more; a miss goes on for one out-tag in 255 and
+    // for what homes cannot tell. The bar is 1.25 lines a miss.
     assert!((0.06..0.09).contains(&away) && misses < 1.1 && hits < 1.15, "{away} {misses} {hits}");
 }
 

@@ -34,7 +34,8 @@ impl Digester<u64> for Few {
     }
 }
 
-/// Random operations on keys below `keys`, in a map that may become full; gives how many insertions were refused.
+/// Random operations on keys below `keys`, in a map that may become full; gives how many insertions
+/// were refused.
 fn compare<D: Digester<u64> + Clone>(
     map: &mut BoundedMap<u64, u64, D>,
     keys: u64,
@@ -115,7 +116,8 @@ fn does_what_a_hash_map_does_through_the_standard_library() {
 #[test]
 #[cfg_attr(miri, ignore = "too slow")]
 fn keys_in_batches_are_found_as_one_after_the_other() {
-    // From each key in a digest of its own to routes that are full, so that keys are at home, out, and in the stash.
+    // From each key in a digest of its own to routes that are full, so that keys are at home, out,
+    // and in the stash.
     for digests in [1, 3, 50, 5000] {
         let layout = BoundedLayout::new(1000, 100, 3).unwrap();
         let mut map = BoundedMap::with_digester(layout, Few { digests }).unwrap();

@@ -1,4 +1,5 @@
-//! Keys and values that panic: nothing is lost, nothing is dropped twice, and the map goes on working.
+//! Keys and values that panic: nothing is lost, nothing is dropped twice, and the map goes on
+//! working.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -126,7 +127,8 @@ fn keys_that_lie_about_equality_are_kept_or_found_and_dropped_once() {
             _ = map.remove(&Liar(number % 30, equal));
         }
         assert_eq!(map.iter().count(), map.len());
-        // Keys that are equal to nothing are never removed, until there is no room; of the others some take others for themselves.
+        // Keys that are equal to nothing are never removed, until there is no room; of the others
+        // some take others for themselves.
         assert!(if equal { map.len() <= 50 } else { map.len() == 100 }, "{equal} {}", map.len());
     }
 }

@@ -68,7 +68,8 @@ fn memory_is_what_the_docs_say() {
     for items in [100_000, 1_000_000] {
         let map = BoundedMap::<u64, u64>::with_capacity(items).unwrap();
         let bytes = map.byte_len() as f64 / items as f64;
-        // Eighteen bytes a slot, and nine of ten slots are for items, or a hair more: lines are whole.
+        // Eighteen bytes a slot, and nine of ten slots are for items, or a hair more: lines are
+        // whole.
         assert!((19.99..=20.0).contains(&bytes), "{bytes}");
         // A set: ten bytes per slot.
         let set = BoundedMap::<u64, ()>::with_capacity(items).unwrap();
