@@ -25,8 +25,8 @@ pub const MAX_BUCKET: u32 = 64;
 /// A bucket chosen by at most b items never causes trouble. Remove these buckets with their items,
 /// and repeat until every bucket has more than b: the rest is the (b + 1)-core. All items fit if
 /// the core has at most b items per bucket. The number of items that chose one of its buckets is a
-/// Poisson variable of some mean ξ, conditioned to exceed b. Its mean is ξ·Q(b)/Q(b + 1) with Q(j)
-/// = Pr(Po(ξ) ≥ j), and it counts each item d times. So the threshold is where
+/// Poisson variable of some mean ξ, conditioned to exceed b. Its mean is ξ·Q(b)/Q(b + 1) with
+/// Q(j) = Pr(Po(ξ) ≥ j), and it counts each item d times. So the threshold is where
 ///
 /// ```text
 ///   ξ·Q(b)/Q(b + 1) = d·b,   at   ξ / (d·Q(b)^(d − 1)) items per bucket.
@@ -40,8 +40,8 @@ pub const MAX_BUCKET: u32 = 64;
 /// every item, but not that an insertion finds it in few steps.
 ///
 /// # Errors
-/// If there are fewer than two choices or more than [`MOST_CHOICES`], or if a bucket has no place
-/// or more than [`MOST_BUCKET`].
+/// If there are fewer than two choices or more than [`MAX_CHOICES`], or if a bucket has no place
+/// or more than [`MAX_BUCKET`].
 ///
 /// # Example
 /// ```

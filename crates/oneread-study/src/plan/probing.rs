@@ -142,7 +142,7 @@ pub const MAX_HEIGHT: u32 = 20;
 ///
 /// # Errors
 /// If there are more than 2^46 cells, if more than a third of them are in use, or if the height is
-/// above [`MOST_HEIGHT`] or that of the whole table.
+/// above [`MAX_HEIGHT`] or that of the whole table.
 ///
 /// # Example
 /// ```

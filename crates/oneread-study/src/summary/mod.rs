@@ -39,7 +39,7 @@ pub use when::Rebuild;
 /// rebuild: deleted items go, and each item below moves to the first level above its own where its
 /// bucket is free; then the summary is made anew. That is cheaper than it seems: with the paper's
 /// table, 909 deletions and 9090 items that stay, 97 of these move
-/// ([`plan::deletion`](oneread::plan::deletion) bounds it). It can be done in steps, so that no
+/// ([`plan::deletion`](crate::plan::deletion) bounds it). It can be done in steps, so that no
 /// change waits for it: then the old summary answers until the new one is made.
 ///
 /// # Source

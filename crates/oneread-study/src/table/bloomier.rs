@@ -98,20 +98,20 @@ impl From<OutOfMemory> for NoFunction {
 
 impl BloomierFunction {
     /// The most bits of a value and its check together.
-    pub const MOST_CELL_BITS: u32 = 16;
+    pub const MAX_CELL_BITS: u32 = 16;
 
     /// The function of these keys, given by their digests, with the lowest bits of their values.
     ///
     /// # Errors
-    /// If a cell has no bits or more than [`MOST_CELL_BITS`](Self::MOST_CELL_BITS), if a key occurs
+    /// If a cell has no bits or more than [`MAX_CELL_BITS`](Self::MAX_CELL_BITS), if a key occurs
     /// twice, or if there is not enough memory.
     pub fn new(items: &[(Digest, u64)], value_bits: u32, check_bits: u32) -> Result<Self, NoFunction> {
         let cell_bits = value_bits.saturating_add(check_bits);
         if cell_bits == 0 {
             return Err(NoFunction::Layout(LayoutError::Zero { what: "fingerprint bits" }));
         }
-        if cell_bits > Self::MOST_CELL_BITS {
-            let (expected, found) = (Self::MOST_CELL_BITS.into(), cell_bits.into());
+        if cell_bits > Self::MAX_CELL_BITS {
+            let (expected, found) = (Self::MAX_CELL_BITS.into(), cell_bits.into());
             return Err(NoFunction::Layout(LayoutError::TooLarge {
                 what: "fingerprint bits",
                 expected,

@@ -9,7 +9,7 @@ use super::{Draw, StudyTable};
 use oneread::table::Full;
 
 /// The fewest buckets.
-const LEAST_BUCKETS: usize = 8;
+const MIN_BUCKETS: usize = 8;
 
 /// One chain of items per bucket, with one to four buckets per item.
 ///
@@ -34,8 +34,8 @@ pub struct ChainedTable<K, V, G: Draw<K>> {
 impl<K: Eq, V, G: Draw<K>> ChainedTable<K, V, G> {
     /// An empty table.
     pub fn new(mut draw: G) -> Self {
-        let function = Scaled::new(draw.draw(LEAST_BUCKETS as u64), LEAST_BUCKETS as u64);
-        Self { draw, function, chains: chains(LEAST_BUCKETS), items: 0, probes: Probes::default() }
+        let function = Scaled::new(draw.draw(MIN_BUCKETS as u64), MIN_BUCKETS as u64);
+        Self { draw, function, chains: chains(MIN_BUCKETS), items: 0, probes: Probes::default() }
     }
 
     /// The current number of buckets.
@@ -95,7 +95,7 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for ChainedTable<K, V, G> {
         // Keeps the order: a search visits only items inserted before the one it finds.
         let (_, value) = self.chains[bucket].remove(at?);
         self.items -= 1;
-        if 4 * self.items < self.chains.len() && self.chains.len() > LEAST_BUCKETS {
+        if 4 * self.items < self.chains.len() && self.chains.len() > MIN_BUCKETS {
             self.resize(self.chains.len() / 2);
         }
         Some(value)

@@ -45,22 +45,22 @@ impl CuckooLayout {
     pub const MAX_SLOTS: u32 = 64;
 
     /// The most buckets.
-    pub const MOST_BUCKETS: u64 = MAX_PLACES / Self::MAX_SLOTS as u64;
+    pub const MAX_BUCKETS: u64 = MAX_PLACES / Self::MAX_SLOTS as u64;
 
     /// The lecture's table: two functions, one slot per bucket, no stash, and a timeout of ⌈6·log2
     /// m⌉ moves, which works as well as ⌈6·log2 n⌉ (section 6.2, first note).
     ///
     /// # Errors
-    /// If there are no buckets or more than [`MOST_BUCKETS`](Self::MOST_BUCKETS).
+    /// If there are no buckets or more than [`MAX_BUCKETS`](Self::MAX_BUCKETS).
     pub fn new(buckets: u64) -> Result<Self, LayoutError> {
-        check("buckets", buckets, Self::MOST_BUCKETS)?;
+        check("buckets", buckets, Self::MAX_BUCKETS)?;
         Ok(Self { buckets, slots: 1, functions: 2, stash: 0, timeout: insertion_timeout(buckets) })
     }
 
     /// Sets the number of functions.
     ///
     /// # Errors
-    /// If there are fewer than two or more than [`MOST_FUNCTIONS`](Self::MOST_FUNCTIONS).
+    /// If there are fewer than two or more than [`MAX_FUNCTIONS`](Self::MAX_FUNCTIONS).
     pub fn with_functions(self, functions: u32) -> Result<Self, LayoutError> {
         check("functions beyond the first", u64::from(functions).saturating_sub(1), 3)?;
         Ok(Self { functions, ..self })
@@ -109,7 +109,7 @@ impl CuckooLayout {
 
 /// Attempts with fresh functions before an insertion fails. Within the lecture's bounds an attempt
 /// seldom fails; in an overfull table all of them fail.
-const MOST_REHASHES: u32 = 32;
+const MAX_REHASHES: u32 = 32;
 
 const MAX_FUNCTIONS: usize = CuckooLayout::MAX_FUNCTIONS as usize;
 
@@ -176,7 +176,7 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
     /// # Errors
     /// If there are no items or too many, if ε is not positive, or if there is not enough memory.
     pub fn for_items(items: u64, epsilon: f64, draw: G) -> Result<Self, BuildError> {
-        check("items", items, CuckooLayout::MOST_BUCKETS)?;
+        check("items", items, CuckooLayout::MAX_BUCKETS)?;
         let fraction = |_| LayoutError::Fraction { what: "epsilon", found: epsilon };
         let buckets = least_cells(items, epsilon).map_err(fraction)?;
         let layout = CuckooLayout::new(buckets)?.with_timeout(insertion_timeout(items));
@@ -221,7 +221,7 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
     /// returns `item`.
     fn rehash(&mut self, item: (K, V)) -> Result<(), (K, V)> {
         let slots = self.layout.slots as usize;
-        for _ in 0..MOST_REHASHES {
+        for _ in 0..MAX_REHASHES {
             self.rehashes += 1;
             let functions = fresh::<K, G>(self.layout, &mut self.draw);
             let mut walk =

@@ -9,8 +9,8 @@
 //!   w_i · (flow from j to j + 1 in sub-table i) = p_{i,j} · Π over k < i of u_{k,j+1} · Π over k > i of u_{k,j}
 //! ```
 //!
-//! with ties to the left. If they are random, the products are replaced by the expectation of 1/(1
-//! + T) over the number T of other choices that have load j too, none being lower: ∫ over x from 0
+//! with ties to the left. If they are random, the products are replaced by the expectation of
+//! 1/(1 + T) over the number T of other choices that have load j too, none being lower: ∫ over x from 0
 //! to 1 of Π over k ≠ i of (`u_{k,j+1}` + x·`p_{k,j}`).
 //!
 //! The variables are the `p_{i,j}`, and the `u_{i,j}` are their sums: everything is a sum of
