@@ -61,13 +61,13 @@ mod sealed;
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
 pub use live::{
-    Batch, Disk, DiskFile, Holder, Lock, Occupant, OpenMode, Store, StoreIter, StoreLock, StoreOptions,
-    StoreStats, SyncPolicy, SystemDisk,
+    Batch, Disk, DiskFile, Holder, Lock, Metrics, Occupant, OpenMode, Store, StoreIter, StoreLock,
+    StoreOptions, StoreStats, SyncPolicy, SystemDisk,
 };
 pub use options::{Duplicates, Options};
-pub use read::{FileReader, Hold, MapReader, ReadAt};
+pub use read::{FileReader, Hold, MapReader, ReadAt, Reads};
 pub use sealed::{
-    Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
+    Damage, Iter, LevelStats, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
 };
 
 /// The README's examples are compiled and run: here, where the library and the store are both at hand.

@@ -56,7 +56,7 @@ impl Builder {
 
         // The header comes last, when it is known.
         out.write_all(&[0; PAGE]).map_err(Error::io(WRITING))?;
-        let mut writer = Writer::new(out, values);
+        let mut writer = SealedWriter::new(out, values);
 
         let sample = SAMPLE.min(segments);
         let group = self.group(0, sample, segments)?;
@@ -210,7 +210,7 @@ fn lock(spare: &Mutex<Vec<Pages>>) -> MutexGuard<'_, Vec<Pages>> {
 }
 
 /// Appends segments to the file, and keeps what the header and the summary are made of.
-struct Writer<'a, W> {
+struct SealedWriter<'a, W> {
     out: &'a mut W,
     values: Ordered,
     /// The pages of each segment, four bytes each.
@@ -228,7 +228,7 @@ struct Writer<'a, W> {
     value_bytes: u64,
 }
 
-impl<'a, W: Out> Writer<'a, W> {
+impl<'a, W: Out> SealedWriter<'a, W> {
     fn new(out: &'a mut W, values: Ordered) -> Self {
         Self {
             out,

@@ -1,22 +1,34 @@
 //! How a live store is kept.
 
+use std::time::Duration;
+
 use oneread::hash::Portable;
 
 use crate::Error;
 
-/// When changes are made safe.
+/// When changes are made safe: what a crash may lose.
+///
+/// Whatever the policy, what is there after a crash is all that was done up to some moment, with
+/// nothing left out before it, and a batch is there as a whole or not at all. A crash of the process
+/// alone, with the system going on, loses nothing that was acknowledged.
+///
+/// | policy | a crash of the system may lose |
+/// | --- | --- |
+/// | [`Always`](Self::Always) | nothing that was acknowledged |
+/// | [`Every`](Self::Every) | what was acknowledged in the last interval |
+/// | [`Never`](Self::Never) | all since the last [`flush`](super::Store::flush) or checkpoint |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SyncPolicy {
-    /// Before a change is acknowledged: whatever [`put`](super::Store::put) and its like have returned is there after a crash.
-    /// Threads that write at the same time share a sync.
+    /// Before a change is acknowledged: whatever [`put`](super::Store::put) and its like have
+    /// returned is there after a crash. Threads that write at the same time share a sync.
     #[default]
     Always,
-    /// After so many milliseconds at most, while there is somebody to do it: after a crash, what was acknowledged in the last ones may be lost. What
-    /// is there is all that was done up to some moment, with nothing left out before it.
-    Interval(u64),
-    /// When the store finds it convenient, or at a [`flush`](super::Store::flush): after a crash of the machine, more may be lost, but as with an interval what is
-    /// there is all up to some moment. A crash of the process alone loses nothing.
-    None,
+    /// After this time at most. Without a [thread of the store's own](StoreOptions::background) it is
+    /// the next change after this time that syncs.
+    Every(Duration),
+    /// Only with a checkpoint, a [`flush`](super::Store::flush), and when the store is closed.
+    Never,
 }
 
 /// How a live store is kept; each option has a default that is good for most.
@@ -26,12 +38,13 @@ pub enum SyncPolicy {
 ///
 /// # Example
 /// ```
+/// use std::time::Duration;
 /// use oneread_store::{Store, StoreOptions, SyncPolicy};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("a.store");
 /// assert!(Store::create(&path, StoreOptions::new().miss_rate(0.0)).is_err());
-/// let store = Store::create(&path, StoreOptions::new().sync(SyncPolicy::Interval(100)))?;
+/// let store = Store::create(&path, StoreOptions::new().sync(SyncPolicy::Every(Duration::from_millis(100))))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

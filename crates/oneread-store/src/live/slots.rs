@@ -21,7 +21,7 @@ impl Extent {
         Self { slot, count: 1 }
     }
 
-    /// Whether a file of so many bytes has them all.
+    /// Whether a file of `bytes` bytes has them all.
     pub(super) const fn ends_within(self, bytes: u64) -> bool {
         slot_at(self.slot) + self.count as u64 * PAGE as u64 <= bytes
     }
@@ -35,7 +35,7 @@ pub(super) const fn slot_at(slot: u32) -> u64 {
 const BITS: u32 = u64::BITS;
 
 /// The most slots: their words, and the slots of these, have 32 bits.
-pub(super) const MOST: u32 = u32::MAX - BITS;
+pub(super) const MAX_SLOTS: u32 = u32::MAX - BITS;
 
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
@@ -75,13 +75,13 @@ impl Slots {
         (u64::from(extent.slot)..u64::from(extent.slot) + u64::from(extent.count)).all(bit)
     }
 
-    /// Takes so many slots that follow each other: the first that are free, or new ones behind the last.
+    /// Takes `count` slots that follow each other: the first that are free, or new ones behind the last.
     pub(super) fn allocate(&mut self, count: u32) -> Result<Extent, Error> {
         while self.used.get(self.hint).is_some_and(|&word| word == u64::MAX) {
             self.hint += 1;
         }
         let slot = if count == 1 { self.first_free() } else { self.first_gap(count) };
-        let end = slot.checked_add(count).filter(|&end| end <= MOST);
+        let end = slot.checked_add(count).filter(|&end| end <= MAX_SLOTS);
         let end = end.ok_or(Error::TooLarge { pages: u64::from(slot) + u64::from(count) })?;
         self.end = self.end.max(end);
         self.used.resize(self.end.div_ceil(BITS) as usize, 0);
@@ -141,7 +141,7 @@ impl Slots {
         free
     }
 
-    /// So many slots, none of them used.
+    /// `end` slots, none of them used.
     pub(super) fn empty(end: u32) -> Self {
         Self { used: vec![0; end.div_ceil(BITS) as usize], end, used_count: 0, hint: 0 }
     }

@@ -1,10 +1,12 @@
 //! Where the bytes of a store come from: one small trait.
 
+pub(crate) mod counters;
 pub(crate) mod file;
 pub(crate) mod many;
 mod map;
 mod memory;
 
+pub use counters::Reads;
 pub use file::FileReader;
 pub use map::MapReader;
 

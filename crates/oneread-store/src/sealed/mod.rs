@@ -1,14 +1,15 @@
 //! A store that is only read.
 
-mod counters;
+mod damage;
 mod iter;
 mod many;
 mod stats;
 mod verify;
 
+pub use damage::{Damage, Verification};
 pub use iter::Iter;
-pub use stats::{LevelStats, Reads, Stats};
-pub use verify::{Damage, Verification, verify, verify_in, verify_with_progress};
+pub use stats::{LevelStats, Stats};
+pub use verify::{verify, verify_in, verify_with_progress};
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,16 +21,14 @@ use oneread::hash::Digester;
 
 use crate::digest::Portable;
 use crate::error::at;
-use crate::format::geometry::{self, LEVELS};
 use crate::format::header::Header;
-use crate::format::overflow::{self, Search};
+use crate::format::lookup::Lookup;
 use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
-use crate::format::summary::{self, Candidates, Summary};
+use crate::format::summary::{self, SealedCandidates, Summary};
 use crate::format::{PAGE, checksum};
+use crate::read::counters::Counters;
 use crate::{Error, FileReader, Hold, MapReader, ReadAt};
-
-use counters::Counters;
 
 /// A store that is only read: one page read for a key it has, almost none for a key it has not.
 ///
@@ -195,7 +194,7 @@ impl<R: ReadAt> Sealed<R> {
 
     /// The pages that may have a key, or none, which is counted as a miss.
     #[inline]
-    fn candidates(&self, key: &[u8]) -> Option<Candidates> {
+    fn candidates(&self, key: &[u8]) -> Option<SealedCandidates> {
         let digest = self.digester.digest(key);
         let candidates = self.summary.candidates(digest);
         if candidates.is_none() {
@@ -208,34 +207,16 @@ impl<R: ReadAt> Sealed<R> {
     fn find<T>(
         &self,
         key: &[u8],
-        candidates: &Candidates,
+        candidates: &SealedCandidates,
         scratch: &mut Vec<u8>,
         found: impl FnOnce(Stored<'_>) -> T,
     ) -> Result<Option<T>, Error> {
-        let &Candidates { digest, number: segment, levels, .. } = candidates;
         let mut reads = 0;
-        let mut search = Search::among(if candidates.in_overflow { candidates.segment.overflow } else { 0 });
-        while let Some(index) = search.next() {
+        let mut lookup = Lookup::new(*candidates, key);
+        while let Some(page) = lookup.next_page() {
             reads += 1;
-            let page = candidates.segment.overflow_page(index);
-            let view = self.view(page, overflow::place(segment), scratch)?;
-            let damaged = |what| Error::Page { page, what };
-            let order = view.order(key).map_err(damaged)?;
-            search.narrow(index, order);
-            if order.is_eq()
-                && let Some(record) = view.find(geometry::tag(digest), key).map_err(damaged)?
-            {
-                self.counters.count(true, reads);
-                return Ok(Some(found(record.value)));
-            }
-        }
-        for level in (0..LEVELS).filter(|level| levels >> level & 1 == 1) {
-            reads += 1;
-            let index = geometry::page(digest, level, candidates.segment.levels[level]);
-            let page = candidates.segment.page(level, index);
-            let view = self.view(page, Place { segment, level, index }, scratch)?;
-            let record = view.find(geometry::tag(digest), key).map_err(|what| Error::Page { page, what })?;
-            if let Some(record) = record {
+            let view = self.view(page.0, page.1, scratch)?;
+            if let Some(record) = lookup.record(view, page)? {
                 self.counters.count(true, reads);
                 return Ok(Some(found(record.value)));
             }

@@ -38,7 +38,7 @@ pub(super) fn open(args: &Import, lock: StoreLock) -> Result<Store> {
         );
     }
     // What is acknowledged is of no interest before the end.
-    let options = StoreOptions::new().sync(SyncPolicy::None);
+    let options = StoreOptions::new().sync(SyncPolicy::Never);
     opened(&args.path, || Store::open_locked(lock, options).map_err(explained))
 }
 

@@ -8,7 +8,7 @@ use oneread_store::{Error, Store, StoreOptions, SyncPolicy};
 use crate::{below, bytes, random};
 
 fn options() -> StoreOptions {
-    StoreOptions::new().sync(SyncPolicy::None).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
+    StoreOptions::new().sync(SyncPolicy::Never).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
 }
 
 /// One thread changes things, others look for keys that are always there.

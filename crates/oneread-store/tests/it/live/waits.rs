@@ -87,7 +87,7 @@ fn a_change_does_not_wait_for_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let syncs = Arc::new(AtomicU64::new(0));
     let disk = Arc::new(Slow { syncs: syncs.clone() });
-    let options = StoreOptions::new().sync(SyncPolicy::None).seed(3).buffer_bytes(1 << 20).slack_pages(100);
+    let options = StoreOptions::new().sync(SyncPolicy::Never).seed(3).buffer_bytes(1 << 20).slack_pages(100);
     let store = Store::create_on(disk, folder.path().join("a.store"), options).unwrap();
     let before = syncs.load(Relaxed);
     let mut random = random(1);
@@ -113,7 +113,7 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
     for background in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let options =
-            StoreOptions::new().sync(SyncPolicy::None).buffer_bytes(BUFFER as usize).background(background);
+            StoreOptions::new().sync(SyncPolicy::Never).buffer_bytes(BUFFER as usize).background(background);
         let store = Store::create(folder.path().join("a.store"), options).unwrap();
         for number in 0..20_000u32 {
             store.put(b"key", &number.to_le_bytes()).unwrap();

@@ -66,7 +66,7 @@ pub(super) fn open(number: usize, folder: &Path, raw_bytes: u64) -> Result<Optio
 
 /// Ours again, after it was closed.
 pub(super) fn reopen_ours(folder: &Path) -> Result<Box<dyn Changing>> {
-    let store = Store::open(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::None))?;
+    let store = Store::open(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::Never))?;
     Ok(Box::new(Ours { store }))
 }
 
@@ -77,7 +77,7 @@ struct Ours {
 impl Ours {
     fn new(folder: &Path) -> Result<Self> {
         Ok(Self {
-            store: Store::create(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::None).seed(1))?,
+            store: Store::create(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::Never).seed(1))?,
         })
     }
 }
