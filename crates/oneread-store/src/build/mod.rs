@@ -123,6 +123,31 @@ impl Builder {
         Ok(())
     }
 
+    /// Adds all pairs that an iterator gives. Returns how many these were.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert), for the first pair that it fails for; those before it are in.
+    ///
+    /// # Example
+    /// ```
+    /// use oneread_store::{Builder, Options, Sealed};
+    ///
+    /// let capitals = [("Peru", "Lima"), ("Togo", "Lome")];
+    /// let mut builder = Builder::new(Options::new())?;
+    /// assert_eq!(builder.insert_all(capitals)?, 2);
+    /// let store = Sealed::open_in(builder.finish_in_memory()?.0)?;
+    /// assert_eq!(store.get(b"Peru")?.as_deref(), Some(&b"Lima"[..]));
+    /// # Ok::<(), oneread_store::Error>(())
+    /// ```
+    pub fn insert_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<u64, Error> {
+        let before = self.len();
+        pairs.into_iter().try_for_each(|(key, value)| self.insert(key.as_ref(), value.as_ref()))?;
+        Ok(self.len() - before)
+    }
+
     /// The pairs inserted so far, duplicates included.
     #[must_use]
     pub fn len(&self) -> u64 {

@@ -18,7 +18,7 @@
 //!   manifest have all changes of logs before its own, since its log is raised only at the end of a
 //!   round. The file of an older log is written again when the next round begins, which is after
 //!   that manifest was safe.
-//! - *PageState have no change that the log may have lost.* What is merged comes from a log that was
+//! - *Pages have no change that the log may have lost.* What is merged comes from a log that was
 //!   closed and synced. So a batch is never there in part, and what is there is all up to some
 //!   moment.
 //! - *Changes may be applied twice.* Some are on pages already when the log is read; the last change
@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use super::directory::Entry;
 use super::group_commit::GroupCommit;
-use super::manifest::{Manifest, Named, Safe};
+use super::manifest::{Manifest, Named, Safe, Totals};
 use super::manifest_file;
 use super::merge::{Merged, Tools, merge};
 use super::metrics::span;
@@ -50,15 +50,21 @@ use super::ranked::{Guard, Locks, Rank, Ranked};
 use super::reader::Reader;
 use super::root::{LogBuffer, Root};
 use super::segment::Segment;
-use super::slots::{Extent, Slots};
+use super::slots::{Extent, Slots, slot_at};
 use super::stats::Numbers;
 use crate::Error;
 use crate::format::PAGE;
 use crate::format::guide::Solver;
 use crate::format::header::Header;
 
-/// One of this many slots may wait for a checkpoint.
-const SLACK: u64 = 16;
+/// At least one of this many slots may wait for a checkpoint, and at most one of the other number.
+const MIN_SLACK: u64 = 24;
+const MAX_SLACK: u64 = 12;
+
+/// What all files may take together, in hundredths of the bytes of keys and values: what pages and
+/// logs leave of it may wait for a checkpoint. The rest up to half as much again as the raw bytes is
+/// for logs that are fuller than planned.
+const PLANNED_DISK: u64 = 138;
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,14 +241,24 @@ impl Checkpointer {
         let log = frozen.log;
         drop(buffer);
         drop(root);
-        let slack = u64::from(self.options.slack_pages).max(pages.tools.slots.used_count() / SLACK);
-        if pages.retired_slots() > slack {
-            let root = self.reader.root();
+        let root = self.reader.root();
+        if pages.retired_slots() > self.slack(pages, &root.totals) {
             // The merge is done whatever comes of this: it is tried again after the next one.
             self.round.lock().next = next;
             self.checkpoint(pages, &root, log)?;
         }
         Ok((next, Step::Merged))
+    }
+
+    /// How many slots may wait for a checkpoint. With more there are fewer checkpoints, which wait
+    /// for the disk, and the file is larger.
+    fn slack(&self, pages: &PageState, totals: &Totals) -> u64 {
+        let page = PAGE as u64;
+        let used = pages.tools.slots.used_count();
+        let planned = totals.raw_bytes() / (100 * page) * PLANNED_DISK;
+        let logs = 2 * self.buffer_bytes() / page;
+        let left = planned.saturating_sub(used.saturating_sub(pages.retired_slots()) + logs);
+        left.clamp(used / MIN_SLACK, used / MAX_SLACK).max(self.options.slack_pages.into())
     }
 
     /// Makes what is on pages safe, with the changes of logs from `log` on still to be applied.
@@ -259,6 +275,11 @@ impl Checkpointer {
         let retired = std::mem::take(&mut pages.retired);
         pages.held.extend(retired);
         pages.release();
+        // Nothing on the medium names these slots, and nobody who reads has them.
+        if let Some(end) = pages.tools.slots.cut() {
+            let cut = self.reader.data.file.truncate(slot_at(end));
+            cut.map_err(Error::io("give space back that the store does not need"))?;
+        }
         files.meters.checkpoints.since(start);
         Ok(())
     }

@@ -11,14 +11,13 @@
 //! and a key that is in the second buffer is never looked for on behalf of a change in the first.
 //! From then on the change counts as merged and nobody asks.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use oneread::hash::Digester;
 
 use super::buffer::{Change, OnPage};
 use super::manifest::Totals;
-use super::reader::Reader;
+use super::reader::{PageLookup, Reader};
 use super::root::{LogBuffer, Root};
 use crate::Error;
 use crate::format::record::Stored;
@@ -53,16 +52,19 @@ impl Reader {
                 }
             }
         }
+        let mut scratch = Vec::new();
         for (buffer, word, change) in unknown {
             let key = change.key();
             let digest = self.digester.digest(key);
-            let found = self.find_on_pages(root.clone(), digest, key, &Cell::new(0), |stored, _| {
-                Ok(match stored {
+            let found =
+                self.find_on_pages(root.clone(), digest, key, &mut scratch, |stored, _, _| match stored {
                     Stored::Inline(value) => value.len() as u64,
                     Stored::Run(run) => run.length,
-                })
-            })?;
-            let on_page = found.map_or(OnPage::Absent, OnPage::Present);
+                })?;
+            let on_page = match found {
+                PageLookup::Found(length) => OnPage::Present(length),
+                PageLookup::Absent { .. } => OnPage::Absent,
+            };
             buffer.read().keep_on_page(word, key, on_page);
             replace(&mut totals, &change, on_page);
         }

@@ -96,7 +96,7 @@ impl Follower {
     }
 
     /// Goes on with the state of the present manifest.
-    fn renew(&self, reader: &Reader) -> Result<(), Error> {
+    pub(super) fn renew(&self, reader: &Reader) -> Result<(), Error> {
         let Files { disk, paths, store, .. } = &*reader.files;
         let loaded = load_beside_a_writer(&**disk, paths, self.options.lose_damaged_log)?;
         // Another live store has the name: its pages are in a file that is not open here.

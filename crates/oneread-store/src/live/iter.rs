@@ -68,7 +68,11 @@ impl<'a> StoreIter<'a> {
                     }
                     let value = match record.value {
                         Stored::Inline(value) => value.to_vec(),
-                        Stored::Run(run) => self.reader.data.run(run)?,
+                        Stored::Run(run) => {
+                            let mut value = Vec::new();
+                            self.reader.data.run(run, &mut value)?;
+                            value
+                        }
                     };
                     Ok(Some((record.key.to_vec(), value)))
                 });

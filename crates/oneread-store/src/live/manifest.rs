@@ -50,6 +50,13 @@ pub(super) struct Totals {
     pub(super) value_bytes: u64,
 }
 
+impl Totals {
+    /// Those of a damaged manifest may be anything.
+    pub(super) fn raw_bytes(&self) -> u64 {
+        self.key_bytes.saturating_add(self.value_bytes)
+    }
+}
+
 /// A segment as the manifest names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Named {

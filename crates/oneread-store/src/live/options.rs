@@ -69,7 +69,7 @@ impl StoreOptions {
             seed: None,
             buffer_bytes: 16 << 20,
             segment_pages: 64,
-            slack_pages: 1024,
+            slack_pages: 256,
             background: true,
             lose_damaged_log: false,
         }
@@ -93,9 +93,11 @@ impl StoreOptions {
         Self { seed: Some(seed), ..self }
     }
 
-    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by default, and a tenth of the store's pages at most, but 1 MiB at
-    /// least: so that logs stay small beside a small store. Twice as many may be in memory, and twice as many in the log; three times if changes come
-    /// in while a checkpoint takes long. The more, the fewer pages are written a change.
+    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by
+    /// default, and a twentieth of the store's pages at most, but 1 MiB at least: so that logs stay
+    /// small beside a small store. Twice as many may be in memory, and twice as many in the log;
+    /// three times if changes come in while a checkpoint takes long. The more, the fewer pages are
+    /// written per change.
     #[must_use]
     pub fn buffer_bytes(self, bytes: usize) -> Self {
         Self { buffer_bytes: bytes, ..self }
@@ -108,8 +110,9 @@ impl StoreOptions {
         Self { segment_pages: pages, ..self }
     }
 
-    /// How many pages may wait for a checkpoint until they can be used again; 1024 by default, and never fewer than one in sixteen of
-    /// all.
+    /// How many pages may wait for a checkpoint until they can be used again; 256 by default, and
+    /// never fewer than one in 24 of all; up to one in 12, while all files take less than 1.4 times
+    /// the bytes of keys and values. With more, there are fewer checkpoints and a larger file.
     #[must_use]
     pub fn slack_pages(self, pages: u32) -> Self {
         Self { slack_pages: pages, ..self }

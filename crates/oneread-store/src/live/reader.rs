@@ -1,21 +1,22 @@
 //! Lookups in a live store. Nothing here waits for anybody who writes.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 
 use oneread::hash::{Digest, Digester};
 
-use super::data::{Data, with_page};
+use super::data::Data;
 use super::directory::word;
 use super::files::Files;
 use super::manifest_file;
 use super::root::{CurrentRoot, Root};
 use crate::Error;
 use crate::digest::Portable;
+use crate::format::PAGE;
 use crate::format::lookup::Lookup;
 use crate::format::record::Stored;
 use crate::read::counters::Counters;
+use crate::read::scratch::with_scratch;
 
 /// The part of a store that answers: its present root, and the file that the root's pages are in.
 #[derive(Debug)]
@@ -28,6 +29,12 @@ pub(super) struct Reader {
     /// Of the manifest that was read, if another process may write to the store. Stored after the
     /// root of that manifest.
     pub(super) stamp: Option<AtomicU64>,
+}
+
+/// What came of looking for a key on pages.
+pub(super) enum PageLookup<T> {
+    Found(T),
+    Absent { reads: u64 },
 }
 
 impl Reader {
@@ -51,53 +58,61 @@ impl Reader {
             self.counters.count(change.value().is_some(), 0);
             return Ok(change.value().map(use_value));
         }
-        let reads = Cell::new(0);
-        let found = self.find_on_pages(root, digest, key, &reads, |stored, root| {
-            self.counters.count(true, reads.get());
-            match stored {
-                Stored::Inline(value) => {
-                    drop(root);
-                    Ok(use_value(value))
+        with_scratch(|scratch| {
+            // Taken once: beside the key, or after the second read.
+            let mut use_value = Some(use_value);
+            let mut used = |value: &[u8]| use_value.take().map(|use_value| use_value(value));
+            let found = self.find_on_pages(root, digest, key, scratch, |stored, root, reads| {
+                self.counters.count(true, reads);
+                match stored {
+                    Stored::Inline(value) => {
+                        drop(root);
+                        Ok(used(value))
+                    }
+                    Stored::Run(run) => Err((run, root)),
                 }
-                Stored::Run(run) => {
+            })?;
+            match found {
+                PageLookup::Found(Ok(done)) => Ok(done),
+                PageLookup::Found(Err((run, root))) => {
                     self.counters.count_run();
-                    let value = self.data.run(run)?;
+                    self.data.run(run, scratch)?;
                     drop(root);
-                    Ok(use_value(&value))
+                    Ok(used(scratch))
+                }
+                PageLookup::Absent { reads } => {
+                    self.counters.count(false, reads);
+                    Ok(None)
                 }
             }
-        })?;
-        if found.is_none() {
-            self.counters.count(false, reads.get());
-        }
-        Ok(found)
+        })
     }
 
     /// Looks for a key on the pages of a root, in overflow first if it may be there: what a
-    /// function makes of its value there. That function lets go of the root when it has read what
-    /// it needs. Adds the pages read.
+    /// function makes of its value there and of the pages read. That function lets go of the root
+    /// when it has read what it needs.
     pub(super) fn find_on_pages<T>(
         &self,
         root: Arc<Root>,
         digest: Digest,
         key: &[u8],
-        reads: &Cell<u64>,
-        found: impl FnOnce(Stored<'_>, Arc<Root>) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
-        with_page(|buffer| {
-            let segment = root.directory.segment(word(digest));
-            segment.check()?;
-            let mut lookup = Lookup::new(segment.may_have(digest), key);
-            let stored = loop {
-                let Some(page) = lookup.next_page() else { return Ok(None) };
-                reads.set(reads.get() + 1);
-                let view = self.data.page(page.0 as u32, page.1, buffer)?;
-                if let Some(record) = lookup.record(view, page)? {
-                    break record.value;
-                }
-            };
-            found(stored, root).map(Some)
-        })
+        scratch: &mut Vec<u8>,
+        found: impl FnOnce(Stored<'_>, Arc<Root>, u64) -> T,
+    ) -> Result<PageLookup<T>, Error> {
+        scratch.resize(PAGE, 0);
+        let segment = root.directory.segment(word(digest));
+        segment.check()?;
+        let mut lookup = Lookup::new(segment.may_have(digest), key);
+        let mut reads = 0;
+        let stored = loop {
+            let Some(page) = lookup.next_page() else { return Ok(PageLookup::Absent { reads }) };
+            reads += 1;
+            let view = self.data.page(page.0 as u32, page.1, scratch)?;
+            if let Some(record) = lookup.record(view, page)? {
+                break record.value;
+            }
+        };
+        Ok(PageLookup::Found(found(stored, root, reads)))
     }
 
     /// What [`is_outdated`](Self::is_outdated) compares the manifest with: taken before the root.

@@ -86,6 +86,13 @@ impl CurrentRoot {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The first buffer, and whether there is a second one. For those who write: while they hold a
+    /// whole root, slots that no later one uses cannot be used again.
+    pub(super) fn active(&self) -> (Arc<LogBuffer>, bool) {
+        let root = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        (root.active.clone(), root.frozen.is_some())
+    }
+
     /// Puts another root in place of the present one.
     pub(super) fn replace(&self, change: impl FnOnce(&Root) -> Root) {
         let mut root = self.0.write().unwrap_or_else(PoisonError::into_inner);

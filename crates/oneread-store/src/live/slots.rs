@@ -146,6 +146,21 @@ impl Slots {
         Self { used: vec![0; end.div_ceil(BITS) as usize], end, used_count: 0, hint: 0 }
     }
 
+    /// Forgets free slots behind the last one in use, if they are many enough to be worth it: a
+    /// sixteenth of all. The number of those left.
+    pub(super) fn cut(&mut self) -> Option<u32> {
+        const WORTH: u32 = 16;
+        let last = self.used.iter().rposition(|&word| word != 0)?;
+        let end = (last as u32 + 1) * BITS - self.used[last].leading_zeros();
+        if self.end - end <= end / WORTH {
+            return None;
+        }
+        self.end = end;
+        self.used.truncate(last + 1);
+        self.hint = self.hint.min(last);
+        Some(end)
+    }
+
     fn each(&mut self, extent: Extent, mut change: impl FnMut(&mut u64, u64)) {
         for slot in extent.slot..extent.slot + extent.count {
             change(&mut self.used[(slot / BITS) as usize], 1 << (slot % BITS));
@@ -182,6 +197,22 @@ mod tests {
                 prop_assert_eq!(again.used_count(), count);
             }
         }
+    }
+
+    #[test]
+    fn many_free_slots_at_the_end_are_forgotten() {
+        let mut slots = Slots::empty(0);
+        let all: Vec<_> = (0..200).map(|_| slots.allocate(1).unwrap()).collect();
+        assert_eq!(slots.cut(), None);
+        all[190..].iter().for_each(|&one| slots.free(one));
+        assert_eq!(slots.cut(), None);
+        all[70..190].iter().for_each(|&one| slots.free(one));
+        slots.free(all[3]);
+        assert_eq!((slots.cut(), slots.end(), slots.used_count()), (Some(70), 70, 69));
+        let again = Slots::from_words(slots.words().to_vec(), slots.end()).unwrap();
+        assert_eq!(again.used_count(), 69);
+        let next: Vec<_> = (0..3).map(|_| slots.allocate(1).unwrap().slot).collect();
+        assert_eq!((next, slots.end()), (vec![3, 70, 71], 72));
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Numbers {
         /// unless options ask for less: so that two logs, each about as large as a buffer, stay
         /// small beside a small store.
         const MIN_BUFFER: u64 = 1 << 20;
-        const BUFFER_PART: u64 = 10;
+        const BUFFER_PART: u64 = 20;
         let part = self.used_slots.saturating_mul(PAGE as u64) / BUFFER_PART;
         (options.buffer_bytes as u64).min(part.max(MIN_BUFFER)).max(1)
     }

@@ -1,5 +1,6 @@
 //! The store as its users see it.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -210,6 +211,34 @@ impl Store {
     /// As [`get`](Self::get).
     pub fn get_with<T>(&self, key: &[u8], use_value: impl Fn(&[u8]) -> T) -> Result<Option<T>, Error> {
         self.fresh(|| self.reader.get_with(key, &use_value))
+    }
+
+    /// The value of a key, in place of what a vector has. Whether there is one; if not, the vector
+    /// is empty. Takes no memory beside that of the vector.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
+        let out = RefCell::new(value);
+        let copy = |found: &[u8]| found.clone_into(&mut out.borrow_mut());
+        let found = self.get_with(key, copy)?.is_some();
+        if !found {
+            out.borrow_mut().clear();
+        }
+        Ok(found)
+    }
+
+    /// Goes on with all that the one who writes has acknowledged by now, if the store was [opened to
+    /// be read only](Self::open_read_only); lookups alone follow checkpoints. Reads the manifest, the
+    /// descriptions of segments and the log again. Does nothing for the one who writes.
+    ///
+    /// # Errors
+    /// As [`open_read_only`](Self::open_read_only); [`Error::Changed`] if another store has the name.
+    pub fn refresh(&self) -> Result<(), Error> {
+        match &self.access {
+            Access::Write(_) => Ok(()),
+            Access::Follow(follower) => follower.renew(&self.reader),
+        }
     }
 
     /// The number of keys, exactly as [`iter`](Self::iter) would count them now.

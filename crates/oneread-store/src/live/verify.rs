@@ -261,8 +261,8 @@ impl Checking<'_> {
     fn run(&mut self, run: Run) -> Result<(), Error> {
         self.found.runs += 1;
         let data = &self.reader.data;
-        match data.run(run) {
-            Ok(_) => {}
+        match data.run(run, &mut Vec::new()) {
+            Ok(()) => {}
             Err(Error::Run { offset, what }) => self.found.damage.push(Damage::Run { offset, what }),
             Err(error) => return Err(error),
         }

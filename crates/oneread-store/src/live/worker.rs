@@ -49,7 +49,7 @@ impl Checkpointer {
                 return;
             }
             let mut failed = false;
-            if self.reader.root().frozen.is_some() && self.reader.files.check().is_ok() {
+            if self.reader.root.active().1 && self.reader.files.check().is_ok() {
                 drop(round);
                 failed = self.work().is_err();
             } else {

@@ -15,7 +15,7 @@ use super::metrics::span;
 use super::options::{StoreOptions, SyncPolicy};
 use super::ranked::{Locks, Rank, Ranked};
 use super::reader::Reader;
-use super::root::{LogBuffer, Root};
+use super::root::LogBuffer;
 use crate::Error;
 use crate::format::PAGE;
 
@@ -84,11 +84,10 @@ impl Writer {
         let end = log.end();
         self.commits.count(end.end - before);
         self.commits.written(end);
-        let root = self.reader.root();
-        let mut buffer = root.active.write();
+        let (active, _) = self.reader.root.active();
+        let mut buffer = active.write();
         changes.each(|key, value| buffer.set(word(self.reader.digester.digest(key)), key, value));
         drop(buffer);
-        drop(root);
         let due = match self.options.sync {
             SyncPolicy::Always => true,
             SyncPolicy::Every(interval) => open.last_sync.elapsed() >= interval,
@@ -104,8 +103,8 @@ impl Writer {
 
     /// How full the first buffer is, or its log: keys that change again and again fill the log
     /// alone.
-    fn filled(&self, root: &Root, log: &Log) -> f64 {
-        let bytes = (root.active.read().bytes() as u64).max(log.end().end.saturating_sub(HEADER as u64));
+    fn filled(&self, active: &LogBuffer, log: &Log) -> f64 {
+        let bytes = (active.read().bytes() as u64).max(log.end().end.saturating_sub(HEADER as u64));
         bytes as f64 / self.checkpointer.buffer_bytes() as f64
     }
 
@@ -120,12 +119,10 @@ impl Writer {
         }
         let mut stalled = Stalled { reader: &self.reader, since: None };
         loop {
-            let root = self.reader.root();
-            let filled = self.filled(&root, log);
-            let frozen = root.frozen.is_some();
-            // While it is held, slots are.
-            drop(root);
-            if !frozen {
+            let (active, is_frozen) = self.reader.root.active();
+            let filled = self.filled(&active, log);
+            drop(active);
+            if !is_frozen {
                 if filled < 1.0 {
                     return Ok(());
                 }
@@ -148,7 +145,7 @@ impl Writer {
             }
             self.reader.files.check()?;
             // It may have ended since the root was looked at.
-            if self.reader.root().frozen.is_some() {
+            if self.reader.root.active().1 {
                 span!("stall");
                 drop(checkpointer.wait(round, PAUSE));
             }
@@ -188,7 +185,7 @@ impl Writer {
         self.reader.files.check()?;
         // At most twice: those of the second buffer, then those of the first.
         while self.checkpointer.step()? == Step::Merged {}
-        if !self.reader.root().active.read().is_empty() {
+        if !self.reader.root.active().0.read().is_empty() {
             self.reader.files.note(self.freeze(&mut open.log))?;
             while self.checkpointer.step()? == Step::Merged {}
         }

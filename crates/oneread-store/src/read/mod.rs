@@ -5,6 +5,7 @@ pub(crate) mod file;
 pub(crate) mod many;
 mod map;
 mod memory;
+pub(crate) mod scratch;
 
 pub use counters::Reads;
 pub use file::FileReader;

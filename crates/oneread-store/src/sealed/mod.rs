@@ -11,7 +11,6 @@ pub use iter::Iter;
 pub use stats::{LevelStats, Stats};
 pub use verify::{verify, verify_in, verify_with_progress};
 
-use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -28,6 +27,7 @@ use crate::format::record::{Run, Stored};
 use crate::format::summary::{self, SealedCandidates, Summary};
 use crate::format::{PAGE, checksum};
 use crate::read::counters::Counters;
+use crate::read::scratch::with_scratch;
 use crate::{Error, FileReader, Hold, MapReader, ReadAt};
 
 /// A store that is only read: one page read for a key it has, almost none for a key it has not.
@@ -183,6 +183,16 @@ impl<R: ReadAt> Sealed<R> {
         })
     }
 
+    /// The value of a key, in place of what a vector has. Whether there is one; if not, the vector
+    /// is empty. Takes no memory beside that of the vector.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
+        value.clear();
+        Ok(self.get_with(key, |found| value.extend_from_slice(found))?.is_some())
+    }
+
     /// Whether there is a value for a key. Reads its page, for the guides alone cannot tell.
     ///
     /// # Errors
@@ -268,21 +278,6 @@ impl<R> fmt::Debug for Sealed<R> {
             .field("pages", &self.header.pages)
             .finish_non_exhaustive()
     }
-}
-
-/// A buffer that a thread keeps for the next lookup. Lookups inside of lookups get a new one.
-fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-    thread_local! {
-        static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    }
-    /// What a large value needed is given back.
-    const KEPT: usize = 1 << 20;
-    let mut scratch = SCRATCH.take();
-    let done = work(&mut scratch);
-    if scratch.capacity() <= KEPT {
-        SCRATCH.set(scratch);
-    }
-    done
 }
 
 /// The header of a store that is going to be read, and stays sealed meanwhile.

@@ -203,3 +203,45 @@ fn a_function_that_is_given_a_value_may_use_the_store() {
         });
     }
 }
+
+#[test]
+fn who_reads_beside_a_writer_sees_what_it_asks_for() {
+    let disk = super::disk::Simulated::default();
+    let store = super::create(disk.arc(), super::small()).unwrap();
+    store.put(b"key", b"1").unwrap();
+    let path = std::path::Path::new(super::PATH);
+    let reader = Store::open_read_only_on(disk.arc(), path, super::small()).unwrap();
+    let mut value = b"old".to_vec();
+    assert!(reader.get_into(b"key", &mut value).unwrap() && value == b"1");
+    store.put(b"key", &[2; 5000]).unwrap();
+    assert!(reader.get_into(b"key", &mut value).unwrap() && value == b"1");
+    reader.refresh().unwrap();
+    assert!(reader.get_into(b"key", &mut value).unwrap() && value == [2; 5000]);
+    store.checkpoint().unwrap();
+    for who in [&store, &reader] {
+        assert!(who.get_into(b"key", &mut value).unwrap() && value == [2; 5000]);
+        assert!(!who.get_into(b"other", &mut value).unwrap() && value.is_empty());
+    }
+}
+
+/// An iterator of a store that is only read went on with slots of its own state after a lookup of
+/// another thread had renewed that of the store.
+#[test]
+fn an_iterator_ends_with_a_checkpoint_that_somebody_else_has_noticed() {
+    let disk = super::disk::Simulated::default();
+    let store = super::create(disk.arc(), super::small()).unwrap();
+    for key in 0..500u32 {
+        store.put(&key.to_le_bytes(), &[1; 50]).unwrap();
+    }
+    store.checkpoint().unwrap();
+    let path = std::path::Path::new(super::PATH);
+    let reader = Store::open_read_only_on(disk.arc(), path, super::small()).unwrap();
+    let mut pairs = reader.iter();
+    assert!(pairs.next().unwrap().is_ok());
+    for key in 0..500u32 {
+        store.put(&key.to_le_bytes(), &[2; 50]).unwrap();
+    }
+    store.checkpoint().unwrap();
+    assert_eq!(reader.get(&0u32.to_le_bytes()).unwrap(), Some(vec![2; 50]));
+    assert!(pairs.any(|pair| matches!(pair, Err(Error::Changed))));
+}
