@@ -10,18 +10,23 @@ use crate::{Builder, Error, Options};
 
 impl Reader {
     /// Writes all pairs of this moment as a sealed store, which appears whole or not at all.
-    pub(super) fn backup(&self, path: &Path, options: Options) -> Result<Report, Error> {
+    pub(super) fn backup(&self, path: &Path, options: Options, moment: Option<u64>) -> Result<Report, Error> {
         let lock = StoreLock::take_on(self.files.disk.clone(), path)?;
         if lock.occupant() != Occupant::Nothing {
             return Err(Error::Exists);
         }
-        self.seal_under(lock, options).map(|(report, _)| report)
+        self.seal_under(lock, options, moment).map(|(report, _)| report)
     }
 
     /// Writes all pairs of this moment as a sealed store that takes the name of a lock.
-    pub(super) fn seal_under(&self, lock: StoreLock, options: Options) -> Result<(Report, StoreLock), Error> {
+    pub(super) fn seal_under(
+        &self,
+        lock: StoreLock,
+        options: Options,
+        moment: Option<u64>,
+    ) -> Result<(Report, StoreLock), Error> {
         let mut builder = Builder::new(options)?;
-        for pair in StoreIter::new(self) {
+        for pair in StoreIter::new(self, moment) {
             let (key, value) = pair?;
             builder.insert(&key, &value)?;
         }

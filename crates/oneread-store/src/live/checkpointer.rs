@@ -202,7 +202,7 @@ impl Checkpointer {
 
     /// Where the round goes on, and whether it does.
     fn step_with(&self, pages: &mut PageState) -> Result<(u128, Step), Error> {
-        pages.release();
+        self.release(pages);
         let root = self.reader.root();
         let Some(frozen) = &root.frozen else { return Ok((0, Step::Ended)) };
         self.commits.sync_closed_log()?;
@@ -274,7 +274,7 @@ impl Checkpointer {
         pages.known_safe = manifest.safe;
         let retired = std::mem::take(&mut pages.retired);
         pages.held.extend(retired);
-        pages.release();
+        self.release(pages);
         // Nothing on the medium names these slots, and nobody who reads has them.
         if let Some(end) = pages.tools.slots.cut() {
             let cut = self.reader.data.file.truncate(slot_at(end));
@@ -282,6 +282,13 @@ impl Checkpointer {
         }
         files.meters.checkpoints.since(start);
         Ok(())
+    }
+
+    /// Frees the slots of versions that nobody holds, in this process or another.
+    fn release(&self, pages: &mut PageState) {
+        if !pages.held.is_empty() && !self.reader.data.file.is_pinned() {
+            pages.release();
+        }
     }
 
     fn manifest(&self, pages: &PageState, root: &Root, log: u64) -> Manifest {
@@ -363,7 +370,7 @@ impl PageState {
         self.retired.iter().flat_map(|retired| &retired.slots).map(|extent| u64::from(extent.count)).sum()
     }
 
-    /// Frees the slots of versions that nobody holds.
+    /// Frees the slots of versions that nobody in this process holds.
     fn release(&mut self) {
         // By `get_mut`, after which all that the last reader did with it has been done.
         while let Some(first) = self.held.front_mut()

@@ -95,6 +95,21 @@ impl Follower {
         last.and(Err(Error::Changed))
     }
 
+    /// Does something with the state of now, whose pages stay as they are meanwhile. Where the medium
+    /// cannot see to that, hands over a moment to [compare](Reader::is_outdated) the manifest with.
+    pub(super) fn pinned<T>(
+        &self,
+        reader: &Reader,
+        work: impl Fn(Option<u64>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let Files { disk, paths, .. } = &*reader.files;
+        let file = disk.open(&paths.data, OpenMode::Read).map_err(Error::io("open the store"))?;
+        let is_pinned = file.pin().map_err(Error::io("pin the store"))?;
+        // A manifest that is read from here on names pages that stay.
+        self.renew(reader)?;
+        work(if is_pinned { None } else { reader.moment() })
+    }
+
     /// Goes on with the state of the present manifest.
     pub(super) fn renew(&self, reader: &Reader) -> Result<(), Error> {
         let Files { disk, paths, store, .. } = &*reader.files;

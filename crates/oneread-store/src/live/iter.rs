@@ -29,8 +29,8 @@ pub struct StoreIter<'a> {
 }
 
 impl<'a> StoreIter<'a> {
-    pub(super) fn new(reader: &'a Reader) -> Self {
-        let moment = reader.moment();
+    /// Fails once the manifest is another one than at a moment before this, if one is given.
+    pub(super) fn new(reader: &'a Reader, moment: Option<u64>) -> Self {
         // The buffer is copied while nobody fills it, and belongs to the root whatever follows.
         let root = reader.root();
         let active = root.active.read().clone();

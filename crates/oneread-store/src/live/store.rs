@@ -338,7 +338,7 @@ impl Store {
 
     /// All pairs as they are now, in no order that means anything, whatever is changed meanwhile. Copies the buffer first.
     pub fn iter(&self) -> StoreIter<'_> {
-        StoreIter::new(&self.reader)
+        StoreIter::new(&self.reader, self.reader.moment())
     }
 
     /// What the store is, and has done since it was opened. Costs as much as [`len`](Self::len).
@@ -404,13 +404,25 @@ impl Store {
         }
     }
 
-    /// Writes all pairs of this moment to a new file, while others read and write. It is a sealed store, as a [`Builder`](crate::Builder) makes it, and can be opened
-    /// as one or as a live one.
+    /// Writes all pairs of one moment to a new file, while others read and write, in this process or
+    /// another: those of the moment of the call, if the store was [opened to be read
+    /// only](Self::open_read_only) too. It is a sealed store, as a [`Builder`](crate::Builder) makes
+    /// it, and can be opened as one or as a live one.
+    ///
+    /// Meanwhile the one who writes uses no page again that the copy needs, so that its file grows.
     ///
     /// # Errors
-    /// If there is a file of this name, if something cannot be read, or if the medium fails or is full. Nothing is left behind then.
+    /// If there is a file of this name, if something cannot be read, or if the medium fails or is
+    /// full. Nothing is left behind then. [`Error::Changed`] if another process writes and the
+    /// [medium](super::DiskFile::pin) cannot keep it from using pages again.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
-        self.reader.backup(path.as_ref(), self.sealed_options())
+        let (path, options) = (path.as_ref(), self.sealed_options());
+        match &self.access {
+            Access::Write(_) => self.reader.backup(path, options, None),
+            Access::Follow(follower) => {
+                follower.pinned(&self.reader, |moment| self.reader.backup(path, options.clone(), moment))
+            }
+        }
     }
 
     /// How a sealed store with the same pairs is built.
@@ -452,7 +464,7 @@ impl Store {
         if lock.is_system() {
             options = options.temporary_folder(&lock.paths.folder);
         }
-        self.reader.seal_under(lock, options)
+        self.reader.seal_under(lock, options, None)
     }
 
     /// Makes all changes safe, and closes the store. Dropping it does the same, but cannot tell what fails.

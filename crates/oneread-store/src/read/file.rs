@@ -79,7 +79,7 @@ impl ReadAt for FileReader {
 
 /// Takes a shared lock on the file of a sealed store, which ends when the file is closed. Waits for
 /// whoever makes the store live, so that it is one or the other.
-pub(super) fn hold(file: &File) -> Hold {
+pub(crate) fn hold(file: &File) -> Hold {
     /// Making a store live takes some syncs.
     const PATIENCE: Duration = Duration::from_secs(5);
     let start = Instant::now();

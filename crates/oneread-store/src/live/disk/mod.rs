@@ -156,6 +156,20 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
         Ok(true)
     }
 
+    /// Keeps whoever writes to the store from writing again to pages that the present manifest names,
+    /// until this file is dropped. `false` if the medium cannot do that, as by default.
+    ///
+    /// # Errors
+    /// Whatever the medium answers.
+    fn pin(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Whether somebody has [pinned](Self::pin) the file.
+    fn is_pinned(&self) -> bool {
+        false
+    }
+
     /// Cuts the file to so many bytes, or adds zeros.
     ///
     /// # Errors

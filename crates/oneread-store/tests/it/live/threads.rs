@@ -1,9 +1,10 @@
 //! Readers and writers at the same time, in this process and another.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use oneread_store::{Error, Store, StoreOptions, SyncPolicy};
+use oneread_store::{Batch, Error, Sealed, Store, StoreOptions, SyncPolicy};
 
 use crate::{below, bytes, random};
 
@@ -244,4 +245,46 @@ fn an_iterator_ends_with_a_checkpoint_that_somebody_else_has_noticed() {
     store.checkpoint().unwrap();
     assert_eq!(reader.get(&0u32.to_le_bytes()).unwrap(), Some(vec![2; 50]));
     assert!(pairs.any(|pair| matches!(pair, Err(Error::Changed))));
+}
+
+/// A copy that another process made failed whenever a checkpoint came meanwhile.
+#[test]
+fn a_copy_beside_a_writer_is_of_one_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let store = Store::create(&path, options().buffer_bytes(20_000).slack_pages(10)).unwrap();
+    // All keys have the same value at any moment.
+    let set = |round: u32| {
+        let mut batch = Batch::new();
+        (0..1000u32).for_each(|key| batch.put(&key.to_le_bytes(), &round.to_le_bytes()).unwrap());
+        store.batch(&mut batch).unwrap();
+    };
+    set(0);
+    let done = AtomicBool::new(false);
+    let mut rounds = Vec::new();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1.. {
+                set(round);
+                if done.load(Relaxed) {
+                    return;
+                }
+            }
+        });
+        for number in 0..20 {
+            // As another process has it: nothing in common but the files.
+            let reader = Store::open_read_only(&path).unwrap();
+            let before = store.metrics().checkpoints;
+            let copy = folder.path().join(format!("copy {number}"));
+            let report = reader.backup(&copy);
+            rounds.push(store.metrics().checkpoints - before);
+            assert_eq!(report.unwrap().items, 1000);
+            let copy = Sealed::open(&copy).unwrap();
+            let values: HashSet<_> = copy.iter().map(|pair| pair.unwrap().1).collect();
+            assert_eq!(values.len(), 1, "{values:?}");
+        }
+        done.store(true, Relaxed);
+    });
+    assert!(rounds.iter().filter(|&&checkpoints| checkpoints > 1).count() > 3, "{rounds:?}");
+    assert!(store.verify().unwrap().is_whole());
 }
