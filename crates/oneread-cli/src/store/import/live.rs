@@ -42,7 +42,7 @@ pub(super) fn open(args: &Import, lock: StoreLock) -> Result<Store> {
     opened(&args.path, || Store::open_locked(lock, options).map_err(explained))
 }
 
-pub(super) fn run(args: &Import, inputs: &[Input<'_>], store: Store, start: Instant) -> Result<()> {
+pub(in crate::store) fn run(args: &Import, inputs: &[Input<'_>], store: Store, start: Instant) -> Result<()> {
     let mut batch = Batch::new();
     let rows = Rows::read(inputs, args, &mut |key, value| {
         batch.put(key, value)?;
