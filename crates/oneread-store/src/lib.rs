@@ -80,6 +80,7 @@ struct Readme;
 #[cfg(test)]
 extern crate self as oneread_store;
 #[cfg(test)]
+#[path = "../tests/collisions/mod.rs"]
 mod collisions;
 #[cfg(test)]
 use collisions::{below, random};

@@ -16,5 +16,5 @@ struct Report {
 pub(super) fn run(args: &Len) -> Result<()> {
     let store = Any::open(&args.path)?;
     let items = opened(&args.path, || store.len().map_err(explained))?;
-    if args.json { print_json(&Report { items }) } else { print(&format!("{items}\n")) }
+    if args.json { print_json(&Report { items }) } else { print(&items.to_string()) }
 }

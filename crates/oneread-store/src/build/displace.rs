@@ -7,7 +7,7 @@
 use oneread::table::placement::Weighted;
 
 use super::group::Entry;
-use super::segment::weight;
+use super::room::weight;
 
 /// The page of a record that has none.
 pub(super) const NOWHERE: u32 = u32::MAX;

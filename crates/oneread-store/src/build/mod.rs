@@ -14,6 +14,7 @@ mod guided;
 pub(crate) mod out;
 mod partitions;
 mod report;
+pub(crate) mod room;
 pub(crate) mod segment;
 pub(crate) mod temporary;
 mod values;

@@ -30,7 +30,7 @@ pub(crate) const RECORD_OVERHEAD: usize = 1;
 pub(crate) const ROOM: usize = PAGE - TAGS;
 
 /// The least that a record takes: its tag, and a byte for each length.
-const LEAST_RECORD: usize = 3;
+const MIN_RECORD: usize = 3;
 
 /// Which page of the store it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl<'a> View<'a> {
             return Err("it is another page");
         }
         let count = usize::from(short_at(bytes, COUNT));
-        if TAGS + LEAST_RECORD * count > PAGE {
+        if TAGS + MIN_RECORD * count > PAGE {
             return Err("it has more records than fit");
         }
         Ok(Self { bytes, count })

@@ -1,10 +1,12 @@
-//! Opening a live store to be written: its parts, made of what the files say.
+//! Making and opening a live store: its parts, made of what the files say.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::checkpointer::Checkpointer;
-use super::disk::{Disk, OpenMode};
+use super::disk::{Disk, OpenMode, SystemDisk};
 use super::files::{Files, Paths};
+use super::follow::Follower;
 use super::group_commit::GroupCommit;
 use super::load::{Loaded, load};
 use super::log::Log;
@@ -12,13 +14,114 @@ use super::options::StoreOptions;
 use super::ranked::Locks;
 use super::reader::Reader;
 use super::root::CurrentRoot;
+use super::store::{Access, Store, Writing};
+use super::store_lock::StoreLock;
 use super::writer::Writer;
+use super::{adopt, create, worker};
 use crate::Error;
 use crate::digest::Portable;
 use crate::read::counters::Counters;
 
+impl Store {
+    /// Makes a store without keys.
+    ///
+    /// # Errors
+    /// If there is a store or another file of this name, or it cannot be made; if an option is out
+    /// of its range; [`Error::Locked`] if somebody else makes a store there.
+    pub fn create(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
+        Self::create_on(Arc::new(SystemDisk), path, options)
+    }
+
+    /// The same on another medium.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        Self::create_locked(StoreLock::take_on(disk, path)?, options)
+    }
+
+    /// The same under a name whose lock is already held; it stays held while the store is open.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
+        create::create(&lock, &options)?;
+        Self::started(lock, options)
+    }
+
+    /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its pages stay where they are.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it;
+    /// [`Error::InUse`] if it is a sealed store that is open to be read.
+    pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
+        Self::open_on(Arc::new(SystemDisk), path, options)
+    }
+
+    /// The same on another medium.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        // Before the lock, which needs a folder that takes files: that there is no store is the
+        // better answer.
+        disk.open(path.as_ref(), OpenMode::Write).map_err(Error::io("open the store"))?;
+        Self::open_locked(StoreLock::take_on(disk, path)?, options)
+    }
+
+    /// The same under a name whose lock is already held; it stays held while the store is open.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
+        adopt::make_live(&*lock.disk, &lock.paths, &options)?;
+        Self::started(lock, options)
+    }
+
+    /// Opens a live store to be read only, also while another process writes to it.
+    ///
+    /// It shows the store as it was when it was opened; when the one who writes has made a checkpoint, lookups go on with
+    /// the state of that. Each lookup asks the system whether that is so.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for the lock.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_read_only_on(Arc::new(SystemDisk), path, StoreOptions::new())
+    }
+
+    /// The same on another medium. Of the options, only [`lose_damaged_log`](StoreOptions::lose_damaged_log) means something.
+    ///
+    /// # Errors
+    /// As [`open_read_only`](Self::open_read_only).
+    pub fn open_read_only_on(
+        disk: Arc<dyn Disk>,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        let (reader, follower) = Follower::open(disk, path.as_ref(), options)?;
+        Ok(Self { reader, access: Access::Follow(follower) })
+    }
+
+    fn started(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
+        let (writer, checkpointer) = open(lock.disk.clone(), lock.paths.clone(), options)?;
+        let reader = checkpointer.reader.clone();
+        let is_background = checkpointer.options.background;
+        let worker = is_background.then(|| worker::start(checkpointer.clone())).transpose()?;
+        let writing = Writing { writer, checkpointer, worker, lock: Some(lock) };
+        Ok(Self { reader, access: Access::Write(Box::new(writing)) })
+    }
+}
+
 /// The parts of a store whose lock is held. A sealed one has become live before.
-pub(super) fn open(
+fn open(
     disk: Arc<dyn Disk>,
     paths: Paths,
     mut options: StoreOptions,

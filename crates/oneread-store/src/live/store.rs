@@ -2,13 +2,11 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::batch::Batch;
 use super::checkpointer::Checkpointer;
-use super::disk::{Disk, OpenMode, SystemDisk};
 use super::follow::Follower;
 use super::iter::StoreIter;
 use super::log::Changes;
@@ -19,10 +17,9 @@ use super::reader::Reader;
 use super::stats::{Numbers, StoreStats};
 use super::store_lock::StoreLock;
 use super::writer::Writer;
-use super::{adopt, create, open, worker};
 use crate::read::counters::Reads;
 use crate::sealed::Verification;
-use crate::{Error, Options, Report, read};
+use crate::{Error, read};
 
 /// A store that changes: one page read for a key it has, almost none for a key it has not, and nothing lost in a crash.
 ///
@@ -66,124 +63,28 @@ use crate::{Error, Options, Report, read};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Store {
-    reader: Arc<Reader>,
-    access: Access,
+    pub(super) reader: Arc<Reader>,
+    pub(super) access: Access,
 }
 
 /// What may be done beside reading.
-enum Access {
+pub(super) enum Access {
     Write(Box<Writing>),
     /// Another process may write.
     Follow(Follower),
 }
 
 /// A store that is written to. Dropping it makes all changes safe.
-struct Writing {
-    writer: Writer,
-    checkpointer: Arc<Checkpointer>,
-    worker: Option<JoinHandle<()>>,
+pub(super) struct Writing {
+    pub(super) writer: Writer,
+    pub(super) checkpointer: Arc<Checkpointer>,
+    pub(super) worker: Option<JoinHandle<()>>,
     /// None once the store is closed.
-    lock: Option<StoreLock>,
+    pub(super) lock: Option<StoreLock>,
 }
 
 impl Store {
-    /// Makes a store without keys.
-    ///
-    /// # Errors
-    /// If there is a store or another file of this name, or it cannot be made; if an option is out
-    /// of its range; [`Error::Locked`] if somebody else makes a store there.
-    pub fn create(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
-        Self::create_on(Arc::new(SystemDisk), path, options)
-    }
-
-    /// The same on another medium.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
-    pub fn create_on(
-        disk: Arc<dyn Disk>,
-        path: impl AsRef<Path>,
-        options: StoreOptions,
-    ) -> Result<Self, Error> {
-        Self::create_locked(StoreLock::take_on(disk, path)?, options)
-    }
-
-    /// The same under a name whose lock is already held; it stays held while the store is open.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
-    pub fn create_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
-        create::create(&lock, &options)?;
-        Self::started(lock, options)
-    }
-
-    /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its pages stay where they are.
-    ///
-    /// # Errors
-    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it;
-    /// [`Error::InUse`] if it is a sealed store that is open to be read.
-    pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
-        Self::open_on(Arc::new(SystemDisk), path, options)
-    }
-
-    /// The same on another medium.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_on(
-        disk: Arc<dyn Disk>,
-        path: impl AsRef<Path>,
-        options: StoreOptions,
-    ) -> Result<Self, Error> {
-        // Before the lock, which needs a folder that takes files: that there is no store is the
-        // better answer.
-        disk.open(path.as_ref(), OpenMode::Write).map_err(Error::io("open the store"))?;
-        Self::open_locked(StoreLock::take_on(disk, path)?, options)
-    }
-
-    /// The same under a name whose lock is already held; it stays held while the store is open.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
-        adopt::make_live(&*lock.disk, &lock.paths, &options)?;
-        Self::started(lock, options)
-    }
-
-    /// Opens a live store to be read only, also while another process writes to it.
-    ///
-    /// It shows the store as it was when it was opened; when the one who writes has made a checkpoint, lookups go on with
-    /// the state of that. Each lookup asks the system whether that is so.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), but for the lock.
-    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::open_read_only_on(Arc::new(SystemDisk), path, StoreOptions::new())
-    }
-
-    /// The same on another medium. Of the options, only [`lose_damaged_log`](StoreOptions::lose_damaged_log) means something.
-    ///
-    /// # Errors
-    /// As [`open_read_only`](Self::open_read_only).
-    pub fn open_read_only_on(
-        disk: Arc<dyn Disk>,
-        path: impl AsRef<Path>,
-        options: StoreOptions,
-    ) -> Result<Self, Error> {
-        let (reader, follower) = Follower::open(disk, path.as_ref(), options)?;
-        Ok(Self { reader, access: Access::Follow(follower) })
-    }
-
-    fn started(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
-        let (writer, checkpointer) = open::open(lock.disk.clone(), lock.paths.clone(), options)?;
-        let reader = checkpointer.reader.clone();
-        let is_background = checkpointer.options.background;
-        let worker = is_background.then(|| worker::start(checkpointer.clone())).transpose()?;
-        let writing = Writing { writer, checkpointer, worker, lock: Some(lock) };
-        Ok(Self { reader, access: Access::Write(Box::new(writing)) })
-    }
-
-    fn writing(&self) -> Result<&Writing, Error> {
+    pub(super) fn writing(&self) -> Result<&Writing, Error> {
         match &self.access {
             Access::Write(writing) => Ok(writing),
             Access::Follow(_) => Err(Error::ReadOnly),
@@ -352,7 +253,7 @@ impl Store {
         })
     }
 
-    fn numbers(&self) -> (Numbers, &StoreOptions) {
+    pub(super) fn numbers(&self) -> (Numbers, &StoreOptions) {
         match &self.access {
             Access::Write(writing) => (writing.checkpointer.numbers(), &writing.checkpointer.options),
             Access::Follow(follower) => (follower.numbers(), follower.options()),
@@ -404,69 +305,6 @@ impl Store {
         }
     }
 
-    /// Writes all pairs of one moment to a new file, while others read and write, in this process or
-    /// another: those of the moment of the call, if the store was [opened to be read
-    /// only](Self::open_read_only) too. It is a sealed store, as a [`Builder`](crate::Builder) makes
-    /// it, and can be opened as one or as a live one.
-    ///
-    /// Meanwhile the one who writes uses no page again that the copy needs, so that its file grows.
-    ///
-    /// # Errors
-    /// If there is a file of this name, if something cannot be read, or if the medium fails or is
-    /// full. Nothing is left behind then. [`Error::Changed`] if another process writes and the
-    /// [medium](super::DiskFile::pin) cannot keep it from using pages again.
-    pub fn backup(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
-        let (path, options) = (path.as_ref(), self.sealed_options());
-        match &self.access {
-            Access::Write(_) => self.reader.backup(path, options, None),
-            Access::Follow(follower) => {
-                follower.pinned(&self.reader, |moment| self.reader.backup(path, options.clone(), moment))
-            }
-        }
-    }
-
-    /// How a sealed store with the same pairs is built.
-    fn sealed_options(&self) -> Options {
-        Options::new().seed(self.seed()).miss_rate(self.numbers().1.miss_rate)
-    }
-
-    /// Makes a sealed store of it, in one file under the same name, and closes it. The file is as
-    /// small as that of a [`Builder`](crate::Builder). The log and the manifest are gone.
-    ///
-    /// The sealed store takes the name when it is whole; after a crash there is one of the two. So
-    /// the disk needs room for both.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`] if it was opened to be read only; if something cannot be read, or if the
-    /// medium fails or is full. Then the store is as it was, and can be opened again.
-    pub fn seal(self) -> Result<Report, Error> {
-        self.seal_under_lock().map(|(report, _)| report)
-    }
-
-    /// Makes the files of a store small again, which updates and deletions have left larger than its
-    /// pairs need: [seals](Self::seal) it, and opens it again.
-    ///
-    /// # Errors
-    /// As [`seal`](Self::seal).
-    pub fn compact(self) -> Result<Self, Error> {
-        let options = self.writing()?.checkpointer.options.clone();
-        let (_, lock) = self.seal_under_lock()?;
-        Self::open_locked(lock, options)
-    }
-
-    fn seal_under_lock(mut self) -> Result<(Report, StoreLock), Error> {
-        let mut options = self.sealed_options();
-        let Access::Write(writing) = &mut self.access else { return Err(Error::ReadOnly) };
-        writing.stop();
-        // Should this be cut off, the old store has all changes, whatever the policy.
-        writing.checkpointer.commits.flush()?;
-        let lock = writing.lock.take().ok_or(Error::ReadOnly)?.looked_at_again()?.replace_live();
-        if lock.is_system() {
-            options = options.temporary_folder(&lock.paths.folder);
-        }
-        self.reader.seal_under(lock, options, None)
-    }
-
     /// Makes all changes safe, and closes the store. Dropping it does the same, but cannot tell what fails.
     ///
     /// # Errors
@@ -481,7 +319,7 @@ impl Store {
 
 impl Writing {
     /// Ends the store's own thread.
-    fn stop(&mut self) {
+    pub(super) fn stop(&mut self) {
         if let Some(worker) = self.worker.take() {
             self.checkpointer.stop(worker);
         }

@@ -77,7 +77,10 @@ struct Ours {
 impl Ours {
     fn new(folder: &Path) -> Result<Self> {
         Ok(Self {
-            store: Store::create(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::Never).seed(1))?,
+            store: Store::create(
+                folder.join("a.store"),
+                StoreOptions::new().sync(SyncPolicy::Never).seed(1),
+            )?,
         })
     }
 }
