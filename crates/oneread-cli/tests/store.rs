@@ -819,7 +819,8 @@ fn many_pairs_and_keys_come_from_stdin() {
     let message = shell.fails("add s", b"before\t1\nonly a key\nafter\t2\n");
     assert!(message.contains("stdin: line 2: expected 2 fields"), "{message}");
     assert_eq!(shell.done("get s before"), b"1\n");
-    assert!(shell.fails("remove s --hex", b"zz\n").contains("key 1 is not hexadecimal"));
+    assert!(shell.fails("remove s --hex", b"6265666f7265\nzz\n").contains("key 2 is not hexadecimal"));
+    assert_eq!(shell.run("get s before", b"").status.code(), Some(1));
     assert!(shell.fails("remove nothing", b"a\n").contains("nothing: "));
     assert_eq!(shell.json("verify s")["whole"], true);
 }

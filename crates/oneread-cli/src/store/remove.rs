@@ -17,8 +17,17 @@ pub(super) fn run(args: &Remove) -> Result<()> {
     // What is acknowledged before the end is of no interest.
     let options = StoreOptions::new().sync(SyncPolicy::Never);
     let store = opened(&args.path, || Store::open(&args.path, options).map_err(explained))?;
+    let mut batch = Batch::new();
+    let removed = remove(args, &store, &mut batch);
+    // What came before a failure stays.
+    let done = || store.batch(&mut batch).and_then(|()| store.close());
+    opened(&args.path, || done().map_err(explained)).and(removed)
+}
+
+/// Deletes the keys from stdin, and leaves the last ones to be deleted.
+fn remove(args: &Remove, store: &Store, batch: &mut Batch) -> Result<()> {
     let mut lines = Lines::new(io::stdin().lock());
-    let (mut batch, mut number) = (Batch::new(), 0u64);
+    let mut number = 0u64;
     while let Some(keys) = lines.next_batch()? {
         for key in keys.lines() {
             number += 1;
@@ -26,12 +35,12 @@ pub(super) fn run(args: &Remove) -> Result<()> {
             opened(&args.path, || {
                 batch.delete(&key)?;
                 if batch.len() >= TOGETHER {
-                    store.batch(&mut batch)?;
+                    store.batch(batch)?;
                     batch.clear();
                 }
                 Ok(())
             })?;
         }
     }
-    opened(&args.path, || store.batch(&mut batch).and_then(|()| store.close()).map_err(explained))
+    Ok(())
 }

@@ -248,6 +248,7 @@ fn an_iterator_ends_with_a_checkpoint_that_somebody_else_has_noticed() {
 }
 
 /// A copy that another process made failed whenever a checkpoint came meanwhile.
+#[cfg(unix)]
 #[test]
 fn a_copy_beside_a_writer_is_of_one_moment() {
     let folder = tempfile::tempdir().unwrap();
@@ -271,7 +272,10 @@ fn a_copy_beside_a_writer_is_of_one_moment() {
                 }
             }
         });
-        for number in 0..20 {
+        let mut number = 0;
+        // Until checkpoints came while some of them were made.
+        while rounds.iter().filter(|&&checkpoints| checkpoints > 0).count() < 5 {
+            number += 1;
             // As another process has it: nothing in common but the files.
             let reader = Store::open_read_only(&path).unwrap();
             let before = store.metrics().checkpoints;
@@ -285,6 +289,5 @@ fn a_copy_beside_a_writer_is_of_one_moment() {
         }
         done.store(true, Relaxed);
     });
-    assert!(rounds.iter().filter(|&&checkpoints| checkpoints > 1).count() > 3, "{rounds:?}");
     assert!(store.verify().unwrap().is_whole());
 }
