@@ -1,8 +1,10 @@
-//! A key-value store in one file that reads one page for a key it has, and almost none for a key it has not.
+//! A key-value store in one file that reads one page for a key it has, and almost none for a key it
+//! has not.
 //!
-//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and guides in
-//! memory, 1.1 to 1.2 bytes a key. A key can be on two or three pages; the guide of the first says which one to read, or that
-//! there is none. A live store is the same with a log, and changes.
+//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB
+//! pages on the medium, and guides in memory, 1.1 to 1.2 bytes a key. A key can be on two or three
+//! pages; the guide of the first says which one to read, or that there is none. A live store is the
+//! same with a log, and changes.
 //!
 //! ```text
 //!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide, in memory ──▶ one of its pages, on the medium ──▶ value
@@ -46,8 +48,9 @@
 //! names. Lookups of other keys read what they read before, and no set of keys stops a store.
 //!
 //! # What it is not
-//! There are no range scans: keys lie where their hashes say. A sealed store does not change: it is built anew, or becomes a live one. Of a live one, changes that are scattered
-//! write a page each, where log-structured stores write them together.
+//! There are no range scans: keys lie where their hashes say. A sealed store does not change: it is
+//! built anew, or becomes a live one. Of a live one, changes that are scattered write a page each,
+//! where log-structured stores write them together.
 
 mod build;
 mod digest;
@@ -70,7 +73,8 @@ pub use sealed::{
     Damage, Iter, LevelStats, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
 };
 
-/// The README's examples are compiled and run: here, where the library and the store are both at hand.
+/// The README's examples are compiled and run: here, where the library and the store are both at
+/// hand.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

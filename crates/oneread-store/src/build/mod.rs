@@ -38,19 +38,19 @@ use values::Values;
 
 /// Builds a [`Sealed`](crate::Sealed) store from pairs of bytes in any order.
 ///
-/// Pairs are kept in memory until a part of [`memory_bytes`](Options::memory_bytes) is used, then go to temporary files. The store is
-/// placed and written at the end, by [`finish`](Self::finish), and appears under its name only once it is whole and safely on
-/// the medium.
+/// Pairs are kept in memory until a part of [`memory_bytes`](Options::memory_bytes) is used, then
+/// go to temporary files. The store is placed and written at the end, by [`finish`](Self::finish),
+/// and appears under its name only once it is whole and safely on the medium.
 ///
 /// # Limits
-/// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart and cost a second read.
-/// Any set of keys can be stored. Keys that were chosen to collide go to overflow pages, whose
-/// lookups read more pages (see [`Sealed`](crate::Sealed)); all records of one segment are in
-/// memory at once, and colliding keys may be all in one.
+/// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart
+/// and cost a second read. Any set of keys can be stored. Keys that were chosen to collide go to
+/// overflow pages, whose lookups read more pages (see [`Sealed`](crate::Sealed)); all records of
+/// one segment are in memory at once, and colliding keys may be all in one.
 ///
 /// # Costs
-/// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is written once and read once
-/// more. The guides are kept in memory until the end: 1.1 bytes a key.
+/// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is
+/// written once and read once more. The guides are kept in memory until the end: 1.1 bytes a key.
 ///
 /// # Example
 /// ```
@@ -103,8 +103,9 @@ impl Builder {
     /// Adds a pair.
     ///
     /// # Errors
-    /// If the key is too long; then the pair is not in, and others can follow. If a temporary file cannot be written; then the pair
-    /// is not in either, and if its value was a large one, the store cannot be finished.
+    /// If the key is too long; then the pair is not in, and others can follow. If a temporary file
+    /// cannot be written; then the pair is not in either, and if its value was a large one, the
+    /// store cannot be finished.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         if key.len() > KEY_BYTES {
             return Err(Error::KeyTooLong { found: key.len() });

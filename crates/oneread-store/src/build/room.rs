@@ -1,5 +1,5 @@
-//! One try at placing the records of a segment: on a given number of pages, each record on the first of its own
-//! with room.
+//! One try at placing the records of a segment: on a given number of pages, each record on the
+//! first of its own with room.
 
 use oneread::layout::MultilevelLayout;
 use oneread::table::placement::{Crisis, Weighted};
@@ -32,7 +32,8 @@ pub(super) fn most_pages(least: u64) -> u64 {
     (64 + 8 * least).min(u64::from(SEGMENT_PAGES))
 }
 
-/// The bytes of a page that records of these sizes can fill: if all have one size, a multiple of it.
+/// The bytes of a page that records of these sizes can fill: if all have one size, a multiple of
+/// it.
 fn usable(entries: &[Entry]) -> u32 {
     match entries {
         [first, rest @ ..] if rest.iter().all(|entry| entry.length == first.length) => {

@@ -49,7 +49,7 @@ impl Placed {
     ///
     /// Tries with as many pages as the load asks for, and with more until all find room. Where that
     /// is hopeless, some records go to overflow, by cases (see
-    /// [`overflow`](crate::format::overflow)):
+    /// [`overflow`]):
     ///
     /// 1. Records that share their digest never lie in the levels.
     /// 2. Nor do records that share all their pages with more others than chance brings together,
@@ -219,7 +219,8 @@ impl Placed {
         Guided::new(levels[0], form, of_level.enumerate().flat_map(located))
     }
 
-    /// The bytes of the segment's pages and guides. The memory is that of pages that are no longer needed.
+    /// The bytes of the segment's pages and guides. The memory is that of pages that are no longer
+    /// needed.
     pub(crate) fn encode(
         &mut self,
         group: &Group,
@@ -293,7 +294,8 @@ impl Placed {
 
 /// A segment gets 1/256 more pages at a time …
 const FIRST_STEP: u64 = 256;
-/// … and after so many tries twice that, then three times: records that leave gaps are still placed soon.
+/// … and after so many tries twice that, then three times: records that leave gaps are still placed
+/// soon.
 const TRIES_A_STEP: u64 = 16;
 
 /// A large value of a segment, and where its reference is.

@@ -1,19 +1,23 @@
-//! The guide of a home, or of a few neighbouring ones: equations, one for each key whose page in level 0 it is, solved.
+//! The guide of a home, or of a few neighbouring ones: equations, one for each key whose page in
+//! level 0 it is, solved.
 //!
 //! # Layout
 //! ```text
 //!  byte 0: bits r of an unknown (0..4), system s (5..7) │ m unknowns of r bits
 //! ```
-//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first. r = 31 is for homes without keys, which
-//! are nowhere; r = 0 tells nothing.
+//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first. r
+//! = 31 is for homes without keys, which are nowhere; r = 0 tells nothing.
 //!
 //! # How it works
-//! A key has r random bits and five random unknowns, some of which may be the same one. The exclusive or of the five and of its bits is the key's
-//! *answer*: its level, for the keys of the home, because the equations were solved; any number of r bits, for others. An answer that is no level
-//! says that the key is nowhere. If one system of equations has no solution, the next one has other unknowns.
+//! A key has r random bits and five random unknowns, some of which may be the same one. The
+//! exclusive or of the five and of its bits is the key's *answer*: its level, for the keys of the
+//! home, because the equations were solved; any number of r bits, for others. An answer that is no
+//! level says that the key is nowhere. If one system of equations has no solution, the next one has
+//! other unknowns.
 //!
-//! Five, because with three there must be an eighth more unknowns than keys, and an even number is never a single unknown: then one more is needed. With
-//! five there are as few as with all unknowns drawn at random, and a lookup takes five reads of one or two cache lines.
+//! Five, because with three there must be an eighth more unknowns than keys, and an even number is
+//! never a single unknown: then one more is needed. With five there are as few as with all unknowns
+//! drawn at random, and a lookup takes five reads of one or two cache lines.
 
 use oneread::hash::{Digest, Domain};
 use oneread::plan::store::{
@@ -35,10 +39,12 @@ const ALL_LEVELS: u32 = (1 << LEVELS) - 1;
 /// Bytes of an unknown that are read at once.
 const READ: usize = 8;
 
-/// A guide of so many bytes, or fewer, is read through a window of one size, in which the compiler sees that every unknown lies, and checks none.
+/// A guide of so many bytes, or fewer, is read through a window of one size, in which the compiler
+/// sees that every unknown lies, and checks none.
 const SMALL: usize = 64;
 
-/// Bytes that must follow the last guide in memory: a small guide is read as if it were the largest of them.
+/// Bytes that must follow the last guide in memory: a small guide is read as if it were the largest
+/// of them.
 pub(crate) const PADDING: usize = SMALL + READ;
 
 /// How large the guides of a store or a segment are, and how many homes share one.
@@ -56,8 +62,9 @@ impl Form {
         is_possible.then_some(Self { bytes, homes_log2 })
     }
 
-    /// The form for homes with so many keys on average and a rate of reads a miss, given the loads of guides that so many homes
-    /// share. If guides cannot be large enough for the rate, they are as large as they can be.
+    /// The form for homes with so many keys on average and a rate of reads a miss, given the loads
+    /// of guides that so many homes share. If guides cannot be large enough for the rate, they are
+    /// as large as they can be.
     pub(crate) fn for_rate(keys_a_home: f64, rate: f64, loads: impl FnOnce(u32) -> Loads) -> Self {
         let homes_log2 = guide_homes_log2(keys_a_home);
         let plan = StorePlan::for_rate(&loads(homes_log2), 0.0, rate);
@@ -94,7 +101,8 @@ impl Form {
 
 /// A key's equation in a system of so many unknowns.
 ///
-/// All of it are digits, to this base, of the fraction that one word stands for: first the unknowns, then the key's bits.
+/// All of it are digits, to this base, of the fraction that one word stands for: first the
+/// unknowns, then the key's bits.
 #[inline(always)]
 fn equation(digest: Digest, system: u32, unknowns: u32) -> ([u32; ROW_UNKNOWNS], u32) {
     let mut fraction = digest.word(Domain::STORE_GUIDE, system);
@@ -202,7 +210,8 @@ pub(crate) type Located = (Digest, u8);
 /// Solves guides, and keeps its memory from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Solver {
-    /// By unknown: the equation whose first unknown it is, as the bits of all its unknowns; 0 if there is none.
+    /// By unknown: the equation whose first unknown it is, as the bits of all its unknowns; 0 if
+    /// there is none.
     rows: Vec<u64>,
     /// By unknown, the result of that equation; in the end, the unknown.
     results: Vec<u32>,
@@ -232,7 +241,8 @@ impl Solver {
         guide[0] = UNTOLD as u8;
     }
 
-    /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a solution.
+    /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a
+    /// solution.
     fn solve(&mut self, keys: &[Located], system: u32, unknowns: u32) -> bool {
         if unknowns <= u64::BITS {
             return self.solve_in_words(keys, system, unknowns);
@@ -253,7 +263,8 @@ impl Solver {
                 return false;
             }
         }
-        // From the last unknown to the first; those that no row begins with may be anything, and are 0.
+        // From the last unknown to the first; those that no row begins with may be anything, and
+        // are 0.
         for at in (0..unknowns as usize).rev() {
             let mut value = self.results[at];
             for (word, &bits) in (0..).zip(&self.rows[at * words..][..words]) {

@@ -6,8 +6,8 @@
 //!  checksum │ segment │ level, index │ count │ end │ tags   │ lengths     │ keys and values │ zeros
 //!  8        │ 4       │ 1 (high), 3  │ 2     │ 2   │ 1 each │ 2 to 4 each │                 │
 //! ```
-//! Lengths stand together, so that finding a record adds up neighbouring bytes, and each record takes two bytes less than with an
-//! offset.
+//! Lengths stand together, so that finding a record adds up neighbouring bytes, and each record
+//! takes two bytes less than with an offset.
 //!
 //! # Invariants
 //! 1. Records follow each other without gaps; `end` is behind the last. From there on all is 0.
@@ -46,7 +46,8 @@ impl Place {
     }
 }
 
-/// Writes a page of encoded records with their tags, which fit. [`seal`] makes it whole. Where the first key is.
+/// Writes a page of encoded records with their tags, which fit. [`seal`] makes it whole. Where the
+/// first key is.
 pub(crate) fn encode<'a>(
     place: Place,
     records: impl ExactSizeIterator<Item = (u8, &'a [u8])> + Clone,

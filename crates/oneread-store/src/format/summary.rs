@@ -149,7 +149,8 @@ pub(crate) struct SealedCandidates {
     /// Its segment.
     pub(crate) number: u32,
     pub(crate) segment: Segment,
-    /// A bit for each level whose page may have it; of a key that is there, nearly always only that of its own.
+    /// A bit for each level whose page may have it; of a key that is there, nearly always only that
+    /// of its own.
     pub(crate) levels: u32,
     /// Whether overflow may have it.
     pub(crate) in_overflow: bool,
@@ -194,7 +195,8 @@ pub(crate) struct Segment {
 }
 
 impl Summary {
-    /// Checks the content against the header. Takes the memory of the content over, but for the directory.
+    /// Checks the content against the header. Takes the memory of the content over, but for the
+    /// directory.
     pub(crate) fn decode(mut content: Vec<u8>, header: &Header) -> Result<Self, Error> {
         let damaged = |what| Error::Damaged { part: "summary", what };
         let (directory, overflow, guides_at) = parts(&content, header)?;
@@ -268,7 +270,8 @@ impl Summary {
 
     /// Asks the guide of a key's home which pages may have it, if any.
     ///
-    /// It lies on one or two cache lines, which are both asked for before the first is used, so that memory brings them together.
+    /// It lies on one or two cache lines, which are both asked for before the first is used, so
+    /// that memory brings them together.
     #[inline(always)]
     pub(crate) fn candidates(&self, digest: Digest) -> Option<SealedCandidates> {
         let number = geometry::segment(digest, self.starts.len() as u32 - 1);

@@ -1,9 +1,9 @@
 //! How a sealed store becomes a live one.
 //!
-//! It does when it gets a manifest: its segments are named there as the sealed store describes them,
-//! and none of its pages is written or moved. Then its header is marked as that of a live store, so
-//! that nobody reads it as sealed while it changes. If a crash tears that write, the manifest has
-//! the header too, and the mark is written again.
+//! It does when it gets a manifest: its segments are named there as the sealed store describes
+//! them, and none of its pages is written or moved. Then its header is marked as that of a live
+//! store, so that nobody reads it as sealed while it changes. If a crash tears that write, the
+//! manifest has the header too, and the mark is written again.
 //!
 //! Whoever reads a sealed store holds a shared lock on its file, and looks at the header after it
 //! has that lock. All of the above is done under the exclusive lock. So while somebody reads, the

@@ -10,10 +10,10 @@ use crate::build::Report;
 use crate::{Builder, Error, Options};
 
 impl Store {
-    /// Writes all pairs of one moment to a new file, while others read and write, in this process or
-    /// another: those of the moment of the call, if the store was [opened to be read
-    /// only](Self::open_read_only) too. It is a sealed store, as a [`Builder`](crate::Builder) makes
-    /// it, and can be opened as one or as a live one.
+    /// Writes all pairs of one moment to a new file, while others read and write, in this process
+    /// or another: those of the moment of the call, if the store was [opened to be read
+    /// only](Self::open_read_only) too. It is a sealed store, as a [`Builder`] makes it, and can be
+    /// opened as one or as a live one.
     ///
     /// Meanwhile the one who writes uses no page again that the copy needs, so that its file grows.
     ///
@@ -37,7 +37,7 @@ impl Store {
     }
 
     /// Makes a sealed store of it, in one file under the same name, and closes it. The file is as
-    /// small as that of a [`Builder`](crate::Builder). The log and the manifest are gone.
+    /// small as that of a [`Builder`]. The log and the manifest are gone.
     ///
     /// The sealed store takes the name when it is whole; after a crash there is one of the two. So
     /// the disk needs room for both.
@@ -49,8 +49,8 @@ impl Store {
         self.seal_under_lock().map(|(report, _)| report)
     }
 
-    /// Makes the files of a store small again, which updates and deletions have left larger than its
-    /// pairs need: [seals](Self::seal) it, and opens it again.
+    /// Makes the files of a store small again, which updates and deletions have left larger than
+    /// its pairs need: [seals](Self::seal) it, and opens it again.
     ///
     /// # Errors
     /// As [`seal`](Self::seal).

@@ -35,7 +35,8 @@ impl Batch {
     /// Gives a key a value. Of several changes of a key the last one counts.
     ///
     /// # Errors
-    /// If the key has more than 1024 bytes, the value more than 2^30, or the batch more than 2^31. Then nothing was added.
+    /// If the key has more than 1024 bytes, the value more than 2^30, or the batch more than 2^31.
+    /// Then nothing was added.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.changes.push(key, Some(value))
     }

@@ -8,7 +8,7 @@
 //!
 //! # Why a crash loses nothing
 //! At any moment the medium has a manifest, whole, since another one takes its name by a rename
-//! after it was synced ([`manifest_file`](super::manifest_file)). The manifest names slots and a
+//! after it was synced ([`manifest_file`]). The manifest names slots and a
 //! log.
 //!
 //! - *Slots of a manifest are not written to* until another manifest has its name on the medium:
@@ -21,8 +21,8 @@
 //! - *Pages have no change that the log may have lost.* What is merged comes from a log that was
 //!   closed and synced. So a batch is never there in part, and what is there is all up to some
 //!   moment.
-//! - *Changes may be applied twice.* Some are on pages already when the log is read; the last change
-//!   of each key counts, and all changes since the first of them are read, in order.
+//! - *Changes may be applied twice.* Some are on pages already when the log is read; the last
+//!   change of each key counts, and all changes since the first of them are read, in order.
 //! - *A log that is cut off* ends where its first record is not whole. Records behind are not
 //!   believed ([`log`](super::log)). Under `SyncPolicy::Always` all acknowledged ones are before
 //!   that: see [`group_commit`](super::group_commit).
@@ -62,8 +62,8 @@ const MIN_SLACK: u64 = 24;
 const MAX_SLACK: u64 = 12;
 
 /// What all files may take together, in hundredths of the bytes of keys and values: what pages and
-/// logs leave of it may wait for a checkpoint. The rest up to half as much again as the raw bytes is
-/// for logs that are fuller than planned.
+/// logs leave of it may wait for a checkpoint. The rest up to half as much again as the raw bytes
+/// is for logs that are fuller than planned.
 const PLANNED_DISK: u64 = 138;
 
 /// What a step did.
@@ -181,8 +181,8 @@ impl Checkpointer {
         (self.reader.root(), pages.tools.slots.clone(), pages.summary)
     }
 
-    /// Merges the changes of one segment, or ends the round. What fails is as it was before, and may
-    /// be tried again.
+    /// Merges the changes of one segment, or ends the round. What fails is as it was before, and
+    /// may be tried again.
     pub(super) fn step(&self) -> Result<Step, Error> {
         self.reader.files.check()?;
         let mut pages = self.pages.lock();
@@ -381,7 +381,8 @@ impl PageState {
         }
     }
 
-    /// When no segment is described by the sealed store any more, the slots of its summary are free.
+    /// When no segment is described by the sealed store any more, the slots of its summary are
+    /// free.
     fn drop_summary(&mut self, root: &Root) {
         if root.directory.iter().all(|(_, segment)| segment.described.is_some())
             && let Some(extent) = self.summary.take()

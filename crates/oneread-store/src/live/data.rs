@@ -13,8 +13,8 @@ use crate::format::{PAGE, checksum};
 #[derive(Debug)]
 pub(super) struct Data {
     pub(super) file: Arc<dyn DiskFile>,
-    /// Where offset 0 of runs is: behind the pages of the sealed store, or behind the header. Runs before it have
-    /// offsets below 0, modulo 2^64.
+    /// Where offset 0 of runs is: behind the pages of the sealed store, or behind the header. Runs
+    /// before it have offsets below 0, modulo 2^64.
     pub(super) runs_at: u64,
     /// Slots with runs of the sealed store, which may share one.
     pub(super) shared: std::ops::Range<u64>,
@@ -61,7 +61,8 @@ impl Data {
         Ok(Run { offset, length: value.len() as u64, checksum: checksum(value) })
     }
 
-    /// The slots that nobody else uses when a run is gone. Those that runs of a sealed store share are given up.
+    /// The slots that nobody else uses when a run is gone. Those that runs of a sealed store share
+    /// are given up.
     pub(super) fn slots_of(&self, run: Run) -> Option<Extent> {
         let page = PAGE as u64;
         let start = self.runs_at.wrapping_add(run.offset);

@@ -5,8 +5,8 @@
 //! split divides a range. The
 //! segments of a sealed store have such ranges too: that of number i of S begins at ⌈i·2^64/S⌉.
 //!
-//! The directory is a list of lists, none of which is ever changed: another version shares all lists but one with it, so that a change
-//! copies some hundred entries however many there are.
+//! The directory is a list of lists, none of which is ever changed: another version shares all
+//! lists but one with it, so that a change copies some hundred entries however many there are.
 
 use std::sync::Arc;
 
@@ -72,7 +72,8 @@ impl Directory {
         Found { segment, first, last: next.map_or(u64::MAX, |next| next.0 - 1) }
     }
 
-    /// Another directory, in which the segment that begins with `first` is replaced by some that together have its range.
+    /// Another directory, in which the segment that begins with `first` is replaced by some that
+    /// together have its range.
     pub(super) fn replaced(&self, first: u64, by: Vec<Entry>) -> Self {
         let (number, at) = self.position(first);
         debug_assert!(self.lists[number][at].0 == first && by[0].0 == first);

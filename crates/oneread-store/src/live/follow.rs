@@ -95,8 +95,9 @@ impl Follower {
         last.and(Err(Error::Changed))
     }
 
-    /// Does something with the state of now, whose pages stay as they are meanwhile. Where the medium
-    /// cannot see to that, hands over a moment to [compare](Reader::is_outdated) the manifest with.
+    /// Does something with the state of now, whose pages stay as they are meanwhile. Where the
+    /// medium cannot see to that, hands over a moment to [compare](Reader::is_outdated) the
+    /// manifest with.
     pub(super) fn pinned<T>(
         &self,
         reader: &Reader,

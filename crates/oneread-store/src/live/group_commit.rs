@@ -1,7 +1,7 @@
 //! Making logs safe: threads that wait at the same time share a sync.
 //!
-//! A sync is for the closed log first, then for the one after it, which is read only if the first is
-//! whole.
+//! A sync is for the closed log first, then for the one after it, which is read only if the first
+//! is whole.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar};

@@ -14,9 +14,11 @@ use crate::format::record::Stored;
 /// A key and its value, or why they cannot be read.
 type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
 
-/// All pairs of a live store as it was when this was made, in no order that means anything. Made by [`Store::iter`](super::Store::iter).
+/// All pairs of a live store as it was when this was made, in no order that means anything. Made by
+/// [`Store::iter`](super::Store::iter).
 ///
-/// While it is there, no page that it may still read is used again: a long one makes the store's file grow.
+/// While it is there, no page that it may still read is used again: a long one makes the store's
+/// file grow.
 pub struct StoreIter<'a> {
     reader: &'a Reader,
     moment: Option<u64>,

@@ -12,15 +12,17 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A record is read only if its checksum is right (with its position, and the checksum of the log's header), and if it names the checksum of
-//!    the record before as `previous`. So reading ends at the first record that a crash has torn or lost, and nothing that lies behind it
-//!    can come back later: it is wiped out before another record is written, and that names another `session`, hence has another checksum, so that what is
-//!    further behind does not follow it.
-//! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and loses the next header, what lies in the file of the next log, from before
-//!    another crash, is not taken for it.
-//! 3. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
-//!    although one behind it says that it was safe is damage, and not a crash. Of later ones,
-//!    [`tail`] tells what it can.
+//! 1. A record is read only if its checksum is right (with its position, and the checksum of the
+//!    log's header), and if it names the checksum of the record before as `previous`. So reading
+//!    ends at the first record that a crash has torn or lost, and nothing that lies behind it can
+//!    come back later: it is wiped out before another record is written, and that names another
+//!    `session`, hence has another checksum, so that what is further behind does not follow it.
+//! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and
+//!    loses the next header, what lies in the file of the next log, from before another crash, is
+//!    not taken for it.
+//! 3. `synced` is a position up to which the log was on the medium when the record was written. A
+//!    record that is not readable although one behind it says that it was safe is damage, and not a
+//!    crash. Of later ones, [`tail`] tells what it can.
 
 mod changes;
 mod tail;
@@ -89,10 +91,12 @@ impl Log {
         Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed, length, ahead: 0 })
     }
 
-    /// The same for a buffer of so many bytes. A sync of a file that has grown makes its length and blocks safe too, for which file systems with a journal wait. So it
-    /// grows by many records at once.
+    /// The same for a buffer of so many bytes. A sync of a file that has grown makes its length and
+    /// blocks safe too, for which file systems with a journal wait. So it grows by many records at
+    /// once.
     pub(super) fn for_buffer(self, bytes: usize) -> Self {
-        /// A file grows so many times while a buffer fills for the first time. Later logs have its room.
+        /// A file grows so many times while a buffer fills for the first time. Later logs have its
+        /// room.
         const TIMES: usize = 16;
         Self { ahead: (bytes / TIMES).min(MAX_AHEAD), ..self }
     }
@@ -104,7 +108,8 @@ impl Log {
 
     /// Goes on with a log that was read; what follows must be synced before it is built on.
     ///
-    /// What begins behind the last whole record is wiped out. It may lack nothing but zeros behind the end of the file, and be whole as soon as the file grows.
+    /// What begins behind the last whole record is wiped out. It may lack nothing but zeros behind
+    /// the end of the file, and be whole as soon as the file grows.
     pub(super) fn resume(file: Arc<dyn DiskFile>, read: &LogEnd, session: u64) -> Result<Self, Error> {
         let &LogEnd { number, seed, end, previous, .. } = read;
         let length = file.len().map_err(Error::io("read the log's length"))?;
@@ -125,7 +130,8 @@ impl Log {
         self.session
     }
 
-    /// Appends a batch; it is not safe yet. If this fails, the log is as if nothing had been written.
+    /// Appends a batch; it is not safe yet. If this fails, the log is as if nothing had been
+    /// written.
     pub(super) fn append(&mut self, changes: &mut Changes, synced: u64) -> Result<(), Error> {
         self.write(&mut changes.record, MARK, synced)
     }
@@ -164,7 +170,8 @@ impl Log {
         Ok(())
     }
 
-    /// Writes zeros behind the last record. If that fails, say because the disk is full, the next record may still have room.
+    /// Writes zeros behind the last record. If that fails, say because the disk is full, the next
+    /// record may still have room.
     fn grow(&mut self) {
         // A log that has few records will have few more.
         let ahead = (self.ahead as u64).min(self.end);
@@ -248,7 +255,8 @@ pub(super) fn tells_of_sync(bytes: &[u8], store: u64, number: u64) -> bool {
     false
 }
 
-/// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole record, in their order. At least up to `safe` it was on the medium.
+/// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole
+/// record, in their order. At least up to `safe` it was on the medium.
 pub(super) fn read(
     bytes: &[u8],
     number: u64,
@@ -297,7 +305,8 @@ fn record_at(bytes: &[u8], at: u64, seed: u64) -> Option<(&[u8], u32)> {
 
 /// Whether a record behind the end says that what cannot be read was safe.
 fn safe_behind(bytes: &[u8], read: &LogEnd) -> bool {
-    /// Bytes that may look like records are looked at this many times at most: values can be made to look like anything.
+    /// Bytes that may look like records are looked at this many times at most: values can be made
+    /// to look like anything.
     const PATIENCE: usize = 8;
     let mut left = PATIENCE * bytes.len();
     let mut at = read.end as usize;

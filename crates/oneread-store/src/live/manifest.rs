@@ -1,5 +1,6 @@
-//! The manifest: a checkpoint. Which segments there are and where each is described, which slots are in use, and from which log on
-//! changes are still to be applied. A new one replaces it as a whole.
+//! The manifest: a checkpoint. Which segments there are and where each is described, which slots
+//! are in use, and from which log on changes are still to be applied. A new one replaces it as a
+//! whole.
 //!
 //! # Layout
 //! ```text

@@ -1,7 +1,7 @@
 //! The manifest as a file: how one takes the place of another, and how others notice.
 //!
-//! [`write`] is the only function that writes one. After a crash in any of its steps the name leads
-//! to the manifest before or to this one, and both are whole:
+//! [`write()`] is the only function that writes one. After a crash in any of its steps the name
+//! leads to the manifest before or to this one, and both are whole:
 //!
 //! | step | a crash after it leaves |
 //! | --- | --- |

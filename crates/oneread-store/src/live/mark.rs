@@ -53,8 +53,8 @@ impl Mark {
             Ok(Self::Live { store }) if store == manifest.store => Ok(true),
             Ok(Self::Live { .. }) | Err(Error::NotAStore) => Err(replaced),
             Ok(Self::Torn) => {
-                // The rest of the page may still show that it is another file's: then its header was
-                // damaged, and that is what to say.
+                // The rest of the page may still show that it is another file's: then its header
+                // was damaged, and that is what to say.
                 if manifest.base.is_none() {
                     return Err(Error::Damaged { part: "header", what: "its checksum is wrong" });
                 }

@@ -5,15 +5,18 @@
 //! 2. Each change loads the page that its guide names, takes the old record out, and puts the new
 //!    one on the first page with room; or in [overflow](super::overflow), if another key of the
 //!    same digest lies in the levels.
-//! 3. If a page has more room than before, records of deeper levels whose page it is are *pulled home*. So at any time no record is
-//!    in a deep level while a page above it has room that appeared since, and what churn leaves behind does not add up.
-//! 4. If a record finds no room, or if most of the segment is empty, the segment is rebuilt: see [`rebuild`](super::rebuild).
-//! 5. Guides are solved anew if one of their keys is new, gone, or in another level. They need all keys of their homes, so the deeper
-//!    pages are loaded.
+//! 3. If a page has more room than before, records of deeper levels whose page it is are *pulled
+//!    home*. So at any time no record is in a deep level while a page above it has room that
+//!    appeared since, and what churn leaves behind does not add up.
+//! 4. If a record finds no room, or if most of the segment is empty, the segment is rebuilt: see
+//!    [`rebuild`](super::rebuild).
+//! 5. Guides are solved anew if one of their keys is new, gone, or in another level. They need all
+//!    keys of their homes, so the deeper pages are loaded.
 //! 6. Changed pages and the description go to new slots.
 //!
 //! # Invariants
-//! 1. Nothing is written but to slots that were free: a merge that fails, or is cut off by a crash, has changed nothing.
+//! 1. Nothing is written but to slots that were free: a merge that fails, or is cut off by a crash,
+//!    has changed nothing.
 
 use std::sync::Arc;
 
@@ -41,7 +44,8 @@ const MIN_LOAD: f64 = 0.5;
 /// What a merge made.
 #[derive(Debug)]
 pub(super) struct Merged {
-    /// In place of the segment, with the first words of their ranges. None if nothing was to be changed.
+    /// In place of the segment, with the first words of their ranges. None if nothing was to be
+    /// changed.
     pub(super) segments: Option<Vec<Entry>>,
     /// Slots that no version from this one on uses.
     pub(super) freed: Vec<Extent>,

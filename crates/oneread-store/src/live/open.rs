@@ -53,11 +53,13 @@ impl Store {
         Self::started(lock, options)
     }
 
-    /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its pages stay where they are.
+    /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its
+    /// pages stay where they are.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`] if somebody else writes to it;
-    /// [`Error::InUse`] if it is a sealed store that is open to be read.
+    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`]
+    /// if somebody else writes to it; [`Error::InUse`] if it is a sealed store that is open to be
+    /// read.
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(Arc::new(SystemDisk), path, options)
     }
@@ -88,8 +90,9 @@ impl Store {
 
     /// Opens a live store to be read only, also while another process writes to it.
     ///
-    /// It shows the store as it was when it was opened; when the one who writes has made a checkpoint, lookups go on with
-    /// the state of that. Each lookup asks the system whether that is so.
+    /// It shows the store as it was when it was opened; when the one who writes has made a
+    /// checkpoint, lookups go on with the state of that. Each lookup asks the system whether that
+    /// is so.
     ///
     /// # Errors
     /// As [`open`](Self::open), but for the lock.
@@ -97,7 +100,8 @@ impl Store {
         Self::open_read_only_on(Arc::new(SystemDisk), path, StoreOptions::new())
     }
 
-    /// The same on another medium. Of the options, only [`lose_damaged_log`](StoreOptions::lose_damaged_log) means something.
+    /// The same on another medium. Of the options, only
+    /// [`lose_damaged_log`](StoreOptions::lose_damaged_log) means something.
     ///
     /// # Errors
     /// As [`open_read_only`](Self::open_read_only).
@@ -129,7 +133,7 @@ fn open(
     let loaded = load(&*disk, &paths, OpenMode::Write, options.lose_damaged_log)?;
     let log = open_log(&*disk, &paths, &loaded)?.for_buffer(options.buffer_bytes);
     let Loaded { manifest, data, root, .. } = loaded;
-    options.miss_rate = manifest.miss_rate;
+    (options.miss_rate, options.segment_pages) = (manifest.miss_rate, manifest.segment_pages);
     let files = Files::new(disk, paths, manifest.store);
     let reader = Arc::new(Reader {
         files: files.clone(),
@@ -141,9 +145,8 @@ fn open(
     });
     let locks = Locks::new();
     let commits = Arc::new(GroupCommit::new(files, locks, &log));
-    let segment_pages = manifest.segment_pages;
     let checkpointer = Arc::new(Checkpointer::new(reader, commits, locks, options, manifest));
-    Ok((Writer::new(checkpointer.clone(), locks, log, segment_pages), checkpointer))
+    Ok((Writer::new(checkpointer.clone(), locks, log), checkpointer))
 }
 
 /// Opens the newest log, to go on behind its last whole record.

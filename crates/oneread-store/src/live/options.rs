@@ -9,8 +9,8 @@ use crate::Error;
 /// When changes are made safe: what a crash may lose.
 ///
 /// Whatever the policy, what is there after a crash is all that was done up to some moment, with
-/// nothing left out before it, and a batch is there as a whole or not at all. A crash of the process
-/// alone, with the system going on, loses nothing that was acknowledged.
+/// nothing left out before it, and a batch is there as a whole or not at all. A crash of the
+/// process alone, with the system going on, loses nothing that was acknowledged.
 ///
 /// | policy | a crash of the system may lose |
 /// | --- | --- |
@@ -24,8 +24,8 @@ pub enum SyncPolicy {
     /// returned is there after a crash. Threads that write at the same time share a sync.
     #[default]
     Always,
-    /// After this time at most. Without a [thread of the store's own](StoreOptions::background) it is
-    /// the next change after this time that syncs.
+    /// After this time at most. Without a [thread of the store's own](StoreOptions::background) it
+    /// is the next change after this time that syncs.
     Every(Duration),
     /// Only with a checkpoint, a [`flush`](super::Store::flush), and when the store is closed.
     Never,
@@ -33,8 +33,8 @@ pub enum SyncPolicy {
 
 /// How a live store is kept; each option has a default that is good for most.
 ///
-/// The seed, the rate and the pages of a segment are for a store that is made, and stay as they are; an open one has those it was made
-/// with.
+/// The seed, the rate and the pages of a segment are for a store that is made, and stay as they
+/// are; an open one has those it was made with.
 ///
 /// # Example
 /// ```
@@ -81,7 +81,8 @@ impl StoreOptions {
         Self { sync, ..self }
     }
 
-    /// The pages that a lookup of a foreign key reads on average; .01 by default. Each halving costs a bit of memory a key.
+    /// The pages that a lookup of a foreign key reads on average; 0.01 by default. Each halving
+    /// costs a bit of memory a key.
     #[must_use]
     pub fn miss_rate(self, rate: f64) -> Self {
         Self { miss_rate: rate, ..self }
@@ -103,8 +104,8 @@ impl StoreOptions {
         Self { buffer_bytes: bytes, ..self }
     }
 
-    /// The most pages of a segment, from 2 to 4096; 64 by default. No change waits for more than the work on one segment. With fewer, pages are filled a little
-    /// less.
+    /// The most pages of a segment, from 2 to 4096; 64 by default. No change waits for more than
+    /// the work on one segment. With fewer, pages are filled a little less.
     #[must_use]
     pub fn segment_pages(self, pages: u32) -> Self {
         Self { segment_pages: pages, ..self }
@@ -118,14 +119,16 @@ impl StoreOptions {
         Self { slack_pages: pages, ..self }
     }
 
-    /// Whether a thread of its own brings changes to pages, as by default; otherwise those who write do it, a segment at a time.
+    /// Whether a thread of its own brings changes to pages, as by default; otherwise those who
+    /// write do it, a segment at a time.
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Self { background, ..self }
     }
 
-    /// Whether a store is to be opened although changes in its log that were safe cannot be read: those before them are
-    /// there; they and all after them are lost, but for some that had come to pages, so that batches may be there in part. By default that is an error.
+    /// Whether a store is to be opened although changes in its log that were safe cannot be read:
+    /// those before them are there; they and all after them are lost, but for some that had come to
+    /// pages, so that batches may be there in part. By default that is an error.
     #[must_use]
     pub fn lose_damaged_log(self, lose: bool) -> Self {
         Self { lose_damaged_log: lose, ..self }

@@ -1,8 +1,8 @@
 //! The locks of a store that is written to, and the one order in which they are taken.
 //!
 //! A thread takes a lock only while all that it holds come earlier in [`Rank`]. So no two threads
-//! can wait for each other. Debug builds check this whenever a lock is taken, whether another thread
-//! is there to wait or not.
+//! can wait for each other. Debug builds check this whenever a lock is taken, whether another
+//! thread is there to wait or not.
 //!
 //! Two more locks have no rank: the [root](super::root) and the [buffers](super::buffer). Whoever
 //! holds them takes no other lock, but for the buffer of a round: nobody writes to that one, so
@@ -14,8 +14,8 @@ use std::time::Duration;
 /// What a lock guards, in the order of taking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// The log: held while a change is written, and while it waits for room. Whoever waits for it or
-    /// for the next one holds no root: versions would not be given back meanwhile, and the file
+    /// The log: held while a change is written, and while it waits for room. Whoever waits for it
+    /// or for the next one holds no root: versions would not be given back meanwhile, and the file
     /// would grow.
     Log,
     /// Pages and checkpoints: held during one step of a round.
@@ -51,8 +51,8 @@ impl Locks {
     }
 }
 
-/// A mutex with a rank. A panic elsewhere does not take it away: what it guards is whole between any
-/// two statements, or the store has failed.
+/// A mutex with a rank. A panic elsewhere does not take it away: what it guards is whole between
+/// any two statements, or the store has failed.
 #[derive(Debug)]
 pub(super) struct Ranked<T> {
     locks: Locks,

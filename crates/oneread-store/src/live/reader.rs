@@ -120,8 +120,8 @@ impl Reader {
         self.stamp.as_ref().map(|stamp| stamp.load(Acquire))
     }
 
-    /// Whether there is another manifest than at that moment, so that slots of a root that was taken
-    /// after it may have been written again.
+    /// Whether there is another manifest than at that moment, so that slots of a root that was
+    /// taken after it may have been written again.
     pub(super) fn is_outdated(&self, moment: Option<u64>) -> Result<bool, Error> {
         let Some(moment) = moment else { return Ok(false) };
         Ok(manifest_file::stamp(&*self.files.disk, &self.files.paths)? != moment)

@@ -15,9 +15,9 @@
 //!
 //! A slot is written again only when no root that uses it is held: a merge retires the version that
 //! it replaces, and its slots are free once it, and all that were retired before it, are held by
-//! nobody ([`Arc::get_mut`] says so, and no root leads to it), and a checkpoint without it is on the
-//! medium. Hence a reader needs no second look before it says *absent*: moves, splits and records
-//! that are pulled home are in another version than its own.
+//! nobody ([`Arc::get_mut`] says so, and no root leads to it), and a checkpoint without it is on
+//! the medium. Hence a reader needs no second look before it says *absent*: moves, splits and
+//! records that are pulled home are in another version than its own.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

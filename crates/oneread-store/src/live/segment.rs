@@ -10,8 +10,8 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A segment is never changed. A change makes another version, on other slots where it differs; those who hold the old one
-//!    go on reading it.
+//! 1. A segment is never changed. A change makes another version, on other slots where it differs;
+//!    those who hold the old one go on reading it.
 
 use oneread::hash::Digest;
 
@@ -34,7 +34,8 @@ const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
 const USED: usize = GUIDE_HOMES + 4;
 const SLOTS: usize = USED + 8;
 
-/// The largest description: a segment of a sealed store, at its largest, with guides of a sensible size.
+/// The largest description: a segment of a sealed store, at its largest, with guides of a sensible
+/// size.
 const MAX_BYTES: u64 = u32::MAX as u64;
 
 /// Where a segment's description is, and its checksum.
@@ -55,7 +56,8 @@ pub(super) struct Segment {
     guides: Box<[u8]>,
     /// What found no room in the levels.
     pub(super) overflow: Overflow,
-    /// About the bytes of all pages that records take: exact, but for segments that a sealed store had.
+    /// About the bytes of all pages that records take: exact, but for segments that a sealed store
+    /// had.
     pub(super) used: u64,
     /// None if the description is that of a sealed store.
     pub(super) described: Option<Described>,
@@ -246,7 +248,8 @@ impl Segment {
         Ok(bytes)
     }
 
-    /// The segment that these whole pages describe, and that should have this id, this checksum, and pages below `end`.
+    /// The segment that these whole pages describe, and that should have this id, this checksum,
+    /// and pages below `end`.
     pub(super) fn decode(
         bytes: &[u8],
         id: u32,

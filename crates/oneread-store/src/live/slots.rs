@@ -3,8 +3,8 @@
 //! A *slot* is a page of the file behind the header: slot s begins at byte 4096·(s + 1).
 //!
 //! # Invariants
-//! 1. A slot that the last checkpoint uses, or a version of a segment that somebody holds, has its bit set. So whoever allocates
-//!    may write to the slot at once.
+//! 1. A slot that the last checkpoint uses, or a version of a segment that somebody holds, has its
+//!    bit set. So whoever allocates may write to the slot at once.
 
 use crate::Error;
 use crate::format::PAGE;
@@ -75,7 +75,8 @@ impl Slots {
         (u64::from(extent.slot)..u64::from(extent.slot) + u64::from(extent.count)).all(bit)
     }
 
-    /// Takes `count` slots that follow each other: the first that are free, or new ones behind the last.
+    /// Takes `count` slots that follow each other: the first that are free, or new ones behind the
+    /// last.
     pub(super) fn allocate(&mut self, count: u32) -> Result<Extent, Error> {
         while self.used.get(self.hint).is_some_and(|&word| word == u64::MAX) {
             self.hint += 1;

@@ -20,7 +20,8 @@ pub struct StoreStats {
     pub buffered: u64,
     /// About the memory that they take.
     pub buffered_bytes: u64,
-    /// How many bytes of changes are collected before they go to pages: what options say, or less while the store is small.
+    /// How many bytes of changes are collected before they go to pages: what options say, or less
+    /// while the store is small.
     pub buffer_bytes: u64,
     /// Segments.
     pub segments: u64,
@@ -35,7 +36,8 @@ pub struct StoreStats {
     pub value_bytes: u64,
     /// The bytes of all files.
     pub disk_bytes: u64,
-    /// The bytes of the file's pages that are in use or wait for a checkpoint to be used again; the others are free.
+    /// The bytes of the file's pages that are in use or wait for a checkpoint to be used again; the
+    /// others are free.
     pub used_bytes: u64,
     /// The bytes of guides and of the places of pages in memory.
     pub ram_bytes: u64,

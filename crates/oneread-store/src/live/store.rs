@@ -21,28 +21,37 @@ use crate::read::counters::Reads;
 use crate::sealed::Verification;
 use crate::{Error, read};
 
-/// A store that changes: one page read for a key it has, almost none for a key it has not, and nothing lost in a crash.
+/// A store that changes: 1 page read for a key that it has, almost none for a key that it does not
+/// have, and nothing lost in a crash.
 ///
-/// Changes go to a log, and are kept in memory until there are many; then they are brought to pages, a segment at a time, by a thread of
-/// the store's own. Pages are hashed to, as in a [sealed](crate::Sealed) store, and guides in memory tell on which one a key is. There is no
-/// compaction: a page is written when something on it changes, to a free place of the file, and its old place is free after the
-/// next checkpoint. A segment without room gets a few more pages; one with too many becomes two.
+/// Changes go to a log and to a buffer in memory. When the buffer is full, a thread of the store's
+/// own brings its changes to pages, one segment at a time. Pages are hashed to, as in a
+/// [sealed](crate::Sealed) store, and guides in memory tell which one has a key. A page is written
+/// when something on it changes, to a free place of the file; its old place is free after the next
+/// checkpoint. A segment without room gets a few more pages; one with too many becomes two.
 ///
-/// It can be shared among threads as it is. Readers see the last change that was acknowledged before they began, and never wait for the disk work
-/// of those who write; several who write share a sync. One process at a time can write ([`Error::Locked`]); others can
-/// [read](Self::open_read_only).
+/// Threads can share it as it is. Readers see the last change that was acknowledged before they
+/// began, and never wait for the disk work of writers. Several writers share a sync. One process at a
+/// time can write ([`Error::Locked`]); others can [read](Self::open_read_only).
 ///
 /// # Costs
-/// With a rate of 1%, as by default: one page read a hit, .01 a miss or less. About 1.5 bytes of memory a key of 16 bytes with a value of 100, and
-/// the [buffer](StoreOptions::buffer_bytes). A change is written to the log, and later with its page: what is changed together in one
-/// page is written once. Beside its sync, no change waits for more than the work on one segment, or 5 ms while there is a checkpoint; only if so many come in meanwhile that the
-/// buffer is half as large again as it should be, they wait for its end.
+/// With the default rate of 1%: 1 page read per hit, at most 0.01 per miss. About 1.5 bytes of memory
+/// per key of 16 bytes with a value of 100, and the [buffer](StoreOptions::buffer_bytes). A change is
+/// written to the log, and later with its page; changes of one page that wait together are written
+/// once. Beside its sync, a change waits for the work on one segment at most, or 5 ms during a
+/// checkpoint. Only when the buffer is half as large again as it should be do changes wait for the
+/// end of the checkpoint. [`metrics`](Self::metrics) tells how often and how long they waited.
+///
+/// After a quarter of all keys were updated, the files of a store of more than 20 MB, with pairs of
+/// about 100 bytes, take at most 1.5 times their keys and values; [`compact`](Self::compact) makes
+/// that 1.1 times.
 ///
 /// # Limits
-/// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes lie apart, take whole pages of 4096 bytes, and cost a second read. There are no range scans.
-/// Keys that were chosen to collide cost more reads, and so do few others: see the limits of
-/// [`Sealed`](crate::Sealed).
-/// The file does not get smaller; pages that deletions leave are used again. A damaged page is an error for its keys; and changes stop coming to pages when one belongs to its segment.
+/// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes take whole pages of 4096 bytes
+/// of their own, and cost a second read. There are no range scans. Keys that were chosen to collide
+/// cost more reads, and so do few others: see the limits of [`Sealed`](crate::Sealed). Pages that
+/// deletions leave are used again; only those at the end of the file are given back. A damaged page
+/// is an error for its keys, and changes of its segment no longer come to pages.
 ///
 /// # Example
 /// ```
@@ -129,12 +138,14 @@ impl Store {
         Ok(found)
     }
 
-    /// Goes on with all that the one who writes has acknowledged by now, if the store was [opened to
-    /// be read only](Self::open_read_only); lookups alone follow checkpoints. Reads the manifest, the
-    /// descriptions of segments and the log again. Does nothing for the one who writes.
+    /// Goes on with all that the one who writes has acknowledged by now, if the store was [opened
+    /// to be read only](Self::open_read_only); lookups alone follow checkpoints. Reads the
+    /// manifest, the descriptions of segments and the log again. Does nothing for the one who
+    /// writes.
     ///
     /// # Errors
-    /// As [`open_read_only`](Self::open_read_only); [`Error::Changed`] if another store has the name.
+    /// As [`open_read_only`](Self::open_read_only); [`Error::Changed`] if another store has the
+    /// name.
     pub fn refresh(&self) -> Result<(), Error> {
         match &self.access {
             Access::Write(_) => Ok(()),
@@ -179,10 +190,11 @@ impl Store {
         Ok(self.get_with(key, |_| ())?.is_some())
     }
 
-    /// The values of many keys, in their order, with many reads under way at the same time. Each is of some moment during the call.
+    /// The values of many keys, in their order, with many reads under way at the same time. Each is
+    /// of some moment during the call.
     ///
-    /// Threads are started for each call, which takes some ten microseconds each: worth it from a few hundred keys on that
-    /// are not cached.
+    /// Threads are started for each call, which takes some ten microseconds each: worth it from a
+    /// few hundred keys on that are not cached.
     pub fn get_many<K: AsRef<[u8]> + Sync>(&self, keys: &[K]) -> Vec<Result<Option<Vec<u8>>, Error>> {
         read::many::each(keys, read::file::IN_FLIGHT, |key| self.get(key.as_ref()))
     }
@@ -190,9 +202,10 @@ impl Store {
     /// Gives a key a value; it replaces one that it has.
     ///
     /// # Errors
-    /// If the key or the value is too long; if the log cannot be written, or if pages cannot be and the buffer is full: then nothing has changed,
-    /// and it can be tried again when, say, the disk has room. [`Error::Sync`] if a sync fails: then the change may be there or not when the store is opened
-    /// again, and nothing is written any more until it is.
+    /// If the key or the value is too long; if the log cannot be written, or if pages cannot be and
+    /// the buffer is full: then nothing has changed, and it can be tried again when, say, the disk
+    /// has room. [`Error::Sync`] if a sync fails: then the change may be there or not when the
+    /// store is opened again, and nothing is written any more until it is.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let mut changes = Changes::default();
         changes.push(key, Some(value))?;
@@ -209,7 +222,8 @@ impl Store {
         self.writing()?.writer.commit(&mut changes)
     }
 
-    /// Makes all changes of a batch, or none: after a crash too, and for those who read. The batch stays as it is.
+    /// Makes all changes of a batch, or none: after a crash too, and for those who read. The batch
+    /// stays as it is.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -217,7 +231,8 @@ impl Store {
         self.writing()?.writer.commit(&mut batch.changes)
     }
 
-    /// Makes all changes safe that were acknowledged, however [`SyncPolicy`] is set.
+    /// Makes all changes safe that were acknowledged, however [`SyncPolicy`](super::SyncPolicy) is
+    /// set.
     ///
     /// # Errors
     /// If a sync fails, as for [`put`](Self::put).
@@ -228,8 +243,8 @@ impl Store {
         }
     }
 
-    /// Brings all changes to pages now, which otherwise happens when there are many. Others who write wait meanwhile. Then opening the store has nothing to read from the
-    /// log.
+    /// Brings all changes to pages now, which otherwise happens when there are many. Others who
+    /// write wait meanwhile. Then opening the store has nothing to read from the log.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -237,7 +252,8 @@ impl Store {
         self.writing()?.writer.checkpoint_all()
     }
 
-    /// All pairs as they are now, in no order that means anything, whatever is changed meanwhile. Copies the buffer first.
+    /// All pairs as they are now, in no order that means anything, whatever is changed meanwhile.
+    /// Copies the buffer first.
     pub fn iter(&self) -> StoreIter<'_> {
         StoreIter::new(&self.reader, self.reader.moment())
     }
@@ -263,7 +279,8 @@ impl Store {
     /// What the store has done since it was opened: for dashboards, and to find out what a slow
     /// change has waited for. Takes no lock. All is 0 if the store was opened to be read only.
     ///
-    /// With the feature `tracing`, the spans `merge`, `checkpoint`, `sync_log` and `stall` tell when.
+    /// With the feature `tracing`, the spans `merge`, `checkpoint`, `sync_log` and `stall` tell
+    /// when.
     pub fn metrics(&self) -> Metrics {
         self.reader.files.meters.snapshot()
     }
@@ -273,10 +290,12 @@ impl Store {
         self.reader.counters.reads()
     }
 
-    /// Reads and checks everything: that all checksums are right, that each key is where its hash says and nowhere
-    /// else, that its guide tells so, that large values and all numbers are right, and that no page of the file is used twice.
+    /// Reads and checks everything: that all checksums are right, that each key is where its hash
+    /// says and nowhere else, that its guide tells so, that large values and all numbers are right,
+    /// and that no page of the file is used twice.
     ///
-    /// Damage is no error here; it is what the answer tells. Pages are numbered by their places in the file.
+    /// Damage is no error here; it is what the answer tells. Pages are numbered by their places in
+    /// the file.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -305,7 +324,8 @@ impl Store {
         }
     }
 
-    /// Makes all changes safe, and closes the store. Dropping it does the same, but cannot tell what fails.
+    /// Makes all changes safe, and closes the store. Dropping it does the same, but cannot tell
+    /// what fails.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).

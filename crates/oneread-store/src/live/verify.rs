@@ -1,4 +1,5 @@
-//! Whether a live store is as it was written: everything is read and checked, and all damage is told.
+//! Whether a live store is as it was written: everything is read and checked, and all damage is
+//! told.
 
 use std::sync::Arc;
 
@@ -49,7 +50,8 @@ impl Reader {
         }
         checking.count_changes();
         let Checking { mut found, seen, bytes, page_items, .. } = checking;
-        // What is used and not seen waits for a checkpoint, is held by somebody, or was shared by large values of a sealed store.
+        // What is used and not seen waits for a checkpoint, is held by somebody, or was shared by
+        // large values of a sealed store.
         let unknown = seen.words().iter().zip(slots.words()).any(|(seen, used)| seen & !used != 0);
         if unknown || seen.words().len() > slots.words().len() {
             found.damage.push(Damage::Summary { what: "a slot is in use and is said to be free".to_owned() });
@@ -266,7 +268,8 @@ impl Checking<'_> {
             Err(Error::Run { offset, what }) => self.found.damage.push(Damage::Run { offset, what }),
             Err(error) => return Err(error),
         }
-        // Those of a sealed store may have slots in common, and the first and last of each are not its own.
+        // Those of a sealed store may have slots in common, and the first and last of each are not
+        // its own.
         self.slots(data.slots_of(run));
         Ok(())
     }

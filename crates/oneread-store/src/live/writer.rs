@@ -44,8 +44,6 @@ pub(super) struct Writer {
     commits: Arc<GroupCommit>,
     checkpointer: Arc<Checkpointer>,
     options: StoreOptions,
-    /// The most pages of a segment.
-    segment_pages: u32,
     log: Ranked<OpenLog>,
 }
 
@@ -56,12 +54,11 @@ struct OpenLog {
 }
 
 impl Writer {
-    pub(super) fn new(checkpointer: Arc<Checkpointer>, locks: Locks, log: Log, segment_pages: u32) -> Self {
+    pub(super) fn new(checkpointer: Arc<Checkpointer>, locks: Locks, log: Log) -> Self {
         Self {
             reader: checkpointer.reader.clone(),
             commits: checkpointer.commits.clone(),
             options: checkpointer.options.clone(),
-            segment_pages,
             log: locks.lock(Rank::Log, OpenLog { log, last_sync: Instant::now() }),
             checkpointer,
         }
@@ -96,7 +93,8 @@ impl Writer {
         if due {
             open.last_sync = Instant::now();
         }
-        // Others may write while this one waits for the disk; the next sync is then for all of them.
+        // Others may write while this one waits for the disk; the next sync is then for all of
+        // them.
         drop(open);
         if due { self.commits.sync_to(end) } else { Ok(()) }
     }
@@ -108,12 +106,12 @@ impl Writer {
         bytes as f64 / self.checkpointer.buffer_bytes() as f64
     }
 
-    /// Sees to it that the buffer has room, by waiting for, or doing, as much work as the filling of
-    /// the buffer asks for: that on one segment at most for each change, or for each segment's worth
-    /// of a large one.
+    /// Sees to it that the buffer has room, by waiting for, or doing, as much work as the filling
+    /// of the buffer asks for: that on one segment at most for each change, or for each segment's
+    /// worth of a large one.
     fn make_room(&self, log: &mut Log, changes: &Changes) -> Result<(), Error> {
         let checkpointer = &*self.checkpointer;
-        let mut steps = changes.len().max(changes.byte_len() / (PAGE * self.segment_pages as usize));
+        let mut steps = changes.len().max(changes.byte_len() / (PAGE * self.options.segment_pages as usize));
         if !self.options.background {
             steps *= STEPS;
         }

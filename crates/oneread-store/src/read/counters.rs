@@ -1,12 +1,14 @@
 //! Counts reads, from many threads, without making any of them wait.
 //!
-//! An atomic addition holds back every later read of the processor until it is done, so that one lookup could not begin while another waits
-//! for memory. So a thread adds to numbers that no other thread changes, by plain
-//! loads and stores, and whoever asks adds them up.
+//! An atomic addition holds back every later read of the processor until it is done, so that one
+//! lookup could not begin while another waits for memory. So a thread adds to numbers that no other
+//! thread changes, by plain loads and stores, and whoever asks adds them up.
 //!
 //! # Invariants
-//! 1. A place below [`PLACES`] belongs to at most one thread at a time, in all stores: the one that set its bit in [`TAKEN`].
-//! 2. Numbers at such a place are changed by that thread alone. Threads without a place share the last one, by atomic additions.
+//! 1. A place below [`PLACES`] belongs to at most one thread at a time, in all stores: the one that
+//!    set its bit in [`TAKEN`].
+//! 2. Numbers at such a place are changed by that thread alone. Threads without a place share the
+//!    last one, by atomic additions.
 
 use std::cell::Cell;
 use std::sync::atomic::{

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use super::{Hold, ReadAt};
 use crate::error::at;
 
-/// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near their most.
+/// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near
+/// their most.
 pub(crate) const IN_FLIGHT: usize = 32;
 
 /// A file that is read at given positions, from any number of threads.

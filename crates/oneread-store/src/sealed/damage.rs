@@ -55,7 +55,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// What [`verify()`] found.
+/// What [`verify()`](crate::verify()) found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verification {

@@ -32,9 +32,10 @@ use crate::{Error, FileReader, Hold, MapReader, ReadAt};
 
 /// A store that is only read: one page read for a key it has, almost none for a key it has not.
 ///
-/// Opening it reads the header and the summary: guides, 1.1 to 1.2 bytes a key, which stay in memory. A key can be
-/// on two or three pages; the guide of the first one tells which of them has it, or that none has, and it is wrong only about keys that are not
-/// there. Each page is checked against its checksum whenever it is read.
+/// Opening it reads the header and the summary: guides, 1.1 to 1.2 bytes a key, which stay in
+/// memory. A key can be on two or three pages; the guide of the first one tells which of them has
+/// it, or that none has, and it is wrong only about keys that are not there. Each page is checked
+/// against its checksum whenever it is read.
 ///
 /// It can be shared among threads as it is. While it is open it stays as it is: another store under
 /// its name is another file, and [`Store::open`](crate::Store::open) makes no live store of it
@@ -43,14 +44,15 @@ use crate::{Error, FileReader, Hold, MapReader, ReadAt};
 /// locks, and a [reader](ReadAt) of your own answers for its bytes itself.
 ///
 /// # Costs
-/// With a rate of 1%, as by default: one page read a hit, .01 a miss, 1.1 to 1.2 bytes of memory a key. A value above 1024
-/// bytes takes a second read. [`stats`](Self::stats) tells what was planned and what happened.
+/// With a rate of 1%, as by default: one page read a hit, 0.01 a miss, 1.1 to 1.2 bytes of memory a
+/// key. A value above 1024 bytes takes a second read. [`stats`](Self::stats) tells what was planned
+/// and what happened.
 ///
 /// # Limits
 /// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages
 /// of their segment. A lookup of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and
-/// up to three pages more if it is not there. A key in overflow takes up to 16 bytes of memory; keys
-/// of one digest take them once.
+/// up to three pages more if it is not there. A key in overflow takes up to 16 bytes of memory;
+/// keys of one digest take them once.
 ///
 /// Other keys take one read, with two exceptions. A key whose page in every level is by chance the
 /// one that a set of colliding keys has may lie in overflow as well. When a segment is built with
@@ -60,7 +62,8 @@ use crate::{Error, FileReader, Hold, MapReader, ReadAt};
 /// fewer than one case in 100, and then its keys take up to three reads. (With a miss rate above
 /// 0.05 they can always make it so.)
 ///
-/// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there; all others are found.
+/// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there;
+/// all others are found.
 ///
 /// # Example
 /// ```
@@ -88,8 +91,8 @@ impl Sealed {
     /// Opens a store in a file, to be read at given positions.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its header or summary is damaged; [`Error::Live`] if
-    /// it is a live store, or is becoming one.
+    /// If it cannot be read, is no store, or if its header or summary is damaged; [`Error::Live`]
+    /// if it is a live store, or is becoming one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         Self::open_in(FileReader::open(path).map_err(at(path)).map_err(Error::io("open the store"))?)
@@ -103,9 +106,9 @@ impl Sealed<MapReader> {
     /// As [`open`](Sealed::open).
     ///
     /// # Safety
-    /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open. (Building a new store under the same
-    /// name is no such thing: it makes a new file. Nor is [`Store::open`](crate::Store::open), which
-    /// the lock keeps from making it live.)
+    /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open.
+    /// (Building a new store under the same name is no such thing: it makes a new file. Nor is
+    /// [`Store::open`](crate::Store::open), which the lock keeps from making it live.)
     pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         // SAFETY: as the caller promises.
@@ -160,7 +163,8 @@ impl<R: ReadAt> Sealed<R> {
         self.get_with(key, <[u8]>::to_vec)
     }
 
-    /// What a function makes of the value of a key; in memory or a map, the value is seen where it lies.
+    /// What a function makes of the value of a key; in memory or a map, the value is seen where it
+    /// lies.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -282,8 +286,8 @@ impl<R> fmt::Debug for Sealed<R> {
 
 /// The header of a store that is going to be read, and stays sealed meanwhile.
 pub(crate) fn open_header(reader: &impl ReadAt) -> Result<Header, Error> {
-    // Before the lock, which would get in the way of whoever writes to a live store, on systems where
-    // locks bind everybody.
+    // Before the lock, which would get in the way of whoever writes to a live store, on systems
+    // where locks bind everybody.
     let header = read_header(reader)?;
     match reader.hold() {
         Hold::Unprotected => Ok(header),
@@ -307,7 +311,8 @@ pub(crate) fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
     Ok(header)
 }
 
-/// The content of the summary's chunks. Damaged ones are told, and end in an error when all were read.
+/// The content of the summary's chunks. Damaged ones are told, and end in an error when all were
+/// read.
 pub(crate) fn read_summary(
     reader: &impl ReadAt,
     header: &Header,

@@ -64,7 +64,8 @@ pub struct Stats {
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// What the store is, was planned to do, and has done since it was opened. Reads nothing but memory.
+    /// What the store is, was planned to do, and has done since it was opened. Reads nothing but
+    /// memory.
     pub fn stats(&self) -> Stats {
         let header = &self.header;
         let mut pages = [0u64; LEVELS];

@@ -16,10 +16,12 @@ use crate::{Error, FileReader, Progress, ReadAt};
 use super::damage::{Damage, Verification};
 use super::{Sealed, open_header, read_summary};
 
-/// Reads a store in a file and checks everything: that all checksums are right, that each key is where its hash says and
-/// nowhere else, that its guide tells so, that large values and all numbers are right.
+/// Reads a store in a file and checks everything: that all checksums are right, that each key is
+/// where its hash says and nowhere else, that its guide tells so, that large values and all numbers
+/// are right.
 ///
-/// Damage is no error here; it is what the answer tells, all of it. A store that cannot be opened can be verified.
+/// Damage is no error here; it is what the answer tells, all of it. A store that cannot be opened
+/// can be verified.
 ///
 /// # Errors
 /// If the file cannot be read.

@@ -62,7 +62,8 @@ fn is_wrong_about_foreign_keys_as_seldom_as_planned() {
             }
         }
         let planned = asked as f64 * reads_of_foreign_key(bytes as u32, count as u32, LEVELS as u32);
-        // Six deviations of a binomial count, exceeded once in 5e8; the guides that got a bit less are rare enough.
+        // Six deviations of a binomial count, exceeded once in 5e8; the guides that got a bit less
+        // are rare enough.
         let deviation = (passed as f64 - planned) / planned.sqrt();
         assert!(deviation.abs() < 6.0, "{count} keys in {bytes} bytes: {passed}, planned {planned}");
     }

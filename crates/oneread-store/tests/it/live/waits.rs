@@ -126,3 +126,26 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
         }
     }
 }
+
+#[test]
+fn metrics_tell_what_was_done() {
+    const CHANGES: u64 = 500;
+    let disk = super::disk::Simulated::default();
+    let store = super::create(disk.arc(), super::small()).unwrap();
+    assert_eq!(store.metrics().log_bytes, 0);
+    for number in 0..CHANGES as u32 {
+        store.put(&number.to_le_bytes(), &[7; 100]).unwrap();
+    }
+    let done = store.metrics();
+    // 40 bytes before the change, lengths of 2 and 4, the key, the value, and zeros up to 152.
+    assert_eq!(done.log_bytes, 152 * CHANGES);
+    // One thread shares no sync; a log that is closed is synced once more.
+    assert!((CHANGES..CHANGES * 5 / 4).contains(&done.log_syncs), "{done:?}");
+    // Some 38 changes fill a buffer, and whoever makes them does the work on pages.
+    assert!(done.merges >= 20 && done.page_writes >= 2 * done.merges && done.checkpoints >= 10, "{done:?}");
+    assert!(done.stalls > 0 && done.longest_stall <= done.stall_time);
+    store.checkpoint().unwrap();
+    let after = store.metrics();
+    assert!(after.checkpoints > done.checkpoints && after.checkpoint_time >= after.longest_checkpoint);
+    assert_eq!(after.log_bytes, done.log_bytes);
+}
