@@ -122,9 +122,17 @@ fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
             (Some(described), _) => {
                 bytes.resize(described.extent.count as usize * PAGE, 0);
                 let read = data.file.read_at(slot_at(described.extent.slot), &mut bytes);
-                read.map_err(Error::io("read the store's segments"))?;
-                let decoded = Segment::decode(&bytes, id, described, end);
-                decoded.unwrap_or_else(|what| Segment::damaged(id, described, what))
+                match read {
+                    // Whoever writes may have cut the file meanwhile; then there is another manifest.
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        Segment::damaged(id, described, "the file ends before it")
+                    }
+                    read => {
+                        read.map_err(Error::io("read the store's segments"))?;
+                        let decoded = Segment::decode(&bytes, id, described, end);
+                        decoded.unwrap_or_else(|what| Segment::damaged(id, described, what))
+                    }
+                }
             }
         };
         entries.push((first, Arc::new(segment)));
