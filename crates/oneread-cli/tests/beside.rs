@@ -21,19 +21,31 @@ enum Kind {
     Import,
     Put,
     Delete,
+    Add,
+    Remove,
+    Compact,
+    Seal,
+    Backup,
     Get,
+    Len,
     Export,
     Verify,
     Stats,
     Bench,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 15] = [
     Kind::Create,
     Kind::Import,
     Kind::Put,
     Kind::Delete,
+    Kind::Add,
+    Kind::Remove,
+    Kind::Compact,
+    Kind::Seal,
+    Kind::Backup,
     Kind::Get,
+    Kind::Len,
     Kind::Export,
     Kind::Verify,
     Kind::Stats,
@@ -95,19 +107,27 @@ impl Run {
         let number = self.number;
         let key = deleted(number);
         let put = [format!("put {number}"), number.to_string()];
+        let copy = copy(number);
         let args: Vec<&str> = match self.kind {
             Kind::Create => vec!["create", "s"],
             Kind::Import if self.replace => vec!["import", "s", "-", "--format", "csv", "--replace"],
             Kind::Import => vec!["import", "s", "-", "--format", "csv"],
             Kind::Put => vec!["put", "s", &put[0], &put[1]],
             Kind::Delete => vec!["delete", "s", &key],
+            Kind::Add => vec!["add", "s", "--format", "csv"],
+            Kind::Remove => vec!["remove", "s"],
+            Kind::Compact => vec!["compact", "s"],
+            Kind::Seal => vec!["seal", "s"],
+            Kind::Backup => vec!["backup", "s", &copy],
+            Kind::Len => vec!["len", "s"],
             Kind::Get => vec!["get", "s", STAYS],
             Kind::Export => vec!["export", "s"],
             Kind::Verify => vec!["verify", "s"],
             Kind::Stats => vec!["stats", "s", "--measure", "10"],
             Kind::Bench => vec!["bench", "s", "--lookups", "50"],
         };
-        let stdin = if self.kind == Kind::Import { Stdio::piped() } else { Stdio::null() };
+        let reads = matches!(self.kind, Kind::Import | Kind::Add | Kind::Remove);
+        let stdin = if reads { Stdio::piped() } else { Stdio::null() };
         Command::new(env!("CARGO_BIN_EXE_oneread"))
             .arg("store")
             .args(args)
@@ -119,12 +139,16 @@ impl Run {
             .expect("the command starts")
     }
 
-    /// The rows of an import. It may have been refused by then.
+    /// What the command reads. It may have been refused by then.
     fn feed(self, child: &mut Child) {
         if let Some(mut stdin) = child.stdin.take() {
             let rows: String =
                 rows(self.number).iter().map(|(key, value)| format!("{key},{value}\n")).collect();
-            _ = stdin.write_all(format!("key,value\n{rows}").as_bytes());
+            _ = match self.kind {
+                Kind::Remove => stdin.write_all(deleted(self.number).as_bytes()),
+                Kind::Add => stdin.write_all(rows.as_bytes()),
+                _ => stdin.write_all(format!("key,value\n{rows}").as_bytes()),
+            };
         }
     }
 
@@ -149,9 +173,18 @@ impl Run {
                 let put = (format!("put {}", self.number), self.number.to_string());
                 after.get_or_insert_default().extend([put]);
             }
-            Kind::Delete => {
+            Kind::Delete | Kind::Remove => {
                 *is_live = true;
                 after.as_mut()?.remove(&deleted(self.number));
+            }
+            Kind::Add => {
+                *is_live = true;
+                after.get_or_insert_default().extend(rows(self.number));
+            }
+            Kind::Compact => _ = store?,
+            Kind::Seal => {
+                store?;
+                *is_live = false;
             }
             _ => {}
         }
@@ -159,9 +192,14 @@ impl Run {
     }
 }
 
-/// What the store has, which must be whole, and whether it is live.
-fn after(folder: &Path) -> (Option<Map>, bool) {
-    let path = folder.join("s");
+/// The name of a copy.
+fn copy(number: usize) -> String {
+    format!("copy {number}")
+}
+
+/// What a store has, which must be whole, and whether it is live.
+fn after(folder: &Path, name: &str) -> (Option<Map>, bool) {
+    let path = folder.join(name);
     if !path.exists() {
         return (None, false);
     }
@@ -246,11 +284,17 @@ fn run(case: Case) {
                     && message.contains("the sealed store is being read");
                 let allowed = match kind {
                     Kind::Create | Kind::Import => is_locked || is_there,
-                    Kind::Put => is_locked || is_read,
-                    Kind::Delete => is_locked || is_missing || is_read,
-                    Kind::Get | Kind::Export | Kind::Verify | Kind::Stats | Kind::Bench => {
-                        is_missing || is_changed
+                    Kind::Put | Kind::Add => is_locked || is_read,
+                    Kind::Delete | Kind::Remove | Kind::Compact | Kind::Seal => {
+                        is_locked || is_missing || is_read
                     }
+                    Kind::Get
+                    | Kind::Len
+                    | Kind::Backup
+                    | Kind::Export
+                    | Kind::Verify
+                    | Kind::Stats
+                    | Kind::Bench => is_missing || is_changed,
                 };
                 assert!(allowed, "{}", told());
             }
@@ -258,11 +302,21 @@ fn run(case: Case) {
         }
     }
     // An import that came first has the lock until it ends.
-    if case.slow && matches!(runs[1].kind, Kind::Create | Kind::Import | Kind::Put | Kind::Delete) {
+    let writes = [
+        Kind::Create,
+        Kind::Import,
+        Kind::Put,
+        Kind::Delete,
+        Kind::Add,
+        Kind::Remove,
+        Kind::Compact,
+        Kind::Seal,
+    ];
+    if case.slow && writes.contains(&runs[1].kind) {
         assert!(acknowledged.len() < 2, "{case:?}");
     }
 
-    let (found, is_live) = after(folder);
+    let (found, is_live) = after(folder, "s");
     let orders: Vec<Vec<Run>> = vec![acknowledged.clone(), acknowledged.iter().rev().copied().collect()];
     let explains = |order: &Vec<Run>| {
         let mut live = case.before == Before::Live;
@@ -278,12 +332,24 @@ fn run(case: Case) {
         "{case:?}: {acknowledged:?} does not explain {found:?}, live: {is_live}"
     );
 
+    // A copy is of before or after the other command.
+    for run in acknowledged.iter().filter(|run| run.kind == Kind::Backup) {
+        let other = runs[1 - run.number];
+        let at_first = at_first(case.before);
+        let mut is_live = case.before == Before::Live;
+        let changed = other.apply(at_first.as_ref(), &mut is_live).flatten();
+        let (copied, is_live) = after(folder, &copy(run.number));
+        assert!(!is_live && (copied == at_first || copied == changed), "{case:?}: {copied:?}");
+    }
     let mut names: Vec<_> = fs::read_dir(folder)
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
         .collect();
+    let is_copy = |run: &Run, name: &str| run.kind == Kind::Backup && name == copy(run.number);
     names.retain(|name| {
-        name != "s" && !(is_live && ["s.manifest", "s.log0", "s.log1"].contains(&name.as_str()))
+        name != "s"
+            && !acknowledged.iter().any(|run| is_copy(run, name))
+            && !(is_live && ["s.manifest", "s.log0", "s.log1"].contains(&name.as_str()))
     });
     assert!(names.is_empty(), "{case:?} left {names:?}");
 }
@@ -311,7 +377,7 @@ fn any_two_commands_beside_each_other_lose_nothing_and_leave_nothing() {
             }
         }
     }
-    assert!(cases.len() > 250, "{}", cases.len());
+    assert!(cases.len() > 550, "{}", cases.len());
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -338,5 +404,5 @@ fn two_imports_at_once_are_told_apart() {
     assert!(message.starts_with(&who) && message.lines().count() == 1, "{message}");
     import(0).feed(&mut first);
     assert!(first.wait().expect("it ends").success());
-    assert_eq!(after(folder.path()), (Some(rows(0)), false));
+    assert_eq!(after(folder.path(), "s"), (Some(rows(0)), false));
 }

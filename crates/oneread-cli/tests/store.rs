@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -42,7 +44,8 @@ impl Shell {
         fs::write(&file, input).expect("input");
         // The bounds of these tests are for one seed: 0 unless they name another or leave it to the
         // command.
-        let makes_a_store = ["create ", "import ", "put "].iter().any(|command| args.starts_with(command));
+        let makes_a_store =
+            ["create ", "import ", "put ", "add "].iter().any(|command| args.starts_with(command));
         let names_seed = ["--seed", "--random"].iter().any(|flag| args.contains(flag));
         let seed: &[&str] = if makes_a_store && !names_seed { &["--seed=0"] } else { &[] };
         let (command_name, rest) = args.split_once(' ').unwrap_or((args, ""));
@@ -496,8 +499,9 @@ fn get_prints_values_in_the_order_of_keys() {
     let shell = Shell::numbered(5000);
     let run = |args: &[&str], input: &[u8]| {
         let output = shell.command("get s", input).args(args).output().expect("the command starts");
-        assert_eq!(text(&output.stderr), "", "{args:?}");
-        (output.status.code().unwrap(), String::from_utf8(output.stdout).expect("UTF-8"))
+        let code = output.status.code().unwrap();
+        assert_eq!(text(&output.stderr).contains("absent: "), code == 1, "{args:?}");
+        (code, String::from_utf8(output.stdout).expect("UTF-8"))
     };
     for (args, input, code, expected) in [
         (&["key 7"][..], &b""[..], 0, "value 7\n"),
@@ -513,6 +517,22 @@ fn get_prints_values_in_the_order_of_keys() {
     ] {
         assert_eq!(run(args, input), (code, expected.to_owned()), "{args:?}");
     }
+    // Absent keys are named on stderr, up to some number.
+    let absent = shell.run("get s absent --stdin", b"");
+    assert_eq!(absent.status.code(), Some(2));
+    let absent: String = (4990..5200).map(|number| format!("key {number}\n")).collect();
+    let absent = shell.run("get s --stdin", absent.as_bytes());
+    let told: Vec<_> = text(&absent.stderr).lines().collect();
+    assert_eq!((told.len(), told[0], told[100]), (101, "absent: key 5000", "absent: 100 more keys"));
+    assert_eq!(text(&absent.stdout).lines().count(), 10);
+    // Rows with the names of their columns.
+    shell.write("people.csv", "id,name,city\n4711,\"Ada, L.\",London\n");
+    shell.done("import people people.csv");
+    let row = shell.done("get people 4711 --json --columns name,city");
+    assert_eq!(text(&row), "{\"key\":\"4711\",\"name\":\"Ada, L.\",\"city\":\"London\"}\n");
+    let row = shell.done("get people 4711 --json");
+    assert_eq!(text(&row), "{\"key\":\"4711\",\"value\":\"\\\"Ada, L.\\\",London\"}\n");
+    shell.fails("get people 4711 --columns name", b"");
     // More lines than are looked up at once.
     let keys: String = (0..5000).rev().map(|number| format!("key {number}\n")).collect();
     let values = keys.replace("key", "value");
@@ -720,6 +740,12 @@ fn help_teaches_by_example() {
         ("export --help", "`key_base64`"),
         ("get --help", "Exit codes: 0 all keys are there, 1 one is not"),
         ("stats --help", "--measure"),
+        ("add --help", "oneread store get old.store --stdin --with-keys < ids | oneread store add new.store"),
+        ("remove --help", "oneread store remove people.store < ids"),
+        ("len --help", "The number is exact"),
+        ("backup --help", "oneread store backup people.store people-monday.store"),
+        ("compact --help", "1.1 times their keys"),
+        ("seal --help", "The log and the manifest are gone"),
         ("verify --help", "1 it is damaged"),
         ("bench --help", "oneread store bench people.store --cold --threads 32"),
     ] {
@@ -771,6 +797,115 @@ fn a_store_changes_by_put_and_delete_and_everything_else_works_on_it() {
     shell.done("put b.store a 1");
     assert_eq!(shell.done("get b.store a"), b"1\n");
     assert!(shell.fails("delete c.store a", b"").contains("c.store"));
+}
+
+#[test]
+fn many_pairs_and_keys_come_from_stdin() {
+    let shell = Shell::new();
+    let rows: String = (0..20_000).map(|number| format!("key {number}\tvalue {number}\n")).collect();
+    shell.done_with("add s", rows.as_bytes());
+    assert_eq!(shell.done("len s"), b"20000\n");
+    let keys: String = (0..15_000).map(|number| format!("key {number}\n")).collect();
+    // Keys that are not there are no failure.
+    shell.done_with("remove s", format!("{keys}absent\n").as_bytes());
+    assert_eq!(shell.json("len s")["items"], 5000);
+    assert_eq!(shell.run("get s --stdin", keys.as_bytes()).status.code(), Some(1));
+    shell.done_with("add s --format jsonl", b"{\"key\":\"a\",\"value\":\"1\"}\n{\"key\":\"b\",\"c\":[2]}");
+    assert_eq!(shell.done("get s a b"), b"1\n{\"c\":[2]}\n");
+    assert_eq!(shell.done("get s b --json"), b"{\"key\":\"b\",\"value\":{\"c\":[2]}}\n");
+    shell.done_with("add s --format csv", b"a,\"x, y\"\n");
+    assert_eq!(shell.done("get s a"), b"x, y\n");
+    // What came before a failure stays.
+    let message = shell.fails("add s", b"before\t1\nonly a key\nafter\t2\n");
+    assert!(message.contains("stdin: line 2: expected 2 fields"), "{message}");
+    assert_eq!(shell.done("get s before"), b"1\n");
+    assert!(shell.fails("remove s --hex", b"6265666f7265\nzz\n").contains("key 2 is not hexadecimal"));
+    assert_eq!(shell.run("get s before", b"").status.code(), Some(1));
+    assert!(shell.fails("remove nothing", b"a\n").contains("nothing: "));
+    assert_eq!(shell.json("verify s")["whole"], true);
+}
+
+#[test]
+fn a_store_is_copied_compacted_and_sealed() {
+    let shell = Shell::new();
+    let rows = |round: u32| -> String {
+        (0..30_000).map(|number| format!("key {number}\tvalue {number} in round {round}\n")).collect()
+    };
+    shell.done_with("add s", rows(1).as_bytes());
+    shell.done_with("add s", rows(2).as_bytes());
+    shell.done("backup s copy");
+    assert!(shell.fails("backup s copy", b"").contains("copy: there already is such a file"));
+    assert!(shell.fails("backup nothing other", b"").contains("nothing: "));
+    let pairs = shell.pairs("copy");
+    assert_eq!((pairs.len(), &pairs[&b"key 7"[..]][..]), (30_000, &b"value 7 in round 2"[..]));
+    // A copy of a sealed store.
+    assert_eq!(shell.json("backup copy again")["items"], 30_000);
+    assert!(shell.pairs("again") == pairs);
+
+    let compact = shell.json("compact s");
+    let [before, after] = ["disk_bytes_before", "disk_bytes"].map(|name| compact[name].as_u64().unwrap());
+    assert!(after < before * 2 / 3 && compact["items"] == 30_000, "{compact}");
+    assert_eq!(shell.json("stats s")["items"], 30_000);
+    shell.done("put s more 1");
+    let sealed = shell.json("seal s");
+    assert_eq!(
+        (&sealed["items"], sealed["disk_bytes"].as_u64()),
+        (&30_001.into(), Some(shell.read("s").len() as u64))
+    );
+    assert_eq!(shell.pairs("s").len(), 30_001);
+    // Nothing is done to one that is sealed.
+    let file = shell.read("s");
+    shell.done("seal s");
+    shell.done("compact s");
+    assert!(shell.read("s") == file);
+    assert!(shell.snapshot().into_keys().eq(["again", "copy", "s"]));
+    for args in ["seal nothing", "compact nothing"] {
+        assert!(shell.fails(args, b"").contains("nothing: "), "{args}");
+    }
+    assert!(shell.snapshot().into_keys().eq(["again", "copy", "s"]));
+}
+
+/// Each copy is of one moment, though another process writes all the time.
+#[test]
+fn a_copy_is_made_while_another_process_writes() {
+    let shell = Shell::new();
+    let rows: String = (0..3000).map(|number| format!("key {number}\t0\n")).collect();
+    shell.done_with("add s", rows.as_bytes());
+    let mut writer = Command::new(env!("CARGO_BIN_EXE_oneread"))
+        .args(["store", "add", "s"])
+        .current_dir(shell.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = writer.stdin.take().expect("a pipe");
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1.. {
+                let rows: String = (0..3000).map(|number| format!("key {number}\t{round:0100}\n")).collect();
+                stdin.write_all(rows.as_bytes()).expect("the command reads");
+                if done.load(Relaxed) {
+                    break;
+                }
+            }
+            drop(stdin);
+        });
+        for number in 0..6 {
+            let copied = shell.run(&format!("backup s copy{number}"), b"");
+            done.store(number == 5 || !copied.status.success(), Relaxed);
+            assert_eq!((copied.status.code(), text(&copied.stderr)), (Some(0), ""));
+            let pairs = shell.pairs(&format!("copy{number}"));
+            assert_eq!(pairs.len(), 3000);
+            // Rows are added in batches, in their order: those of a later round come first.
+            let rounds: Vec<u64> = (0..3000)
+                .map(|number| text(&pairs[format!("key {number}").as_bytes()]).parse().expect("a number"))
+                .collect();
+            let steps = rounds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            assert!(rounds.is_sorted_by(|a, b| a >= b) && steps <= 1, "{steps} steps");
+        }
+    });
+    assert!(writer.wait().expect("it ends").success());
+    assert_eq!(shell.json("verify s")["whole"], true);
 }
 
 /// `stats` and `verify` counted what had come to pages, and left out the changes in the log.

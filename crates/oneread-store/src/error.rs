@@ -65,7 +65,8 @@ pub enum Error {
         /// Where the first record begins that cannot be read.
         offset: u64,
     },
-    /// A sync failed: nobody knows what is on the medium. Nothing is written any more; open the store again to go on with what is there.
+    /// A sync failed: nobody knows what is on the medium. Nothing is written any more; open the
+    /// store again to go on with what is there.
     Sync {
         /// What was to be made safe.
         what: &'static str,
@@ -85,8 +86,8 @@ pub enum Error {
         /// Who does, if that is known.
         holder: Option<Holder>,
     },
-    /// A sealed store cannot become a live one, because it is open to be read as a sealed one, in this
-    /// process or another.
+    /// A sealed store cannot become a live one, because it is open to be read as a sealed one, in
+    /// this process or another.
     InUse,
     /// The store was opened to be read only.
     ReadOnly,
@@ -156,7 +157,8 @@ impl Error {
         }
     }
 
-    /// Whether the store's bytes are not what was written: then a copy or a new build helps, and nothing else.
+    /// Whether the store's bytes are not what was written: then a copy or a new build helps, and
+    /// nothing else.
     #[must_use]
     pub const fn is_damage(&self) -> bool {
         matches!(

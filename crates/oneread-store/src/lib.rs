@@ -1,8 +1,10 @@
-//! A key-value store in one file that reads one page for a key it has, and almost none for a key it has not.
+//! A key-value store in one file that reads one page for a key it has, and almost none for a key it
+//! has not.
 //!
-//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB pages on the medium, and guides in
-//! memory, 1.1 to 1.2 bytes a key. A key can be on two or three pages; the guide of the first says which one to read, or that
-//! there is none. A live store is the same with a log, and changes.
+//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB
+//! pages on the medium, and guides in memory, 1.1 to 1.2 bytes a key. A key can be on two or three
+//! pages; the guide of the first says which one to read, or that there is none. A live store is the
+//! same with a log, and changes.
 //!
 //! ```text
 //!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide, in memory ──▶ one of its pages, on the medium ──▶ value
@@ -46,8 +48,9 @@
 //! names. Lookups of other keys read what they read before, and no set of keys stops a store.
 //!
 //! # What it is not
-//! There are no range scans: keys lie where their hashes say. A sealed store does not change: it is built anew, or becomes a live one. Of a live one, changes that are scattered
-//! write a page each, where log-structured stores write them together.
+//! There are no range scans: keys lie where their hashes say. A sealed store does not change: it is
+//! built anew, or becomes a live one. Of a live one, changes that are scattered write a page each,
+//! where log-structured stores write them together.
 
 mod build;
 mod digest;
@@ -64,13 +67,13 @@ mod solve;
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
 pub use live::{
-    Batch, Disk, DiskFile, Holder, Lock, Occupant, OpenMode, Store, StoreIter, StoreLock, StoreOptions,
-    StoreStats, SyncPolicy, SystemDisk,
+    Batch, Disk, DiskFile, Holder, Lock, Metrics, Occupant, OpenMode, Store, StoreIter, StoreLock,
+    StoreOptions, StoreStats, SyncPolicy, SystemDisk,
 };
 pub use options::{Duplicates, Options};
-pub use read::{FileReader, Hold, MapReader, ReadAt};
+pub use read::{FileReader, Hold, MapReader, ReadAt, Reads};
 pub use sealed::{
-    Damage, Iter, LevelStats, Reads, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
+    Damage, Iter, LevelStats, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
 };
 
 #[cfg(doctest)]
@@ -81,6 +84,7 @@ mod documents;
 #[cfg(test)]
 extern crate self as oneread_store;
 #[cfg(test)]
+#[path = "../tests/collisions/mod.rs"]
 mod collisions;
 #[cfg(test)]
 use collisions::{below, random};

@@ -75,7 +75,8 @@ impl Options {
         Self { miss_rate: planned.target_reads_per_miss, load: LOAD, ..Self::new() }
     }
 
-    /// The pages that a lookup of a foreign key reads on average; .01 by default. Each halving costs a bit of memory a key.
+    /// The pages that a lookup of a foreign key reads on average; 0.01 by default. Each halving
+    /// costs a bit of memory a key.
     #[must_use]
     pub fn miss_rate(self, rate: f64) -> Self {
         Self { miss_rate: rate, ..self }
@@ -87,36 +88,38 @@ impl Options {
         Self { duplicates, ..self }
     }
 
-    /// About how much memory the building takes beside 1.1 to 1.2 bytes a key for the guides; 256 MiB by default. What does not fit
-    /// goes to temporary files. A store that is larger than that is written past the system's cache, where the system can do that: building it leaves to
+    /// About how much memory the building takes beside 1.1 to 1.2 bytes a key for the guides; 256
+    /// MiB by default. What does not fit goes to temporary files. A store that is larger than that
+    /// is written past the system's cache, where the system can do that: building it leaves to
     /// others what they have there, and its first lookups read the disk.
     #[must_use]
     pub fn memory_bytes(self, bytes: usize) -> Self {
         Self { memory_bytes: bytes, ..self }
     }
 
-    /// Where temporary files go; by default to the system's folder for them. They have no names, and are gone when the builder
-    /// is, however it ends.
+    /// Where temporary files go; by default to the system's folder for them. They have no names,
+    /// and are gone when the builder is, however it ends.
     #[must_use]
     pub fn temporary_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { temporary_folder: Some(folder.into()), ..self }
     }
 
-    /// The seed of all hash functions; random by default. The same records, in any order, with the same seed give the same bytes.
+    /// The seed of all hash functions; random by default. The same records, in any order, with the
+    /// same seed give the same bytes.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// About how many pages a segment has, from 1 to 2^24; 1024 by default. Large ones are filled a little better and take longer to
-    /// place.
+    /// About how many pages a segment has, from 1 to 2^24; 1024 by default. Large ones are filled a
+    /// little better and take longer to place.
     #[must_use]
     pub fn segment_pages(self, pages: u32) -> Self {
         Self { segment_pages: pages, ..self }
     }
 
-    /// How full pages are tried to be made first, above 0 and at most 1. A segment in which this fails gets more pages until it
-    /// succeeds.
+    /// How full pages are tried to be made first, above 0 and at most 1. A segment in which this
+    /// fails gets more pages until it succeeds.
     #[must_use]
     pub fn load(self, load: f64) -> Self {
         Self { load, ..self }

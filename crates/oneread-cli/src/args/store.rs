@@ -33,11 +33,12 @@ Examples:
   oneread store get people.store 4711                        the row of one of them, with one read
   oneread store stats people.store                           how large it is, and what a lookup reads
   oneread store put people.store 4711 \"Ada, London\"          another value for it
+  oneread store backup people.store monday.store             a copy, also while others change it
   oneread store export people.store > copy.csv               all of it again
 
 A store is one file. A lookup of a key it has reads one page of 4 KiB, a lookup of one it has not reads (almost) none. Keys
 are bytes, up to 1024 of them; values are bytes, those above 1024 cost a second read. A store that was imported is sealed
-until the first `put` or `delete`; then it is live, and has a log and a manifest beside it, which belong to it.")]
+until the first `put` or `delete`; then it is live, and has a log and a manifest beside it, which belong to it, until `seal`.")]
 pub(crate) enum Store {
     /// Makes a store without keys.
     Create(Create),
@@ -51,6 +52,18 @@ pub(crate) enum Store {
     Put(Put),
     /// Deletes keys.
     Delete(Delete),
+    /// Gives many keys values: pairs from stdin.
+    Add(Add),
+    /// Deletes many keys: lines from stdin.
+    Remove(Remove),
+    /// Prints the number of keys.
+    Len(Len),
+    /// Copies a store as it is at one moment, also while another process writes to it.
+    Backup(Backup),
+    /// Makes the files of a store that changes small again.
+    Compact(Compact),
+    /// Makes a sealed store, in one file, of one that changes.
+    Seal(Seal),
     /// Tells how large a store is, how full, and what a lookup reads.
     Stats(Stats),
     /// Reads a whole store, and tells what is not as it was written.
@@ -187,8 +200,13 @@ Examples:
   oneread store get people.store 4711                        a value, and a newline after it
   oneread store get people.store 4711 --raw > photo.jpg      its bytes and nothing else
   oneread store get people.store --stdin --with-keys < ids   a row for each key that is there
+  oneread store get people.store 4711 --json --columns name,city
 
-Values come in the order of the keys; for a key that is absent nothing is printed.
+Values come in the order of the keys. For a key that is absent nothing is printed, and it is named on stderr.
+
+With --json, each row is an object on a line, with the fields `key` and `value`. A value that is a JSON object, as `import`
+makes it of JSON Lines, stays one. With --columns, the value is taken for a row of CSV, as `import` makes it of a table, and
+each of its fields has its name. What is not UTF-8 is in base64, in a field NAME_base64.
 
 Exit codes: 0 all keys are there, 1 one is not, 2 bad use or a failure.")]
 pub(crate) struct Get {
@@ -209,6 +227,12 @@ pub(crate) struct Get {
     /// Prints no newline after a value.
     #[arg(long, conflicts_with_all = ["hex", "with_keys"])]
     pub(crate) raw: bool,
+    /// Prints a JSON object per key.
+    #[arg(long, conflicts_with_all = ["with_keys", "raw"])]
+    pub(crate) json: bool,
+    /// The names of the fields that a value has, in their order.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
+    pub(crate) columns: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -248,6 +272,136 @@ pub(crate) struct Delete {
     /// Keys are given as hexadecimal digits.
     #[arg(long)]
     pub(crate) hex: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread store add people.store < pairs.tsv                 a key, a tab and a value per line
+  oneread store get old.store --stdin --with-keys < ids | oneread store add new.store
+  zcat log.jsonl.gz | oneread store add log.store --format jsonl
+
+CSV and TSV have no header: the first field is the key, the rest of the row the value. The value of JSON Lines is the field
+`value` if there is no other beside `key`, or else the object without its key.
+
+The store is made if there is none; a sealed one becomes live. Pairs are added in batches, in their order. When the command
+ends with code 0, all of them are safe on the disk; after a failure, those are that came before.
+
+Exit codes: 0 done, 2 bad use or a failure.")]
+pub(crate) struct Add {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// How the pairs are written.
+    #[arg(long, value_enum, default_value = "tsv")]
+    pub(crate) format: Format,
+    /// Counts rows that cannot be read, and goes on without them.
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The seed of the hash functions, if the store is created [default: random].
+    #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
+    pub(crate) seed: u64,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Add {
+    /// The same as an import, which reads rows likewise.
+    pub(crate) fn as_import(&self) -> Import {
+        Import {
+            path: self.path.clone(),
+            files: vec!["-".into()],
+            format: Some(self.format),
+            key: None,
+            value: None,
+            no_header: true,
+            no_quotes: false,
+            skip_bad: self.skip_bad,
+            duplicates: Duplicates::Last,
+            rate: DEFAULT_RATE,
+            memory: 1 << 30,
+            seed: self.seed,
+            replace: false,
+            json: self.json,
+        }
+    }
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread store remove people.store < ids
+  oneread store export old.store --format tsv | cut -f1 | oneread store remove people.store
+
+Keys that are not there are no failure, and reading nothing tells which these are; `oneread store delete` does. Keys are
+deleted in batches, in their order. When the command ends with code 0, all of that is safe on the disk. A sealed store
+becomes live.
+
+Exit codes: 0 done, 2 bad use or a failure.")]
+pub(crate) struct Remove {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// Keys are given as hexadecimal digits.
+    #[arg(long)]
+    pub(crate) hex: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+The number is exact, and the one of `stats` and `verify`. Of a store that another process writes to, it is that of its last
+checkpoint, and of the changes in its log at that moment.")]
+pub(crate) struct Len {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread store backup people.store people-monday.store
+  oneread store backup people.store /mnt/copies/people.store --json
+
+The copy is a sealed store of all pairs at one moment, also while other processes change the store: these go on, and use no
+page again that the copy still needs, so that the file of the store grows meanwhile. The copy appears when it is whole, or
+not at all. It can be used as any other store, and becomes live by the first `put`.")]
+pub(crate) struct Backup {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// The file to make; there must be none yet.
+    pub(crate) copy: PathBuf,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Updates and deletions leave room on pages, pages that are free, and logs. This writes all pairs anew, as `import` does, and
+takes the place of the store when all is done; for pairs of about a hundred bytes, the files then take 1.1 times their keys
+and values. Meanwhile the disk has room for both, and nobody else can write. The store stays live. A sealed one is as small
+as that already, and nothing is done.")]
+pub(crate) struct Compact {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+All pairs are written anew, as `import` does. The log and the manifest are gone then, and the file can be copied, sent or
+mapped by itself. Meanwhile the disk has room for both, and nobody else can write; after a crash there is one of the two. To a
+store that is sealed already, nothing is done.")]
+pub(crate) struct Seal {
+    /// The store.
+    pub(crate) path: PathBuf,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(clap::Args)]

@@ -65,6 +65,13 @@ impl Any {
         }
     }
 
+    pub(super) fn len(&self) -> Result<u64, Error> {
+        match self {
+            Self::Sealed(store) => Ok(store.len()),
+            Self::Live(store) => store.len(),
+        }
+    }
+
     pub(super) fn iter(&self) -> Box<dyn Iterator<Item = Pair> + '_> {
         match self {
             Self::Sealed(store) => Box::new(store.iter()),

@@ -6,7 +6,7 @@ use std::io::{self, Read, StdoutLock, Write};
 use anyhow::{Context, Result, anyhow};
 
 use super::any::Any;
-use super::rows::write_row;
+use super::rows::{write_object, write_row};
 use super::{explained, opened};
 use crate::Outcome;
 use crate::args::store::{Format, Get};
@@ -18,17 +18,22 @@ const MAX_KEYS: usize = 1024;
 const FIRST_KEYS: usize = 32;
 const MAX_BYTES: usize = 16 << 20;
 
+/// The most absent keys that are named.
+const MAX_TOLD: u64 = 100;
+
 pub(super) fn run(args: &Get) -> Result<Outcome> {
     let store = Any::open(&args.path)?;
-    let mut printing =
-        Printing { args, together: FIRST_KEYS, store, out: io::stdout().lock(), absent: false };
+    let mut printing = Printing { args, together: FIRST_KEYS, store, out: io::stdout().lock(), absent: 0 };
     if args.stdin {
         printing.lines(io::stdin().lock())?;
     } else {
         let keys: Vec<_> = args.keys.iter().map(|key| key.as_encoded_bytes()).collect();
         printing.keys(&keys, 1)?;
     }
-    Ok(if printing.absent { Outcome::Negative } else { Outcome::Done })
+    if printing.absent > MAX_TOLD {
+        eprintln!("absent: {} more keys", printing.absent - MAX_TOLD);
+    }
+    Ok(if printing.absent > 0 { Outcome::Negative } else { Outcome::Done })
 }
 
 struct Printing<'a> {
@@ -36,7 +41,7 @@ struct Printing<'a> {
     store: Any,
     out: StdoutLock<'a>,
     together: usize,
-    absent: bool,
+    absent: u64,
 }
 
 impl Printing<'_> {
@@ -62,12 +67,17 @@ impl Printing<'_> {
                 .zip(keys)
                 .map(|(number, key)| decoded(key, self.args.hex, &format!("key {number}")))
                 .collect::<Result<_>>()?;
-            let mut printed = Vec::new();
+            let (mut printed, mut absent) = (Vec::new(), String::new());
             let mut failure = None;
             for (key, value) in decoded.iter().zip(self.store.get_many(&decoded)) {
                 match value {
                     Ok(Some(value)) => self.append(key, &value, &mut printed),
-                    Ok(None) => self.absent = true,
+                    Ok(None) => {
+                        self.absent += 1;
+                        if self.absent <= MAX_TOLD {
+                            absent.push_str(&format!("absent: {}\n", key.escape_ascii()));
+                        }
+                    }
                     Err(error) => {
                         failure = Some(explained(error).context(format!("key \"{}\"", key.escape_ascii())));
                         break;
@@ -79,6 +89,7 @@ impl Printing<'_> {
                 .write_all(&printed)
                 .and_then(|()| self.out.flush())
                 .context("cannot write the output")?;
+            eprint!("{absent}");
             let fitting = self.together * MAX_BYTES / printed.len().max(1);
             self.together = fitting.clamp(1, MAX_KEYS.min(2 * self.together));
             if let Some(failure) = failure {
@@ -89,16 +100,25 @@ impl Printing<'_> {
     }
 
     fn append(&self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
-        let shown = |bytes: &[u8]| if self.args.hex { to_hex(bytes) } else { bytes.to_vec() };
+        if self.args.json {
+            write_object(&shown(key, self.args.hex), &shown(value, self.args.hex), &self.args.columns, out);
+            return;
+        }
+        let shown = |bytes| shown(bytes, self.args.hex);
         if self.args.with_keys {
             write_row(&shown(key), &shown(value), Format::Tsv, out);
             return;
         }
-        out.extend(shown(value));
+        out.extend_from_slice(&shown(value));
         if !self.args.raw {
             out.push(b'\n');
         }
     }
+}
+
+/// What is printed of bytes.
+fn shown(bytes: &[u8], hex: bool) -> Cow<'_, [u8]> {
+    if hex { Cow::Owned(to_hex(bytes)) } else { Cow::Borrowed(bytes) }
 }
 
 /// The bytes that an argument means: its own, or those of its hexadecimal digits.

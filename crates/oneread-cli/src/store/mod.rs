@@ -1,7 +1,10 @@
 //! `oneread store`: pairs in a file, one page read for a key it has and almost none for a key it has not.
 
+mod add;
 mod any;
+mod backup;
 mod bench;
+mod compact;
 mod create;
 mod delete;
 mod export;
@@ -9,11 +12,14 @@ pub(crate) mod facts;
 mod get;
 pub(crate) mod histogram;
 mod import;
+mod len;
 pub(crate) mod measure;
 mod progress;
 mod put;
+mod remove;
 mod rows;
 mod sample;
+mod seal;
 mod stats;
 pub(crate) mod target;
 mod verify;
@@ -35,6 +41,12 @@ pub(crate) fn run(command: &Store) -> Result<Outcome> {
         Store::Get(args) => get::run(args),
         Store::Put(args) => put::run(args).map(|()| Outcome::Done),
         Store::Delete(args) => delete::run(args),
+        Store::Add(args) => add::run(args).map(|()| Outcome::Done),
+        Store::Remove(args) => remove::run(args).map(|()| Outcome::Done),
+        Store::Len(args) => len::run(args).map(|()| Outcome::Done),
+        Store::Backup(args) => backup::run(args).map(|()| Outcome::Done),
+        Store::Compact(args) => compact::run(args).map(|()| Outcome::Done),
+        Store::Seal(args) => seal::run(args).map(|()| Outcome::Done),
         Store::Stats(args) => stats::run(args).map(|()| Outcome::Done),
         Store::Verify(args) => verify::run(args),
         Store::Bench(args) => bench::run(args).map(|()| Outcome::Done),

@@ -29,8 +29,12 @@ pub(super) fn open_to_write(path: &Path, seed: Option<u64>) -> Result<Store> {
     let Some(seed) = seed else {
         return opened(path, || Store::open(path, StoreOptions::new()).map_err(explained));
     };
+    open_with(path, StoreOptions::new().seed(seed))
+}
+
+/// The same with options; where there is no store, one is made.
+pub(super) fn open_with(path: &Path, options: StoreOptions) -> Result<Store> {
     let lock = target::locked(path)?;
-    let options = StoreOptions::new().seed(seed);
     opened(path, || match lock.occupant() {
         Occupant::Nothing => Store::create_locked(lock, options).map_err(explained),
         _ => Store::open_locked(lock, options).map_err(explained),

@@ -49,6 +49,60 @@ pub(super) fn write_row(key: &[u8], value: &[u8], format: Format, out: &mut Vec<
     out.push(b'\n');
 }
 
+/// Appends a pair as an object and a line end, with the names of the value's fields if it is a row of
+/// CSV. A value that is a JSON object stays one.
+pub(super) fn write_object(key: &[u8], value: &[u8], columns: &[String], out: &mut Vec<u8>) {
+    if columns.is_empty() && !is_object(value) {
+        return write_row(key, value, Format::Jsonl, out);
+    }
+    out.push(b'{');
+    write_member(KEY, key, out);
+    if columns.is_empty() {
+        out.extend_from_slice(format!(",\"{VALUE}\":").as_bytes());
+        out.extend_from_slice(value);
+    }
+    let fields = if columns.is_empty() { Vec::new() } else { fields(value) };
+    for (at, field) in fields.iter().enumerate() {
+        out.push(b',');
+        match columns.get(at) {
+            Some(name) => write_member(name, field, out),
+            // A field without a name has its number, as `import --no-header` counts them.
+            None => write_member(&(at + 2).to_string(), field, out),
+        }
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+fn is_object(value: &[u8]) -> bool {
+    value.starts_with(b"{")
+        && !value.contains(&b'\n')
+        && serde_json::from_slice::<serde::de::IgnoredAny>(value).is_ok()
+}
+
+/// The fields of a row of CSV without a line end.
+fn fields(row: &[u8]) -> Vec<Vec<u8>> {
+    let mut fields = Vec::new();
+    let mut parser = csv_core::Reader::new();
+    let (mut rest, mut field) = (row, Vec::new());
+    let mut buffer = [0; 1 << 10];
+    loop {
+        // Without bytes it is told that the row has ended.
+        let (result, read, written) = parser.read_field(rest, &mut buffer);
+        rest = &rest[read..];
+        field.extend_from_slice(&buffer[..written]);
+        match result {
+            csv_core::ReadFieldResult::InputEmpty | csv_core::ReadFieldResult::OutputFull => {}
+            csv_core::ReadFieldResult::Field { record_end } => {
+                fields.push(std::mem::take(&mut field));
+                if record_end {
+                    return fields;
+                }
+            }
+            csv_core::ReadFieldResult::End => return fields,
+        }
+    }
+}
+
 /// Appends a field, in quotes if something in it has a meaning.
 pub(super) fn write_field(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     let means = |&byte: &u8| byte == delimiter || matches!(byte, QUOTE | b'\n' | b'\r');
@@ -73,8 +127,9 @@ fn write_member(name: &str, bytes: &[u8], out: &mut Vec<u8>) {
         Err(_) => (ENCODED, BASE64.encode(bytes).into()),
     };
     let text: std::borrow::Cow<'_, str> = text;
-    out.extend_from_slice(format!("\"{name}{encoded}\":").as_bytes());
     // A string is always JSON, and a vector takes all of it.
+    serde_json::to_writer(&mut *out, &format!("{name}{encoded}")).expect("a string");
+    out.push(b':');
     serde_json::to_writer(out, &text).expect("a string");
 }
 
@@ -96,6 +151,23 @@ mod tests {
             let mut out = Vec::new();
             write_field(field, b',', &mut out);
             assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
+    fn rows_get_the_names_of_their_columns() {
+        let names: Vec<String> = ["name", "a \"b\""].map(str::to_owned).into();
+        for (value, columns, expected) in [
+            (&b"1"[..], &[][..], r#"{"key":"k","value":"1"}"#),
+            (b"{\"a\": 1}", &[], r#"{"key":"k","value":{"a": 1}}"#),
+            (b"{\"a\": 1", &[], r#"{"key":"k","value":"{\"a\": 1"}"#),
+            (b"\"Ada, L.\",x", &names, r#"{"key":"k","name":"Ada, L.","a \"b\"":"x"}"#),
+            (b"Ada", &names, r#"{"key":"k","name":"Ada"}"#),
+            (b"a,b,,\xff", &names, r#"{"key":"k","name":"a","a \"b\"":"b","4":"","5_base64":"/w=="}"#),
+        ] {
+            let mut out = Vec::new();
+            write_object(b"k", value, columns, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), format!("{expected}\n"));
         }
     }
 

@@ -1,23 +1,26 @@
-//! Making room where there is none: a record goes to one of its pages, and what it drives out goes to another of its own.
+//! Making room where there is none: a record goes to one of its pages, and what it drives out goes
+//! to another of its own.
 //!
-//! Records that come one after the other leave room that nobody finds: pages are .96 full with 34 records each, .77 with 7. All
-//! records of a segment are known here, and each has three pages; so most of that room is found by moving some, as in cuckoo
-//! hashing.
+//! Records that come one after the other leave room that nobody finds: pages are 0.96 full with 34
+//! records each, 0.77 with 7. All records of a segment are known here, and each has three pages; so
+//! most of that room is found by moving some, as in cuckoo hashing.
 
 use super::group::Entry;
-use super::segment::weight;
+use super::room::weight;
 use super::weighted::Weighted;
 
 /// The page of a record that has none.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// How often records may be driven out, for each that found no room: where there is room at all, a few times do.
+/// How often records may be driven out, for each that found no room: where there is room at all, a
+/// few times do.
 const PATIENCE: usize = 50;
 
 /// Finds pages for the records that have none. Those that it finds none for are the answer, and are
 /// [`NOWHERE`].
 ///
-/// `starts` has the number of each level's first page. Which record is driven out is a matter of chance, but the same one for the same segment.
+/// `starts` has the number of each level's first page. Which record is driven out is a matter of
+/// chance, but the same one for the same segment.
 pub(super) fn displace(
     room: &mut Weighted,
     starts: &[u32],

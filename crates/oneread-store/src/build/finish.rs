@@ -44,6 +44,15 @@ impl Builder {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn finish_locked(self, lock: StoreLock, progress: impl FnMut(Progress)) -> Result<Report, Error> {
+        self.finish_under(&lock, progress)
+    }
+
+    /// The same under a lock that goes on.
+    pub(crate) fn finish_under(
+        self,
+        lock: &StoreLock,
+        progress: impl FnMut(Progress),
+    ) -> Result<Report, Error> {
         lock.check_replaceable()?;
         let unfinished = lock.unfinished()?;
         let report = if lock.is_system() {

@@ -14,6 +14,7 @@ mod guided;
 pub(crate) mod out;
 mod partitions;
 mod report;
+pub(crate) mod room;
 pub(crate) mod segment;
 pub(crate) mod temporary;
 mod values;
@@ -38,19 +39,19 @@ use values::Values;
 
 /// Builds a [`Sealed`](crate::Sealed) store from pairs of bytes in any order.
 ///
-/// Pairs are kept in memory until a part of [`memory_bytes`](Options::memory_bytes) is used, then go to temporary files. The store is
-/// placed and written at the end, by [`finish`](Self::finish), and appears under its name only once it is whole and safely on
-/// the medium.
+/// Pairs are kept in memory until a part of [`memory_bytes`](Options::memory_bytes) is used, then
+/// go to temporary files. The store is placed and written at the end, by [`finish`](Self::finish),
+/// and appears under its name only once it is whole and safely on the medium.
 ///
 /// # Limits
-/// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart and cost a second read.
-/// Any set of keys can be stored. Keys that were chosen to collide go to overflow pages, whose
-/// lookups read more pages (see [`Sealed`](crate::Sealed)); all records of one segment are in
-/// memory at once, and colliding keys may be all in one.
+/// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart
+/// and cost a second read. Any set of keys can be stored. Keys that were chosen to collide go to
+/// overflow pages, whose lookups read more pages (see [`Sealed`](crate::Sealed)); all records of
+/// one segment are in memory at once, and colliding keys may be all in one.
 ///
 /// # Costs
-/// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is written once and read once
-/// more. The guides are kept in memory until the end: 1.1 bytes a key.
+/// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is
+/// written once and read once more. The guides are kept in memory until the end: 1.1 bytes a key.
 ///
 /// # Example
 /// ```
@@ -103,8 +104,9 @@ impl Builder {
     /// Adds a pair.
     ///
     /// # Errors
-    /// If the key is too long; then the pair is not in, and others can follow. If a temporary file cannot be written; then the pair
-    /// is not in either, and if its value was a large one, the store cannot be finished.
+    /// If the key is too long; then the pair is not in, and others can follow. If a temporary file
+    /// cannot be written; then the pair is not in either, and if its value was a large one, the
+    /// store cannot be finished.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         if key.len() > KEY_BYTES {
             return Err(Error::KeyTooLong { found: key.len() });
@@ -122,6 +124,31 @@ impl Builder {
         self.totals.records += 1;
         self.totals.weight += (bytes + RECORD_OVERHEAD) as u64;
         Ok(())
+    }
+
+    /// Adds all pairs that an iterator gives. Returns how many these were.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert), for the first pair that it fails for; those before it are in.
+    ///
+    /// # Example
+    /// ```
+    /// use oneread_store::{Builder, Options, Sealed};
+    ///
+    /// let capitals = [("Peru", "Lima"), ("Togo", "Lome")];
+    /// let mut builder = Builder::new(Options::new())?;
+    /// assert_eq!(builder.insert_all(capitals)?, 2);
+    /// let store = Sealed::open_in(builder.finish_in_memory()?.0)?;
+    /// assert_eq!(store.get(b"Peru")?.as_deref(), Some(&b"Lima"[..]));
+    /// # Ok::<(), oneread_store::Error>(())
+    /// ```
+    pub fn insert_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<u64, Error> {
+        let before = self.len();
+        pairs.into_iter().try_for_each(|(key, value)| self.insert(key.as_ref(), value.as_ref()))?;
+        Ok(self.len() - before)
     }
 
     /// The pairs inserted so far, duplicates included.

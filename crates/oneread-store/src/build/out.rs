@@ -8,7 +8,8 @@ use std::path::Path;
 use crate::error::at;
 use crate::format::PAGE;
 
-/// Whole pages, in memory that begins where a page of it does: so a disk can take them from there without a copy.
+/// Whole pages, in memory that begins where a page of it does: so a disk can take them from there
+/// without a copy.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     bytes: Vec<u8>,
@@ -56,8 +57,9 @@ impl<W: Write + Seek> Out for BufWriter<W> {}
 
 /// A file, which pages can be written to past the system's cache.
 ///
-/// Why: of a store that is larger than the memory for building it, the cache would keep what fits, and let go of what others need. And copying pages to memory that
-/// the system must find first was a third of all work of building a store of 5 million pairs.
+/// Why: of a store that is larger than the memory for building it, the cache would keep what fits,
+/// and let go of what others need. And copying pages to memory that the system must find first was
+/// a third of all work of building a store of 5 million pairs.
 #[derive(Debug)]
 pub(super) struct OutFile<'a> {
     file: BufWriter<&'a File>,
@@ -93,7 +95,8 @@ impl<'a> OutFile<'a> {
     }
 }
 
-/// Opens a file to be written past the cache. None if that cannot be done: then all goes through it.
+/// Opens a file to be written past the cache. None if that cannot be done: then all goes through
+/// it.
 #[cfg(target_os = "linux")]
 fn open_direct(path: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -155,7 +158,8 @@ mod tests {
     #[test]
     fn the_file_is_the_same_past_the_cache_through_it_and_where_the_medium_refuses_halfway() {
         let folder = tempfile::tempdir().unwrap();
-        // Memory that no disk can be written from directly: the second write is refused, and all after it go through the cache.
+        // Memory that no disk can be written from directly: the second write is refused, and all
+        // after it go through the cache.
         for (name, is_direct, behind) in [("cached", false, 0), ("direct", true, 0), ("refused", true, 1)] {
             let path = folder.path().join(name);
             let file = File::create(&path).unwrap();

@@ -1,7 +1,8 @@
 //! Records by the part of the directory that they belong to, in memory or in a file.
 //!
 //! # Invariants
-//! 1. Records of one partition keep the order in which they came: those in the file, extent by extent, then those in memory.
+//! 1. Records of one partition keep the order in which they came: those in the file, extent by
+//!    extent, then those in memory.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -11,10 +12,12 @@ use oneread::hash::{Digest, reduce};
 use super::temporary::TemporaryFile;
 use crate::{Error, Options, domain};
 
-/// Enough that a group of segments begins and ends near the borders of partitions, and few enough that each is written in long pieces.
+/// Enough that a group of segments begins and ends near the borders of partitions, and few enough
+/// that each is written in long pieces.
 const PARTITIONS: u64 = 1024;
 
-/// Where lines of the next record begin, behind the last: as many as stay in a cache for all partitions.
+/// Where lines of the next record begin, behind the last: as many as stay in a cache for all
+/// partitions.
 const PREFETCHED: [usize; 3] = [0, 64, 128];
 
 /// A piece of the file.
@@ -61,8 +64,9 @@ impl Partitions {
         let held = &mut self.held[partition as usize];
         let before = held.len();
         record(held);
-        // The lines where the next record of this partition will go, in about a thousand records: so many writes at once are more than a
-        // processor foresees, and each would wait for memory.
+        // The lines where the next record of this partition will go, in about a thousand records:
+        // so many writes at once are more than a processor foresees, and each would wait for
+        // memory.
         let room = held.spare_capacity_mut();
         PREFETCHED.into_iter().for_each(|at| prefetch_to_write(room, at));
         let bytes = held.len() - before;
@@ -70,7 +74,8 @@ impl Partitions {
         bytes
     }
 
-    /// Writes all that is in memory to the file. If that fails, what is not written stays in memory.
+    /// Writes all that is in memory to the file. If that fails, what is not written stays in
+    /// memory.
     pub(super) fn spill(&mut self, options: &Options) -> Result<(), Error> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -90,7 +95,8 @@ impl Partitions {
         Ok(())
     }
 
-    /// After the last record: if some are in the file, all are, so that the memory is free for placing.
+    /// After the last record: if some are in the file, all are, so that the memory is free for
+    /// placing.
     pub(super) fn complete(&mut self, options: &Options) -> Result<(), Error> {
         if self.file.is_some() {
             self.spill(options)?;
@@ -99,10 +105,11 @@ impl Partitions {
         Ok(())
     }
 
-    /// The records of all partitions that segments `first..end` of so many have some in. Those of neighbouring segments are
-    /// among them.
+    /// The records of all partitions that segments `first..end` of so many have some in. Those of
+    /// neighbouring segments are among them.
     pub(super) fn read(&self, first: u32, end: u32, segments: u32, out: &mut Vec<u8>) -> Result<(), Error> {
-        // The words of segment s are those from s·2^64/segments on, the words of partition p those from p·2^64/PARTITIONS on.
+        // The words of segment s are those from s·2^64/segments on, the words of partition p those
+        // from p·2^64/PARTITIONS on.
         let start = u64::from(first) * PARTITIONS / u64::from(segments);
         let end = (u64::from(end) * PARTITIONS).div_ceil(u64::from(segments));
         for partition in start as usize..end as usize {

@@ -4,14 +4,12 @@ use std::collections::HashSet;
 
 use crate::plan::Loads;
 use oneread::hash::Digest;
-use oneread::layout::MultilevelLayout;
-use oneread::table::placement::Crisis;
 
 use crate::Error;
 use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES, Shape, tag};
 use crate::format::guide::{Form, Located, Solver};
 use crate::format::overflow::{self, Counts, OVERFLOW};
-use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
+use crate::format::page::{self, Place, ROOM};
 use crate::format::record::{self, Stored};
 use crate::format::summary::OverflowOf;
 use crate::format::{PAGE, header};
@@ -21,7 +19,7 @@ use super::displace::{NOWHERE, displace};
 use super::group::{Entry, Group};
 use super::guided::Guided;
 use super::out::Pages;
-use super::weighted::Weighted;
+use super::room::{Room, Tried, least_pages, most_pages, order, place, weight};
 
 /// Which record goes to which page.
 #[derive(Debug)]
@@ -41,7 +39,7 @@ pub(crate) struct Placed {
 }
 
 /// Page counts that are tried although moving others does not help. Random digests need far fewer.
-const MOST_DISPLACED: u32 = 128;
+const MAX_DISPLACED: u32 = 128;
 
 /// How often crowded records are taken out before all others are placed.
 const ROUNDS: u32 = 8;
@@ -51,7 +49,7 @@ impl Placed {
     ///
     /// Tries with as many pages as the load asks for, and with more until all find room. Where that
     /// is hopeless, some records go to overflow, by cases (see
-    /// [`overflow`](crate::format::overflow)):
+    /// [`overflow`]):
     ///
     /// 1. Records that share their digest never lie in the levels.
     /// 2. Nor do records that share all their pages with more others than chance brings together,
@@ -97,7 +95,7 @@ impl Placed {
         let mut pages = least;
         let (mut tries, mut displaced, mut looked) = (0, 0, false);
         let mut of_record = vec![0; entries.len()];
-        while pages <= most && displaced < MOST_DISPLACED {
+        while pages <= most && displaced < MAX_DISPLACED {
             // Where random digests would have found room, nearly always.
             if !looked && (tries == TRIES_A_STEP || pages > least + least / 2 + 8) {
                 looked = true;
@@ -221,7 +219,8 @@ impl Placed {
         Guided::new(levels[0], form, of_level.enumerate().flat_map(located))
     }
 
-    /// The bytes of the segment's pages and guides. The memory is that of pages that are no longer needed.
+    /// The bytes of the segment's pages and guides. The memory is that of pages that are no longer
+    /// needed.
     pub(crate) fn encode(
         &mut self,
         group: &Group,
@@ -295,115 +294,9 @@ impl Placed {
 
 /// A segment gets 1/256 more pages at a time …
 const FIRST_STEP: u64 = 256;
-/// … and after so many tries twice that, then three times: records that leave gaps are still placed soon.
+/// … and after so many tries twice that, then three times: records that leave gaps are still placed
+/// soon.
 const TRIES_A_STEP: u64 = 16;
-
-/// The records by their numbers, the largest first: small ones fill what is left. They come by
-/// digests, so that the result depends on nothing else.
-fn order(entries: &[Entry]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..entries.len() as u32).collect();
-    if entries.windows(2).any(|pair| pair[0].length != pair[1].length) {
-        order.sort_by_key(|&entry| std::cmp::Reverse(entries[entry as usize].length));
-    }
-    order
-}
-
-/// The pages that the load asks for.
-fn least_pages(entries: &[Entry], load: f64) -> u64 {
-    let total: u64 = entries.iter().map(weight).map(u64::from).sum();
-    ((total as f64 / (f64::from(usable(entries)) * load)).ceil() as u64).max(1)
-}
-
-/// The most pages that are tried. Records that are a third of a page need up to half as many again
-/// as the load asks for, and small segments are uneven.
-fn most_pages(least: u64) -> u64 {
-    (64 + 8 * least).min(u64::from(SEGMENT_PAGES))
-}
-
-/// The bytes of a page that records of these sizes can fill: if all have one size, a multiple of it.
-fn usable(entries: &[Entry]) -> u32 {
-    match entries {
-        [first, rest @ ..] if rest.iter().all(|entry| entry.length == first.length) => {
-            ROOM as u32 - ROOM as u32 % weight(first)
-        }
-        _ => ROOM as u32,
-    }
-}
-
-/// So many records without room, or an eighth of all, are worth moving others for.
-const MOST_CRISES: usize = 16;
-
-/// The bytes of a page that a record takes.
-pub(crate) fn weight(entry: &Entry) -> u32 {
-    u32::from(entry.length) + RECORD_OVERHEAD as u32
-}
-
-/// The room of pages that records are placed on.
-struct Room {
-    pages: Weighted,
-    /// The number of each level's first page.
-    starts: [u32; LEVELS],
-    /// Levels that have pages.
-    levels: usize,
-}
-
-impl Room {
-    fn new(sizes: [u32; LEVELS]) -> Result<Self, Error> {
-        let pages: u32 = sizes.iter().sum();
-        let some: Vec<u64> = sizes.iter().copied().filter(|&size| size > 0).map(u64::from).collect();
-        let levels = some.len();
-        let out_of_memory = |_| Error::OutOfMemory { bytes: 8 * u64::from(pages) };
-        let layout = MultilevelLayout::new(some).map_err(|_| Error::TooLarge { pages: pages.into() })?;
-        let room = Weighted::new(&layout, ROOM as u32).map_err(out_of_memory)?;
-        Ok(Self { pages: room, starts: [0, sizes[0], sizes[0] + sizes[1]], levels })
-    }
-
-    /// Places records one after the other; tells how many found no room.
-    fn place(&mut self, entries: &[Entry], order: &[u32], of_record: &mut [u32]) -> usize {
-        let mut crises = 0;
-        for &number in order {
-            let entry = &entries[number as usize];
-            of_record[number as usize] = match self.pages.insert(entry.digest, weight(entry)) {
-                Ok(at) => self.starts[at.level] + at.bucket as u32,
-                Err(Crisis) => {
-                    crises += 1;
-                    NOWHERE
-                }
-            };
-        }
-        crises
-    }
-}
-
-/// What came of placing records on so many pages.
-enum Tried {
-    Placed,
-    /// Moving others did not help.
-    Displaced,
-    /// Too many found no room.
-    Many,
-}
-
-/// Tries levels of so many pages: the page of each record.
-fn place(
-    sizes: [u32; LEVELS],
-    entries: &[Entry],
-    order: &[u32],
-    of_record: &mut [u32],
-) -> Result<Tried, Error> {
-    let mut room = Room::new(sizes)?;
-    let crises = room.place(entries, order, of_record);
-    if crises == 0 {
-        return Ok(Tried::Placed);
-    }
-    // Where so many find no room, moving would not help.
-    if crises > MOST_CRISES.max(entries.len() / 8) {
-        return Ok(Tried::Many);
-    }
-    let pages = sizes.iter().sum();
-    let left = displace(&mut room.pages, &room.starts[..room.levels], entries, of_record, pages);
-    Ok(if left.is_empty() { Tried::Placed } else { Tried::Displaced })
-}
 
 /// A large value of a segment, and where its reference is.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
-//! Large values on their way to the store: in a temporary file, first in the order of their coming, then in that of their keys.
+//! Large values on their way to the store: in a temporary file, first in the order of their coming,
+//! then in that of their keys.
 
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 

@@ -1,4 +1,5 @@
-//! From partitions to the file: groups of segments are placed by several threads and written in order.
+//! From partitions to the file: groups of segments are placed by several threads and written in
+//! order.
 
 use std::io::SeekFrom;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -31,8 +32,8 @@ const SAMPLE: u32 = 4;
 /// The part of the rate that is planned for: other segments are not quite as the sample.
 const KEPT_BACK: f64 = 0.98;
 
-/// A group takes about this part of the memory: its records, their pages, and a group more of pages that waits to be written, for
-/// each thread.
+/// A group takes about this part of the memory: its records, their pages, and a group more of pages
+/// that waits to be written, for each thread.
 const MEMORY_A_GROUP: usize = 8;
 
 /// Segments of one group, ready to be written.
@@ -56,7 +57,7 @@ impl Builder {
 
         // The header comes last, when it is known.
         out.write_all(&[0; PAGE]).map_err(Error::io(WRITING))?;
-        let mut writer = Writer::new(out, values);
+        let mut writer = SealedWriter::new(out, values);
 
         let sample = SAMPLE.min(segments);
         let group = self.group(0, sample, segments)?;
@@ -73,7 +74,8 @@ impl Builder {
 
         let groups = self.groups(sample, segments);
         let threads = self.options.threads.min(groups.len());
-        // Memory of pages that are written, for those to come: the system need not find new memory for each.
+        // Memory of pages that are written, for those to come: the system need not find new memory
+        // for each.
         let spare = Mutex::new(Vec::new());
         thread::scope(|scope| {
             let (builder, spare) = (&self, &spare);
@@ -87,7 +89,8 @@ impl Builder {
                     }
                 }
             };
-            // Thread t places groups t, t + threads, …; they are asked in turn, so that all arrive in their order.
+            // Thread t places groups t, t + threads, …; they are asked in turn, so that all arrive
+            // in their order.
             let receivers: Vec<Receiver<_>> = (0..threads)
                 .map(|number| {
                     let mine = groups.iter().copied().skip(number).step_by(threads).collect();
@@ -125,7 +128,8 @@ impl Builder {
             if are_all {
                 return loads;
             }
-            // Those of others are not quite as these, but all of them together are as chance makes them.
+            // Those of others are not quite as these, but all of them together are as chance makes
+            // them.
             Loads::random(loads.keys() as f64 / loads.guides().max(1) as f64, loads.most_levels())
         })
     }
@@ -155,7 +159,8 @@ impl Builder {
         Group::read(&self.partitions, (first, end, segments), self.digester, self.options.duplicates)
     }
 
-    /// The shape in which the segments of a group take the fewest pages, and how they are placed in it.
+    /// The shape in which the segments of a group take the fewest pages, and how they are placed in
+    /// it.
     fn shape(&self, group: &Group) -> Result<(Shape, Vec<Placed>), Error> {
         let mut best: Option<(u64, Shape, Vec<Placed>)> = None;
         for shape in std::iter::once(Shape::TWO).chain(Shape::THREE) {
@@ -210,7 +215,7 @@ fn lock(spare: &Mutex<Vec<Pages>>) -> MutexGuard<'_, Vec<Pages>> {
 }
 
 /// Appends segments to the file, and keeps what the header and the summary are made of.
-struct Writer<'a, W> {
+struct SealedWriter<'a, W> {
     out: &'a mut W,
     values: Ordered,
     /// The pages of each segment, four bytes each.
@@ -228,7 +233,7 @@ struct Writer<'a, W> {
     value_bytes: u64,
 }
 
-impl<'a, W: Out> Writer<'a, W> {
+impl<'a, W: Out> SealedWriter<'a, W> {
     fn new(out: &'a mut W, values: Ordered) -> Self {
         Self {
             out,

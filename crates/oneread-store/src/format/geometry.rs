@@ -14,7 +14,8 @@ pub(crate) const SEGMENT_PAGES: u32 = 1 << 24;
 /// How a segment's pages are divided among its levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// The parts of the second and the third level, of [`Shape::WHOLE`]; the first level has the rest.
+    /// The parts of the second and the third level, of [`Shape::WHOLE`]; the first level has the
+    /// rest.
     second: u32,
     third: u32,
 }
@@ -23,12 +24,13 @@ impl Shape {
     /// Parts are counted in so many.
     pub(crate) const WHOLE: u32 = 1 << 16;
 
-    /// Two levels, the second a quarter of the first. All records of a sealed segment are known, and some are moved until all have room; so two
-    /// pages a record are enough where a page has twenty records or more. A guide with one level less to tell apart is a twelfth smaller.
+    /// Two levels, the second a quarter of the first. All records of a sealed segment are known,
+    /// and some are moved until all have room; so two pages a record are enough where a page has
+    /// twenty records or more. A guide with one level less to tell apart is a twelfth smaller.
     pub(crate) const TWO: Self = Self { second: 13_107, third: 0 };
 
-    /// Three levels, each .2, .3, .4 or .5 of the one before. With many records a page the first is best; with few,
-    /// more pages overflow, and there must be more room below.
+    /// Three levels, each 0.2, 0.3, 0.4 or 0.5 of the one before. With many records a page the first is
+    /// best; with few, more pages overflow, and there must be more room below.
     pub(crate) const THREE: [Self; 4] = [
         Self { second: 10_570, third: 2_114 },
         Self { second: 14_144, third: 4_243 },
@@ -47,7 +49,8 @@ impl Shape {
         [Self::WHOLE - self.second - self.third, self.second, self.third]
     }
 
-    /// The pages of each level. The first level has what rounding down leaves over, so that a small segment has fewer levels.
+    /// The pages of each level. The first level has what rounding down leaves over, so that a small
+    /// segment has fewer levels.
     #[inline(always)]
     pub(crate) const fn levels(self, pages: u32) -> [u32; LEVELS] {
         let second = ((pages as u64 * self.second as u64) >> 16) as u32;

@@ -1,19 +1,23 @@
-//! The guide of a home, or of a few neighbouring ones: equations, one for each key whose page in level 0 it is, solved.
+//! The guide of a home, or of a few neighbouring ones: equations, one for each key whose page in
+//! level 0 it is, solved.
 //!
 //! # Layout
 //! ```text
 //!  byte 0: bits r of an unknown (0..4), system s (5..7) │ m unknowns of r bits
 //! ```
-//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first. r = 31 is for homes without keys, which
-//! are nowhere; r = 0 tells nothing.
+//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first. r
+//! = 31 is for homes without keys, which are nowhere; r = 0 tells nothing.
 //!
 //! # How it works
-//! A key has r random bits and five random unknowns, some of which may be the same one. The exclusive or of the five and of its bits is the key's
-//! *answer*: its level, for the keys of the home, because the equations were solved; any number of r bits, for others. An answer that is no level
-//! says that the key is nowhere. If one system of equations has no solution, the next one has other unknowns.
+//! A key has r random bits and five random unknowns, some of which may be the same one. The
+//! exclusive or of the five and of its bits is the key's *answer*: its level, for the keys of the
+//! home, because the equations were solved; any number of r bits, for others. An answer that is no
+//! level says that the key is nowhere. If one system of equations has no solution, the next one has
+//! other unknowns.
 //!
-//! Five, because with three there must be an eighth more unknowns than keys, and an even number is never a single unknown: then one more is needed. With
-//! five there are as few as with all unknowns drawn at random, and a lookup takes five reads of one or two cache lines.
+//! Five, because with three there must be an eighth more unknowns than keys, and an even number is
+//! never a single unknown: then one more is needed. With five there are as few as with all unknowns
+//! drawn at random, and a lookup takes five reads of one or two cache lines.
 
 use crate::plan::{
     LEAST_RESULT_BITS, Loads, MOST_GUIDE_BYTES, MOST_GUIDE_HOMES_LOG2, MOST_RESULT_BITS, MOST_UNKNOWNS,
@@ -36,10 +40,12 @@ const ALL_LEVELS: u32 = (1 << LEVELS) - 1;
 /// Bytes of an unknown that are read at once.
 const READ: usize = 8;
 
-/// A guide of so many bytes, or fewer, is read through a window of one size, in which the compiler sees that every unknown lies, and checks none.
+/// A guide of so many bytes, or fewer, is read through a window of one size, in which the compiler
+/// sees that every unknown lies, and checks none.
 const SMALL: usize = 64;
 
-/// Bytes that must follow the last guide in memory: a small guide is read as if it were the largest of them.
+/// Bytes that must follow the last guide in memory: a small guide is read as if it were the largest
+/// of them.
 pub(crate) const PADDING: usize = SMALL + READ;
 
 /// How large the guides of a store or a segment are, and how many homes share one.
@@ -57,8 +63,9 @@ impl Form {
         is_possible.then_some(Self { bytes, homes_log2 })
     }
 
-    /// The form for homes with so many keys on average and a rate of reads a miss, given the loads of guides that so many homes
-    /// share. If guides cannot be large enough for the rate, they are as large as they can be.
+    /// The form for homes with so many keys on average and a rate of reads a miss, given the loads
+    /// of guides that so many homes share. If guides cannot be large enough for the rate, they are
+    /// as large as they can be.
     pub(crate) fn for_rate(keys_a_home: f64, rate: f64, loads: impl FnOnce(u32) -> Loads) -> Self {
         let homes_log2 = guide_homes_log2(keys_a_home);
         let plan = StorePlan::for_rate(&loads(homes_log2), 0.0, rate);
@@ -95,7 +102,8 @@ impl Form {
 
 /// A key's equation in a system of so many unknowns.
 ///
-/// All of it are digits, to this base, of the fraction that one word stands for: first the unknowns, then the key's bits.
+/// All of it are digits, to this base, of the fraction that one word stands for: first the
+/// unknowns, then the key's bits.
 #[inline(always)]
 fn equation(digest: Digest, system: u32, unknowns: u32) -> ([u32; ROW_UNKNOWNS], u32) {
     let mut fraction = digest.word(domain::GUIDE, system);
@@ -203,7 +211,8 @@ pub(crate) type Located = (Digest, u8);
 /// Solves guides, and keeps its memory from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Solver {
-    /// By unknown: the equation whose first unknown it is, as the bits of all its unknowns; 0 if there is none.
+    /// By unknown: the equation whose first unknown it is, as the bits of all its unknowns; 0 if
+    /// there is none.
     rows: Vec<u64>,
     /// By unknown, the result of that equation; in the end, the unknown.
     results: Vec<u32>,
@@ -233,7 +242,8 @@ impl Solver {
         guide[0] = UNTOLD as u8;
     }
 
-    /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a solution.
+    /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a
+    /// solution.
     fn solve(&mut self, keys: &[Located], system: u32, unknowns: u32) -> bool {
         if unknowns <= u64::BITS {
             return self.solve_in_words(keys, system, unknowns);
@@ -254,7 +264,8 @@ impl Solver {
                 return false;
             }
         }
-        // From the last unknown to the first; those that no row begins with may be anything, and are 0.
+        // From the last unknown to the first; those that no row begins with may be anything, and
+        // are 0.
         for at in (0..unknowns as usize).rev() {
             let mut value = self.results[at];
             for (word, &bits) in (0..).zip(&self.rows[at * words..][..words]) {
@@ -348,107 +359,4 @@ impl Solver {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::{reads_of_foreign_key, unknowns};
-    use oneread::hash::Digester;
-    use oneread_study::hash::Ideal;
-    use proptest::prelude::*;
-
-    fn digests(seed: u64, count: u64) -> impl Iterator<Item = Digest> {
-        let source = Ideal::with_seed(seed);
-        (0..count).map(move |key| source.digest(&key))
-    }
-
-    /// Keys of which most are at home.
-    fn keys(seed: u64, count: u64) -> Vec<Located> {
-        digests(seed, count).zip([0, 0, 0, 1, 0, 0, 2, 0].into_iter().cycle()).collect()
-    }
-
-    /// The guide of these keys in so many bytes, padded with ones.
-    fn guide(keys: &[Located], bytes: usize) -> Vec<u8> {
-        let mut memory = vec![0xff; bytes + PADDING];
-        Solver::default().write(keys, &mut memory[..bytes]);
-        memory
-    }
-
-    /// The guide in memory that has nothing else.
-    fn of(memory: &[u8]) -> Guide<'_> {
-        Guide::new(memory, (memory.len() - PADDING) as u32)
-    }
-
-    proptest! {
-        #[test]
-        fn knows_the_level_of_every_key(seed: u64, count in 0u64..700, bytes in 1usize..900) {
-            let keys = keys(seed, count);
-            let memory = guide(&keys, bytes);
-            let told = memory[0] & 31 != UNTOLD as u8;
-            for (digest, level) in keys {
-                let levels = of(&memory).levels(digest);
-                prop_assert_eq!(levels, if told { 1 << level } else { ALL_LEVELS });
-                prop_assert_eq!(levels, of(&memory).levels_with(&Heads::new(bytes as u32), digest));
-            }
-        }
-
-        #[test]
-        fn any_bytes_answer(memory in proptest::collection::vec(any::<u8>(), PADDING + 1..600), seed: u64) {
-            for digest in digests(seed, 20) {
-                prop_assert!(of(&memory).levels(digest) <= ALL_LEVELS);
-            }
-        }
-    }
-
-    #[test]
-    fn is_wrong_about_foreign_keys_as_seldom_as_planned() {
-        // Keys, bytes.
-        for (count, bytes) in
-            [(1, 2), (10, 14), (34, 36), (41, 50), (62, 60), (63, 60), (100, 120), (300, 290), (679, 620)]
-        {
-            let (mut passed, mut asked) = (0u64, 0u64);
-            for home in 0..200 {
-                let memory = guide(&keys(home, count), bytes);
-                for foreign in digests(1000 + home, 2000) {
-                    passed += u64::from(of(&memory).levels(foreign).count_ones());
-                    asked += 1;
-                }
-            }
-            let planned = asked as f64 * reads_of_foreign_key(bytes as u32, count as u32, LEVELS as u32);
-            // Six deviations of a binomial count, exceeded once in 5e8; the guides that got a bit less are rare enough.
-            let deviation = (passed as f64 - planned) / planned.sqrt();
-            assert!(deviation.abs() < 6.0, "{count} keys in {bytes} bytes: {passed}, planned {planned}");
-        }
-    }
-
-    #[test]
-    fn fails_as_seldom_as_planned() {
-        // Of guides with just the unknowns that are planned for, in 7 bits: those that got 6.
-        for count in [1u32, 5, 20, 34, 50, 62, 63, 64, 70, 80, 100, 150, 200, 300, 400, 500, 600, 679] {
-            let bytes = (7 * unknowns(count)).div_ceil(8) as usize + 1;
-            let homes = 400;
-            let got = |home| guide(&keys(home, u64::from(count)), bytes)[0] & 31;
-            let less = (0..homes).filter(|&home| got(home) < 7).count();
-            // One in a hundred at most: 4 expected, and more than 16 of 400 with probability 3e-6.
-            assert!(less <= 16, "{count} keys: {less} of {homes} guides have a bit less");
-        }
-    }
-
-    #[test]
-    fn the_most_keys_that_guides_tell_apart_are_the_most_that_get_bits() {
-        for bytes in 1..2000 {
-            let most = Form { bytes, homes_log2: 0 }.most_keys();
-            let bits = |keys| if unknowns(keys) > MOST_UNKNOWNS { 0 } else { result_bits(bytes, keys) };
-            assert!(most == 0 || bits(most) > 0, "{bytes} bytes, {most} keys");
-            // The inverse rounds down: one or two keys more may still get bits.
-            assert_eq!(bits(most + 3), 0, "{bytes} bytes, {most} keys");
-        }
-    }
-
-    #[test]
-    fn an_empty_home_has_no_key_and_a_small_guide_tells_nothing() {
-        let memory = guide(&[], 20);
-        assert!(digests(1, 100).all(|key| of(&memory).levels(key) == 0));
-        // Of 100 keys, two bits each would take 26 bytes.
-        let memory = guide(&keys(2, 100), 20);
-        assert!(digests(1, 100).all(|key| of(&memory).levels(key) == ALL_LEVELS));
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@
 pub(crate) mod geometry;
 pub(crate) mod guide;
 pub(crate) mod header;
+pub(crate) mod lookup;
 pub(crate) mod overflow;
 pub(crate) mod page;
 pub(crate) mod record;

@@ -6,8 +6,8 @@
 //!  checksum │ segment │ level, index │ count │ end │ tags   │ lengths     │ keys and values │ zeros
 //!  8        │ 4       │ 1 (high), 3  │ 2     │ 2   │ 1 each │ 2 to 4 each │                 │
 //! ```
-//! Lengths stand together, so that finding a record adds up neighbouring bytes, and each record takes two bytes less than with an
-//! offset.
+//! Lengths stand together, so that finding a record adds up neighbouring bytes, and each record
+//! takes two bytes less than with an offset.
 //!
 //! # Invariants
 //! 1. Records follow each other without gaps; `end` is behind the last. From there on all is 0.
@@ -30,7 +30,7 @@ pub(crate) const RECORD_OVERHEAD: usize = 1;
 pub(crate) const ROOM: usize = PAGE - TAGS;
 
 /// The least that a record takes: its tag, and a byte for each length.
-const LEAST_RECORD: usize = 3;
+const MIN_RECORD: usize = 3;
 
 /// Which page of the store it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,8 @@ impl Place {
     }
 }
 
-/// Writes a page of encoded records with their tags, which fit. [`seal`] makes it whole. Where the first key is.
+/// Writes a page of encoded records with their tags, which fit. [`seal`] makes it whole. Where the
+/// first key is.
 pub(crate) fn encode<'a>(
     place: Place,
     records: impl ExactSizeIterator<Item = (u8, &'a [u8])> + Clone,
@@ -96,7 +97,7 @@ impl<'a> View<'a> {
             return Err("it is another page");
         }
         let count = usize::from(short_at(bytes, COUNT));
-        if TAGS + LEAST_RECORD * count > PAGE {
+        if TAGS + MIN_RECORD * count > PAGE {
             return Err("it has more records than fit");
         }
         Ok(Self { bytes, count })

@@ -1,12 +1,13 @@
-//! A key with its value, or with the place of its value. In a page, the lengths of all records come before all keys and values.
+//! A key with its value, or with the place of its value. In a page, the lengths of all records come
+//! before all keys and values.
 //!
 //! # Layout
 //! ```text
 //!  key length │ form of the value │ key │ value, or offset, length and checksum of its run
 //!  1 or 2     │ 1 or 2            │     │                8       8          8
 //! ```
-//! Lengths below 128 take one byte; others two, the lower seven bits first with the highest bit set. The form is the length of
-//! a value that lies here, or one more than the longest such.
+//! Lengths below 128 take one byte; others two, the lower seven bits first with the highest bit
+//! set. The form is the length of a value that lies here, or one more than the longest such.
 
 use super::{INLINE_BYTES, KEY_BYTES, long_at};
 
@@ -132,7 +133,8 @@ fn put_length(length: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A length, and what follows it. There is one way to write each: two bytes are for what does not fit one.
+/// A length, and what follows it. There is one way to write each: two bytes are for what does not
+/// fit one.
 #[inline(always)]
 fn length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match *bytes {

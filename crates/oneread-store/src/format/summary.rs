@@ -16,7 +16,9 @@ use oneread::hash::Digest;
 use super::geometry::{self, LEVELS, SEGMENT_PAGES, Shape};
 use super::guide::{Form, Guide, Heads, PADDING};
 use super::header::Header;
-use super::overflow::{KeyWords, OVERFLOW, WORD_BYTES};
+use super::lookup::Candidates;
+use super::overflow::{self, KeyWords, OVERFLOW, WORD_BYTES};
+use super::page::Place;
 use super::{long_at, word_at};
 use crate::Error;
 
@@ -84,7 +86,7 @@ impl OverflowOf {
 
 /// The overflow of a segment, if it has some.
 #[inline]
-pub(crate) fn overflow_of(all: &[OverflowOf], segment: u32) -> Option<&OverflowOf> {
+fn overflow_of(all: &[OverflowOf], segment: u32) -> Option<&OverflowOf> {
     // Hardly any store has some.
     if all.is_empty() {
         return None;
@@ -95,10 +97,7 @@ pub(crate) fn overflow_of(all: &[OverflowOf], segment: u32) -> Option<&OverflowO
 
 /// The parts of the content: the directory, what it says of overflow, and the number of bytes
 /// before the guides.
-pub(crate) fn parts<'a>(
-    content: &'a [u8],
-    header: &Header,
-) -> Result<(&'a [u8], Vec<OverflowOf>, usize), Error> {
+fn parts<'a>(content: &'a [u8], header: &Header) -> Result<(&'a [u8], Vec<OverflowOf>, usize), Error> {
     let damaged = |what| Error::Damaged { part: "summary", what };
     let split = |bytes: &'a [u8], at: u64| usize::try_from(at).ok().and_then(|at| bytes.split_at_checked(at));
     let cut_off = damaged("the directory is cut off");
@@ -110,7 +109,7 @@ pub(crate) fn parts<'a>(
 }
 
 /// The pages of a segment's levels, and its overflow pages, by its entry of the directory.
-pub(crate) fn pages_of(entry: &[u8], overflow: Option<&OverflowOf>) -> Result<(u32, u32), Error> {
+fn pages_of(entry: &[u8], overflow: Option<&OverflowOf>) -> Result<(u32, u32), Error> {
     let pages = word_at(entry, 0);
     let in_overflow = overflow.map_or(0, |overflow| overflow.pages);
     if pages == 0 || pages > SEGMENT_PAGES || in_overflow >= pages {
@@ -145,15 +144,40 @@ pub(crate) struct Summary {
 
 /// Pages that may have a key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidates {
+pub(crate) struct SealedCandidates {
     pub(crate) digest: Digest,
     /// Its segment.
     pub(crate) number: u32,
     pub(crate) segment: Segment,
-    /// A bit for each level whose page may have it; of a key that is there, nearly always only that of its own.
+    /// A bit for each level whose page may have it; of a key that is there, nearly always only that
+    /// of its own.
     pub(crate) levels: u32,
     /// Whether overflow may have it.
     pub(crate) in_overflow: bool,
+}
+
+impl Candidates for SealedCandidates {
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn overflow_pages(&self) -> u32 {
+        if self.in_overflow { self.segment.overflow } else { 0 }
+    }
+
+    fn overflow_page(&self, index: u32) -> (u64, Place) {
+        (self.segment.overflow_page(index), overflow::place(self.number))
+    }
+
+    fn levels(&self) -> u32 {
+        self.levels
+    }
+
+    #[inline(always)]
+    fn level_page(&self, level: usize) -> (u64, Place) {
+        let index = geometry::page(self.digest, level, self.segment.levels[level]);
+        (self.segment.page(level, index), Place { segment: self.number, level, index })
+    }
 }
 
 /// The bytes that a summary takes in memory.
@@ -171,7 +195,8 @@ pub(crate) struct Segment {
 }
 
 impl Summary {
-    /// Checks the content against the header. Takes the memory of the content over, but for the directory.
+    /// Checks the content against the header. Takes the memory of the content over, but for the
+    /// directory.
     pub(crate) fn decode(mut content: Vec<u8>, header: &Header) -> Result<Self, Error> {
         let damaged = |what| Error::Damaged { part: "summary", what };
         let (directory, overflow, guides_at) = parts(&content, header)?;
@@ -219,6 +244,17 @@ impl Summary {
         memory_bytes(self.starts.len() as u32 - 1, (self.guides.len() - PADDING) as u64) + overflow as u64
     }
 
+    /// The guides of a segment.
+    pub(crate) fn guides_of(&self, segment: u32) -> &[u8] {
+        let at = |segment: u32| self.starts[segment as usize].guide as usize * self.form.bytes as usize;
+        &self.guides[at(segment)..at(segment + 1)]
+    }
+
+    /// The words of the keys in a segment's overflow, if it has some.
+    pub(crate) fn overflow_words(&self, segment: u32) -> Option<&KeyWords> {
+        overflow_of(&self.overflow, segment).map(|overflow| &overflow.words)
+    }
+
     /// What it says of overflow pages, by segments.
     pub(crate) fn overflow(&self) -> &[OverflowOf] {
         &self.overflow
@@ -234,9 +270,10 @@ impl Summary {
 
     /// Asks the guide of a key's home which pages may have it, if any.
     ///
-    /// It lies on one or two cache lines, which are both asked for before the first is used, so that memory brings them together.
+    /// It lies on one or two cache lines, which are both asked for before the first is used, so
+    /// that memory brings them together.
     #[inline(always)]
-    pub(crate) fn candidates(&self, digest: Digest) -> Option<Candidates> {
+    pub(crate) fn candidates(&self, digest: Digest) -> Option<SealedCandidates> {
         let number = geometry::segment(digest, self.starts.len() as u32 - 1);
         let start = self.starts[number as usize];
         let home = geometry::page(digest, 0, start.homes);
@@ -252,7 +289,13 @@ impl Summary {
         }
         let segment = self.segment(number);
         let levels = levels & segment.levels_with_pages();
-        (levels != 0 || in_overflow).then_some(Candidates { digest, number, segment, levels, in_overflow })
+        (levels != 0 || in_overflow).then_some(SealedCandidates {
+            digest,
+            number,
+            segment,
+            levels,
+            in_overflow,
+        })
     }
 
     /// The segment of a page, which is below the number of pages.

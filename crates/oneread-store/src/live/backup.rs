@@ -1,25 +1,102 @@
-//! A copy of a live store as it was at one moment, as a sealed store.
+//! All pairs of a live store as a sealed one: a copy, or in its place.
 
 use std::path::Path;
 
 use super::iter::StoreIter;
-use super::shared::Shared;
+use super::reader::Reader;
+use super::store::{Access, Store};
 use super::store_lock::{Occupant, StoreLock};
 use crate::build::Report;
 use crate::{Builder, Error, Options};
 
-impl Shared {
+impl Store {
+    /// Writes all pairs of one moment to a new file, while others read and write, in this process
+    /// or another: those of the moment of the call, if the store was [opened to be read
+    /// only](Self::open_read_only) too. It is a sealed store, as a [`Builder`] makes it, and can be
+    /// opened as one or as a live one.
+    ///
+    /// Meanwhile the one who writes uses no page again that the copy needs, so that its file grows.
+    ///
+    /// # Errors
+    /// If there is a file of this name, if something cannot be read, or if the medium fails or is
+    /// full. Nothing is left behind then. [`Error::Changed`] if another process writes and the
+    /// [medium](super::DiskFile::pin) cannot keep it from using pages again.
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
+        let (path, options) = (path.as_ref(), self.sealed_options());
+        match &self.access {
+            Access::Write(_) => self.reader.backup(path, options, None),
+            Access::Follow(follower) => {
+                follower.pinned(&self.reader, |moment| self.reader.backup(path, options.clone(), moment))
+            }
+        }
+    }
+
+    /// How a sealed store with the same pairs is built.
+    fn sealed_options(&self) -> Options {
+        Options::new().seed(self.seed()).miss_rate(self.numbers().1.miss_rate)
+    }
+
+    /// Makes a sealed store of it, in one file under the same name, and closes it. The file is as
+    /// small as that of a [`Builder`]. The log and the manifest are gone.
+    ///
+    /// The sealed store takes the name when it is whole; after a crash there is one of the two. So
+    /// the disk needs room for both.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`] if it was opened to be read only; if something cannot be read, or if the
+    /// medium fails or is full. Then the store is as it was, and can be opened again.
+    pub fn seal(self) -> Result<Report, Error> {
+        self.seal_under_lock().map(|(report, _)| report)
+    }
+
+    /// Makes the files of a store small again, which updates and deletions have left larger than
+    /// its pairs need: [seals](Self::seal) it, and opens it again.
+    ///
+    /// # Errors
+    /// As [`seal`](Self::seal).
+    pub fn compact(self) -> Result<Self, Error> {
+        let options = self.writing()?.checkpointer.options.clone();
+        let (_, lock) = self.seal_under_lock()?;
+        Self::open_locked(lock, options)
+    }
+
+    fn seal_under_lock(mut self) -> Result<(Report, StoreLock), Error> {
+        let mut options = self.sealed_options();
+        let Access::Write(writing) = &mut self.access else { return Err(Error::ReadOnly) };
+        writing.stop();
+        // Should this be cut off, the old store has all changes, whatever the policy.
+        writing.checkpointer.commits.flush()?;
+        let lock = writing.lock.take().ok_or(Error::ReadOnly)?.looked_at_again()?.replace_live();
+        if lock.is_system() {
+            options = options.temporary_folder(&lock.paths.folder);
+        }
+        self.reader.seal_under(lock, options, None)
+    }
+}
+
+impl Reader {
     /// Writes all pairs of this moment as a sealed store, which appears whole or not at all.
-    pub(super) fn backup(&self, path: &Path, options: Options) -> Result<Report, Error> {
-        let lock = StoreLock::take_on(self.disk.clone(), path)?;
+    pub(super) fn backup(&self, path: &Path, options: Options, moment: Option<u64>) -> Result<Report, Error> {
+        let lock = StoreLock::take_on(self.files.disk.clone(), path)?;
         if lock.occupant() != Occupant::Nothing {
             return Err(Error::Exists);
         }
+        self.seal_under(lock, options, moment).map(|(report, _)| report)
+    }
+
+    /// Writes all pairs of this moment as a sealed store that takes the name of a lock.
+    pub(super) fn seal_under(
+        &self,
+        lock: StoreLock,
+        options: Options,
+        moment: Option<u64>,
+    ) -> Result<(Report, StoreLock), Error> {
         let mut builder = Builder::new(options)?;
-        for pair in StoreIter::new(self) {
+        for pair in StoreIter::new(self, moment) {
             let (key, value) = pair?;
             builder.insert(&key, &value)?;
         }
-        builder.finish_locked(lock, |_| {})
+        let report = builder.finish_under(&lock, |_| {})?;
+        Ok((report, lock))
     }
 }

@@ -1,4 +1,5 @@
-//! Changes that are in the log but not yet in pages: in the order of the directory's words, so that those of a segment stand together.
+//! Changes that are in the log but not yet in pages: in the order of the directory's words, so that
+//! those of a segment stand together.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -11,18 +11,18 @@
 //! and a key that is in the second buffer is never looked for on behalf of a change in the first.
 //! From then on the change counts as merged and nobody asks.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use oneread::hash::Digester;
 
 use super::buffer::{Change, OnPage};
 use super::manifest::Totals;
-use super::shared::{Numbered, Root, Shared};
+use super::reader::{PageLookup, Reader};
+use super::root::{LogBuffer, Root};
 use crate::Error;
 use crate::format::record::Stored;
 
-impl Shared {
+impl Reader {
     /// What all keys and values come to at one moment.
     pub(super) fn totals(&self) -> Result<Totals, Error> {
         self.totals_of(&self.root())
@@ -30,39 +30,42 @@ impl Shared {
 
     pub(super) fn totals_of(&self, root: &Arc<Root>) -> Result<Totals, Error> {
         let mut totals = root.totals;
-        let mut unknown: Vec<(&Numbered, u64, Change)> = Vec::new();
-        let mut count = |numbered, word, change: &Change, below: Option<OnPage>| match below {
+        let mut unknown: Vec<(&LogBuffer, u64, Change)> = Vec::new();
+        let mut count = |buffer, word, change: &Change, below: Option<OnPage>| match below {
             Some(below) => replace(&mut totals, change, below),
-            None => unknown.push((numbered, word, change.clone())),
+            None => unknown.push((buffer, word, change.clone())),
         };
         {
             // Both at one moment. The second one does not change, so nobody waits for it.
             let active = root.active.read();
-            let frozen = root.frozen.as_ref().map(|numbered| (&**numbered, numbered.read()));
+            let frozen = root.frozen.as_ref().map(|buffer| (&**buffer, buffer.read()));
             for (word, change) in active.range(0..=u64::MAX) {
                 let older = frozen.as_ref().and_then(|(_, frozen)| frozen.get(word, change.key()));
                 let below = older.map_or_else(|| change.on_page(), |older| Some(older.merged()));
                 count(&*root.active, word, change, below);
             }
-            if let Some((numbered, frozen)) = &frozen
+            if let Some((buffer, frozen)) = &frozen
                 && let Ok(first) = u64::try_from(root.merged)
             {
                 for (word, change) in frozen.range(first..=u64::MAX) {
-                    count(numbered, word, change, change.on_page());
+                    count(buffer, word, change, change.on_page());
                 }
             }
         }
-        for (numbered, word, change) in unknown {
+        let mut scratch = Vec::new();
+        for (buffer, word, change) in unknown {
             let key = change.key();
             let digest = self.digester.digest(key);
-            let found = self.find_on_pages(root.clone(), digest, key, &Cell::new(0), |stored, _| {
-                Ok(match stored {
+            let found =
+                self.find_on_pages(root.clone(), digest, key, &mut scratch, |stored, _, _| match stored {
                     Stored::Inline(value) => value.len() as u64,
                     Stored::Run(run) => run.length,
-                })
-            })?;
-            let on_page = found.map_or(OnPage::Absent, OnPage::Present);
-            numbered.read().keep_on_page(word, key, on_page);
+                })?;
+            let on_page = match found {
+                PageLookup::Found(length) => OnPage::Present(length),
+                PageLookup::Absent { .. } => OnPage::Absent,
+            };
+            buffer.read().keep_on_page(word, key, on_page);
             replace(&mut totals, &change, on_page);
         }
         Ok(totals)

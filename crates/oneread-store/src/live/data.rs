@@ -1,6 +1,5 @@
 //! The file with pages and large values.
 
-use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 
@@ -14,8 +13,8 @@ use crate::format::{PAGE, checksum};
 #[derive(Debug)]
 pub(super) struct Data {
     pub(super) file: Arc<dyn DiskFile>,
-    /// Where offset 0 of runs is: behind the pages of the sealed store, or behind the header. Runs before it have
-    /// offsets below 0, modulo 2^64.
+    /// Where offset 0 of runs is: behind the pages of the sealed store, or behind the header. Runs
+    /// before it have offsets below 0, modulo 2^64.
     pub(super) runs_at: u64,
     /// Slots with runs of the sealed store, which may share one.
     pub(super) shared: std::ops::Range<u64>,
@@ -33,8 +32,8 @@ impl Data {
         View::open(buffer, place).map_err(|what| Error::Page { page, what })
     }
 
-    /// Reads a large value.
-    pub(super) fn run(&self, run: Run) -> Result<Vec<u8>, Error> {
+    /// Reads a large value, over what a vector has.
+    pub(super) fn run(&self, run: Run, value: &mut Vec<u8>) -> Result<(), Error> {
         let damaged = |what| Error::Run { offset: run.offset, what };
         let start = self.runs_at.wrapping_add(run.offset);
         let file = self.file.len().map_err(Error::io("read the store's length"))?;
@@ -42,14 +41,14 @@ impl Data {
         let length = length
             .and_then(|_| usize::try_from(run.length).ok())
             .ok_or(damaged("it lies outside of the store"))?;
-        let mut value = Vec::new();
+        value.clear();
         value.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { bytes: run.length })?;
         value.resize(length, 0);
-        self.file.read_at(start, &mut value).map_err(Error::io("read a large value"))?;
-        if checksum(&value) != run.checksum {
+        self.file.read_at(start, value).map_err(Error::io("read a large value"))?;
+        if checksum(value) != run.checksum {
             return Err(damaged("its checksum is wrong"));
         }
-        Ok(value)
+        Ok(())
     }
 
     /// Writes a large value to slots of its own: where it is.
@@ -62,7 +61,8 @@ impl Data {
         Ok(Run { offset, length: value.len() as u64, checksum: checksum(value) })
     }
 
-    /// The slots that nobody else uses when a run is gone. Those that runs of a sealed store share are given up.
+    /// The slots that nobody else uses when a run is gone. Those that runs of a sealed store share
+    /// are given up.
     pub(super) fn slots_of(&self, run: Run) -> Option<Extent> {
         let page = PAGE as u64;
         let start = self.runs_at.wrapping_add(run.offset);
@@ -100,16 +100,4 @@ impl Data {
         }
         self.file.write_at(slot_at(first), &together).map_err(Error::io("write pages"))
     }
-}
-
-/// A buffer of a page that a thread keeps for the next lookup. Lookups inside of lookups get a new one.
-pub(super) fn with_page<T>(work: impl FnOnce(&mut [u8]) -> T) -> T {
-    thread_local! {
-        static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    }
-    let mut buffer = BUFFER.take();
-    buffer.resize(PAGE, 0);
-    let done = work(&mut buffer);
-    BUFFER.set(buffer);
-    done
 }

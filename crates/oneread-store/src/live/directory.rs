@@ -5,8 +5,8 @@
 //! split divides a range. The
 //! segments of a sealed store have such ranges too: that of number i of S begins at ⌈i·2^64/S⌉.
 //!
-//! The directory is a list of lists, none of which is ever changed: another version shares all lists but one with it, so that a change
-//! copies some hundred entries however many there are.
+//! The directory is a list of lists, none of which is ever changed: another version shares all
+//! lists but one with it, so that a change copies some hundred entries however many there are.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::segment::Segment;
 pub(super) use crate::format::geometry::word;
 
 /// The most entries of an inner list; a longer one is cut in two.
-const MOST: usize = 256;
+const MAX_ENTRIES: usize = 256;
 
 /// Where the range of segment `number` of `segments` begins, as a sealed store divides words.
 pub(super) fn sealed_start(number: u32, segments: u32) -> u64 {
@@ -43,7 +43,7 @@ impl Directory {
     /// From all entries, by their first words, of which the first is 0.
     pub(super) fn new(entries: Vec<Entry>) -> Self {
         let segments = entries.len() as u64;
-        let lists = entries.chunks(MOST / 2).map(|entries| Arc::new(entries.to_vec())).collect();
+        let lists = entries.chunks(MAX_ENTRIES / 2).map(|entries| Arc::new(entries.to_vec())).collect();
         Self { lists, segments }
     }
 
@@ -72,7 +72,8 @@ impl Directory {
         Found { segment, first, last: next.map_or(u64::MAX, |next| next.0 - 1) }
     }
 
-    /// Another directory, in which the segment that begins with `first` is replaced by some that together have its range.
+    /// Another directory, in which the segment that begins with `first` is replaced by some that
+    /// together have its range.
     pub(super) fn replaced(&self, first: u64, by: Vec<Entry>) -> Self {
         let (number, at) = self.position(first);
         debug_assert!(self.lists[number][at].0 == first && by[0].0 == first);
@@ -80,10 +81,10 @@ impl Directory {
         let mut list = self.lists[number].to_vec();
         list.splice(at..=at, by);
         let mut lists = self.lists.clone();
-        if list.len() <= MOST {
+        if list.len() <= MAX_ENTRIES {
             lists[number] = Arc::new(list);
         } else {
-            lists.splice(number..=number, list.chunks(MOST / 2).map(|part| Arc::new(part.to_vec())));
+            lists.splice(number..=number, list.chunks(MAX_ENTRIES / 2).map(|part| Arc::new(part.to_vec())));
         }
         Self { lists, segments }
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::buffer::Buffer;
-use super::shared::{Root, Shared};
+use super::reader::Reader;
+use super::root::Root;
 use crate::Error;
 use crate::format::PAGE;
 use crate::format::record::Stored;
@@ -13,11 +14,14 @@ use crate::format::record::Stored;
 /// A key and its value, or why they cannot be read.
 type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
 
-/// All pairs of a live store as it was when this was made, in no order that means anything. Made by [`Store::iter`](super::Store::iter).
+/// All pairs of a live store as it was when this was made, in no order that means anything. Made by
+/// [`Store::iter`](super::Store::iter).
 ///
-/// While it is there, no page that it may still read is used again: a long one makes the store's file grow.
+/// While it is there, no page that it may still read is used again: a long one makes the store's
+/// file grow.
 pub struct StoreIter<'a> {
-    shared: &'a Shared,
+    reader: &'a Reader,
+    moment: Option<u64>,
     root: Arc<Root>,
     /// The changes of the first buffer, which others go on filling.
     active: Buffer,
@@ -27,11 +31,12 @@ pub struct StoreIter<'a> {
 }
 
 impl<'a> StoreIter<'a> {
-    pub(super) fn new(shared: &'a Shared) -> Self {
+    /// Fails once the manifest is another one than at a moment before this, if one is given.
+    pub(super) fn new(reader: &'a Reader, moment: Option<u64>) -> Self {
         // The buffer is copied while nobody fills it, and belongs to the root whatever follows.
-        let root = shared.root();
+        let root = reader.root();
         let active = root.active.read().clone();
-        Self { shared, root, active, next: Some(0), pairs: VecDeque::new() }
+        Self { reader, moment, root, active, next: Some(0), pairs: VecDeque::new() }
     }
 
     /// Reads the next segment.
@@ -51,7 +56,7 @@ impl<'a> StoreIter<'a> {
         let mut buffer = vec![0; PAGE];
         for (slot, place) in segment.all_pages() {
             let damaged = |what| Error::Page { page: slot.into(), what };
-            let view = match self.shared.data.page(slot, place, &mut buffer) {
+            let view = match self.reader.data.page(slot, place, &mut buffer) {
                 Ok(view) => view,
                 Err(error) => {
                     self.pairs.push_back(Err(error));
@@ -65,7 +70,11 @@ impl<'a> StoreIter<'a> {
                     }
                     let value = match record.value {
                         Stored::Inline(value) => value.to_vec(),
-                        Stored::Run(run) => self.shared.data.run(run)?,
+                        Stored::Run(run) => {
+                            let mut value = Vec::new();
+                            self.reader.data.run(run, &mut value)?;
+                            value
+                        }
                     };
                     Ok(Some((record.key.to_vec(), value)))
                 });
@@ -74,7 +83,7 @@ impl<'a> StoreIter<'a> {
         }
         let changed = changes.into_iter().filter_map(|(key, value)| Some((key.to_vec(), value?.to_vec())));
         self.pairs.extend(changed.map(Ok));
-        if self.shared.is_outdated().unwrap_or(true) {
+        if self.reader.is_outdated(self.moment).unwrap_or(true) {
             self.pairs.clear();
             self.pairs.push_back(Err(Error::Changed));
             self.next = None;

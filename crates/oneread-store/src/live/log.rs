@@ -12,25 +12,32 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A record is read only if its checksum is right (with its position, and the checksum of the log's header), and if it names the checksum of
-//!    the record before as `previous`. So reading ends at the first record that a crash has torn or lost, and nothing that lies behind it
-//!    can come back later: it is wiped out before another record is written, and that names another `session`, hence has another checksum, so that what is
-//!    further behind does not follow it.
-//! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and loses the next header, what lies in the file of the next log, from before
-//!    another crash, is not taken for it.
-//! 3. `synced` is a position up to which the log was on the medium when the record was written. A record that is not readable
-//!    although one behind it says that it was safe is damage, and not a crash. Of later ones,
-//!    [`tail`] tells what it can.
+//! 1. A record is read only if its checksum is right (with its position, and the checksum of the
+//!    log's header), and if it names the checksum of the record before as `previous`. So reading
+//!    ends at the first record that a crash has torn or lost, and nothing that lies behind it can
+//!    come back later: it is wiped out before another record is written, and that names another
+//!    `session`, hence has another checksum, so that what is further behind does not follow it.
+//! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and
+//!    loses the next header, what lies in the file of the next log, from before another crash, is
+//!    not taken for it.
+//! 3. `synced` is a position up to which the log was on the medium when the record was written. A
+//!    record that is not readable although one behind it says that it was safe is damage, and not a
+//!    crash. Of later ones, [`tail`] tells what it can.
 
+mod changes;
 mod tail;
+
+pub(super) use changes::Changes;
 
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::disk::DiskFile;
+use super::manifest::Safe;
 use crate::Error;
-use crate::format::{KEY_BYTES, PLAIN_VERSION, long_at, short_at, word_at};
+use crate::format::{PLAIN_VERSION, long_at, word_at};
+use changes::next_change;
 
 const MAGIC: [u8; 8] = *b"\x89onelog\n";
 /// A sector of its own, so that no record shares it.
@@ -51,98 +58,6 @@ const SYNCED: usize = 32;
 const CHANGES: usize = 40;
 const ALIGN: usize = 8;
 
-/// The bit of a key's length that says that a value follows.
-const HAS_VALUE: u16 = 1 << 15;
-
-/// The longest value: a record's length has 32 bits.
-pub(super) const VALUE_BYTES: usize = 1 << 30;
-/// The longest batch.
-pub(super) const BATCH_BYTES: usize = (1 << 31) - 1;
-
-/// The changes of a batch, as they stand in a record.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Changes {
-    /// A record without its first fields, which are filled in when it is written.
-    record: Vec<u8>,
-    count: usize,
-}
-
-impl Changes {
-    pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
-        if key.len() > KEY_BYTES {
-            return Err(Error::KeyTooLong { found: key.len() });
-        }
-        let bytes = value.map_or(0, <[u8]>::len);
-        if bytes > VALUE_BYTES {
-            return Err(Error::ValueTooLong { expected: VALUE_BYTES, found: bytes });
-        }
-        if self.record.len() + key.len() + bytes + CHANGES + 2 * ALIGN > BATCH_BYTES {
-            return Err(Error::ValueTooLong { expected: BATCH_BYTES, found: self.record.len() + bytes });
-        }
-        if self.record.is_empty() {
-            self.record.resize(CHANGES, 0);
-        }
-        let length = key.len() as u16 | if value.is_some() { HAS_VALUE } else { 0 };
-        self.record.extend_from_slice(&length.to_le_bytes());
-        if let Some(value) = value {
-            self.record.extend_from_slice(&(value.len() as u32).to_le_bytes());
-        }
-        self.record.extend_from_slice(key);
-        self.record.extend_from_slice(value.unwrap_or_default());
-        self.count += 1;
-        Ok(())
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.count
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// The bytes of the record.
-    pub(super) fn byte_len(&self) -> usize {
-        self.record.len()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.record.clear();
-        self.count = 0;
-    }
-
-    /// Each key, with its value if it is not deleted.
-    pub(super) fn each(&self, mut change: impl FnMut(&[u8], Option<&[u8]>)) {
-        let mut rest = self.record.get(CHANGES..).unwrap_or_default();
-        while let Some((key, value, after)) = next_change(rest) {
-            change(key, value);
-            rest = after;
-        }
-    }
-}
-
-/// A key, its value if it is not deleted, and what follows.
-type ChangeAndRest<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
-
-/// The change that the bytes begin with, and the rest.
-fn next_change(bytes: &[u8]) -> Option<ChangeAndRest<'_>> {
-    let (length, mut rest) = bytes.split_at_checked(2)?;
-    let length = short_at(length, 0);
-    let mut value_bytes = None;
-    if length & HAS_VALUE != 0 {
-        let (bytes, after) = rest.split_at_checked(4)?;
-        value_bytes = Some(word_at(bytes, 0) as usize);
-        rest = after;
-    }
-    let key_bytes = usize::from(length & !HAS_VALUE);
-    if key_bytes > KEY_BYTES {
-        return None;
-    }
-    let (key, rest) = rest.split_at_checked(key_bytes)?;
-    let (value, rest) = rest.split_at_checked(value_bytes.unwrap_or(0))?;
-    Some((key, value_bytes.map(|_| value), rest))
-}
-
 /// A log that is written.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -151,7 +66,7 @@ pub(super) struct Log {
     seed: u64,
     session: u64,
     /// Where the next record goes.
-    pub(super) end: u64,
+    end: u64,
     previous: u64,
     /// Where the file ends; zeros are written ahead, so many at a time.
     length: u64,
@@ -159,7 +74,7 @@ pub(super) struct Log {
 }
 
 /// The most zeros that are written ahead.
-const MOST_AHEAD: usize = 128 << 10;
+const MAX_AHEAD: usize = 128 << 10;
 
 impl Log {
     /// Begins a log in a file, over whatever is there; its header is not safe yet.
@@ -176,12 +91,14 @@ impl Log {
         Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed, length, ahead: 0 })
     }
 
-    /// The same for a buffer of so many bytes. A sync of a file that has grown makes its length and blocks safe too, for which file systems with a journal wait. So it
-    /// grows by many records at once.
+    /// The same for a buffer of so many bytes. A sync of a file that has grown makes its length and
+    /// blocks safe too, for which file systems with a journal wait. So it grows by many records at
+    /// once.
     pub(super) fn for_buffer(self, bytes: usize) -> Self {
-        /// A file grows so many times while a buffer fills for the first time. Later logs have its room.
+        /// A file grows so many times while a buffer fills for the first time. Later logs have its
+        /// room.
         const TIMES: usize = 16;
-        Self { ahead: (bytes / TIMES).min(MOST_AHEAD), ..self }
+        Self { ahead: (bytes / TIMES).min(MAX_AHEAD), ..self }
     }
 
     /// The same, whose records are those of another session.
@@ -191,9 +108,10 @@ impl Log {
 
     /// Goes on with a log that was read; what follows must be synced before it is built on.
     ///
-    /// What begins behind the last whole record is wiped out. It may lack nothing but zeros behind the end of the file, and be whole as soon as the file grows.
-    pub(super) fn resume(file: Arc<dyn DiskFile>, read: &Read, session: u64) -> Result<Self, Error> {
-        let &Read { number, seed, end, previous, .. } = read;
+    /// What begins behind the last whole record is wiped out. It may lack nothing but zeros behind
+    /// the end of the file, and be whole as soon as the file grows.
+    pub(super) fn resume(file: Arc<dyn DiskFile>, read: &LogEnd, session: u64) -> Result<Self, Error> {
+        let &LogEnd { number, seed, end, previous, .. } = read;
         let length = file.len().map_err(Error::io("read the log's length"))?;
         let torn = length.saturating_sub(end).min(CHANGES as u64) as usize;
         if torn > 0 {
@@ -202,12 +120,18 @@ impl Log {
         Ok(Self { file, number, seed, session, end, previous, length, ahead: 0 })
     }
 
+    /// Behind the last record.
+    pub(super) const fn end(&self) -> Safe {
+        Safe { log: self.number, end: self.end }
+    }
+
     /// A number that no other opening of the store has, but by a chance of one in 2^64.
     pub(super) const fn session(&self) -> u64 {
         self.session
     }
 
-    /// Appends a batch; it is not safe yet. If this fails, the log is as if nothing had been written.
+    /// Appends a batch; it is not safe yet. If this fails, the log is as if nothing had been
+    /// written.
     pub(super) fn append(&mut self, changes: &mut Changes, synced: u64) -> Result<(), Error> {
         self.write(&mut changes.record, MARK, synced)
     }
@@ -246,7 +170,8 @@ impl Log {
         Ok(())
     }
 
-    /// Writes zeros behind the last record. If that fails, say because the disk is full, the next record may still have room.
+    /// Writes zeros behind the last record. If that fails, say because the disk is full, the next
+    /// record may still have room.
     fn grow(&mut self) {
         // A log that has few records will have few more.
         let ahead = (self.ahead as u64).min(self.end);
@@ -272,9 +197,9 @@ fn record_sum(bytes: &[u8], seed: u64, at: u64) -> u64 {
     xxh3_64_with_seed(bytes, seed.wrapping_add(at))
 }
 
-/// What was read of a log.
+/// Where the reading of a log ended.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct LogEnd {
     pub(super) number: u64,
     /// The checksum of its header.
     seed: u64,
@@ -287,7 +212,7 @@ pub(super) struct Read {
     pub(super) damaged: bool,
 }
 
-impl Read {
+impl LogEnd {
     /// Of a log that is not there.
     pub(super) const fn nothing(number: u64) -> Self {
         Self { number, seed: 0, end: 0, previous: 0, next: None, damaged: true }
@@ -330,15 +255,16 @@ pub(super) fn tells_of_sync(bytes: &[u8], store: u64, number: u64) -> bool {
     false
 }
 
-/// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole record, in their order. At least up to `safe` it was on the medium.
+/// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole
+/// record, in their order. At least up to `safe` it was on the medium.
 pub(super) fn read(
     bytes: &[u8],
     number: u64,
     safe: u64,
     mut change: impl FnMut(&[u8], Option<&[u8]>),
-) -> Read {
+) -> LogEnd {
     let seed = long_at(bytes, HEADER_SUM);
-    let mut read = Read { number, seed, end: HEADER as u64, previous: seed, next: None, damaged: false };
+    let mut read = LogEnd { number, seed, end: HEADER as u64, previous: seed, next: None, damaged: false };
     while let Some((record, mark)) = record_at(bytes, read.end, seed) {
         if long_at(record, PREVIOUS) != read.previous {
             break;
@@ -378,8 +304,9 @@ fn record_at(bytes: &[u8], at: u64, seed: u64) -> Option<(&[u8], u32)> {
 }
 
 /// Whether a record behind the end says that what cannot be read was safe.
-fn safe_behind(bytes: &[u8], read: &Read) -> bool {
-    /// Bytes that may look like records are looked at so many times at most: values can be made to look like anything.
+fn safe_behind(bytes: &[u8], read: &LogEnd) -> bool {
+    /// Bytes that may look like records are looked at this many times at most: values can be made
+    /// to look like anything.
     const PATIENCE: usize = 8;
     let mut left = PATIENCE * bytes.len();
     let mut at = read.end as usize;

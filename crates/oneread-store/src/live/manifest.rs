@@ -1,5 +1,6 @@
-//! The manifest: a checkpoint. Which segments there are and where each is described, which slots are in use, and from which log on
-//! changes are still to be applied. A new one replaces it as a whole.
+//! The manifest: a checkpoint. Which segments there are and where each is described, which slots
+//! are in use, and from which log on changes are still to be applied. A new one replaces it as a
+//! whole.
 //!
 //! # Layout
 //! ```text
@@ -37,7 +38,7 @@ const ENTRY: usize = 32;
 const CHECKSUM: usize = 8;
 
 /// Checkpoints and logs have smaller numbers, however many there are.
-const MOST_NUMBER: u64 = 1 << 62;
+const MAX_NUMBER: u64 = 1 << 62;
 
 /// In place of a slot: described by the summary of the sealed store.
 const IN_BASE: u32 = u32::MAX;
@@ -48,6 +49,13 @@ pub(super) struct Totals {
     pub(super) items: u64,
     pub(super) key_bytes: u64,
     pub(super) value_bytes: u64,
+}
+
+impl Totals {
+    /// Those of a damaged manifest may be anything.
+    pub(super) fn raw_bytes(&self) -> u64 {
+        self.key_bytes.saturating_add(self.value_bytes)
+    }
 }
 
 /// A segment as the manifest names it.
@@ -136,6 +144,20 @@ impl Manifest {
         bytes
     }
 
+    /// The header of the sealed store that still describes a segment, if one does.
+    pub(super) fn sealed_part(&self) -> Option<&Header> {
+        let in_base = self.segments.iter().any(|named| named.described.is_none());
+        self.base.as_deref().filter(|_| in_base)
+    }
+
+    /// The slots of that store's summary.
+    pub(super) fn summary_slots(&self) -> Option<Extent> {
+        let (base, page) = (self.sealed_part()?, PAGE as u64);
+        let slot = u32::try_from(base.summary_at()? / page - 1).ok()?;
+        let count = u32::try_from(base.summary_bytes.div_ceil(page)).ok()?;
+        Some(Extent { slot, count })
+    }
+
     /// Checks all that the bytes themselves can show.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let damaged = |what| Error::Damaged { part: "manifest", what };
@@ -172,7 +194,7 @@ impl Manifest {
             header => Some(Box::new(Header::decode(header)?)),
         };
         let words = bits.chunks_exact(8).map(|word| long_at(word, 0)).collect();
-        let slots = Slots::from_words(words, end).filter(|_| end <= slots::MOST);
+        let slots = Slots::from_words(words, end).filter(|_| end <= slots::MAX_SLOTS);
         let slots = slots.ok_or(damaged("slots are in use that there are not"))?;
         let next_id = word_at(bytes, NEXT_ID);
         let mut described_slots = 0u64;
@@ -222,8 +244,8 @@ impl Manifest {
             has_overflow: version == OVERFLOW_VERSION,
         };
         let sensible = super::options::sensible(manifest.miss_rate, manifest.segment_pages)
-            && manifest.number < MOST_NUMBER
-            && manifest.log < MOST_NUMBER;
+            && manifest.number < MAX_NUMBER
+            && manifest.log < MAX_NUMBER;
         if manifest.segments.is_empty() || !sensible || manifest.safe.end < log::HEADER as u64 {
             return Err(damaged("it has no segments, or settings that cannot be"));
         }

@@ -1,37 +1,50 @@
 //! How a live store is kept.
 
+use std::time::Duration;
+
 use oneread::hash::Portable;
 
 use crate::Error;
 
-/// When changes are made safe.
+/// When changes are made safe: what a crash may lose.
+///
+/// Whatever the policy, what is there after a crash is all that was done up to some moment, with
+/// nothing left out before it, and a batch is there as a whole or not at all. A crash of the
+/// process alone, with the system going on, loses nothing that was acknowledged.
+///
+/// | policy | a crash of the system may lose |
+/// | --- | --- |
+/// | [`Always`](Self::Always) | nothing that was acknowledged |
+/// | [`Every`](Self::Every) | what was acknowledged in the last interval |
+/// | [`Never`](Self::Never) | all since the last [`flush`](super::Store::flush) or checkpoint |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SyncPolicy {
-    /// Before a change is acknowledged: whatever [`put`](super::Store::put) and its like have returned is there after a crash.
-    /// Threads that write at the same time share a sync.
+    /// Before a change is acknowledged: whatever [`put`](super::Store::put) and its like have
+    /// returned is there after a crash. Threads that write at the same time share a sync.
     #[default]
     Always,
-    /// After so many milliseconds at most, while there is somebody to do it: after a crash, what was acknowledged in the last ones may be lost. What
-    /// is there is all that was done up to some moment, with nothing left out before it.
-    Interval(u64),
-    /// When the store finds it convenient, or at a [`flush`](super::Store::flush): after a crash of the machine, more may be lost, but as with an interval what is
-    /// there is all up to some moment. A crash of the process alone loses nothing.
-    None,
+    /// After this time at most. Without a [thread of the store's own](StoreOptions::background) it
+    /// is the next change after this time that syncs.
+    Every(Duration),
+    /// Only with a checkpoint, a [`flush`](super::Store::flush), and when the store is closed.
+    Never,
 }
 
 /// How a live store is kept; each option has a default that is good for most.
 ///
-/// The seed, the rate and the pages of a segment are for a store that is made, and stay as they are; an open one has those it was made
-/// with.
+/// The seed, the rate and the pages of a segment are for a store that is made, and stay as they
+/// are; an open one has those it was made with.
 ///
 /// # Example
 /// ```
+/// use std::time::Duration;
 /// use oneread_store::{Store, StoreOptions, SyncPolicy};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("a.store");
 /// assert!(Store::create(&path, StoreOptions::new().miss_rate(0.0)).is_err());
-/// let store = Store::create(&path, StoreOptions::new().sync(SyncPolicy::Interval(100)))?;
+/// let store = Store::create(&path, StoreOptions::new().sync(SyncPolicy::Every(Duration::from_millis(100))))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -56,7 +69,7 @@ impl StoreOptions {
             seed: None,
             buffer_bytes: 16 << 20,
             segment_pages: 64,
-            slack_pages: 1024,
+            slack_pages: 256,
             background: true,
             lose_damaged_log: false,
         }
@@ -68,7 +81,8 @@ impl StoreOptions {
         Self { sync, ..self }
     }
 
-    /// The pages that a lookup of a foreign key reads on average; .01 by default. Each halving costs a bit of memory a key.
+    /// The pages that a lookup of a foreign key reads on average; 0.01 by default. Each halving
+    /// costs a bit of memory a key.
     #[must_use]
     pub fn miss_rate(self, rate: f64) -> Self {
         Self { miss_rate: rate, ..self }
@@ -80,36 +94,41 @@ impl StoreOptions {
         Self { seed: Some(seed), ..self }
     }
 
-    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by default, and a tenth of the store's pages at most, but 1 MiB at
-    /// least: so that logs stay small beside a small store. Twice as many may be in memory, and twice as many in the log; three times if changes come
-    /// in while a checkpoint takes long. The more, the fewer pages are written a change.
+    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by
+    /// default, and a twentieth of the store's pages at most, but 1 MiB at least: so that logs stay
+    /// small beside a small store. Twice as many may be in memory, and twice as many in the log;
+    /// three times if changes come in while a checkpoint takes long. The more, the fewer pages are
+    /// written per change.
     #[must_use]
     pub fn buffer_bytes(self, bytes: usize) -> Self {
         Self { buffer_bytes: bytes, ..self }
     }
 
-    /// The most pages of a segment, from 2 to 4096; 64 by default. No change waits for more than the work on one segment. With fewer, pages are filled a little
-    /// less.
+    /// The most pages of a segment, from 2 to 4096; 64 by default. No change waits for more than
+    /// the work on one segment. With fewer, pages are filled a little less.
     #[must_use]
     pub fn segment_pages(self, pages: u32) -> Self {
         Self { segment_pages: pages, ..self }
     }
 
-    /// How many pages may wait for a checkpoint until they can be used again; 1024 by default, and never fewer than one in sixteen of
-    /// all.
+    /// How many pages may wait for a checkpoint until they can be used again; 256 by default, and
+    /// never fewer than one in 24 of all; up to one in 12, while all files take less than 1.4 times
+    /// the bytes of keys and values. With more, there are fewer checkpoints and a larger file.
     #[must_use]
     pub fn slack_pages(self, pages: u32) -> Self {
         Self { slack_pages: pages, ..self }
     }
 
-    /// Whether a thread of its own brings changes to pages, as by default; otherwise those who write do it, a segment at a time.
+    /// Whether a thread of its own brings changes to pages, as by default; otherwise those who
+    /// write do it, a segment at a time.
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Self { background, ..self }
     }
 
-    /// Whether a store is to be opened although changes in its log that were safe cannot be read: those before them are
-    /// there; they and all after them are lost, but for some that had come to pages, so that batches may be there in part. By default that is an error.
+    /// Whether a store is to be opened although changes in its log that were safe cannot be read:
+    /// those before them are there; they and all after them are lost, but for some that had come to
+    /// pages, so that batches may be there in part. By default that is an error.
     #[must_use]
     pub fn lose_damaged_log(self, lose: bool) -> Self {
         Self { lose_damaged_log: lose, ..self }

@@ -250,7 +250,7 @@ impl<'a> Editing<'a> {
         let loaded = self.load(at)?;
         let (mut from, mut records) = (loaded.from.take(), std::mem::take(&mut loaded.records));
         // Half of all, and half of the largest record more: nearly always two pages.
-        let limit = loaded.used / 2 + MOST_RECORD / 2;
+        let limit = loaded.used / 2 + MAX_RECORD / 2;
         let mut parts = Vec::new();
         for start in starts(&overflow::cut(records.iter().map(|(_, record)| record.len()), limit)) {
             let records = records.split_off(start);
@@ -337,7 +337,7 @@ impl<'a> Editing<'a> {
 }
 
 /// The most bytes of a page that a record takes.
-const MOST_RECORD: usize = KEY_BYTES + INLINE_BYTES + 4 + RECORD_OVERHEAD;
+const MAX_RECORD: usize = KEY_BYTES + INLINE_BYTES + 4 + RECORD_OVERHEAD;
 
 /// The bytes of a page that an encoded record takes.
 fn weight(record: &[u8]) -> usize {

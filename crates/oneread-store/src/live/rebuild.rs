@@ -1,7 +1,8 @@
 //! Places all records of a segment anew, on more pages or fewer, or on those of several segments.
 //!
-//! This is how a store grows: a segment without room gets a few more pages, so that it is between [`LOAD`] and full at all times,
-//! rather than half empty after a split. Only when it would have more pages than segments have is its range of words cut into halves.
+//! This is how a store grows: a segment without room gets a few more pages, so that it is between
+//! [`LOAD`] and full at all times, rather than half empty after a split. Only when it would have
+//! more pages than segments have is its range of words cut into halves.
 //!
 //! Overflow pages stay as they are, unless they are few beside the pages of the levels: then their
 //! records are placed again, so that they come back to the levels when there is room. A range is
@@ -19,19 +20,22 @@ use crate::Error;
 use crate::build::crowd;
 use crate::build::group::{Entry as Record, Group};
 use crate::build::out::Pages;
-use crate::build::segment::{Placed, weight};
+use crate::build::room::weight;
+use crate::build::segment::Placed;
 use crate::format::PAGE;
 use crate::format::geometry::Shape;
 use crate::format::page::{self, ROOM};
 use crate::format::record;
 
-/// How full a segment is made. The rest is for records to come: about a tenth more fit, then it is built again.
+/// How full a segment is made. The rest is for records to come: about a tenth more fit, then it is
+/// built again.
 pub(super) const LOAD: f64 = 0.87;
 
 /// Overflow pages are few if they are at most one for so many pages of the levels.
 const FEW: u64 = 4;
 
-/// A segment that is cut gets so many parts that each has at most this part of the pages that it may have.
+/// A segment that is cut gets so many parts that each has at most this part of the pages that it
+/// may have.
 const PART: f64 = 0.85;
 
 impl Merging<'_> {
@@ -204,7 +208,8 @@ fn push(group: &mut Group, digest: Digest, start: usize) {
     group.entries.push(Record { digest, segment: 0, start, length });
 }
 
-/// How pages are divided among levels: the fewer records a page has, the more pages overflow, and the more room there must be below.
+/// How pages are divided among levels: the fewer records a page has, the more pages overflow, and
+/// the more room there must be below.
 fn shape(records: usize, total: u64) -> Shape {
     let a_page = records as u64 * ROOM as u64 / total.max(1);
     Shape::THREE[match a_page {

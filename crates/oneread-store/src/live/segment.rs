@@ -10,8 +10,8 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A segment is never changed. A change makes another version, on other slots where it differs; those who hold the old one
-//!    go on reading it.
+//! 1. A segment is never changed. A change makes another version, on other slots where it differs;
+//!    those who hold the old one go on reading it.
 
 use oneread::hash::Digest;
 
@@ -20,6 +20,7 @@ use super::slots::Extent;
 use crate::Error;
 use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES};
 use crate::format::guide::{Form, Guide, Located, PADDING, Solver};
+use crate::format::lookup;
 use crate::format::overflow;
 use crate::format::page::Place;
 use crate::format::{PAGE, checksum, long_at, word_at};
@@ -33,8 +34,9 @@ const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
 const USED: usize = GUIDE_HOMES + 4;
 const SLOTS: usize = USED + 8;
 
-/// The largest description: a segment of a sealed store, at its largest, with guides of a sensible size.
-const MOST_BYTES: u64 = u32::MAX as u64;
+/// The largest description: a segment of a sealed store, at its largest, with guides of a sensible
+/// size.
+const MAX_BYTES: u64 = u32::MAX as u64;
 
 /// Where a segment's description is, and its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,8 @@ pub(super) struct Segment {
     guides: Box<[u8]>,
     /// What found no room in the levels.
     pub(super) overflow: Overflow,
-    /// About the bytes of all pages that records take: exact, but for segments that a sealed store had.
+    /// About the bytes of all pages that records take: exact, but for segments that a sealed store
+    /// had.
     pub(super) used: u64,
     /// None if the description is that of a sealed store.
     pub(super) described: Option<Described>,
@@ -68,6 +71,38 @@ pub(super) struct PageOf {
     /// Its number in the segment.
     pub(super) number: u32,
     pub(super) place: Place,
+}
+
+/// The pages of a segment that may have a key.
+pub(super) struct Candidates<'a> {
+    segment: &'a Segment,
+    digest: Digest,
+}
+
+impl lookup::Candidates for Candidates<'_> {
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn overflow_pages(&self) -> u32 {
+        let overflow = &self.segment.overflow;
+        if overflow.may_have(geometry::word(self.digest)) { overflow.slots.len() as u32 } else { 0 }
+    }
+
+    fn overflow_page(&self, index: u32) -> (u64, Place) {
+        (self.segment.overflow.slots[index as usize].into(), overflow::place(self.segment.id))
+    }
+
+    #[inline(always)]
+    fn levels(&self) -> u32 {
+        self.segment.guided_levels(self.digest)
+    }
+
+    #[inline(always)]
+    fn level_page(&self, level: usize) -> (u64, Place) {
+        let page = self.segment.page(self.digest, level).expect("the level has pages");
+        (self.segment.slots[page.number as usize].into(), page.place)
+    }
 }
 
 impl Segment {
@@ -147,17 +182,30 @@ impl Segment {
         PageOf { number, place: Place { segment: self.id, level, index } }
     }
 
-    /// The pages that may have a key, as its guide says: nearly always one or none.
+    /// Where a lookup of a key looks.
+    #[inline(always)]
+    pub(super) fn may_have(&self, digest: Digest) -> Candidates<'_> {
+        Candidates { segment: self, digest }
+    }
+
+    /// The pages of levels that may have a key, as its guide says: nearly always one or none.
     #[inline(always)]
     pub(super) fn candidates(&self, digest: Digest) -> impl Iterator<Item = PageOf> + use<'_> {
+        let levels = self.guided_levels(digest);
+        let passing = (0..LEVELS).filter(move |level| levels >> level & 1 == 1);
+        passing.filter_map(move |level| self.page(digest, level))
+    }
+
+    /// A bit for each level that has pages and may have a key.
+    #[inline(always)]
+    fn guided_levels(&self, digest: Digest) -> u32 {
         // A segment without pages cannot be read, and nobody asks it.
         let home = geometry::page(digest, 0, self.levels[0].max(1));
         let bytes = self.form.bytes as usize;
         let start = self.form.guide(home) as usize * bytes;
         let guide = self.guides.get(start..).filter(|guide| guide.len() >= bytes + PADDING);
         let levels = guide.map_or(0, |guide| Guide::new(guide, bytes as u32).levels(digest));
-        let passing = (0..LEVELS).filter(move |level| levels >> level & 1 == 1);
-        passing.filter_map(move |level| self.page(digest, level))
+        (0..LEVELS).filter(|&level| self.levels[level] > 0).fold(0, |bits, level| bits | levels & 1 << level)
     }
 
     /// The same segment with some pages on other slots, and some guides written anew.
@@ -182,7 +230,7 @@ impl Segment {
     /// The bytes of its description, whole pages.
     pub(super) fn encode(&self) -> Result<Vec<u8>, Error> {
         let length = SLOTS + 4 * self.slots.len() + self.guides().len() + self.overflow.encoded_bytes();
-        if length as u64 > MOST_BYTES {
+        if length as u64 > MAX_BYTES {
             return Err(Error::TooLarge { pages: u64::from(self.pages()) });
         }
         let mut bytes = Vec::with_capacity(length.next_multiple_of(PAGE));
@@ -200,7 +248,8 @@ impl Segment {
         Ok(bytes)
     }
 
-    /// The segment that these whole pages describe, and that should have this id, this checksum, and pages below `end`.
+    /// The segment that these whole pages describe, and that should have this id, this checksum,
+    /// and pages below `end`.
     pub(super) fn decode(
         bytes: &[u8],
         id: u32,

@@ -3,8 +3,8 @@
 //! A *slot* is a page of the file behind the header: slot s begins at byte 4096·(s + 1).
 //!
 //! # Invariants
-//! 1. A slot that the last checkpoint uses, or a version of a segment that somebody holds, has its bit set. So whoever allocates
-//!    may write to the slot at once.
+//! 1. A slot that the last checkpoint uses, or a version of a segment that somebody holds, has its
+//!    bit set. So whoever allocates may write to the slot at once.
 
 use crate::Error;
 use crate::format::PAGE;
@@ -21,7 +21,7 @@ impl Extent {
         Self { slot, count: 1 }
     }
 
-    /// Whether a file of so many bytes has them all.
+    /// Whether a file of `bytes` bytes has them all.
     pub(super) const fn ends_within(self, bytes: u64) -> bool {
         slot_at(self.slot) + self.count as u64 * PAGE as u64 <= bytes
     }
@@ -35,7 +35,7 @@ pub(super) const fn slot_at(slot: u32) -> u64 {
 const BITS: u32 = u64::BITS;
 
 /// The most slots: their words, and the slots of these, have 32 bits.
-pub(super) const MOST: u32 = u32::MAX - BITS;
+pub(super) const MAX_SLOTS: u32 = u32::MAX - BITS;
 
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
@@ -75,13 +75,14 @@ impl Slots {
         (u64::from(extent.slot)..u64::from(extent.slot) + u64::from(extent.count)).all(bit)
     }
 
-    /// Takes so many slots that follow each other: the first that are free, or new ones behind the last.
+    /// Takes `count` slots that follow each other: the first that are free, or new ones behind the
+    /// last.
     pub(super) fn allocate(&mut self, count: u32) -> Result<Extent, Error> {
         while self.used.get(self.hint).is_some_and(|&word| word == u64::MAX) {
             self.hint += 1;
         }
         let slot = if count == 1 { self.first_free() } else { self.first_gap(count) };
-        let end = slot.checked_add(count).filter(|&end| end <= MOST);
+        let end = slot.checked_add(count).filter(|&end| end <= MAX_SLOTS);
         let end = end.ok_or(Error::TooLarge { pages: u64::from(slot) + u64::from(count) })?;
         self.end = self.end.max(end);
         self.used.resize(self.end.div_ceil(BITS) as usize, 0);
@@ -141,9 +142,24 @@ impl Slots {
         free
     }
 
-    /// So many slots, none of them used.
+    /// `end` slots, none of them used.
     pub(super) fn empty(end: u32) -> Self {
         Self { used: vec![0; end.div_ceil(BITS) as usize], end, used_count: 0, hint: 0 }
+    }
+
+    /// Forgets free slots behind the last one in use, if they are many enough to be worth it: a
+    /// sixteenth of all. The number of those left.
+    pub(super) fn cut(&mut self) -> Option<u32> {
+        const WORTH: u32 = 16;
+        let last = self.used.iter().rposition(|&word| word != 0)?;
+        let end = (last as u32 + 1) * BITS - self.used[last].leading_zeros();
+        if self.end - end <= end / WORTH {
+            return None;
+        }
+        self.end = end;
+        self.used.truncate(last + 1);
+        self.hint = self.hint.min(last);
+        Some(end)
     }
 
     fn each(&mut self, extent: Extent, mut change: impl FnMut(&mut u64, u64)) {
@@ -182,6 +198,22 @@ mod tests {
                 prop_assert_eq!(again.used_count(), count);
             }
         }
+    }
+
+    #[test]
+    fn many_free_slots_at_the_end_are_forgotten() {
+        let mut slots = Slots::empty(0);
+        let all: Vec<_> = (0..200).map(|_| slots.allocate(1).unwrap()).collect();
+        assert_eq!(slots.cut(), None);
+        all[190..].iter().for_each(|&one| slots.free(one));
+        assert_eq!(slots.cut(), None);
+        all[70..190].iter().for_each(|&one| slots.free(one));
+        slots.free(all[3]);
+        assert_eq!((slots.cut(), slots.end(), slots.used_count()), (Some(70), 70, 69));
+        let again = Slots::from_words(slots.words().to_vec(), slots.end()).unwrap();
+        assert_eq!(again.used_count(), 69);
+        let next: Vec<_> = (0..3).map(|_| slots.allocate(1).unwrap().slot).collect();
+        assert_eq!((next, slots.end()), (vec![3, 70, 71], 72));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! What a live store is, and has done since it was opened.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::path::Path;
 
-use super::shared::{Progress, Shared, lock};
+use super::disk::OpenMode;
+use super::options::StoreOptions;
+use super::reader::Reader;
+use super::slots::Slots;
 use crate::Error;
 use crate::format::PAGE;
-use crate::sealed::Reads;
+use crate::read::counters::Reads;
 
 /// What a live store is, and has done since it was opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +20,8 @@ pub struct StoreStats {
     pub buffered: u64,
     /// About the memory that they take.
     pub buffered_bytes: u64,
-    /// How many bytes of changes are collected before they go to pages: what options say, or less while the store is small.
+    /// How many bytes of changes are collected before they go to pages: what options say, or less
+    /// while the store is small.
     pub buffer_bytes: u64,
     /// Segments.
     pub segments: u64,
@@ -32,7 +36,8 @@ pub struct StoreStats {
     pub value_bytes: u64,
     /// The bytes of all files.
     pub disk_bytes: u64,
-    /// The bytes of the file's pages that are in use or wait for a checkpoint to be used again; the others are free.
+    /// The bytes of the file's pages that are in use or wait for a checkpoint to be used again; the
+    /// others are free.
     pub used_bytes: u64,
     /// The bytes of guides and of the places of pages in memory.
     pub ram_bytes: u64,
@@ -46,44 +51,34 @@ pub struct StoreStats {
     pub reads: Reads,
 }
 
-/// Counts reads, from many threads.
-#[derive(Debug, Default)]
-pub(super) struct Counters {
-    hits: AtomicU64,
-    misses: AtomicU64,
-    hit_pages: AtomicU64,
-    miss_pages: AtomicU64,
-    runs: AtomicU64,
+/// What only the one who writes checkpoints knows, published after each step, so that nobody waits
+/// to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    checkpoint: u64,
+    used_slots: u64,
+    slot_words: u64,
 }
 
-impl Counters {
-    #[inline]
-    pub(super) fn count(&self, hit: bool, pages: u64) {
-        let (lookups, read) =
-            if hit { (&self.hits, &self.hit_pages) } else { (&self.misses, &self.miss_pages) };
-        lookups.fetch_add(1, Relaxed);
-        if pages > 0 {
-            read.fetch_add(pages, Relaxed);
-        }
+impl Numbers {
+    pub(super) fn new(checkpoint: u64, slots: &Slots) -> Self {
+        Self { checkpoint, used_slots: slots.used_count(), slot_words: slots.words().len() as u64 }
     }
 
-    pub(super) fn count_run(&self) {
-        self.runs.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn reads(&self) -> Reads {
-        Reads {
-            hits: self.hits.load(Relaxed),
-            misses: self.misses.load(Relaxed),
-            hit_pages: self.hit_pages.load(Relaxed),
-            miss_pages: self.miss_pages.load(Relaxed),
-            runs: self.runs.load(Relaxed),
-        }
+    /// The bytes of a full buffer, or of a full log.
+    pub(super) fn buffer_bytes(&self, options: &StoreOptions) -> u64 {
+        /// The least size of a buffer, and the part of the store's pages that it has otherwise,
+        /// unless options ask for less: so that two logs, each about as large as a buffer, stay
+        /// small beside a small store.
+        const MIN_BUFFER: u64 = 1 << 20;
+        const BUFFER_PART: u64 = 20;
+        let part = self.used_slots.saturating_mul(PAGE as u64) / BUFFER_PART;
+        (options.buffer_bytes as u64).min(part.max(MIN_BUFFER)).max(1)
     }
 }
 
-impl Shared {
-    pub(super) fn stats(&self) -> Result<StoreStats, Error> {
+impl Reader {
+    pub(super) fn stats(&self, numbers: Numbers, options: &StoreOptions) -> Result<StoreStats, Error> {
         let root = self.root();
         let totals = self.totals_of(&root)?;
         let (mut pages, mut overflow_pages, mut used) = (0, 0, 0u64);
@@ -93,35 +88,35 @@ impl Shared {
             used = used.saturating_add(segment.used);
         }
         let (mut buffered, mut buffered_bytes) = (0, 0);
-        for buffer in std::iter::once(&root.active).chain(&root.frozen) {
+        for buffer in root.buffers() {
             let buffer = buffer.read();
             buffered += buffer.len() as u64;
             buffered_bytes += buffer.bytes() as u64;
         }
-        let files = [self.paths.data.clone(), self.paths.manifest(), self.paths.log(0), self.paths.log(1)];
-        let length = |path: &std::path::PathBuf| {
-            let file = self.disk.open(path, super::disk::OpenMode::Read);
+        let paths = &self.files.paths;
+        let length = |path: &Path| {
+            let file = self.files.disk.open(path, OpenMode::Read);
             file.and_then(|file| file.len()).unwrap_or(0)
         };
-        let ram = root.directory.byte_len();
-        let Progress { checkpoint, used_slots, slot_words } = *lock(&self.progress);
-        let ram_bytes = ram + 8 * slot_words;
+        let disk_bytes = length(&paths.data)
+            + [paths.manifest(), paths.log(0), paths.log(1)].iter().map(|path| length(path)).sum::<u64>();
+        let ram_bytes = root.directory.byte_len() + 8 * numbers.slot_words;
         Ok(StoreStats {
             items: totals.items,
             buffered,
             buffered_bytes,
-            buffer_bytes: self.buffer_bytes(),
+            buffer_bytes: numbers.buffer_bytes(options),
             segments: root.directory.len(),
             pages,
             overflow_pages,
             key_bytes: totals.key_bytes,
             value_bytes: totals.value_bytes,
-            disk_bytes: files.iter().map(length).sum(),
-            used_bytes: used_slots * PAGE as u64,
+            disk_bytes,
+            used_bytes: numbers.used_slots * PAGE as u64,
             ram_bytes,
             ram_bytes_per_key: ram_bytes as f64 / totals.items.max(1) as f64,
             utilisation: used as f64 / (pages.max(1) as f64 * PAGE as f64),
-            checkpoints: checkpoint,
+            checkpoints: numbers.checkpoint,
             reads: self.counters.reads(),
         })
     }

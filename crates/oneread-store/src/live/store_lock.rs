@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::{Disk, Lock, OpenMode, SystemDisk};
-use super::manifest::Manifest;
-use super::open::{Mark, live_header, whole};
-use super::shared::Paths;
+use super::files::{Paths, whole};
+use super::manifest_file;
+use super::mark::Mark;
 use crate::Error;
 use crate::format::{PAGE, checksum, long_at};
 
@@ -76,7 +76,8 @@ pub enum Occupant {
 pub struct StoreLock {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) paths: Paths,
-    pub(super) lock: Box<dyn Lock>,
+    /// Ends with this.
+    _lock: Box<dyn Lock>,
     occupant: Occupant,
     replaces_live: bool,
     /// Whether the disk is the operating system's.
@@ -104,7 +105,7 @@ impl StoreLock {
         let lock = taken.map_err(|holder| Error::Locked { holder })?;
         complete_replacement(&*disk, &paths)?;
         let occupant = look(&*disk, &paths)?;
-        Ok(Self { disk, paths, lock, occupant, replaces_live: false, is_system: false })
+        Ok(Self { disk, paths, _lock: lock, occupant, replaces_live: false, is_system: false })
     }
 
     /// What has the name, as long as the lock is held.
@@ -124,6 +125,12 @@ impl StoreLock {
     #[must_use]
     pub fn replace_live(self) -> Self {
         Self { replaces_live: true, ..self }
+    }
+
+    /// The same, knowing what has the name by now.
+    pub(super) fn looked_at_again(self) -> Result<Self, Error> {
+        let occupant = look(&*self.disk, &self.paths)?;
+        Ok(Self { occupant, ..self })
     }
 
     /// An error if there is a live store that must not be replaced.
@@ -202,7 +209,7 @@ impl Drop for Unfinished<'_> {
 
 /// What has the name.
 fn look(disk: &dyn Disk, paths: &Paths) -> Result<Occupant, Error> {
-    let has_manifest = disk.exists(&paths.manifest()).map_err(Error::io("look for the store's manifest"))?;
+    let has_manifest = manifest_file::exists(disk, paths)?;
     let file = match disk.open(&paths.data, OpenMode::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let is_live = has_manifest && !is_barely_begun(disk, paths)?;
@@ -216,7 +223,7 @@ fn look(disk: &dyn Disk, paths: &Paths) -> Result<Occupant, Error> {
     if file.is_empty().map_err(Error::io("read the store's length"))? {
         return Ok(Occupant::Nothing);
     }
-    match live_header(&*file) {
+    match Mark::read(&*file) {
         Ok(Mark::Live { .. }) => Ok(Occupant::Live),
         Ok(Mark::Sealed) => Ok(Occupant::Sealed),
         Ok(Mark::Torn) | Err(Error::NotAStore | Error::Version { .. }) => Ok(Occupant::Other),
@@ -227,11 +234,13 @@ fn look(disk: &dyn Disk, paths: &Paths) -> Result<Occupant, Error> {
 /// Whether a crash has cut off the making of a live store: its file is whole but has no name yet.
 fn is_barely_begun(disk: &dyn Disk, paths: &Paths) -> Result<bool, Error> {
     let unfinished = disk.open(&paths.unfinished(), OpenMode::Read);
-    let manifest = disk.open(&paths.manifest(), OpenMode::Read);
-    let (Ok(unfinished), Ok(manifest)) = (unfinished, manifest) else { return Ok(false) };
-    let Ok(Mark::Live { store }) = live_header(&*unfinished) else { return Ok(false) };
-    let manifest = whole(&*manifest).map_err(Error::io("read the store's manifest"))?;
-    Ok(Manifest::decode(&manifest).is_ok_and(|manifest| manifest.store == store))
+    let Ok(unfinished) = unfinished else { return Ok(false) };
+    let Ok(Mark::Live { store }) = Mark::read(&*unfinished) else { return Ok(false) };
+    match manifest_file::read(disk, paths) {
+        Ok(manifest) => Ok(manifest.store == store),
+        Err(Error::Io { what, path, source }) => Err(Error::Io { what, path, source }),
+        Err(_) => Ok(false),
+    }
 }
 
 const NOTE_MAGIC: [u8; 8] = *b"\x89onerep\n";

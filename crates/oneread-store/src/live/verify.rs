@@ -1,12 +1,19 @@
-//! Whether a live store is as it was written: everything is read and checked, and all damage is told.
+//! Whether a live store is as it was written: everything is read and checked, and all damage is
+//! told.
+
+use std::sync::Arc;
 
 use oneread::hash::{Digest, Digester};
 
 use super::buffer::Buffer;
 use super::directory::word;
+use super::disk::OpenMode;
+use super::files::whole;
 use super::log;
+use super::manifest::Safe;
+use super::reader::Reader;
+use super::root::Root;
 use super::segment::Segment;
-use super::shared::{Shared, lock};
 use super::slots::{Extent, Slots};
 use crate::Error;
 use crate::format::PAGE;
@@ -16,19 +23,20 @@ use crate::format::page::{Place, View};
 use crate::format::record::{Record, Run, Stored};
 use crate::sealed::{Damage, Verification};
 
-impl Shared {
-    pub(super) fn verify(&self) -> Result<Verification, Error> {
-        let (root, slots, summary) = {
-            // Only who has this lock changes the directory.
-            let work = lock(&self.work);
-            (self.root(), work.tools.slots.clone(), work.summary)
-        };
+impl Reader {
+    /// Checks the pages of a root, which uses no other slots than these, and counts with them.
+    pub(super) fn verify_pages(
+        &self,
+        root: Arc<Root>,
+        slots: &Slots,
+        summary: Option<Extent>,
+    ) -> Result<Verification, Error> {
         let totals = root.totals;
         // As of this moment, while others go on filling it.
         let active = root.active.read().clone();
         let frozen = root.frozen.as_ref().map(|frozen| frozen.read());
         let mut checking = Checking {
-            shared: self,
+            reader: self,
             buffers: [Some(&active), frozen.as_deref()],
             page_items: 0,
             found: Verification::default(),
@@ -42,59 +50,31 @@ impl Shared {
         }
         checking.count_changes();
         let Checking { mut found, seen, bytes, page_items, .. } = checking;
-        // What is used and not seen waits for a checkpoint, is held by somebody, or was shared by large values of a sealed store.
+        // What is used and not seen waits for a checkpoint, is held by somebody, or was shared by
+        // large values of a sealed store.
         let unknown = seen.words().iter().zip(slots.words()).any(|(seen, used)| seen & !used != 0);
         if unknown || seen.words().len() > slots.words().len() {
             found.damage.push(Damage::Summary { what: "a slot is in use and is said to be free".to_owned() });
         }
         if found.is_whole() {
-            let counts = [
+            found.count([
                 ("keys", totals.items, page_items),
                 ("bytes of keys", totals.key_bytes, bytes[0]),
                 ("bytes of values", totals.value_bytes, bytes[1]),
-            ];
-            let wrong = counts.into_iter().filter(|(_, expected, found)| expected != found);
-            let wrong: Vec<_> =
-                wrong.map(|(what, expected, found)| Damage::Count { what, expected, found }).collect();
-            found.damage.extend(wrong);
+            ]);
         }
-        let logs = self.verify_logs(&mut found);
-        // If so, the logs may be gone, too.
-        if self.is_outdated()? {
-            return Err(Error::Changed);
-        }
-        logs.map(|()| found)
+        Ok(found)
     }
 
     /// Whether the logs can still be read as far as they are safe.
-    fn verify_logs(&self, found: &mut Verification) -> Result<(), Error> {
-        // Those who write wait only if something seems wrong: it may be that a log was written while it was read.
-        if self.logs_are_whole()? {
-            return Ok(());
-        }
-        let writer = lock(&self.writer);
-        if !self.logs_are_whole()? {
-            let what = "changes in the log that were safe cannot be read".to_owned();
-            found.damage.push(Damage::Summary { what });
-        }
-        drop(writer);
-        Ok(())
-    }
-
-    fn logs_are_whole(&self) -> Result<bool, Error> {
-        let safe = lock(&self.synced).safe;
-        let root = self.root();
-        let numbers: Vec<u64> =
-            root.frozen.iter().chain([&root.active]).map(|numbered| numbered.log).collect();
-        drop(root);
+    pub(super) fn logs_are_whole(&self, safe: Safe) -> Result<bool, Error> {
+        let numbers: Vec<u64> = self.root().buffers().map(|buffer| buffer.log).collect();
         for number in numbers {
-            let file = self.disk.open(&self.paths.log(number), super::disk::OpenMode::Read);
-            let file = file.map_err(Error::io("open the log"))?;
-            let length = file.len().map_err(Error::io("read the log"))? as usize;
-            let mut bytes = vec![0; length];
-            file.read_at(0, &mut bytes).map_err(Error::io("read the log"))?;
+            let file = self.files.disk.open(&self.files.paths.log(number), OpenMode::Read);
+            let bytes =
+                whole(&*file.map_err(Error::io("open the log"))?).map_err(Error::io("read the log"))?;
             let safe = if safe.log == number { safe.end } else { 0 };
-            let begins = log::begins(&bytes, self.store, number, None);
+            let begins = log::begins(&bytes, self.files.store, number, None);
             if !begins || log::read(&bytes, number, safe, |_, _| {}).damaged {
                 return Ok(false);
             }
@@ -103,8 +83,19 @@ impl Shared {
     }
 }
 
+impl Verification {
+    /// The same with what is known of the logs.
+    pub(super) fn with_logs(mut self, are_whole: bool) -> Self {
+        if !are_whole {
+            let what = "changes in the log that were safe cannot be read".to_owned();
+            self.damage.push(Damage::Summary { what });
+        }
+        self
+    }
+}
+
 struct Checking<'a> {
-    shared: &'a Shared,
+    reader: &'a Reader,
     /// Changes that are not on pages yet, or may not be: the newer ones first.
     buffers: [Option<&'a Buffer>; 2],
     /// Keys on pages, those that were changed since included.
@@ -160,7 +151,7 @@ impl Checking<'_> {
         for (slot, place) in segment.all_pages() {
             self.slots([Extent::one(slot)]);
             self.found.pages += 1;
-            let view = match self.shared.data.page(slot, place, &mut buffer) {
+            let view = match self.reader.data.page(slot, place, &mut buffer) {
                 Ok(view) => view.check().map(|()| view),
                 Err(Error::Page { what, .. }) => Err(what),
                 Err(error) => return Err(error),
@@ -197,7 +188,7 @@ impl Checking<'_> {
         let mut wrong = None;
         for (found_tag, record) in view.records() {
             let Ok(record) = record else { continue };
-            let digest = self.shared.digester.digest(record.key);
+            let digest = self.reader.digester.digest(record.key);
             self.count(word(digest), record.key);
             digests.push((digest, slot));
             let home = segment.page(digest, place.level);
@@ -228,7 +219,7 @@ impl Checking<'_> {
         let mut buffer = vec![0; PAGE];
         for (found_tag, record) in view.records() {
             let Ok(record) = record else { continue };
-            let digest = self.shared.digester.digest(record.key);
+            let digest = self.reader.digester.digest(record.key);
             words.add(word(digest));
             self.count(word(digest), record.key);
             if !(first..=last).contains(&word(digest)) {
@@ -241,7 +232,7 @@ impl Checking<'_> {
                 for page in segment.candidates(digest) {
                     let slot = segment.slots[page.number as usize];
                     // A page that cannot be read is told in its place.
-                    let Ok(view) = self.shared.data.page(slot, page.place, &mut buffer) else { continue };
+                    let Ok(view) = self.reader.data.page(slot, page.place, &mut buffer) else { continue };
                     if let Ok(Some(_)) = view.find(tag(digest), record.key) {
                         wrong = Some("it has a key that is there twice");
                     }
@@ -271,13 +262,14 @@ impl Checking<'_> {
 
     fn run(&mut self, run: Run) -> Result<(), Error> {
         self.found.runs += 1;
-        let data = &self.shared.data;
-        match data.run(run) {
-            Ok(_) => {}
+        let data = &self.reader.data;
+        match data.run(run, &mut Vec::new()) {
+            Ok(()) => {}
             Err(Error::Run { offset, what }) => self.found.damage.push(Damage::Run { offset, what }),
             Err(error) => return Err(error),
         }
-        // Those of a sealed store may have slots in common, and the first and last of each are not its own.
+        // Those of a sealed store may have slots in common, and the first and last of each are not
+        // its own.
         self.slots(data.slots_of(run));
         Ok(())
     }

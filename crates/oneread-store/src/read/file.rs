@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use super::{Hold, ReadAt};
 use crate::error::at;
 
-/// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near their most.
+/// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near
+/// their most.
 pub(crate) const IN_FLIGHT: usize = 32;
 
 /// A file that is read at given positions, from any number of threads.
@@ -79,7 +80,7 @@ impl ReadAt for FileReader {
 
 /// Takes a shared lock on the file of a sealed store, which ends when the file is closed. Waits for
 /// whoever makes the store live, so that it is one or the other.
-pub(super) fn hold(file: &File) -> Hold {
+pub(crate) fn hold(file: &File) -> Hold {
     /// Making a store live takes some syncs.
     const PATIENCE: Duration = Duration::from_secs(5);
     let start = Instant::now();

@@ -11,8 +11,9 @@ use super::{Hold, ReadAt};
 
 /// A file mapped into memory: what is cached is read without a call and without a copy.
 ///
-/// The way for a store that fits in memory, or nearly so. A page that is not cached is read by the system when it is touched, and
-/// a failure of the disk then ends the process with a signal, where [`FileReader`](super::FileReader) gives an error.
+/// The way for a store that fits in memory, or nearly so. A page that is not cached is read by the
+/// system when it is touched, and a failure of the disk then ends the process with a signal, where
+/// [`FileReader`](super::FileReader) gives an error.
 #[derive(Debug)]
 pub struct MapReader {
     map: Mmap,
@@ -27,14 +28,15 @@ impl MapReader {
     /// If it cannot be opened or mapped.
     ///
     /// # Safety
-    /// As long as the map lives, nobody may change the file or cut it short: its bytes are behind shared references, which
-    /// Rust believes not to change. A sealed store is only ever replaced as a whole, under its name, which leaves the mapped
-    /// one as it is, and does not become a live one while a [`Sealed`](crate::Sealed) has it open; so this holds unless
-    /// somebody writes to the file by other means.
+    /// As long as the map lives, nobody may change the file or cut it short: its bytes are behind
+    /// shared references, which Rust believes not to change. A sealed store is only ever replaced
+    /// as a whole, under its name, which leaves the mapped one as it is, and does not become a live
+    /// one while a [`Sealed`](crate::Sealed) has it open; so this holds unless somebody writes to
+    /// the file by other means.
     pub unsafe fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = File::open(path)?;
-        // Before it is mapped, so that what references lead to does not change. Who opens a store in
-        // it asks again, and takes no for an answer.
+        // Before it is mapped, so that what references lead to does not change. Who opens a store
+        // in it asks again, and takes no for an answer.
         _ = super::file::hold(&file);
         // SAFETY: the caller promises that the file does not change.
         let map = unsafe { Mmap::map(&file)? };

@@ -1,10 +1,13 @@
 //! Where the bytes of a store come from: one small trait.
 
+pub(crate) mod counters;
 pub(crate) mod file;
 pub(crate) mod many;
 mod map;
 mod memory;
+pub(crate) mod scratch;
 
+pub use counters::Reads;
 pub use file::FileReader;
 pub use map::MapReader;
 
@@ -12,9 +15,10 @@ use std::io;
 
 /// Reads ranges of bytes that do not change.
 ///
-/// All that a store asks of its medium: a lookup is one such read, or none. A file, a memory map and bytes in memory have it
-/// here; a store in another place (an object store that answers ranged requests, say) is opened with
-/// [`Sealed::open_in`](crate::Sealed::open_in) once its reader has it.
+/// All that a store asks of its medium: a lookup is one such read, or none. A file, a memory map
+/// and bytes in memory have it here; a store in another place (an object store that answers ranged
+/// requests, say) is opened with [`Sealed::open_in`](crate::Sealed::open_in) once its reader has
+/// it.
 ///
 /// # Example
 /// ```
@@ -56,19 +60,22 @@ pub trait ReadAt: Send + Sync {
         Ok(self.len()? == 0)
     }
 
-    /// The bytes from `offset` to `offset + length`, either where they lie, or copied to `scratch`, whose content is replaced.
+    /// The bytes from `offset` to `offset + length`, either where they lie, or copied to `scratch`,
+    /// whose content is replaced.
     ///
     /// # Errors
-    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise whatever the medium answers.
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise whatever
+    /// the medium answers.
     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]>;
 
-    /// Keeps others from making the sealed store in these bytes a live one, as long as this reader is
-    /// there. By default nothing is done: for bytes that nobody changes.
+    /// Keeps others from making the sealed store in these bytes a live one, as long as this reader
+    /// is there. By default nothing is done: for bytes that nobody changes.
     fn hold(&self) -> Hold {
         Hold::Unprotected
     }
 
-    /// How many reads should be under way at the same time to keep the medium busy: 1 if reads do not wait.
+    /// How many reads should be under way at the same time to keep the medium busy: 1 if reads do
+    /// not wait.
     fn in_flight(&self) -> usize {
         1
     }

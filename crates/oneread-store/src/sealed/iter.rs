@@ -28,7 +28,8 @@ pub struct Iter<'a, R> {
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// All pairs, in no order that means anything. Pages are read one after the other, many at a time.
+    /// All pairs, in no order that means anything. Pages are read one after the other, many at a
+    /// time.
     pub fn iter(&self) -> Iter<'_, R> {
         Iter { store: self, next_page: 0, pairs: VecDeque::new(), scratch: Vec::new() }
     }
@@ -77,8 +78,9 @@ impl<R: ReadAt> Iter<'_, R> {
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// The keys on one page, of those that [`stats`](Self::stats) counts; none if there are not so many pages. For a sample of the keys: pages
-    /// are alike, and reading some of them takes less than [`iter`](Self::iter).
+    /// The keys on one page, of those that [`stats`](Self::stats) counts; none if there are not so
+    /// many pages. For a sample of the keys: pages are alike, and reading some of them takes less
+    /// than [`iter`](Self::iter).
     ///
     /// # Errors
     /// If the page cannot be read, or is damaged.

@@ -6,11 +6,11 @@ use crate::{Error, ReadAt};
 use super::Sealed;
 
 impl<R: ReadAt> Sealed<R> {
-    /// The values of many keys, in their order. As many reads are under way at the same time as the medium
-    /// [asks for](ReadAt::in_flight), each by a thread of its own.
+    /// The values of many keys, in their order. As many reads are under way at the same time as the
+    /// medium [asks for](ReadAt::in_flight), each by a thread of its own.
     ///
-    /// Threads are started for each call, which takes some ten microseconds each: worth it from a few hundred keys on that
-    /// are not cached.
+    /// Threads are started for each call, which takes some ten microseconds each: worth it from a
+    /// few hundred keys on that are not cached.
     ///
     /// # Example
     /// ```

@@ -1,16 +1,16 @@
 //! A store that is only read.
 
-mod counters;
+mod damage;
 mod iter;
 mod many;
 mod stats;
 mod verify;
 
+pub use damage::{Damage, Verification};
 pub use iter::Iter;
-pub use stats::{LevelStats, Reads, Stats};
-pub use verify::{Damage, Verification, verify, verify_in, verify_with_progress};
+pub use stats::{LevelStats, Stats};
+pub use verify::{verify, verify_in, verify_with_progress};
 
-use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -20,22 +20,22 @@ use oneread::hash::Digester;
 
 use crate::digest::Portable;
 use crate::error::at;
-use crate::format::geometry::{self, LEVELS};
 use crate::format::header::Header;
-use crate::format::overflow::{self, Search};
+use crate::format::lookup::Lookup;
 use crate::format::page::{Place, View};
 use crate::format::record::{Run, Stored};
-use crate::format::summary::{self, Candidates, Summary};
+use crate::format::summary::{self, SealedCandidates, Summary};
 use crate::format::{PAGE, checksum};
+use crate::read::counters::Counters;
+use crate::read::scratch::with_scratch;
 use crate::{Error, FileReader, Hold, MapReader, ReadAt};
-
-use counters::Counters;
 
 /// A store that is only read: one page read for a key it has, almost none for a key it has not.
 ///
-/// Opening it reads the header and the summary: guides, 1.1 to 1.2 bytes a key, which stay in memory. A key can be
-/// on two or three pages; the guide of the first one tells which of them has it, or that none has, and it is wrong only about keys that are not
-/// there. Each page is checked against its checksum whenever it is read.
+/// Opening it reads the header and the summary: guides, 1.1 to 1.2 bytes a key, which stay in
+/// memory. A key can be on two or three pages; the guide of the first one tells which of them has
+/// it, or that none has, and it is wrong only about keys that are not there. Each page is checked
+/// against its checksum whenever it is read.
 ///
 /// It can be shared among threads as it is. While it is open it stays as it is: another store under
 /// its name is another file, and [`Store::open`](crate::Store::open) makes no live store of it
@@ -44,14 +44,15 @@ use counters::Counters;
 /// locks, and a [reader](ReadAt) of your own answers for its bytes itself.
 ///
 /// # Costs
-/// With a rate of 1%, as by default: one page read a hit, .01 a miss, 1.1 to 1.2 bytes of memory a key. A value above 1024
-/// bytes takes a second read. [`stats`](Self::stats) tells what was planned and what happened.
+/// With a rate of 1%, as by default: one page read a hit, 0.01 a miss, 1.1 to 1.2 bytes of memory a
+/// key. A value above 1024 bytes takes a second read. [`stats`](Self::stats) tells what was planned
+/// and what happened.
 ///
 /// # Limits
 /// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages
 /// of their segment. A lookup of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and
-/// up to three pages more if it is not there. A key in overflow takes up to 16 bytes of memory; keys
-/// of one digest take them once.
+/// up to three pages more if it is not there. A key in overflow takes up to 16 bytes of memory;
+/// keys of one digest take them once.
 ///
 /// Other keys take one read, with two exceptions. A key whose page in every level is by chance the
 /// one that a set of colliding keys has may lie in overflow as well. When a segment is built with
@@ -61,7 +62,8 @@ use counters::Counters;
 /// fewer than one case in 100, and then its keys take up to three reads. (With a miss rate above
 /// 0.05 they can always make it so.)
 ///
-/// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there; all others are found.
+/// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there;
+/// all others are found.
 ///
 /// # Example
 /// ```
@@ -89,8 +91,8 @@ impl Sealed {
     /// Opens a store in a file, to be read at given positions.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its header or summary is damaged; [`Error::Live`] if
-    /// it is a live store, or is becoming one.
+    /// If it cannot be read, is no store, or if its header or summary is damaged; [`Error::Live`]
+    /// if it is a live store, or is becoming one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         Self::open_in(FileReader::open(path).map_err(at(path)).map_err(Error::io("open the store"))?)
@@ -104,9 +106,9 @@ impl Sealed<MapReader> {
     /// As [`open`](Sealed::open).
     ///
     /// # Safety
-    /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open. (Building a new store under the same
-    /// name is no such thing: it makes a new file. Nor is [`Store::open`](crate::Store::open), which
-    /// the lock keeps from making it live.)
+    /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open.
+    /// (Building a new store under the same name is no such thing: it makes a new file. Nor is
+    /// [`Store::open`](crate::Store::open), which the lock keeps from making it live.)
     pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         // SAFETY: as the caller promises.
@@ -161,7 +163,8 @@ impl<R: ReadAt> Sealed<R> {
         self.get_with(key, <[u8]>::to_vec)
     }
 
-    /// What a function makes of the value of a key; in memory or a map, the value is seen where it lies.
+    /// What a function makes of the value of a key; in memory or a map, the value is seen where it
+    /// lies.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -184,6 +187,16 @@ impl<R: ReadAt> Sealed<R> {
         })
     }
 
+    /// The value of a key, in place of what a vector has. Whether there is one; if not, the vector
+    /// is empty. Takes no memory beside that of the vector.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
+        value.clear();
+        Ok(self.get_with(key, |found| value.extend_from_slice(found))?.is_some())
+    }
+
     /// Whether there is a value for a key. Reads its page, for the guides alone cannot tell.
     ///
     /// # Errors
@@ -195,7 +208,7 @@ impl<R: ReadAt> Sealed<R> {
 
     /// The pages that may have a key, or none, which is counted as a miss.
     #[inline]
-    fn candidates(&self, key: &[u8]) -> Option<Candidates> {
+    fn candidates(&self, key: &[u8]) -> Option<SealedCandidates> {
         let digest = self.digester.digest(key);
         let candidates = self.summary.candidates(digest);
         if candidates.is_none() {
@@ -208,34 +221,16 @@ impl<R: ReadAt> Sealed<R> {
     fn find<T>(
         &self,
         key: &[u8],
-        candidates: &Candidates,
+        candidates: &SealedCandidates,
         scratch: &mut Vec<u8>,
         found: impl FnOnce(Stored<'_>) -> T,
     ) -> Result<Option<T>, Error> {
-        let &Candidates { digest, number: segment, levels, .. } = candidates;
         let mut reads = 0;
-        let mut search = Search::among(if candidates.in_overflow { candidates.segment.overflow } else { 0 });
-        while let Some(index) = search.next() {
+        let mut lookup = Lookup::new(*candidates, key);
+        while let Some(page) = lookup.next_page() {
             reads += 1;
-            let page = candidates.segment.overflow_page(index);
-            let view = self.view(page, overflow::place(segment), scratch)?;
-            let damaged = |what| Error::Page { page, what };
-            let order = view.order(key).map_err(damaged)?;
-            search.narrow(index, order);
-            if order.is_eq()
-                && let Some(record) = view.find(geometry::tag(digest), key).map_err(damaged)?
-            {
-                self.counters.count(true, reads);
-                return Ok(Some(found(record.value)));
-            }
-        }
-        for level in (0..LEVELS).filter(|level| levels >> level & 1 == 1) {
-            reads += 1;
-            let index = geometry::page(digest, level, candidates.segment.levels[level]);
-            let page = candidates.segment.page(level, index);
-            let view = self.view(page, Place { segment, level, index }, scratch)?;
-            let record = view.find(geometry::tag(digest), key).map_err(|what| Error::Page { page, what })?;
-            if let Some(record) = record {
+            let view = self.view(page.0, page.1, scratch)?;
+            if let Some(record) = lookup.record(view, page)? {
                 self.counters.count(true, reads);
                 return Ok(Some(found(record.value)));
             }
@@ -289,25 +284,10 @@ impl<R> fmt::Debug for Sealed<R> {
     }
 }
 
-/// A buffer that a thread keeps for the next lookup. Lookups inside of lookups get a new one.
-fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-    thread_local! {
-        static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    }
-    /// What a large value needed is given back.
-    const KEPT: usize = 1 << 20;
-    let mut scratch = SCRATCH.take();
-    let done = work(&mut scratch);
-    if scratch.capacity() <= KEPT {
-        SCRATCH.set(scratch);
-    }
-    done
-}
-
 /// The header of a store that is going to be read, and stays sealed meanwhile.
 pub(crate) fn open_header(reader: &impl ReadAt) -> Result<Header, Error> {
-    // Before the lock, which would get in the way of whoever writes to a live store, on systems where
-    // locks bind everybody.
+    // Before the lock, which would get in the way of whoever writes to a live store, on systems
+    // where locks bind everybody.
     let header = read_header(reader)?;
     match reader.hold() {
         Hold::Unprotected => Ok(header),
@@ -331,7 +311,8 @@ pub(crate) fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
     Ok(header)
 }
 
-/// The content of the summary's chunks. Damaged ones are told, and end in an error when all were read.
+/// The content of the summary's chunks. Damaged ones are told, and end in an error when all were
+/// read.
 pub(crate) fn read_summary(
     reader: &impl ReadAt,
     header: &Header,

@@ -3,44 +3,9 @@
 use crate::ReadAt;
 use crate::format::PAGE;
 use crate::format::geometry::LEVELS;
+use crate::read::counters::Reads;
 
 use super::Sealed;
-
-/// Reads since a store was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Reads {
-    /// Lookups that found their key.
-    pub hits: u64,
-    /// Lookups that did not.
-    pub misses: u64,
-    /// Pages read by lookups that found their key.
-    pub hit_pages: u64,
-    /// Pages read by lookups that did not.
-    pub miss_pages: u64,
-    /// Large values read, beside the pages.
-    pub runs: u64,
-}
-
-impl Reads {
-    /// Pages read a lookup that found its key, if there was one.
-    #[must_use]
-    pub fn per_hit(&self) -> Option<f64> {
-        (self.hits > 0).then(|| self.hit_pages as f64 / self.hits as f64)
-    }
-
-    /// Pages read a lookup that did not, if there was one.
-    #[must_use]
-    pub fn per_miss(&self) -> Option<f64> {
-        (self.misses > 0).then(|| self.miss_pages as f64 / self.misses as f64)
-    }
-
-    /// Pages read that did not have the key.
-    #[must_use]
-    pub const fn wrong_pages(&self) -> u64 {
-        self.hit_pages.saturating_sub(self.hits) + self.miss_pages
-    }
-}
 
 /// One level of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,7 +64,8 @@ pub struct Stats {
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// What the store is, was planned to do, and has done since it was opened. Reads nothing but memory.
+    /// What the store is, was planned to do, and has done since it was opened. Reads nothing but
+    /// memory.
     pub fn stats(&self) -> Stats {
         let header = &self.header;
         let mut pages = [0u64; LEVELS];

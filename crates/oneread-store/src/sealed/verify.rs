@@ -1,101 +1,27 @@
 //! Whether a store is as it was written: everything is read and checked, and all damage is told.
 
-use std::fmt;
 use std::path::Path;
 
 use oneread::hash::{Digest, Digester};
 
 use crate::format::geometry::{self, LEVELS};
 use crate::format::header::{Header, Level};
-use crate::format::overflow::{Counts, KeyWords, OVERFLOW};
+use crate::format::overflow::{Counts, OVERFLOW};
 use crate::format::page::{Place, View};
 use crate::format::record::{Record, Run, Stored};
-use crate::format::summary::{self, Candidates};
+use crate::format::summary::SealedCandidates;
 use crate::format::{PAGE, checksum, long_at, runs};
 use crate::{Error, FileReader, Progress, ReadAt};
 
+use super::damage::{Damage, Verification};
 use super::{Sealed, open_header, read_summary};
 
-/// Something in a store that is not as it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Damage {
-    /// The header; then nothing else could be checked.
-    Header {
-        /// What is wrong.
-        what: String,
-    },
-    /// A part of the summary. Pages were checked without it, each by itself.
-    Summary {
-        /// What is wrong.
-        what: String,
-    },
-    /// A page, and with it the keys on it.
-    Page {
-        /// Its number among those of all segments.
-        page: u64,
-        /// What is wrong.
-        what: &'static str,
-    },
-    /// A large value, or what lies between two.
-    Run {
-        /// Where among the bytes of all runs.
-        offset: u64,
-        /// What is wrong.
-        what: &'static str,
-    },
-    /// A number in the header is not that of what is there, though all checksums are right.
-    Count {
-        /// Which number.
-        what: &'static str,
-        /// What the header says.
-        expected: u64,
-        /// What is there.
-        found: u64,
-    },
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Header { what } => write!(f, "header: {what}"),
-            Self::Summary { what } => write!(f, "summary: {what}"),
-            Self::Page { page, what } => write!(f, "page {page}: {what}"),
-            Self::Run { offset, what } => write!(f, "large value at {offset}: {what}"),
-            Self::Count { what, expected, found } => {
-                write!(f, "expected {expected} {what}, as the header says, found {found}")
-            }
-        }
-    }
-}
-
-/// What [`verify()`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Verification {
-    /// Pages read.
-    pub pages: u64,
-    /// Keys on whole pages. Of a live store, all keys: changes in its log count as if they were on
-    /// pages already.
-    pub items: u64,
-    /// Large values read.
-    pub runs: u64,
-    /// All that is not as it was written.
-    pub damage: Vec<Damage>,
-}
-
-impl Verification {
-    /// Whether everything is as it was written.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.damage.is_empty()
-    }
-}
-
-/// Reads a store in a file and checks everything: that all checksums are right, that each key is where its hash says and
-/// nowhere else, that its guide tells so, that large values and all numbers are right.
+/// Reads a store in a file and checks everything: that all checksums are right, that each key is
+/// where its hash says and nowhere else, that its guide tells so, that large values and all numbers
+/// are right.
 ///
-/// Damage is no error here; it is what the answer tells, all of it. A store that cannot be opened can be verified.
+/// Damage is no error here; it is what the answer tells, all of it. A store that cannot be opened
+/// can be verified.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -249,12 +175,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
             counts.push(("keys in a level", expected.items, found.items));
             counts.push(("bytes used in a level", expected.used_bytes, found.used_bytes));
         }
-        let wrong = counts.into_iter().filter(|(_, expected, found)| expected != found);
-        self.found.damage.extend(wrong.map(|(what, expected, found)| Damage::Count {
-            what,
-            expected,
-            found,
-        }));
+        self.found.count(counts);
     }
 
     fn segment(&mut self, number: u32) -> Result<(), Error> {
@@ -290,9 +211,9 @@ impl<'a, R: ReadAt> Check<'a, R> {
                 .damage
                 .push(Damage::Page { page: same[1].1, what: "it has a key that is there twice" });
         }
-        let known = summary::overflow_of(self.store.summary.overflow(), number);
-        let is_known = known.map_or_else(KeyWords::default, |known| known.words.clone()) == words.to_words();
-        // KeyWords of damaged pages are not counted, and the damage is told already.
+        let known = self.store.summary.overflow_words(number).cloned();
+        let is_known = known.unwrap_or_default() == words.to_words();
+        // Words of damaged pages are not counted, and the damage is told already.
         if !is_known && self.found.damage.len() == damage_before {
             let what = format!("segment {number} has other keys in overflow than it says");
             self.found.damage.push(Damage::Summary { what });
@@ -321,7 +242,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
             } else if last_key.as_deref().is_some_and(|last| last >= record.key) {
                 wrong = Some("its keys are not in order");
             } else if let Some(candidates) = store.summary.candidates(digest) {
-                let in_levels = Candidates { in_overflow: false, ..candidates };
+                let in_levels = SealedCandidates { in_overflow: false, ..candidates };
                 let mut scratch = std::mem::take(&mut self.scratch);
                 // A page that cannot be read is told in its place.
                 if let Ok(Some(())) = store.find(record.key, &in_levels, &mut scratch, |_| ()) {

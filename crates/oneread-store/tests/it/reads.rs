@@ -127,7 +127,10 @@ fn miss_rates_hold(keys: u64, rates: &[f64]) {
             let (bytes, _) = builder(options, &pairs).finish_in_memory().unwrap();
             let sealed = Sealed::open_in(bytes).unwrap();
             let folder = tempfile::tempdir().unwrap();
-            let options = StoreOptions::new().miss_rate(rate).seed(seed).sync(SyncPolicy::Interval(1000));
+            let options = StoreOptions::new()
+                .miss_rate(rate)
+                .seed(seed)
+                .sync(SyncPolicy::Every(std::time::Duration::from_secs(1)));
             let live = Store::create(folder.path().join("s"), options).unwrap();
             pairs.iter().for_each(|(key, value)| live.put(key, value).unwrap());
             live.checkpoint().unwrap();

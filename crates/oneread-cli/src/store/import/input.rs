@@ -24,7 +24,7 @@ const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
 /// A file that can be opened, or stdin.
-pub(super) struct Input<'a> {
+pub(in crate::store) struct Input<'a> {
     /// `None` is stdin.
     path: Option<&'a Path>,
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn new(path: &'a Path, format: Option<Format>) -> Result<Self> {
+    pub(in crate::store) fn new(path: &'a Path, format: Option<Format>) -> Result<Self> {
         let is_stdin = path == Path::new("-");
         let name = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
         let input = || {

@@ -38,20 +38,28 @@ pub(super) fn open(args: &Import, lock: StoreLock) -> Result<Store> {
         );
     }
     // What is acknowledged is of no interest before the end.
-    let options = StoreOptions::new().sync(SyncPolicy::None);
+    let options = StoreOptions::new().sync(SyncPolicy::Never);
     opened(&args.path, || Store::open_locked(lock, options).map_err(explained))
 }
 
-pub(super) fn run(args: &Import, inputs: &[Input<'_>], store: Store, start: Instant) -> Result<()> {
+pub(in crate::store) fn run(args: &Import, inputs: &[Input<'_>], store: Store, start: Instant) -> Result<()> {
     let mut batch = Batch::new();
-    let rows = Rows::read(inputs, args, &mut |key, value| {
+    let read = Rows::read(inputs, args, &mut |key, value| {
         batch.put(key, value)?;
         if batch.len() >= TOGETHER {
             store.batch(&mut batch)?;
             batch.clear();
         }
         Ok(())
-    })?;
+    });
+    let rows = match read {
+        Ok(rows) => rows,
+        // What came before it stays.
+        Err(error) => {
+            let done = || store.batch(&mut batch).and_then(|()| store.close());
+            return opened(&args.path, || done().map_err(explained)).and(Err(error));
+        }
+    };
     let done = || {
         store.batch(&mut batch)?;
         store.checkpoint()?;

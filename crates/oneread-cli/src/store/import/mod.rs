@@ -1,9 +1,9 @@
 //! `oneread store import`: rows into a store.
 
 mod delimited;
-mod input;
+pub(super) mod input;
 mod jsonl;
-mod live;
+pub(super) mod live;
 mod zstd;
 
 use std::time::Instant;

@@ -24,9 +24,10 @@ pub enum OpenMode {
 
 /// Files and their names, as a live store uses them.
 ///
-/// The [system's](SystemDisk) is the one to use; another one serves tests, or a medium of yours. What a store believes of it is
-/// in `docs/format.md`: bytes are safe once their file was synced, names once their folder was; what was not synced may be there
-/// after a crash, in part and in any order, or not.
+/// The [system's](SystemDisk) is the one to use; another one serves tests, or a medium of yours.
+/// What a store believes of it is in `docs/format.md`: bytes are safe once their file was synced,
+/// names once their folder was; what was not synced may be there after a crash, in part and in any
+/// order, or not.
 pub trait Disk: Send + Sync + fmt::Debug {
     /// Opens a file.
     ///
@@ -34,7 +35,8 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// Whatever the medium answers.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Gives a file another name; a file that had it is gone. Before and after a crash one of the two has the name.
+    /// Gives a file another name; a file that had it is gone. Before and after a crash one of the
+    /// two has the name.
     ///
     /// # Errors
     /// Whatever the medium answers.
@@ -131,7 +133,8 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     /// Fills the buffer from a position on.
     ///
     /// # Errors
-    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise whatever the medium answers.
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise whatever
+    /// the medium answers.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// Writes bytes at a position; if it is behind the last, zeros lie between.
@@ -143,17 +146,32 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     /// Makes all that was written safe.
     ///
     /// # Errors
-    /// Whatever the medium answers. Then nobody knows what is safe, and another call would not tell.
+    /// Whatever the medium answers. Then nobody knows what is safe, and another call would not
+    /// tell.
     fn sync(&self) -> io::Result<()>;
 
-    /// Locks the file for whoever makes the sealed store in it a live one, until it is dropped; `false`
-    /// while a [`ReadAt::hold`](crate::ReadAt::hold) holds it for somebody who reads the sealed store.
-    /// By default nothing is done: for a medium where nobody reads so.
+    /// Locks the file for whoever makes the sealed store in it a live one, until it is dropped;
+    /// `false` while a [`ReadAt::hold`](crate::ReadAt::hold) holds it for somebody who reads the
+    /// sealed store. By default nothing is done: for a medium where nobody reads so.
     ///
     /// # Errors
     /// Whatever the medium answers.
     fn try_lock_alone(&self) -> io::Result<bool> {
         Ok(true)
+    }
+
+    /// Keeps whoever writes to the store from writing again to pages that the present manifest
+    /// names, until this file is dropped. `false` if the medium cannot do that, as by default.
+    ///
+    /// # Errors
+    /// Whatever the medium answers.
+    fn pin(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Whether somebody has [pinned](Self::pin) the file.
+    fn is_pinned(&self) -> bool {
+        false
     }
 
     /// Cuts the file to so many bytes, or adds zeros.

@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Disk, DiskFile, Holder, Lock, OpenMode};
+#[cfg(unix)]
+use crate::Hold;
 use crate::error::at;
+#[cfg(unix)]
+use crate::read::file::hold;
 use crate::read::file::read_exact_at;
 
 /// The files of the operating system.
@@ -186,6 +190,23 @@ impl DiskFile for SystemFile {
             Ok(()) => Ok(true),
             Err(fs::TryLockError::WouldBlock) => Ok(false),
             Err(fs::TryLockError::Error(error)) => Err(at(&self.path)(error)),
+        }
+    }
+
+    // Elsewhere, locks keep others from reading.
+    #[cfg(unix)]
+    fn pin(&self) -> io::Result<bool> {
+        Ok(hold(&self.file) == Hold::Held)
+    }
+
+    #[cfg(unix)]
+    fn is_pinned(&self) -> bool {
+        match self.file.try_lock() {
+            // Whoever pins the file from here on reads the manifest later.
+            Ok(()) => self.file.unlock().is_err(),
+            Err(fs::TryLockError::WouldBlock) => true,
+            // Where files cannot be locked, nobody pins them.
+            Err(fs::TryLockError::Error(_)) => false,
         }
     }
 

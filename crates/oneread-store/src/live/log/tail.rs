@@ -18,7 +18,7 @@
 //!    record of several sectors that is not one flipped bit in the first of them, and damage of the
 //!    length or of `previous` of any record by more than a bit.
 
-use super::{CHANGES, END_MARK, LENGTH, MARK, PREVIOUS, Read, record_sum};
+use super::{CHANGES, END_MARK, LENGTH, LogEnd, MARK, PREVIOUS, record_sum};
 use crate::format::{long_at, word_at};
 
 /// What a medium writes whole or not at all.
@@ -26,42 +26,42 @@ const SECTOR: usize = 512;
 
 /// The largest record in which a flipped bit is looked for behind the first [`CHANGES`] bytes.
 /// Trying all bits takes some ten milliseconds.
-const MOST_FLIPPED: usize = 1 << 16;
+const MAX_FLIPPED: usize = 1 << 16;
 
 /// The largest record in which a flipped bit is looked for.
-const MOST_LENGTH: usize = 1 << 20;
+const MAX_LENGTH: usize = 1 << 20;
 
 /// Whether the record behind those that could be read was there as a whole.
-pub(super) fn was_whole(bytes: &[u8], read: &Read) -> bool {
+pub(super) fn was_whole(bytes: &[u8], read: &LogEnd) -> bool {
     let rest = usize::try_from(read.end).ok().and_then(|end| bytes.get(end..));
     let Some(rest) = rest.filter(|rest| rest.len() >= CHANGES) else { return false };
     if is_of_one_sector(rest, read) {
         return true;
     }
-    let mut copy = rest[..rest.len().min(MOST_LENGTH)].to_vec();
+    let mut copy = rest[..rest.len().min(MAX_LENGTH)].to_vec();
     let sector = |at: usize| (read.end as usize + at) / SECTOR;
     let was_written = |at: usize| sector(at) == sector(0) || sector(at) == sector(PREVIOUS);
     let length = word_at(rest, LENGTH) as usize;
-    let end = if length <= MOST_FLIPPED { length.clamp(CHANGES, copy.len()) } else { CHANGES };
+    let end = if length <= MAX_FLIPPED { length.clamp(CHANGES, copy.len()) } else { CHANGES };
     // The second of the two sectors ends before twice its size.
     let bits = (0..end.min(2 * SECTOR)).filter(|&at| was_written(at));
     bits.flat_map(|at| 8 * at..8 * at + 8).any(|bit| is_right_with(&mut copy, bit, read))
 }
 
-fn names_previous(record: &[u8], read: &Read) -> bool {
+fn names_previous(record: &[u8], read: &LogEnd) -> bool {
     long_at(record, PREVIOUS) == read.previous
 }
 
 /// The length of a record of one sector that names the one before is in the same sector: both were
 /// written, or none.
-fn is_of_one_sector(rest: &[u8], read: &Read) -> bool {
+fn is_of_one_sector(rest: &[u8], read: &LogEnd) -> bool {
     let (start, length) = (read.end as usize % SECTOR, word_at(rest, LENGTH) as usize);
     names_previous(rest, read) && (CHANGES..=rest.len()).contains(&length) && start + length <= SECTOR
 }
 
 /// Whether the record that the bytes begin with is right when a bit is flipped. The bytes are the
 /// same afterwards.
-fn is_right_with(bytes: &mut [u8], bit: usize, read: &Read) -> bool {
+fn is_right_with(bytes: &mut [u8], bit: usize, read: &LogEnd) -> bool {
     let flip = |bytes: &mut [u8]| {
         if let Some(byte) = bytes.get_mut(bit / 8) {
             *byte ^= 1 << (bit % 8);

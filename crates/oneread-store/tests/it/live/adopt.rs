@@ -128,7 +128,7 @@ fn files_that_do_not_belong_together_are_refused() {
 
 /// What is done does not wait for the disk.
 fn unsynced() -> StoreOptions {
-    small().sync(SyncPolicy::None)
+    small().sync(SyncPolicy::Never)
 }
 
 /// While a sealed store was open, another process could make it live and write over its pages. A

@@ -27,7 +27,7 @@ fn reads(store: &Store, alive: std::ops::Range<u64>) -> (f64, f64) {
 #[test]
 fn churn_leaves_one_read_a_hit_and_full_pages() {
     let folder = tempfile::tempdir().unwrap();
-    let options = StoreOptions::new().sync(SyncPolicy::None).seed(5).buffer_bytes(1 << 20).background(false);
+    let options = StoreOptions::new().sync(SyncPolicy::Never).seed(5).buffer_bytes(1 << 20).background(false);
     let store = Store::create(folder.path().join("a.store"), options).unwrap();
     let mut random = random(1);
     let (mut gone, mut next) = (0, 0);

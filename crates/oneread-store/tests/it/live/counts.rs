@@ -69,7 +69,7 @@ proptest! {
         buffer in 500..4000usize,
     ) {
         let disk = Simulated::default();
-        let options = small().buffer_bytes(buffer).sync(SyncPolicy::None);
+        let options = small().buffer_bytes(buffer).sync(SyncPolicy::Never);
         let mut model = Model::new();
         if began_sealed {
             let pairs = (0..200u8).map(|key| (vec![key], vec![key; usize::from(key)])).collect();
@@ -136,7 +136,7 @@ fn a_count_beside_those_who_overwrite_is_always_the_same() {
     let path = folder.path().join("a.store");
     builder(Options::new(), &pairs(KEYS, 3, |_| 8, |_| 100)).finish(&path).unwrap();
     let options =
-        StoreOptions::new().sync(SyncPolicy::None).buffer_bytes(30_000).segment_pages(6).slack_pages(20);
+        StoreOptions::new().sync(SyncPolicy::Never).buffer_bytes(30_000).segment_pages(6).slack_pages(20);
     let store = Store::open(&path, options).unwrap();
     /// Ends those who write, also when an assertion fails.
     struct Stop<'a>(&'a AtomicBool);

@@ -142,8 +142,8 @@ fn some(seeds: std::ops::Range<u64>, batches: u64) -> u64 {
     for seed in seeds {
         let (sync, always) = match seed % 4 {
             0..=1 => (SyncPolicy::Always, true),
-            2 => (SyncPolicy::None, false),
-            _ => (SyncPolicy::Interval(1), false),
+            2 => (SyncPolicy::Never, false),
+            _ => (SyncPolicy::Every(std::time::Duration::from_millis(1)), false),
         };
         crashes += run(seed, batches, &small().sync(sync), always);
     }
@@ -160,7 +160,7 @@ fn nothing_acknowledged_is_lost_whenever_it_crashes() {
 #[test]
 fn a_record_that_was_cut_off_stays_away() {
     const LOG: &str = "live.store.log1";
-    let options = small().sync(SyncPolicy::None);
+    let options = small().sync(SyncPolicy::Never);
     let disk = Simulated::default();
     let store = create(disk.arc(), options.clone()).unwrap();
     store.put(b"key", &[&[1], &[0; 30][..]].concat()).unwrap();

@@ -109,7 +109,7 @@ fn is_read(name: &str, began: Began) {
     assert_same(&store, &model);
     drop(store);
 
-    let store = Store::open(&path, StoreOptions::new().sync(SyncPolicy::None)).unwrap();
+    let store = Store::open(&path, StoreOptions::new().sync(SyncPolicy::Never)).unwrap();
     for n in 0..1000u32 {
         store.put(&n.to_le_bytes(), b"new").unwrap();
         model.insert(n.to_le_bytes().to_vec(), b"new".to_vec());

@@ -12,6 +12,7 @@ mod hostile;
 mod kill;
 mod model;
 mod replace;
+mod size;
 mod tail;
 mod threads;
 mod waits;

@@ -69,7 +69,7 @@ fn compare(operations: u64, keys: u64, options: &StoreOptions) {
 }
 
 fn options() -> StoreOptions {
-    StoreOptions::new().sync(SyncPolicy::None).seed(3)
+    StoreOptions::new().sync(SyncPolicy::Never).seed(3)
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Readers and writers at the same time, in this process and another.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use oneread_store::{Error, Store, StoreOptions, SyncPolicy};
+use oneread_store::{Batch, Error, Sealed, Store, StoreOptions, SyncPolicy};
 
 use crate::{below, bytes, random};
 
 fn options() -> StoreOptions {
-    StoreOptions::new().sync(SyncPolicy::None).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
+    StoreOptions::new().sync(SyncPolicy::Never).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
 }
 
 /// One thread changes things, others look for keys that are always there.
@@ -202,4 +203,91 @@ fn a_function_that_is_given_a_value_may_use_the_store() {
             }
         });
     }
+}
+
+#[test]
+fn who_reads_beside_a_writer_sees_what_it_asks_for() {
+    let disk = super::disk::Simulated::default();
+    let store = super::create(disk.arc(), super::small()).unwrap();
+    store.put(b"key", b"1").unwrap();
+    let path = std::path::Path::new(super::PATH);
+    let reader = Store::open_read_only_on(disk.arc(), path, super::small()).unwrap();
+    let mut value = b"old".to_vec();
+    assert!(reader.get_into(b"key", &mut value).unwrap() && value == b"1");
+    store.put(b"key", &[2; 5000]).unwrap();
+    assert!(reader.get_into(b"key", &mut value).unwrap() && value == b"1");
+    reader.refresh().unwrap();
+    assert!(reader.get_into(b"key", &mut value).unwrap() && value == [2; 5000]);
+    store.checkpoint().unwrap();
+    for who in [&store, &reader] {
+        assert!(who.get_into(b"key", &mut value).unwrap() && value == [2; 5000]);
+        assert!(!who.get_into(b"other", &mut value).unwrap() && value.is_empty());
+    }
+}
+
+/// An iterator of a store that is only read went on with slots of its own state after a lookup of
+/// another thread had renewed that of the store.
+#[test]
+fn an_iterator_ends_with_a_checkpoint_that_somebody_else_has_noticed() {
+    let disk = super::disk::Simulated::default();
+    let store = super::create(disk.arc(), super::small()).unwrap();
+    for key in 0..500u32 {
+        store.put(&key.to_le_bytes(), &[1; 50]).unwrap();
+    }
+    store.checkpoint().unwrap();
+    let path = std::path::Path::new(super::PATH);
+    let reader = Store::open_read_only_on(disk.arc(), path, super::small()).unwrap();
+    let mut pairs = reader.iter();
+    assert!(pairs.next().unwrap().is_ok());
+    for key in 0..500u32 {
+        store.put(&key.to_le_bytes(), &[2; 50]).unwrap();
+    }
+    store.checkpoint().unwrap();
+    assert_eq!(reader.get(&0u32.to_le_bytes()).unwrap(), Some(vec![2; 50]));
+    assert!(pairs.any(|pair| matches!(pair, Err(Error::Changed))));
+}
+
+/// A copy that another process made failed whenever a checkpoint came meanwhile.
+#[cfg(unix)]
+#[test]
+fn a_copy_beside_a_writer_is_of_one_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    let store = Store::create(&path, options().buffer_bytes(20_000).slack_pages(10)).unwrap();
+    // All keys have the same value at any moment.
+    let set = |round: u32| {
+        let mut batch = Batch::new();
+        (0..1000u32).for_each(|key| batch.put(&key.to_le_bytes(), &round.to_le_bytes()).unwrap());
+        store.batch(&mut batch).unwrap();
+    };
+    set(0);
+    let done = AtomicBool::new(false);
+    let mut rounds = Vec::new();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1.. {
+                set(round);
+                if done.load(Relaxed) {
+                    return;
+                }
+            }
+        });
+        let mut number = 0;
+        // Until checkpoints came while some of them were made.
+        while rounds.iter().filter(|&&checkpoints| checkpoints > 0).count() < 5 {
+            number += 1;
+            // As another process has it: nothing in common but the files.
+            let reader = Store::open_read_only(&path).unwrap();
+            let before = store.metrics().checkpoints;
+            let copy = folder.path().join(format!("copy {number}"));
+            let report = reader.backup(&copy);
+            rounds.push(store.metrics().checkpoints - before);
+            assert_eq!(report.unwrap().items, 1000);
+            let copy = Sealed::open(&copy).unwrap();
+            let values: HashSet<_> = copy.iter().map(|pair| pair.unwrap().1).collect();
+            assert_eq!(values.len(), 1, "{values:?}");
+        }
+        done.store(true, Relaxed);
+    });
+    assert!(store.verify().unwrap().is_whole());
 }

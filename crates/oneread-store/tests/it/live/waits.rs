@@ -87,7 +87,7 @@ fn a_change_does_not_wait_for_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let syncs = Arc::new(AtomicU64::new(0));
     let disk = Arc::new(Slow { syncs: syncs.clone() });
-    let options = StoreOptions::new().sync(SyncPolicy::None).seed(3).buffer_bytes(1 << 20).slack_pages(100);
+    let options = StoreOptions::new().sync(SyncPolicy::Never).seed(3).buffer_bytes(1 << 20).slack_pages(100);
     let store = Store::create_on(disk, folder.path().join("a.store"), options).unwrap();
     let before = syncs.load(Relaxed);
     let mut random = random(1);
@@ -113,7 +113,7 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
     for background in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let options =
-            StoreOptions::new().sync(SyncPolicy::None).buffer_bytes(BUFFER as usize).background(background);
+            StoreOptions::new().sync(SyncPolicy::Never).buffer_bytes(BUFFER as usize).background(background);
         let store = Store::create(folder.path().join("a.store"), options).unwrap();
         for number in 0..20_000u32 {
             store.put(b"key", &number.to_le_bytes()).unwrap();
@@ -125,4 +125,27 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
             assert!(log <= BUFFER * 3 / 2 + 1024 + BUFFER / 16, "{name} has {log} bytes");
         }
     }
+}
+
+#[test]
+fn metrics_tell_what_was_done() {
+    const CHANGES: u64 = 500;
+    let disk = super::disk::Simulated::default();
+    let store = super::create(disk.arc(), super::small()).unwrap();
+    assert_eq!(store.metrics().log_bytes, 0);
+    for number in 0..CHANGES as u32 {
+        store.put(&number.to_le_bytes(), &[7; 100]).unwrap();
+    }
+    let done = store.metrics();
+    // 40 bytes before the change, lengths of 2 and 4, the key, the value, and zeros up to 152.
+    assert_eq!(done.log_bytes, 152 * CHANGES);
+    // One thread shares no sync; a log that is closed is synced once more.
+    assert!((CHANGES..CHANGES * 5 / 4).contains(&done.log_syncs), "{done:?}");
+    // Some 38 changes fill a buffer, and whoever makes them does the work on pages.
+    assert!(done.merges >= 20 && done.page_writes >= 2 * done.merges && done.checkpoints >= 10, "{done:?}");
+    assert!(done.stalls > 0 && done.longest_stall <= done.stall_time);
+    store.checkpoint().unwrap();
+    let after = store.metrics();
+    assert!(after.checkpoints > done.checkpoints && after.checkpoint_time >= after.longest_checkpoint);
+    assert_eq!(after.log_bytes, done.log_bytes);
 }

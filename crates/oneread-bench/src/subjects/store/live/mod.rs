@@ -133,8 +133,8 @@ fn fact(facts: &Facts, name: &str) -> f64 {
 fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Facts> {
     bench.tell("oneread: counts reads");
     let path = folder.path().join("a.store");
-    // Without a background thread, nothing changes the files while they are copied.
-    let store = Store::open(&path, StoreOptions::new().sync(SyncPolicy::None).background(false))?;
+    // Without a thread of its own nothing is under way when its files are copied.
+    let store = Store::open(&path, StoreOptions::new().sync(SyncPolicy::Never).background(false))?;
     let any = |chance: u64| alive.start + chance % (alive.end - alive.start);
     let before = store.reads();
     for chance in random_words(1_000_000.min(alive.end - alive.start) as usize, 15) {

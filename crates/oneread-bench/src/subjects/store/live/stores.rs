@@ -67,7 +67,7 @@ pub(super) fn open(number: usize, folder: &Path, raw_bytes: u64) -> Result<Optio
 
 /// Opens ours again.
 pub(super) fn reopen_ours(folder: &Path) -> Result<Box<dyn Changing>> {
-    let store = Store::open(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::None))?;
+    let store = Store::open(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::Never))?;
     Ok(Box::new(Ours { store }))
 }
 
@@ -78,7 +78,10 @@ struct Ours {
 impl Ours {
     fn new(folder: &Path) -> Result<Self> {
         Ok(Self {
-            store: Store::create(folder.join("a.store"), StoreOptions::new().sync(SyncPolicy::None).seed(1))?,
+            store: Store::create(
+                folder.join("a.store"),
+                StoreOptions::new().sync(SyncPolicy::Never).seed(1),
+            )?,
         })
     }
 }

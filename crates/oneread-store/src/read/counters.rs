@@ -1,12 +1,14 @@
 //! Counts reads, from many threads, without making any of them wait.
 //!
-//! An atomic addition holds back every later read of the processor until it is done, so that one lookup could not begin while another waits
-//! for memory. So a thread adds to numbers that no other thread changes, by plain
-//! loads and stores, and whoever asks adds them up.
+//! An atomic addition holds back every later read of the processor until it is done, so that one
+//! lookup could not begin while another waits for memory. So a thread adds to numbers that no other
+//! thread changes, by plain loads and stores, and whoever asks adds them up.
 //!
 //! # Invariants
-//! 1. A place below [`PLACES`] belongs to at most one thread at a time, in all stores: the one that set its bit in [`TAKEN`].
-//! 2. Numbers at such a place are changed by that thread alone. Threads without a place share the last one, by atomic additions.
+//! 1. A place below [`PLACES`] belongs to at most one thread at a time, in all stores: the one that
+//!    set its bit in [`TAKEN`].
+//! 2. Numbers at such a place are changed by that thread alone. Threads without a place share the
+//!    last one, by atomic additions.
 
 use std::cell::Cell;
 use std::sync::atomic::{
@@ -14,7 +16,41 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use super::Reads;
+/// Reads since a store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reads {
+    /// Lookups that found their key.
+    pub hits: u64,
+    /// Lookups that did not.
+    pub misses: u64,
+    /// Pages read by lookups that found their key.
+    pub hit_pages: u64,
+    /// Pages read by lookups that did not.
+    pub miss_pages: u64,
+    /// Large values read, beside the pages.
+    pub runs: u64,
+}
+
+impl Reads {
+    /// Pages read a lookup that found its key, if there was one.
+    #[must_use]
+    pub fn per_hit(&self) -> Option<f64> {
+        (self.hits > 0).then(|| self.hit_pages as f64 / self.hits as f64)
+    }
+
+    /// Pages read a lookup that did not, if there was one.
+    #[must_use]
+    pub fn per_miss(&self) -> Option<f64> {
+        (self.misses > 0).then(|| self.miss_pages as f64 / self.misses as f64)
+    }
+
+    /// Pages read that did not have the key.
+    #[must_use]
+    pub const fn wrong_pages(&self) -> u64 {
+        self.hit_pages.saturating_sub(self.hits) + self.miss_pages
+    }
+}
 
 /// Threads that have a place of their own: as many as a word has bits.
 const PLACES: u32 = u64::BITS;
@@ -84,18 +120,18 @@ struct Place {
 
 /// What all threads have read.
 #[derive(Debug)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     places: Box<[Place; PLACES as usize + 1]>,
 }
 
 impl Counters {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { places: Box::new(std::array::from_fn(|_| Place::default())) }
     }
 
     /// A lookup that found its key or did not, and the pages that it read.
     #[inline]
-    pub(super) fn count(&self, hit: bool, pages: u64) {
+    pub(crate) fn count(&self, hit: bool, pages: u64) {
         self.at_my_place(|place, add| {
             let (lookups, read) =
                 if hit { (&place.hits, &place.hit_pages) } else { (&place.misses, &place.miss_pages) };
@@ -107,7 +143,7 @@ impl Counters {
     }
 
     /// A large value.
-    pub(super) fn count_run(&self) {
+    pub(crate) fn count_run(&self) {
         self.at_my_place(|place, add| add(&place.runs, 1));
     }
 
@@ -130,7 +166,7 @@ impl Counters {
     }
 
     /// The sums. Lookups of other threads that are under way may be in or not.
-    pub(super) fn reads(&self) -> Reads {
+    pub(crate) fn reads(&self) -> Reads {
         let mut reads = Reads::default();
         for place in self.places.iter() {
             reads.hits += place.hits.load(Relaxed);

@@ -1,13 +1,14 @@
 //! Keys that collide by choice: with one digest, or with the same pages. No such set may stop a
 //! store.
 //!
-//! See [`colliding`](crate::digest::colliding) for what the keys are.
+//! These are unit tests of the library, which alone have a digester of their own: see
+//! [`colliding`](crate::digest::colliding) for what the keys are.
 
 #[expect(dead_code, reason = "other tests use more of it")]
-#[path = "../tests/it/live/disk.rs"]
+#[path = "../it/live/disk.rs"]
 mod disk;
 
-#[path = "../tests/it/live/forge.rs"]
+#[path = "../it/live/forge.rs"]
 mod forge;
 
 mod crash;

@@ -1,0 +1,393 @@
+//! Bringing changes to pages, and checkpoints.
+//!
+//! # A round
+//! When the buffer is full it becomes the second one, its log is closed, and another log begins.
+//! When the closed one is synced, segment by segment in the order of the directory, its changes are
+//! merged into pages on slots that were free. A checkpoint at the end makes the log needless; some
+//! in between make slots free that were replaced.
+//!
+//! # Why a crash loses nothing
+//! At any moment the medium has a manifest, whole, since another one takes its name by a rename
+//! after it was synced ([`manifest_file`]). The manifest names slots and a
+//! log.
+//!
+//! - *Slots of a manifest are not written to* until another manifest has its name on the medium:
+//!   they are in use in [`Slots`] until then. All of them were synced before it was written. So a
+//!   crash finds the pages that the manifest means.
+//! - *The logs from the manifest's on have every change that these pages may lack.* The pages of a
+//!   manifest have all changes of logs before its own, since its log is raised only at the end of a
+//!   round. The file of an older log is written again when the next round begins, which is after
+//!   that manifest was safe.
+//! - *Pages have no change that the log may have lost.* What is merged comes from a log that was
+//!   closed and synced. So a batch is never there in part, and what is there is all up to some
+//!   moment.
+//! - *Changes may be applied twice.* Some are on pages already when the log is read; the last
+//!   change of each key counts, and all changes since the first of them are read, in order.
+//! - *A log that is cut off* ends where its first record is not whole. Records behind are not
+//!   believed ([`log`](super::log)). Under `SyncPolicy::Always` all acknowledged ones are before
+//!   that: see [`group_commit`](super::group_commit).
+//!
+//! A process that is killed leaves to the system what it did not sync, and the next one sees it. So
+//! opening a store syncs its folder and its logs before anything is built on them.
+//!
+//! A sync that fails leaves unknown what is on the medium. Then nothing is written any more: the
+//! next to open the store reads what is there.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar};
+use std::time::{Duration, Instant};
+
+use super::directory::Entry;
+use super::group_commit::GroupCommit;
+use super::manifest::{Manifest, Named, Safe, Totals};
+use super::manifest_file;
+use super::merge::{Merged, Tools, merge};
+use super::metrics::span;
+use super::options::StoreOptions;
+use super::plan::Plans;
+use super::ranked::{Guard, Locks, Rank, Ranked};
+use super::reader::Reader;
+use super::root::{LogBuffer, Root};
+use super::segment::Segment;
+use super::slots::{Extent, Slots, slot_at};
+use super::stats::Numbers;
+use crate::Error;
+use crate::format::PAGE;
+use crate::format::guide::Solver;
+use crate::format::header::Header;
+
+/// At least one of this many slots may wait for a checkpoint, and at most one of the other number.
+const MIN_SLACK: u64 = 24;
+const MAX_SLACK: u64 = 12;
+
+/// What all files may take together, in hundredths of the bytes of keys and values: what pages and
+/// logs leave of it may wait for a checkpoint. The rest up to half as much again as the raw bytes
+/// is for logs that are fuller than planned.
+const PLANNED_DISK: u64 = 138;
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It merged changes of a segment; there may be more.
+    Merged,
+    /// It ended the round, or there was none.
+    Ended,
+}
+
+/// Brings changes to pages, and makes checkpoints.
+#[derive(Debug)]
+pub(super) struct Checkpointer {
+    pub(super) reader: Arc<Reader>,
+    pub(super) commits: Arc<GroupCommit>,
+    pub(super) options: StoreOptions,
+    pages: Ranked<PageState>,
+    pub(super) round: Ranked<Round>,
+    /// The round has come further, or cannot.
+    pub(super) turned: Condvar,
+    numbers: Ranked<Numbers>,
+}
+
+/// What a step changes.
+#[derive(Debug)]
+struct PageState {
+    tools: Tools,
+    /// The number of the last checkpoint.
+    checkpoint: u64,
+    /// How far logs are safe, as it says.
+    known_safe: Safe,
+    /// What the last checkpoint still has.
+    retired: Vec<Retired>,
+    /// What it has not, in the order in which it was retired.
+    held: VecDeque<Retired>,
+    /// The header of the sealed store that it began as.
+    base: Option<Box<Header>>,
+    /// Where the summary of that store is, while a segment is described by it.
+    summary: Option<Extent>,
+    /// The buffer of the last round, which nobody needs any more.
+    spent: Option<Arc<LogBuffer>>,
+}
+
+/// A version that was replaced, and slots that no later one uses.
+#[derive(Debug)]
+struct Retired {
+    /// None if nobody can hold it.
+    version: Option<Arc<Segment>>,
+    slots: Vec<Extent>,
+}
+
+/// How far the second buffer is on its way to pages.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// All changes with words before this one are on pages.
+    pub(super) next: u128,
+    /// Why it does not go on.
+    pub(super) error: Option<Error>,
+    /// The store is being closed.
+    pub(super) stop: bool,
+}
+
+impl Checkpointer {
+    pub(super) fn new(
+        reader: Arc<Reader>,
+        commits: Arc<GroupCommit>,
+        locks: Locks,
+        options: StoreOptions,
+        manifest: Manifest,
+    ) -> Self {
+        let summary = manifest.summary_slots();
+        let tools = Tools {
+            digester: reader.digester,
+            segment_pages: manifest.segment_pages,
+            plans: Plans::new(manifest.miss_rate),
+            solver: Solver::default(),
+            slots: manifest.slots,
+            next_id: manifest.next_id,
+        };
+        let pages = PageState {
+            tools,
+            checkpoint: manifest.number,
+            known_safe: manifest.safe,
+            retired: Vec::new(),
+            held: VecDeque::new(),
+            base: manifest.base,
+            summary,
+            spent: None,
+        };
+        Self {
+            reader,
+            commits,
+            options,
+            numbers: locks.lock(Rank::Numbers, pages.numbers()),
+            pages: locks.lock(Rank::Pages, pages),
+            round: locks.lock(Rank::Round, Round::default()),
+            turned: Condvar::new(),
+        }
+    }
+
+    /// The bytes of a full buffer, or of a full log.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        self.numbers().buffer_bytes(&self.options)
+    }
+
+    pub(super) fn numbers(&self) -> Numbers {
+        *self.numbers.lock()
+    }
+
+    /// What [`verify`](super::verify) compares pages with.
+    pub(super) fn snapshot(&self) -> (Arc<Root>, Slots, Option<Extent>) {
+        // Only who has this lock changes the directory.
+        let pages = self.pages.lock();
+        (self.reader.root(), pages.tools.slots.clone(), pages.summary)
+    }
+
+    /// Merges the changes of one segment, or ends the round. What fails is as it was before, and
+    /// may be tried again.
+    pub(super) fn step(&self) -> Result<Step, Error> {
+        self.reader.files.check()?;
+        let mut pages = self.pages.lock();
+        pages.spent = None;
+        let done = self.reader.files.note(self.step_with(&mut pages));
+        *self.numbers.lock() = pages.numbers();
+        let mut round = self.round.lock();
+        let step = done.map(|(next, step)| {
+            round.error = None;
+            round.next = next;
+            step
+        });
+        drop(round);
+        self.turned.notify_all();
+        step
+    }
+
+    /// Where the round goes on, and whether it does.
+    fn step_with(&self, pages: &mut PageState) -> Result<(u128, Step), Error> {
+        self.release(pages);
+        let root = self.reader.root();
+        let Some(frozen) = &root.frozen else { return Ok((0, Step::Ended)) };
+        self.commits.sync_closed_log()?;
+        let buffer = frozen.read();
+        let next = self.round.lock().next;
+        let first = u64::try_from(next).ok().and_then(|next| buffer.first_from(next));
+        let Some(first) = first else {
+            // All are on pages.
+            self.checkpoint(pages, &root, root.active.log)?;
+            self.reader.root.replace(|root| Root { frozen: None, merged: 0, ..root.clone() });
+            pages.spent = root.frozen.clone();
+            return Ok((0, Step::Ended));
+        };
+        let found = root.directory.find(first);
+        // A small store has a buffer full of changes for one segment: they come in parts, so that
+        // this step is not much more than another.
+        let most = pages.tools.segment_pages as usize * PAGE;
+        let last = buffer.last_of(first..=found.last, most);
+        let next = u128::from(last) + 1;
+        span!("merge");
+        let merged = merge(&mut pages.tools, &self.reader.data, &found, buffer.range(first..=last))?;
+        let Merged { segments, freed, delta, writes } = merged;
+        if let Some(segments) = segments {
+            let start = found.first;
+            self.reader.root.replace(|root| {
+                let mut totals = root.totals;
+                delta.apply(&mut totals);
+                let directory = root.directory.replaced(start, segments);
+                Root { directory, totals, merged: next, ..root.clone() }
+            });
+            pages.retired.push(Retired { version: Some(found.segment.clone()), slots: freed });
+        }
+        let meters = &self.reader.files.meters;
+        meters.merges.fetch_add(1, Relaxed);
+        meters.page_writes.fetch_add(writes, Relaxed);
+        let log = frozen.log;
+        drop(buffer);
+        drop(root);
+        let root = self.reader.root();
+        if pages.retired_slots() > self.slack(pages, &root.totals) {
+            // The merge is done whatever comes of this: it is tried again after the next one.
+            self.round.lock().next = next;
+            self.checkpoint(pages, &root, log)?;
+        }
+        Ok((next, Step::Merged))
+    }
+
+    /// How many slots may wait for a checkpoint. With more there are fewer checkpoints, which wait
+    /// for the disk, and the file is larger.
+    fn slack(&self, pages: &PageState, totals: &Totals) -> u64 {
+        let page = PAGE as u64;
+        let used = pages.tools.slots.used_count();
+        let planned = totals.raw_bytes() / (100 * page) * PLANNED_DISK;
+        let logs = 2 * self.buffer_bytes() / page;
+        let left = planned.saturating_sub(used.saturating_sub(pages.retired_slots()) + logs);
+        left.clamp(used / MIN_SLACK, used / MAX_SLACK).max(self.options.slack_pages.into())
+    }
+
+    /// Makes what is on pages safe, with the changes of logs from `log` on still to be applied.
+    fn checkpoint(&self, pages: &mut PageState, root: &Root, log: u64) -> Result<(), Error> {
+        span!("checkpoint");
+        let start = Instant::now();
+        let files = &self.reader.files;
+        self.reader.data.file.sync().map_err(Error::sync("the store"))?;
+        pages.drop_summary(root);
+        let manifest = self.manifest(pages, root, log);
+        manifest_file::write(&*files.disk, &files.paths, &manifest)?;
+        pages.checkpoint = manifest.number;
+        pages.known_safe = manifest.safe;
+        let retired = std::mem::take(&mut pages.retired);
+        pages.held.extend(retired);
+        self.release(pages);
+        // Nothing on the medium names these slots, and nobody who reads has them.
+        if let Some(end) = pages.tools.slots.cut() {
+            let cut = self.reader.data.file.truncate(slot_at(end));
+            cut.map_err(Error::io("give space back that the store does not need"))?;
+        }
+        files.meters.checkpoints.since(start);
+        Ok(())
+    }
+
+    /// Frees the slots of versions that nobody holds, in this process or another.
+    fn release(&self, pages: &mut PageState) {
+        if !pages.held.is_empty() && !self.reader.data.file.is_pinned() {
+            pages.release();
+        }
+    }
+
+    fn manifest(&self, pages: &PageState, root: &Root, log: u64) -> Manifest {
+        let mut slots = pages.tools.slots.clone();
+        for &extent in pages.retired.iter().chain(&pages.held).flat_map(|retired| &retired.slots) {
+            slots.free_if_used(extent);
+        }
+        let named =
+            |(first, segment): &Entry| Named { first: *first, id: segment.id, described: segment.described };
+        Manifest {
+            store: self.reader.files.store,
+            seed: self.reader.digester.seed(),
+            number: pages.checkpoint + 1,
+            miss_rate: self.options.miss_rate,
+            segment_pages: pages.tools.segment_pages,
+            log,
+            safe: self.commits.safe(),
+            totals: root.totals,
+            next_id: pages.tools.next_id,
+            base: pages.base.clone(),
+            segments: root.directory.iter().map(named).collect(),
+            slots,
+            has_overflow: root.directory.iter().any(|(_, segment)| !segment.overflow.is_empty()),
+        }
+    }
+
+    /// Another round begins: the root has a second buffer, and its log is closed.
+    pub(super) fn begin_round(&self, active: Arc<LogBuffer>) {
+        self.round.lock().next = 0;
+        self.reader.root.replace(|root| Root {
+            active,
+            frozen: Some(root.active.clone()),
+            merged: 0,
+            ..root.clone()
+        });
+        // Whoever looked at the root before it was replaced is waiting now.
+        drop(self.round.lock());
+        self.turned.notify_all();
+    }
+
+    /// Waits for the end of a step, while a round goes on, at most for this time.
+    pub(super) fn wait<'a>(&self, round: Guard<'a, Round>, time: Duration) -> Guard<'a, Round> {
+        round.wait(&self.turned, time)
+    }
+
+    /// Writes down how far the log is safe, so that damage to it is known as such.
+    pub(super) fn close(&self) -> Result<(), Error> {
+        self.commits.flush()?;
+        let mut pages = self.pages.lock();
+        if pages.retired.is_empty() && pages.known_safe == self.commits.safe() {
+            return Ok(());
+        }
+        let root = self.reader.root();
+        self.reader.files.note(self.checkpoint(&mut pages, &root, root.first_log()))
+    }
+
+    /// Lets the buffer of the last round go when nobody else has it: that takes time, which those
+    /// who read and write should not pay with.
+    pub(super) fn drop_spent(&self) {
+        /// Lookups are shorter; whoever has it for longer, as a snapshot, pays.
+        const PATIENCE: u32 = 50;
+        let spent = self.pages.lock().spent.take();
+        let Some(spent) = spent else { return };
+        for _ in 0..PATIENCE {
+            if Arc::strong_count(&spent) == 1 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl PageState {
+    fn numbers(&self) -> Numbers {
+        Numbers::new(self.checkpoint, &self.tools.slots)
+    }
+
+    fn retired_slots(&self) -> u64 {
+        self.retired.iter().flat_map(|retired| &retired.slots).map(|extent| u64::from(extent.count)).sum()
+    }
+
+    /// Frees the slots of versions that nobody in this process holds.
+    fn release(&mut self) {
+        // By `get_mut`, after which all that the last reader did with it has been done.
+        while let Some(first) = self.held.front_mut()
+            && first.version.as_mut().is_none_or(|version| Arc::get_mut(version).is_some())
+        {
+            let slots = self.held.pop_front().map(|retired| retired.slots);
+            slots.into_iter().flatten().for_each(|extent| self.tools.slots.free_if_used(extent));
+        }
+    }
+
+    /// When no segment is described by the sealed store any more, the slots of its summary are
+    /// free.
+    fn drop_summary(&mut self, root: &Root) {
+        if root.directory.iter().all(|(_, segment)| segment.described.is_some())
+            && let Some(extent) = self.summary.take()
+        {
+            self.retired.push(Retired { version: None, slots: vec![extent] });
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A store that is read while another process may write to it.
+//!
+//! The state of a [`Reader`] here is that of one manifest and of the logs as they were when it was
+//! read. Another manifest means that slots of the first may have been written again: whatever was
+//! read meanwhile is dropped, and read again from the state of the new one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Release};
+
+use super::disk::{Disk, OpenMode};
+use super::files::{Files, Paths};
+use super::load::load_beside_a_writer;
+use super::manifest::Manifest;
+use super::manifest_file;
+use super::mark::Mark;
+use super::options::StoreOptions;
+use super::ranked::{Locks, Rank, Ranked};
+use super::reader::Reader;
+use super::root::{CurrentRoot, Root};
+use super::slots::{Extent, Slots};
+use super::stats::Numbers;
+use crate::Error;
+use crate::digest::Portable;
+use crate::read::counters::Counters;
+
+/// What follows the one who writes.
+#[derive(Debug)]
+pub(super) struct Follower {
+    options: StoreOptions,
+    followed: Ranked<Followed>,
+}
+
+/// What a manifest says beside the root.
+#[derive(Debug)]
+struct Followed {
+    checkpoint: u64,
+    slots: Slots,
+    summary: Option<Extent>,
+}
+
+impl Followed {
+    fn new(manifest: Manifest) -> Self {
+        let summary = manifest.summary_slots();
+        Self { checkpoint: manifest.number, slots: manifest.slots, summary }
+    }
+}
+
+impl Follower {
+    /// Opens a live store to be read only.
+    pub(super) fn open(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        mut options: StoreOptions,
+    ) -> Result<(Arc<Reader>, Self), Error> {
+        let paths = Paths::new(&*disk, path)?;
+        if !manifest_file::exists(&*disk, &paths)? {
+            let file = disk.open(&paths.data, OpenMode::Read).map_err(Error::io("open the store"))?;
+            Mark::read(&*file)?.check_sealed()?;
+            return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" });
+        }
+        let loaded = load_beside_a_writer(&*disk, &paths, options.lose_damaged_log)?;
+        let manifest = loaded.manifest;
+        options.miss_rate = manifest.miss_rate;
+        let reader = Reader {
+            files: Files::new(disk, paths, manifest.store),
+            digester: Portable::with_seed(manifest.seed),
+            data: loaded.data,
+            root: CurrentRoot::new(loaded.root),
+            counters: Counters::new(),
+            stamp: Some(AtomicU64::new(loaded.stamp)),
+        };
+        let followed = Locks::new().lock(Rank::Pages, Followed::new(manifest));
+        Ok((Arc::new(reader), Self { options, followed }))
+    }
+
+    pub(super) fn options(&self) -> &StoreOptions {
+        &self.options
+    }
+
+    /// Does something with the store; again, if another checkpoint came meanwhile.
+    pub(super) fn fresh<T>(&self, reader: &Reader, work: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        /// Checkpoints are seconds apart.
+        const TRIES: u32 = 20;
+        let mut last = Err(Error::Changed);
+        for _ in 0..TRIES {
+            let moment = reader.moment();
+            let done = work();
+            if !reader.is_outdated(moment)? {
+                return done;
+            }
+            last = done;
+            self.renew(reader)?;
+        }
+        last.and(Err(Error::Changed))
+    }
+
+    /// Does something with the state of now, whose pages stay as they are meanwhile. Where the
+    /// medium cannot see to that, hands over a moment to [compare](Reader::is_outdated) the
+    /// manifest with.
+    pub(super) fn pinned<T>(
+        &self,
+        reader: &Reader,
+        work: impl Fn(Option<u64>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let Files { disk, paths, .. } = &*reader.files;
+        let file = disk.open(&paths.data, OpenMode::Read).map_err(Error::io("open the store"))?;
+        let is_pinned = file.pin().map_err(Error::io("pin the store"))?;
+        // A manifest that is read from here on names pages that stay.
+        self.renew(reader)?;
+        work(if is_pinned { None } else { reader.moment() })
+    }
+
+    /// Goes on with the state of the present manifest.
+    pub(super) fn renew(&self, reader: &Reader) -> Result<(), Error> {
+        let Files { disk, paths, store, .. } = &*reader.files;
+        let loaded = load_beside_a_writer(&**disk, paths, self.options.lose_damaged_log)?;
+        // Another live store has the name: its pages are in a file that is not open here.
+        if loaded.manifest.store != *store {
+            return Err(Error::Changed);
+        }
+        // Held until all are of one manifest, so that two who renew leave nothing of both.
+        let mut followed = self.followed.lock();
+        reader.root.replace(|_| loaded.root);
+        *followed = Followed::new(loaded.manifest);
+        if let Some(stamp) = &reader.stamp {
+            stamp.store(loaded.stamp, Release);
+        }
+        Ok(())
+    }
+
+    /// What [`verify`](super::verify) compares pages with.
+    pub(super) fn snapshot(&self, reader: &Reader) -> (Arc<Root>, Slots, Option<Extent>) {
+        let followed = self.followed.lock();
+        (reader.root(), followed.slots.clone(), followed.summary)
+    }
+
+    pub(super) fn numbers(&self) -> Numbers {
+        let followed = self.followed.lock();
+        Numbers::new(followed.checkpoint, &followed.slots)
+    }
+}
