@@ -29,7 +29,8 @@ const MAX_VALUE_BYTES: u64 = 1 << 20;
 /// The rate of a filter that was not told any.
 const DEFAULT_RATE: f64 = 0.01;
 
-/// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little less.
+/// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little
+/// less.
 const MIN_RATE: f64 = 1.0 / (1u128 << MAX_HASHES) as f64;
 
 /// The seed of a filter or store that was given none. Nobody can prepare keys that collide under
@@ -41,7 +42,8 @@ fn random_seed() -> u64 {
 /// The usual width of a counter: at the planned load, fewer than one in 10^13 gets stuck.
 const DEFAULT_COUNTER_BITS: u32 = 4;
 
-/// Hashing with choices: a store that reads one page a lookup, filters, tables, and the odds that go with them.
+/// Hashing with choices: a store that reads one page a lookup, filters, tables, and the odds that
+/// go with them.
 #[derive(Parser)]
 #[command(
     name = "oneread",
@@ -58,7 +60,8 @@ pub(crate) fn parsed() -> Result<Args, clap::Error> {
     Args::from_arg_matches_mut(&mut with_negative_numbers(Args::command()).try_get_matches()?)
 }
 
-/// Lets numbers begin with a minus, so that the answer is about the number and not about a flag that there is not.
+/// Lets numbers begin with a minus, so that the answer is about the number and not about a flag
+/// that there is not.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| {
         let of = arg.get_value_parser().type_id();
@@ -75,9 +78,11 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Plans and builds a store of a million records, looks keys up in it, and shows what that took.
+    /// Plans and builds a store of a million records, looks keys up in it, and shows what that
+    /// took.
     Demo(Demo),
-    /// Builds, queries, describes and merges filters: files that know which lines are certainly not in a set.
+    /// Builds, queries, describes and merges filters: files that know which lines are certainly not
+    /// in a set.
     #[command(subcommand)]
     Filter(Filter),
     /// Computes the odds of tables, summaries and filters before anything is built.
@@ -88,7 +93,8 @@ pub(crate) enum Command {
     /// Tries a design out before it is built.
     #[command(subcommand)]
     Simulate(simulate::Simulate),
-    /// Makes, reads and checks stores: files in which a lookup reads one page, or none for what is not there.
+    /// Makes, reads and checks stores: files in which a lookup reads one page, or none for what is
+    /// not there.
     #[command(subcommand)]
     Store(store::Store),
 }
@@ -156,15 +162,19 @@ pub(crate) enum Kind {
     Blocked,
     /// A counter for each bit, so that keys can be removed by the library.
     Counting,
-    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.3 to 4.4 times the bits.
+    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.3 to 4.4 times the
+    /// bits.
     Growing,
-    /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one page. Can be full.
+    /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one
+    /// page. Can be full.
     #[value(name = "dleft")]
     DLeft,
-    /// The same with removal by the library, in about a third of counting's bits. Can be full, cannot be merged.
+    /// The same with removal by the library, in about a third of counting's bits. Can be full,
+    /// cannot be merged.
     #[value(name = "dleft-counting")]
     DLeftCounting,
-    /// The fewest bits with removal by the library: 13.2 a key for 1 in 1400; a lookup reads one cache line, seldom two. Can be full.
+    /// The fewest bits with removal by the library: 13.2 a key for 1 in 1400; a lookup reads one
+    /// cache line, seldom two. Can be full.
     Line,
 }
 
@@ -184,7 +194,8 @@ can be removed.")]
 pub(crate) struct Build {
     /// The file to make.
     pub(crate) file: PathBuf,
-    /// Of lines that are not keys, the share that may wrongly be taken for keys: 0.01 is one in a hundred.
+    /// Of lines that are not keys, the share that may wrongly be taken for keys: 0.01 is one in a
+    /// hundred.
     #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
     pub(crate) rate: f64,
     /// The size, instead of the rate.
@@ -195,9 +206,9 @@ pub(crate) struct Build {
     pub(crate) kind: Kind,
     /// How many lines to make room for, each counted as often as it comes.
     ///
-    /// Without it the lines are counted first, which takes 16 bytes a line of disk beside FILE. Filters are
-    /// merged only if they have room for the same number. A growing filter needs no number; for it this is the
-    /// room of the first layer, 100000 unless told.
+    /// Without it the lines are counted first, which takes 16 bytes a line of disk beside FILE.
+    /// Filters are merged only if they have room for the same number. A growing filter needs no
+    /// number; for it this is the room of the first layer, 100000 unless told.
     #[arg(long, value_name = "N", value_parser = whole_in(1..=u64::MAX))]
     pub(crate) items: Option<u64>,
     /// The seed of the hash function [default: random].

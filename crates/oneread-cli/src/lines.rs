@@ -15,7 +15,8 @@ const MAX_LINE: usize = 16 << 20;
 /// Whole lines of a reader, in batches of what one read gives.
 pub(crate) struct Lines<R> {
     reader: R,
-    /// The batch handed out last (`taken` bytes), and the beginning of a line after it (up to `filled`).
+    /// The batch handed out last (`taken` bytes), and the beginning of a line after it (up to
+    /// `filled`).
     buffer: Vec<u8>,
     taken: usize,
     filled: usize,

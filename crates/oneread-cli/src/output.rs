@@ -55,8 +55,8 @@ impl Document {
     }
 }
 
-/// Documents as lines of cells: single values first, then lists with a column for each entry. What a document has not is
-/// empty.
+/// Documents as lines of cells: single values first, then lists with a column for each entry. What
+/// a document has not is empty.
 pub(crate) fn csv(documents: &[Document]) -> String {
     // Each name with the entries of its longest list; none for a single value.
     let mut columns: Vec<(&str, Option<usize>)> = Vec::new();

@@ -137,7 +137,8 @@ fn list(experiments: &[Experiment], questions: &[Question], json: bool) -> Resul
     print(&table([Align::Left; 3], &rows))
 }
 
-/// A table for each paper, a line for each claim, and how many had which verdict; then what was asked and answered.
+/// A table for each paper, a line for each claim, and how many had which verdict; then what was
+/// asked and answered.
 fn text(results: &Results) -> String {
     let Results { claims, answers, .. } = results;
     let headings = ["verdict", "claim", "printed", "calculated", "measured", ""].map(str::to_owned);

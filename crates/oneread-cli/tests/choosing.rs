@@ -1,7 +1,7 @@
 //! The tables of `docs/choosing.md` are what the solvers say today.
 //!
-//! `cargo xtask choosing` writes them anew: it runs the test below with a variable that makes it write
-//! instead of compare.
+//! `cargo xtask choosing` writes them anew: it runs the test below with a variable that makes it
+//! write instead of compare.
 
 use std::fs;
 use std::path::Path;

@@ -23,8 +23,8 @@ fn demo_builds_a_store_that_reads_as_planned() {
     // 16 and 50 bytes a record.
     assert_eq!(report["raw_bytes"], 200_000 * 66);
     assert!((1.0..1.01).contains(&number("reads_per_hit")), "{report}");
-    // About 5000 pages for 500,000 misses, ±500: by Chernoff's bound, 2·exp(−500²/(3·5000)), off once in eight million
-    // seeds, and the seeds are fixed.
+    // About 5000 pages for 500,000 misses, ±500: by Chernoff's bound, 2·exp(−500²/(3·5000)), off
+    // once in eight million seeds, and the seeds are fixed.
     assert!(number("planned_reads_per_miss") <= 0.01, "{report}");
     assert!((number("reads_per_miss") - number("planned_reads_per_miss")).abs() < 0.001, "{report}");
     // The calculation is for many pages of records of one size, as here; a segment is one of few.

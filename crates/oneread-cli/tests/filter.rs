@@ -1,4 +1,5 @@
-//! `oneread filter` as a user meets it: against exact sets, and against everything that can be wrong.
+//! `oneread filter` as a user meets it: against exact sets, and against everything that can be
+//! wrong.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -123,8 +124,9 @@ fn every_key_is_found_and_others_at_the_planned_rate() {
             text(&printed).lines().partition(|line| exact.contains(line));
         assert!(found.into_iter().eq(text(&keys).lines()), "{kind} forgets keys, or changes their order");
 
-        // 2000 of 200,000 others, ±300: by Chernoff's bound, 2·exp(−300²/(3·2000)), off once in a million seeds,
-        // and the seed is fixed. A growing filter keeps a part of the rate for layers to come: it has told its own.
+        // 2000 of 200,000 others, ±300: by Chernoff's bound, 2·exp(−300²/(3·2000)), off once in a
+        // million seeds, and the seed is fixed. A growing filter keeps a part of the rate for
+        // layers to come: it has told its own.
         let asked = RATE * f64::from(COUNT);
         let told = built["false_positive_rate"].as_f64().unwrap() * f64::from(COUNT);
         let is_limited = limited().any(|limited| limited == kind);
@@ -251,12 +253,13 @@ fn info_tells_the_fields_of_each_kind() {
         );
         assert_eq!(info["verified"], true);
         assert_eq!(info["items_estimated"], kind != "growing");
-        // A growing filter does not count the up to 1% that seem to be there already, and an estimate is off by a few
-        // times √m/k = √95,900/7 = 44.
+        // A growing filter does not count the up to 1% that seem to be there already, and an
+        // estimate is off by a few times √m/k = √95,900/7 = 44.
         assert!((number("items") - 10_000.0).abs() <= 200.0, "{kind}: {info}");
         assert!((number("bits_per_key") - number("bits") / number("items")).abs() < 1e-9, "{kind}");
         assert_eq!(number("bytes"), shell.read("f").len() as f64);
-        // Header, at most 48 bytes more a layer, and at most 64 that a block or word is rounded up by.
+        // Header, at most 48 bytes more a layer, and at most 64 that a block or word is rounded up
+        // by.
         let overhead = number("bytes") - number("bits") / 8.0;
         assert!((128.0..=240.0).contains(&overhead), "{kind}: {overhead}");
 
@@ -266,8 +269,8 @@ fn info_tells_the_fields_of_each_kind() {
         assert_eq!(has("scheme"), ["bloom", "counting"].contains(&kind));
         assert_eq!((has("counter_bits"), has("stuck")), (kind == "counting", kind == "counting"));
         if fixed {
-            // Full to the plan: the rate is the one asked for, within what 10,000 keys vary by, and about half
-            // of the bits are set.
+            // Full to the plan: the rate is the one asked for, within what 10,000 keys vary by, and
+            // about half of the bits are set.
             assert!((number("false_positive_rate") / RATE - 1.0).abs() < 0.1, "{kind}: {info}");
             assert!((0.45..0.6).contains(&number("fill")), "{kind}: {info}");
         }
@@ -289,7 +292,8 @@ fn info_tells_the_loads_and_lengths_of_d_left_filters() {
             (&kind.into(), &5.into(), &true.into())
         );
         assert_eq!(info["items_estimated"], false);
-        // At most one in a thousand seems to be there already; the counting one counts it all the same.
+        // At most one in a thousand seems to be there already; the counting one counts it all the
+        // same.
         let most_missing = if kind == "dleft" { 30.0 } else { 0.0 };
         assert!((0.0..=most_missing).contains(&(10_000.0 - number("items"))), "{kind}: {info}");
         assert!(
@@ -431,7 +435,8 @@ fn keys_are_bytes_up_to_the_newline_and_nothing_is_stripped() {
     for kind in all_kinds() {
         let shell = Shell::new();
         let others: &[u8] = b"plai\nPLAIN\na\nspaces and\n\xff\n";
-        // As low as a d-left counting filter comes to; even then one of the others is found once in 2000 seeds.
+        // As low as a d-left counting filter comes to; even then one of the others is found once in
+        // 2000 seeds.
         let rate = if kind == "dleft-counting" { 1e-4 } else { 1e-9 };
         shell.done(&format!("build f --rate {rate} --kind {kind}"), &joined);
         shell.done(&format!("build ended --rate {rate} --kind {kind}"), &ended);

@@ -1,6 +1,8 @@
-//! `oneread plan` as a user meets it: the papers' numbers, the shapes of its output, and everything that can be wrong.
+//! `oneread plan` as a user meets it: the papers' numbers, the shapes of its output, and everything
+//! that can be wrong.
 //!
-//! Expected numbers were computed by an independent program in extended precision; each has the digits that are given.
+//! Expected numbers were computed by an independent program in extended precision; each has the
+//! digits that are given.
 
 use std::fs;
 use std::path::Path;
@@ -235,7 +237,8 @@ fn what_is_too_small_for_a_float_is_told_by_its_logarithm() {
     let plan = json(args);
     for field in ["false_positive_standard", "false_positive_partitioned"] {
         assert!(plan[field].is_null(), "{plan}");
-        // 64 hashes of 64 bits set among 10^12: 64·ln(64/10^12) = −1502.2, and a little more as the bits may coincide.
+        // 64 hashes of 64 bits set among 10^12: 64·ln(64/10^12) = −1502.2, and a little more as the
+        // bits may coincide.
         let ln = plan[format!("ln_{field}")].as_f64().unwrap();
         assert!((ln + 1502.2).abs() < 0.1, "{ln}");
     }
@@ -481,7 +484,8 @@ fn a_file_that_is_no_layout_is_refused() {
     refused(&shell, "bloom --items 10 --bits 100 --layout-out no/such/directory", "no/such/directory");
 }
 
-/// Fails unless the text is a well-formed document of elements, and returns the text between its tags.
+/// Fails unless the text is a well-formed document of elements, and returns the text between its
+/// tags.
 #[track_caller]
 fn texts_of_xml(document: &str) -> Vec<String> {
     let mut open = Vec::new();
@@ -662,7 +666,8 @@ fn help_teaches_by_example() {
     {
         let shell = Shell::new();
         let help = shell.done(&format!("{command} --help"));
-        // Each example of the help is a command that works; some read a file that the one before wrote.
+        // Each example of the help is a command that works; some read a file that the one before
+        // wrote.
         let joined = help.replace("\\\n", "");
         let examples = joined.lines().filter_map(|line| line.strip_prefix("  oneread plan "));
         let examples: Vec<_> = examples.map(|example| example.split('>').next().unwrap()).collect();

@@ -128,8 +128,8 @@ fn wholes(document: &Value, name: &str) -> Vec<u64> {
     list.iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Imports `items` rows with different seeds, and counts the pages that lookups of absent keys read;
-/// gives what `store stats` says of the last store.
+/// Imports `items` rows with different seeds, and counts the pages that lookups of absent keys
+/// read; gives what `store stats` says of the last store.
 fn imports_keep(items: u64, rate: f64, seeds: u64, value_bytes: usize) -> Value {
     const LOOKUPS: u64 = 100_000;
     let folder = tempfile::tempdir().unwrap();

@@ -119,7 +119,8 @@ fn results(folder: &Path) -> Option<Value> {
     Some(serde_json::from_slice(&bytes).expect("whole or not at all"))
 }
 
-/// Gives claims of a folder a note that no experiment writes, so that they can be told from those found again.
+/// Gives claims of a folder a note that no experiment writes, so that they can be told from those
+/// found again.
 fn mark(folder: &Path, select: impl Fn(&[Value]) -> Vec<Value>) -> Vec<Value> {
     let mut results = results(folder).expect("results");
     let mut kept = select(claims(&results));

@@ -1,4 +1,5 @@
-//! `oneread plan solve` as a user meets it: smaller than the papers, the shapes of its output, and what cannot be.
+//! `oneread plan solve` as a user meets it: smaller than the papers, the shapes of its output, and
+//! what cannot be.
 
 use std::fs;
 use std::path::Path;
@@ -163,7 +164,8 @@ fn sweeps_and_frontiers_are_drawn() {
     let csv = done(folder.path(), "solve filter --items 1e5 --sweep rate=0.001..0.1 --log --steps 3");
     let lines: Vec<&str> = csv.lines().collect();
     assert!(lines.len() == 4 && lines[0].starts_with("rate,items,structure,"), "{csv}");
-    // At .001 a Bloom filter takes 14.4 bits a key and the line filter 13.2; at .01 it is 9.6 and 11.0.
+    // At .001 a Bloom filter takes 14.4 bits a key and the line filter 13.2; at .01 it is 9.6 and
+    // 11.0.
     assert!(lines[1].starts_with("0.001,100000,LineFilter,"), "{csv}");
     assert!(lines[2].starts_with("0.01,100000,BloomFilter,"), "{csv}");
     let small = "--items 1000 --levels 4000,1000,500,250,250";

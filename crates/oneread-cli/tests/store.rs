@@ -1,4 +1,5 @@
-//! `oneread store` as a user meets it: what goes in comes out, and everything that can be wrong is told.
+//! `oneread store` as a user meets it: what goes in comes out, and everything that can be wrong is
+//! told.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -156,7 +157,8 @@ fn keys_and_values_are_columns_chosen_by_name_or_number() {
         ("people.csv --key id --value name", &names),
         ("people.tsv --key id --value name", &names),
         ("people.jsonl --key id --value name", &names),
-        // Without a name the key is the first column, and the value is the rest, as a row of the same format.
+        // Without a name the key is the first column, and the value is the rest, as a row of the
+        // same format.
         ("people.csv", &owned([(b"7", b"\"Curie, Marie\",m@x"), (b"8", b"Bohr,\"b@\"\"y\"")])),
         ("people.tsv --key id", &owned([(b"7", b"Curie, Marie\tm@x"), (b"8", b"Bohr\t\"b@\"\"y\"")])),
         (
@@ -575,8 +577,8 @@ fn stats_tell_the_plan_and_measure_when_told() {
     assert_eq!(measured["measured_lookups"], 100_000);
     let reads = |field: &str| measured[field].as_f64().unwrap();
     assert_eq!(reads("reads_per_hit"), 1.0, "{measured}");
-    // About 1000 pages for 100,000 misses, ±200: by Chernoff's bound, 2·exp(−200²/(3·1000)), off once in 300,000 seeds,
-    // and the seeds are fixed.
+    // About 1000 pages for 100,000 misses, ±200: by Chernoff's bound, 2·exp(−200²/(3·1000)), off
+    // once in 300,000 seeds, and the seeds are fixed.
     assert!((reads("reads_per_miss") - number("planned_reads_per_miss")).abs() < 0.002, "{measured}");
 
     let table = shell.done("stats s --measure 1000");
@@ -610,15 +612,16 @@ fn bench_counts_reads_and_times_lookups() {
         let report = shell.json(&format!("bench s --lookups 30000 {flags}"));
         assert_eq!((&report["items"], report["reader"] == "mapped"), (&20_000.into(), flags == "--map"));
         assert!((1.0..1.01).contains(&report["reads_per_hit"].as_f64().unwrap()), "{report}");
-        // About 300 pages for 30,000 misses, ±120: by Chernoff's bound, 2·exp(−120²/(3·300)), off once in four million seeds,
-        // and the seeds are fixed.
+        // About 300 pages for 30,000 misses, ±120: by Chernoff's bound, 2·exp(−120²/(3·300)), off
+        // once in four million seeds, and the seeds are fixed.
         let (planned, reads) = (&report["planned_reads_per_miss"], &report["reads_per_miss"]);
         assert!((reads.as_f64().unwrap() - planned.as_f64().unwrap()).abs() < 0.004, "{report}");
         let runs = report["runs"].as_array().expect("runs");
         assert_eq!(runs.len(), if flags == "--cold" { 4 } else { 2 });
         for run in runs {
             let number = |field: &str| run[field].as_f64().unwrap_or_else(|| panic!("{field}: {run}"));
-            // A tenth of the pages is read while nothing is cached, or would be by misses that read one in a hundred.
+            // A tenth of the pages is read while nothing is cached, or would be by misses that read
+            // one in a hundred.
             let pages = report["pages"].as_u64().unwrap();
             let expected = match (run["cache"] == "cold", run["what"] == "hit") {
                 (false, _) => 30_000,
@@ -939,8 +942,9 @@ fn bench_and_stats_measure_a_store_that_changes() {
         let report = shell.json(&format!("bench s --lookups 30000 {flags}"));
         // The new key is in the log, and counts.
         assert_eq!((&report["items"], &report["planned_reads_per_hit"]), (&20_001.into(), &Value::Null));
-        // One key of 20,001 takes no read. Misses are as in a sealed store, whose plan is .01; by Chernoff's bound, 300 pages are off by 120 once in four million
-        // seeds, and the seeds are fixed.
+        // One key of 20,001 takes no read. Misses are as in a sealed store, whose plan is .01; by
+        // Chernoff's bound, 300 pages are off by 120 once in four million seeds, and the seeds are
+        // fixed.
         assert!((0.99..1.01).contains(&report["reads_per_hit"].as_f64().unwrap()), "{report}");
         assert!((report["reads_per_miss"].as_f64().unwrap() - 0.01).abs() < 0.004, "{report}");
         for run in report["runs"].as_array().expect("runs") {

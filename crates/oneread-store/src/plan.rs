@@ -1,15 +1,18 @@
 //! The guides of a store: their bytes for a rate, and what a lookup then reads.
 //!
-//! A store is a multilevel table whose buckets are pages. A key's page in level 0 is its *home*, and each home, or a few neighbouring ones together, has a
-//! small *guide* in fast memory, which tells of every key at home there in which level it is, and of any other key, nearly always, that it
-//! is nowhere. It is a system of linear equations over two values, one for each key, solved when pages are written. A guide
-//! of m unknowns with r bits each takes r·m bits and a byte. Of the 2^r answers that a foreign key may get, one for each
-//! level is wrong. So a lookup asks one guide, a key that is there costs one read, and another one a read in 2^r/L lookups, with L levels.
-//! All guides of a store have the same size, so that one is found by multiplication.
+//! A store is a multilevel table whose buckets are pages. A key's page in level 0 is its *home*,
+//! and each home, or a few neighbouring ones together, has a small *guide* in fast memory, which
+//! tells of every key at home there in which level it is, and of any other key, nearly always, that
+//! it is nowhere. It is a system of linear equations over two values, one for each key, solved when
+//! pages are written. A guide of m unknowns with r bits each takes r·m bits and a byte. Of the 2^r
+//! answers that a foreign key may get, one for each level is wrong. So a lookup asks one guide, a
+//! key that is there costs one read, and another one a read in 2^r/L lookups, with L levels. All
+//! guides of a store have the same size, so that one is found by multiplication.
 //!
 //! # Source
-//! Dietzfelbinger, Pagh, "Succinct Data Structures for Retrieval and Approximate Membership", 2008, for values and filters that are
-//! solved. That one of them can stand for the filters of all levels is ours.
+//! Dietzfelbinger, Pagh, "Succinct Data Structures for Retrieval and Approximate Membership", 2008,
+//! for values and filters that are solved. That one of them can stand for the filters of all levels
+//! is ours.
 
 use std::collections::BTreeMap;
 
@@ -36,11 +39,13 @@ pub const MOST_UNKNOWNS: u32 = 4096;
 /// The most bytes of a guide.
 pub const MOST_GUIDE_BYTES: u32 = 8192;
 
-/// The unknowns with which so many equations are solved nearly always, by one of [`ROW_SEEDS`] systems.
+/// The unknowns with which so many equations are solved nearly always, by one of [`ROW_SEEDS`]
+/// systems.
 ///
-/// With one unknown more than equations of random coefficients, a system has a solution with probability .578, and
-/// none of eight has with probability .001. Equations of [`ROW_UNKNOWNS`] are as good if they are few; of many, some
-/// have the same unknowns or nearly so, and a few unknowns more are needed.
+/// With one unknown more than equations of random coefficients, a system has a solution with
+/// probability .578, and none of eight has with probability .001. Equations of [`ROW_UNKNOWNS`] are
+/// as good if they are few; of many, some have the same unknowns or nearly so, and a few unknowns
+/// more are needed.
 #[must_use]
 pub const fn unknowns(keys: u32) -> u32 {
     /// Found by trying: see `fails_as_seldom_as_planned` in the store's tests of guides.
@@ -48,8 +53,8 @@ pub const fn unknowns(keys: u32) -> u32 {
     keys.saturating_add(1 + keys / KEYS_AN_UNKNOWN)
 }
 
-/// The bits r that a guide of so many bytes gives each of so many keys; 0 if there are too many keys for it, and
-/// then it does not tell anything.
+/// The bits r that a guide of so many bytes gives each of so many keys; 0 if there are too many
+/// keys for it, and then it does not tell anything.
 ///
 /// ```
 /// use oneread_store::plan::result_bits;
@@ -69,9 +74,11 @@ pub const fn result_bits(bytes: u32, keys: u32) -> u32 {
     }
 }
 
-/// The pages that a guide of so many bytes and keys has read, on average, for a key that is none of them, in a segment of so many levels.
+/// The pages that a guide of so many bytes and keys has read, on average, for a key that is none of
+/// them, in a segment of so many levels.
 ///
-/// Guides are left out whose equations had no solution, and which have a bit less: they are fewer than one in a hundred.
+/// Guides are left out whose equations had no solution, and which have a bit less: they are fewer
+/// than one in a hundred.
 #[must_use]
 pub fn reads_of_foreign_key(bytes: u32, keys: u32, levels: u32) -> f64 {
     match (keys, result_bits(bytes, keys)) {
@@ -85,8 +92,10 @@ pub const MOST_GUIDE_HOMES_LOG2: u32 = 6;
 
 /// How many homes share a guide, as a power of two, if each has so many keys on average.
 ///
-/// The keys of few homes differ much in number, and all guides have the same size. Shared by homes with 32 keys together, or more, they take 1.14 bytes a key
-/// or less for a rate of 1% with two levels; for each home of four keys alone it were 1.8. More of them would take few bytes less, on more cache lines.
+/// The keys of few homes differ much in number, and all guides have the same size. Shared by homes
+/// with 32 keys together, or more, they take 1.14 bytes a key or less for a rate of 1% with two
+/// levels; for each home of four keys alone it were 1.8. More of them would take few bytes less, on
+/// more cache lines.
 #[must_use]
 pub fn guide_homes_log2(keys_a_home: f64) -> u32 {
     const KEYS: f64 = 32.0;
@@ -118,8 +127,9 @@ impl Loads {
         Self { guides: BTreeMap::new() }
     }
 
-    /// Very many guides in segments of so many levels, with so many keys each on average, which hash functions have spread: their numbers
-    /// have Poisson's distribution. It is nothing but zeros for a mean that is no number or not from 0 to 10^6.
+    /// Very many guides in segments of so many levels, with so many keys each on average, which
+    /// hash functions have spread: their numbers have Poisson's distribution. It is nothing but
+    /// zeros for a mean that is no number or not from 0 to 10^6.
     #[must_use]
     pub fn random(mean: f64, levels: u32) -> Self {
         const MOST_MEAN: f64 = 1e6;
@@ -203,7 +213,8 @@ pub struct StorePlan {
 }
 
 impl StorePlan {
-    /// The plan for guides of so many bytes, where a key has so many pages above its own on average.
+    /// The plan for guides of so many bytes, where a key has so many pages above its own on
+    /// average.
     ///
     /// # Errors
     /// If the bytes are not from 1 to [`MOST_GUIDE_BYTES`].
@@ -225,8 +236,8 @@ impl StorePlan {
     /// The smallest guides with which a miss reads at most so many pages.
     ///
     /// # Errors
-    /// If the rate is not a number from 5e-9 to 64, or so small that [`MOST_RESULT_BITS`] or [`MOST_GUIDE_BYTES`] do not
-    /// give it.
+    /// If the rate is not a number from 5e-9 to 64, or so small that [`MOST_RESULT_BITS`] or
+    /// [`MOST_GUIDE_BYTES`] do not give it.
     pub fn for_rate(loads: &Loads, mean_level: f64, rate: f64) -> Result<Self, OutOfRange> {
         check("reads a miss", rate, 5e-9, 64.0)?;
         // The more bytes, the more bits, and the fewer reads.
@@ -249,13 +260,15 @@ impl StorePlan {
         self.guide_bytes
     }
 
-    /// The pages that a lookup of a stored key reads on average: 1, but for guides that are too small to tell anything.
+    /// The pages that a lookup of a stored key reads on average: 1, but for guides that are too
+    /// small to tell anything.
     #[must_use]
     pub const fn reads_per_hit(&self) -> f64 {
         self.reads_per_hit
     }
 
-    /// The pages that a lookup of a foreign key reads on average; exact as [`reads_of_foreign_key`] is.
+    /// The pages that a lookup of a foreign key reads on average; exact as [`reads_of_foreign_key`]
+    /// is.
     #[must_use]
     pub const fn reads_per_miss(&self) -> f64 {
         self.reads_per_miss

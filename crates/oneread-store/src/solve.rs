@@ -1,9 +1,10 @@
 //! The pages, levels and guides of a store.
 //!
-//! A store is built of pages of 4 KiB in three levels, filled to 98%: records that find no room are made room for by moving others. What it does
-//! with records of one size is known beforehand, but for chance: how many fit on a page, so how many pages there
-//! are; which of its shapes leaves the fewest records without room, so which one it takes; and how many records
-//! have each page of the first level as their home, so how large the guides are.
+//! A store is built of pages of 4 KiB in three levels, filled to 98%: records that find no room are
+//! made room for by moving others. What it does with records of one size is known beforehand, but
+//! for chance: how many fit on a page, so how many pages there are; which of its shapes leaves the
+//! fewest records without room, so which one it takes; and how many records have each page of the
+//! first level as their home, so how large the guides are.
 
 use std::convert::Infallible;
 
@@ -21,7 +22,8 @@ pub struct StoreTargets {
     pub items: u64,
     /// The bytes of a key.
     pub key_bytes: u64,
-    /// The bytes of a value. Those above a quarter of a page lie elsewhere in the file, and take a read more.
+    /// The bytes of a value. Those above a quarter of a page lie elsewhere in the file, and take a
+    /// read more.
     pub value_bytes: u64,
     /// The most pages that a lookup of an absent key reads on average.
     pub reads_per_miss: f64,
@@ -41,7 +43,8 @@ const KEPT_BACK: f64 = 0.98;
 /// The shapes of a store: what each level has of the one before, and how many there are.
 const SHAPES: [(f64, usize); 5] = [(0.25, 2), (0.2, 3), (0.3, 3), (0.4, 3), (0.5, 3)];
 
-/// Where pages have room for so many records, two levels are filled as well as three. (Measured: with 21 they are, with 18 not.)
+/// Where pages have room for so many records, two levels are filled as well as three. (Measured:
+/// with 21 they are, with 18 not.)
 const RECORDS_FOR_TWO_LEVELS: u32 = 20;
 
 /// A store, planned.
@@ -76,19 +79,22 @@ pub struct PlannedStore {
     pub without_room: f64,
 }
 
-/// The store for so many records of a size: the least memory with which a miss reads no more than allowed.
+/// The store for so many records of a size: the least memory with which a miss reads no more than
+/// allowed.
 ///
 /// # What is exact
-/// The guides are those of [`StorePlan::for_rate`], as a builder makes them, for [very many](Loads::random) of them. A
-/// store of sixty thousand records had as many pages as said here to .2%, with records of 20 to 920 bytes.
+/// The guides are those of [`StorePlan::for_rate`], as a builder makes them, for [very
+/// many](Loads::random) of them. A store of sixty thousand records had as many pages as said here
+/// to .2%, with records of 20 to 920 bytes.
 ///
 /// # What is smallest
-/// Of a store's shapes the builder takes the one with the fewest pages, and two levels rather than three; so does this, by how many records are
-/// left without room until others are moved. The other shapes are the runners-up.
+/// Of a store's shapes the builder takes the one with the fewest pages, and two levels rather than
+/// three; so does this, by how many records are left without room until others are moved. The other
+/// shapes are the runners-up.
 ///
 /// # Errors
-/// If there are no records or more than 10^12, if a key or a value has too many bytes, if the reads are not above 0 and at most 3; or if there is less
-/// memory than it takes.
+/// If there are no records or more than 10^12, if a key or a value has too many bytes, if the reads
+/// are not above 0 and at most 3; or if there is less memory than it takes.
 ///
 /// # Example
 /// ```

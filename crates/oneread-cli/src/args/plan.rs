@@ -2,8 +2,8 @@
 //!
 //! Flags are many, and boxed: a command of few would take as much memory.
 //!
-//! Numbers that a sweep may set are options, even where a plan cannot do without them: the plan itself says which
-//! one is missing.
+//! Numbers that a sweep may set are options, even where a plan cannot do without them: the plan
+//! itself says which one is missing.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,8 @@ pub(crate) enum Command {
     Dleft(Box<Plan<Dleft>>),
     /// A Bloom filter: its false positives, and the best number of hashes.
     Bloom(Box<Plan<Bloom>>),
-    /// Restricted hashing: the items that a multilevel table with few next cells leaves to its stash.
+    /// Restricted hashing: the items that a multilevel table with few next cells leaves to its
+    /// stash.
     Restricted(Box<Plan<Restricted>>),
     /// The planner turned round: the smallest layout that meets the targets.
     #[command(subcommand)]
@@ -95,9 +96,9 @@ pub(crate) struct Output {
     pub(crate) json: bool,
     /// Plans for each of several values of a number, and prints CSV.
     ///
-    /// FIELD is any flag that takes one number. FIELD=A..B takes each whole number from A to B; if these are more than
-    /// 100, or fractions make sense, 21 values in equal steps. FIELD=A..B..STEP adds STEP from row to row,
-    /// FIELD=A..B..xFACTOR multiplies by FACTOR.
+    /// FIELD is any flag that takes one number. FIELD=A..B takes each whole number from A to B; if
+    /// these are more than 100, or fractions make sense, 21 values in equal steps. FIELD=A..B..STEP
+    /// adds STEP from row to row, FIELD=A..B..xFACTOR multiplies by FACTOR.
     #[arg(long, value_name = "FIELD=A..B", value_parser = Sweep::parse)]
     pub(crate) sweep: Option<Sweep>,
     /// How many values a sweep takes from A to B, both included.
@@ -138,10 +139,12 @@ pub(crate) struct Table {
         conflicts_with_all = ["layout", "first_level", "buckets_per_item", "ratio", "level_count"],
     )]
     pub(crate) levels: Vec<u64>,
-    /// The buckets of the first level, instead of --levels: each next one has --ratio times as many.
+    /// The buckets of the first level, instead of --levels: each next one has --ratio times as
+    /// many.
     #[arg(long, value_name = "M", value_parser = whole, conflicts_with_all = ["layout", "buckets_per_item"])]
     pub(crate) first_level: Option<u64>,
-    /// The same for each item: the first level has so many times as many buckets as there are items.
+    /// The same for each item: the first level has so many times as many buckets as there are
+    /// items.
     #[arg(long, visible_alias = "c1", value_name = "C1", value_parser = positive, conflicts_with = "layout")]
     pub(crate) buckets_per_item: Option<f64>,
     /// The size of a level, of that of the one before; rounded up to whole buckets [default: 0.5].
@@ -241,7 +244,8 @@ pub(crate) struct Multiple {
         conflicts_with = "layout",
     )]
     pub(crate) filters: Vec<BitsAndHashes>,
-    /// A list in the place of the filters of the deepest levels: how many levels, room for how many items, and the bits of a string.
+    /// A list in the place of the filters of the deepest levels: how many levels, room for how many
+    /// items, and the bits of a string.
     #[arg(
         long,
         value_name = "LEVELS:ITEMS:BITS",
@@ -336,12 +340,14 @@ pub(crate) struct Dleft {
     /// Which of equally loaded buckets is taken [default: left].
     #[arg(long, conflicts_with = "layout", value_parser = ties())]
     pub(crate) ties: Option<Ties>,
-    /// The buckets of each sub-table: for the layout only, the plan is that of many buckets [default: 4096].
+    /// The buckets of each sub-table: for the layout only, the plan is that of many buckets
+    /// [default: 4096].
     #[arg(long, value_name = "N", value_parser = whole, conflicts_with = "layout")]
     pub(crate) buckets: Option<u64>,
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Draws the loads, and the false positives against the bits of an item, beside those of a Bloom filter.
+    /// Draws the loads, and the false positives against the bits of an item, beside those of a
+    /// Bloom filter.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -379,7 +385,8 @@ Example:
 pub(crate) struct Restricted {
     #[command(flatten)]
     pub(crate) items: Items,
-    /// How many levels there are: the first has as many cells as there are items, each next one half of that.
+    /// How many levels there are: the first has as many cells as there are items, each next one
+    /// half of that.
     #[arg(long, value_name = "V", value_parser = whole)]
     pub(crate) levels: Option<u64>,
     /// How many cells of the next level a cell's items go on to [default: 2].

@@ -21,14 +21,15 @@ pub(crate) struct Reproduce {
     /// The papers, all unless told.
     #[arg(value_name = "PAPER", value_parser = paper())]
     pub(crate) papers: Vec<Paper>,
-    /// Measures for hours, with as many trials as the papers made, for smaller standard errors; says first for how long.
+    /// Measures for hours, with as many trials as the papers made, for smaller standard errors;
+    /// says first for how long.
     #[arg(long)]
     pub(crate) full: bool,
     /// Prints the claims without judging them.
     #[arg(long, conflicts_with_all = ["full", "out", "seed"])]
     pub(crate) list: bool,
-    /// Keeps results in a folder: report.html and report.md to read, results.json, tables and pictures; and does not
-    /// repeat what is there already of this version, seed and effort.
+    /// Keeps results in a folder: report.html and report.md to read, results.json, tables and
+    /// pictures; and does not repeat what is there already of this version, seed and effort.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Which random numbers to measure with.

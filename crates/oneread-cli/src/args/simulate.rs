@@ -18,7 +18,8 @@ const MOST_FANOUT: i64 = Restriction::MAX_FANOUT as i64;
 
 #[derive(Subcommand)]
 pub(crate) enum Simulate {
-    /// Fills a multilevel table, deletes and inserts for long, and tells how many items are in its levels and stash.
+    /// Fills a multilevel table, deletes and inserts for long, and tells how many items are in its
+    /// levels and stash.
     Table(Table),
 }
 
@@ -45,7 +46,8 @@ pub(crate) struct Table {
     /// How large each level is, relative to the one before [default: 0.5].
     #[arg(long, value_name = "R")]
     pub(crate) ratio: Option<f64>,
-    /// How many levels there are; or the buckets of each, separated by commas, in place of --first-level and --ratio.
+    /// How many levels there are; or the buckets of each, separated by commas, in place of
+    /// --first-level and --ratio.
     #[arg(long, value_name = "V", value_parser = levels)]
     pub(crate) levels: Levels,
     /// How many items a bucket has room for.

@@ -76,8 +76,8 @@ pub(crate) struct SolveTable {
     pub(crate) plot: Option<PathBuf>,
 }
 
-/// A kind of summary; none for the smallest of all. (By another name than `Option`, which clap takes for a flag that
-/// may be left out.)
+/// A kind of summary; none for the smallest of all. (By another name than `Option`, which clap
+/// takes for a flag that may be left out.)
 pub(crate) type KindOrAny = Option<SummaryKind>;
 
 fn summary_kind() -> impl TypedValueParser<Value = Option<SummaryKind>> {

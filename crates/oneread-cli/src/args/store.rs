@@ -128,12 +128,14 @@ store mean nothing then, and what was added before a failure stays.
 
 PATH appears when all is done, or not at all. What does not fit into --memory waits in unnamed files in the same folder.")]
 pub(crate) struct Import {
-    /// The store to make. One that has keys is replaced only by --replace; to one that changes, the rows are added.
+    /// The store to make. One that has keys is replaced only by --replace; to one that changes, the
+    /// rows are added.
     pub(crate) path: PathBuf,
     /// The files to read, in this order; - is stdin.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// How the rows are written; else the names of the files tell: .csv, .tsv, .tab, .jsonl or .ndjson, and .gz or .zst after it.
+    /// How the rows are written; else the names of the files tell: .csv, .tsv, .tab, .jsonl or
+    /// .ndjson, and .gz or .zst after it.
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
     /// The column of the keys: its name, or with --no-header its number from 1.
@@ -141,7 +143,8 @@ pub(crate) struct Import {
     /// The first column unless told, in JSON Lines the field `key`.
     #[arg(long, value_name = "NAME")]
     pub(crate) key: Option<String>,
-    /// The column of the values: its name, or with --no-header its number from 1. The rest of the row unless told.
+    /// The column of the values: its name, or with --no-header its number from 1. The rest of the
+    /// row unless told.
     #[arg(long, value_name = "NAME")]
     pub(crate) value: Option<String>,
     /// The first row is data, and columns have numbers instead of names (CSV, TSV).
@@ -156,7 +159,8 @@ pub(crate) struct Import {
     /// What to do with a key that comes twice.
     #[arg(long, value_enum, default_value = "last")]
     pub(crate) duplicates: Duplicates,
-    /// The pages that a lookup of an absent key reads: 0.01 is one in a hundred lookups. Each halving costs a bit of memory a key.
+    /// The pages that a lookup of an absent key reads: 0.01 is one in a hundred lookups. Each
+    /// halving costs a bit of memory a key.
     #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
     pub(crate) rate: f64,
     /// About how much memory to use, beside a byte a key: 256M, 2G. A row can be as long.
@@ -411,7 +415,8 @@ whole store is read once.")]
 pub(crate) struct Stats {
     /// The store.
     pub(crate) path: PathBuf,
-    /// Looks up so many stored and absent keys, to tell the reads that are beside those that were planned.
+    /// Looks up so many stored and absent keys, to tell the reads that are beside those that were
+    /// planned.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = whole_in(1..=MAX_LOOKUPS))]
     pub(crate) measure: Option<u64>,
     /// Prints one JSON document; what was not measured is null.

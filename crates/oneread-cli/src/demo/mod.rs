@@ -25,7 +25,8 @@ use records::Records;
 /// The pages that a miss may read.
 const RATE: f64 = 0.01;
 
-/// The most keys looked up that are there, and as many that are not; of a small store, each some times.
+/// The most keys looked up that are there, and as many that are not; of a small store, each some
+/// times.
 const MAX_LOOKUPS: u64 = 500_000;
 const LOOKUPS_A_KEY: u64 = 10;
 

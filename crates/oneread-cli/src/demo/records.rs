@@ -1,4 +1,5 @@
-//! The records of the demo's store: made from their number, so that every value that comes back can be compared.
+//! The records of the demo's store: made from their number, so that every value that comes back can
+//! be compared.
 
 pub(super) struct Records {
     value_bytes: usize,

@@ -19,7 +19,8 @@ use crate::args::{self, Kind};
 use crate::lines::Lines;
 use crate::output::{print, print_json};
 
-/// The first layer of a growing filter that was not told a number: some 170 kB at 1%, and ten layers for 10^8 lines.
+/// The first layer of a growing filter that was not told a number: some 170 kB at 1%, and ten
+/// layers for 10^8 lines.
 const FIRST_LAYER: u64 = 100_000;
 
 /// Flags that make a filter for some number of lines make one for so many.
@@ -55,7 +56,8 @@ fn stream(args: &args::Build, mut filter: Owned, lines: &mut Lines<impl Read>) -
     Ok(filter)
 }
 
-/// In two passes: the digests of the lines are counted, then there is a filter of the right size for them.
+/// In two passes: the digests of the lines are counted, then there is a filter of the right size
+/// for them.
 fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>) -> Result<Owned> {
     // Flags that make no filter are told before any line is read.
     Layout::plan(args, FEW_LINES).with_context(|| cannot(args))?;

@@ -4,7 +4,8 @@ use oneread::bytes::{Identified, Identity};
 use oneread::hash::{Digest, Digester, Keyed, Portable};
 use oneread_study::hash::Ideal;
 
-/// [`Portable`] on the bytes of a line, and the way around it for a digest that was computed before.
+/// [`Portable`] on the bytes of a line, and the way around it for a digest that was computed
+/// before.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct LineDigester(Portable);
 

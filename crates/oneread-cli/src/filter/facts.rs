@@ -1,4 +1,5 @@
-//! What there is to tell about a filter: rows of a table for people, fields of a document for programs.
+//! What there is to tell about a filter: rows of a table for people, fields of a document for
+//! programs.
 
 use indicatif::{HumanBytes, HumanCount};
 use oneread::bits::{Lines, Words};
@@ -55,8 +56,9 @@ impl Length {
 }
 
 impl Facts {
-    /// The facts of a filter whose file has so many bytes. `lines` is the number of keys, if it was counted; growing and d-left
-    /// filters count them themselves, and all but the counting one each once. Reads the whole filter.
+    /// The facts of a filter whose file has so many bytes. `lines` is the number of keys, if it was
+    /// counted; growing and d-left filters count them themselves, and all but the counting one each
+    /// once. Reads the whole filter.
     pub(super) fn of<D: Identified, W: Words, L: Lines>(
         filter: &Any<D, W, L>,
         lines: Option<u64>,

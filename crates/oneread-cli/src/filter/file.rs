@@ -38,10 +38,11 @@ pub(super) fn open(path: &Path) -> Result<Contents> {
             bail!("it is a directory: name a file in it");
         }
         if metadata.is_file() {
-            // SAFETY: a map is undefined if the file changes under it. `build` and `merge` never change a file:
-            // they rename a new one to its place, and the map keeps the old one. Nothing here relies on the
-            // contents to stay the same: a view checks every position against the length of the map. (Whoever
-            // truncates the file in place ends this process by a signal.)
+            // SAFETY: a map is undefined if the file changes under it. `build` and `merge` never
+            // change a file: they rename a new one to its place, and the map keeps the old one.
+            // Nothing here relies on the contents to stay the same: a view checks every position
+            // against the length of the map. (Whoever truncates the file in place ends this process
+            // by a signal.)
             if let Ok(map) = unsafe { Mmap::map(&file) } {
                 return Ok(Contents::Mapped(map));
             }
@@ -81,8 +82,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Checks beforehand what can be checked: that no file is there (or a plain one may be replaced), and that
-    /// its directory takes files.
+    /// Checks beforehand what can be checked: that no file is there (or a plain one may be
+    /// replaced), and that its directory takes files.
     pub(super) fn new(path: &Path, force: bool) -> Result<Self> {
         let target = || {
             match fs::metadata(path) {
@@ -99,8 +100,8 @@ impl Target {
         target().with_context(|| path.display().to_string())
     }
 
-    /// A file without a name in the same directory: there is as much room as for the target, while the system's
-    /// directory for temporary files may lie in memory.
+    /// A file without a name in the same directory: there is as much room as for the target, while
+    /// the system's directory for temporary files may lie in memory.
     pub(super) fn scratch(&self) -> Result<File> {
         tempfile_in(&self.directory)
             .with_context(|| format!("cannot make a file in {}", self.directory.display()))

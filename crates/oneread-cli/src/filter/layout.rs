@@ -61,8 +61,9 @@ impl Layout {
         })
     }
 
-    /// The false-positive rate with so many distinct keys; of a growing filter, with any number. That of a d-left counting filter
-    /// is for when the library has replaced its keys some times, that of d-left filters with more keys than room 1.
+    /// The false-positive rate with so many distinct keys; of a growing filter, with any number.
+    /// That of a d-left counting filter is for when the library has replaced its keys some times,
+    /// that of d-left filters with more keys than room 1.
     pub(super) fn planned_rate(self, items: u64) -> f64 {
         match self {
             Self::Bloom(layout) => plan::bloom::false_positive_probability(layout, items),
@@ -107,7 +108,8 @@ fn check_flags(args: &args::Build) -> Result<()> {
     Ok(())
 }
 
-/// A Bloom filter's bits or, with a counter for each, a counting filter's: as planned, but for what flags say.
+/// A Bloom filter's bits or, with a counter for each, a counting filter's: as planned, but for what
+/// flags say.
 fn bits(args: &args::Build, items: u64, bits_per_key: Option<f64>) -> Result<BloomLayout, LayoutError> {
     use plan::bloom;
     let Some(bits_per_key) = bits_per_key else {

@@ -110,7 +110,8 @@ impl Bloom {
     }
 }
 
-/// The logarithm of a probability; where that is too small for a float, with the bits rounded down to equal bands.
+/// The logarithm of a probability; where that is too small for a float, with the bits rounded down
+/// to equal bands.
 fn ln_partitioned(probability: f64, layout: BloomLayout, items: u64) -> f64 {
     match layout.with_scheme(SchemeName::IndependentBands) {
         Ok(banded) if probability < f64::MIN_POSITIVE => bloom::ln_false_positive_probability(banded, items),

@@ -1,7 +1,7 @@
 //! Layouts as JSON files: what `--layout-out` writes and `--layout` reads.
 //!
-//! An object with a `kind`, and the fields of the library's layouts; those of a table and of its summary stand side by
-//! side:
+//! An object with a `kind`, and the fields of the library's layouts; those of a table and of its
+//! summary stand side by side:
 //!
 //! ```json
 //! { "kind": "multilevel", "levels": [40000, 10000], "slots": 1 }
@@ -15,7 +15,8 @@
 //! { "kind": "bloom", "bits": 8000, "hashes": 6, "scheme": "independent" }
 //! ```
 //!
-//! A file may say anything: its numbers are checked where those of flags are, when a layout is made of them.
+//! A file may say anything: its numbers are checked where those of flags are, when a layout is made
+//! of them.
 
 use std::fs::File;
 use std::io::Read;

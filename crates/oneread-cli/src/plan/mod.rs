@@ -37,7 +37,8 @@ trait Subject: Args {
         Ok(())
     }
 
-    /// Calculates. `last` is what was calculated for the last value of a sweep, parts of which may do again.
+    /// Calculates. `last` is what was calculated for the last value of a sweep, parts of which may
+    /// do again.
     fn plan(&self, last: Option<&Self::Planned>) -> Result<Self::Planned>;
 
     fn report(&self, planned: &Self::Planned) -> Result<Report>;

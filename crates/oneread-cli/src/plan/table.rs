@@ -127,8 +127,8 @@ pub(super) fn with_accuracy(report: Report, plan: &MultilevelPlan) -> Report {
     )
 }
 
-/// Whether any item can come to a level; the one behind the last is that of items without room. For that, all its buckets
-/// above must be full.
+/// Whether any item can come to a level; the one behind the last is that of items without room. For
+/// that, all its buckets above must be full.
 pub(super) fn is_reachable(layout: &MultilevelLayout, items: u64, level: usize) -> bool {
     // At most 64 levels of 1024 slots.
     level <= layout.level_count() && level as u64 * u64::from(layout.slots()) < items

@@ -74,7 +74,8 @@ struct Document {
     steps: u64,
     trials: u64,
     seed: u64,
-    /// Items in the stash, averaged over the steps after the first 16 an item; null if there were no more.
+    /// Items in the stash, averaged over the steps after the first 16 an item; null if there were
+    /// no more.
     mean_stash: Option<f64>,
     mean_stash_standard_error: Option<f64>,
     end_stash: f64,

@@ -13,7 +13,8 @@ use super::{explained, opened, reader};
 use crate::args::store::Bench;
 use crate::output::{print, print_json};
 
-/// Of lookups that find nothing cached, so few that one in twenty reads a page that another has read.
+/// Of lookups that find nothing cached, so few that one in twenty reads a page that another has
+/// read.
 const PAGES_A_COLD_HIT: u64 = 10;
 
 /// The same for misses that read a page in a hundred lookups.
@@ -94,8 +95,9 @@ pub(super) fn run(args: &Bench) -> Result<()> {
     opened(&args.path, || {
         // Says more of what is wrong than a map can.
         reader(&args.path)?;
-        // SAFETY: a sealed store is not changed in place while it is open, and a live one is not opened so: building one gives a new file
-        // its name, and the map keeps the old one. Every position is checked against the length of the map, and every page against its checksum.
+        // SAFETY: a sealed store is not changed in place while it is open, and a live one is not
+        // opened so: building one gives a new file its name, and the map keeps the old one. Every
+        // position is checked against the length of the map, and every page against its checksum.
         // (Whoever truncates the file in place ends this process by a signal.)
         let store = unsafe { Sealed::open_mapped(&args.path) }.map_err(explained)?;
         bench_sealed(&store, args)

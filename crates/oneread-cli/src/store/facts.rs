@@ -1,4 +1,5 @@
-//! What there is to tell about a store: rows of a table for people, fields of a document for programs.
+//! What there is to tell about a store: rows of a table for people, fields of a document for
+//! programs.
 
 use indicatif::{HumanBytes, HumanCount};
 use oneread_store::Report;

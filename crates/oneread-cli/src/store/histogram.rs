@@ -8,7 +8,8 @@ use serde::Serialize;
 const PART_BITS: u32 = 4;
 const PARTS: usize = 1 << PART_BITS;
 
-/// Counts of durations. Below 16 ns each nanosecond has its own, above each sixteenth of a doubling.
+/// Counts of durations. Below 16 ns each nanosecond has its own, above each sixteenth of a
+/// doubling.
 #[derive(Clone)]
 pub(crate) struct Histogram {
     counts: Vec<u64>,

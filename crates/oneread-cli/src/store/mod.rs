@@ -1,4 +1,5 @@
-//! `oneread store`: pairs in a file, one page read for a key it has and almost none for a key it has not.
+//! `oneread store`: pairs in a file, one page read for a key it has and almost none for a key it
+//! has not.
 
 mod add;
 mod any;

@@ -24,7 +24,8 @@ pub(super) fn run(args: &Put) -> Result<()> {
     opened(&args.path, || store.put(&key, &value).and_then(|()| store.close()).map_err(explained))
 }
 
-/// Opens a store that changes; a sealed one becomes one, and where there is none it is made if there is a seed for it.
+/// Opens a store that changes; a sealed one becomes one, and where there is none it is made if
+/// there is a seed for it.
 pub(super) fn open_to_write(path: &Path, seed: Option<u64>) -> Result<Store> {
     let Some(seed) = seed else {
         return opened(path, || Store::open(path, StoreOptions::new()).map_err(explained));

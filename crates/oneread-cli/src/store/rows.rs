@@ -49,8 +49,8 @@ pub(super) fn write_row(key: &[u8], value: &[u8], format: Format, out: &mut Vec<
     out.push(b'\n');
 }
 
-/// Appends a pair as an object and a line end, with the names of the value's fields if it is a row of
-/// CSV. A value that is a JSON object stays one.
+/// Appends a pair as an object and a line end, with the names of the value's fields if it is a row
+/// of CSV. A value that is a JSON object stays one.
 pub(super) fn write_object(key: &[u8], value: &[u8], columns: &[String], out: &mut Vec<u8>) {
     if columns.is_empty() && !is_object(value) {
         return write_row(key, value, Format::Jsonl, out);

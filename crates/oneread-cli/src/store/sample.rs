@@ -13,7 +13,8 @@ use super::progress;
 /// The most keys that are drawn; they are kept in memory.
 const MOST: u64 = 100_000;
 
-/// The bytes of a foreign key: two random ones are equal, or one is a stored key, with a chance of 2^-128.
+/// The bytes of a foreign key: two random ones are equal, or one is a stored key, with a chance of
+/// 2^-128.
 const FOREIGN: usize = 16;
 
 /// Keys of a store, each as likely as any other, in random order.
@@ -49,7 +50,8 @@ fn from_all(
     Ok(keys)
 }
 
-/// From a large sealed store: at most one key from each of so many pages, drawn evenly over the file and read in its order.
+/// From a large sealed store: at most one key from each of so many pages, drawn evenly over the
+/// file and read in its order.
 fn from_some_pages<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64Mcg) -> Result<Vec<Vec<u8>>> {
     let pages = store.stats().pages;
     let start = |part: u64| (u128::from(pages) * u128::from(part) / u128::from(count)) as u64;
@@ -66,7 +68,8 @@ fn from_some_pages<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64M
             progress.set_position(part);
         }
     }
-    // A key among n was drawn with chance 1/n of its page's; kept with n in the most, all have the same.
+    // A key among n was drawn with chance 1/n of its page's; kept with n in the most, all have the
+    // same.
     let most = drawn.iter().map(|&(keys, _)| keys as u64).max().unwrap_or(1);
     drawn.retain(|&(keys, _)| reduce(random.next_u64(), most) < keys as u64);
     Ok(drawn.into_iter().map(|(_, key)| key).collect())

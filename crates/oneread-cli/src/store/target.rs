@@ -1,4 +1,5 @@
-//! A store to be made: under its name only once it is whole, and never in the place of another without a word.
+//! A store to be made: under its name only once it is whole, and never in the place of another
+//! without a word.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +45,8 @@ impl Target {
         Ok(Self { lock: target().with_context(|| path.display().to_string())?, path: path.to_owned() })
     }
 
-    /// Where the store will be: there is as much room as for it, while the system's folder for temporary files may lie in
-    /// memory.
+    /// Where the store will be: there is as much room as for it, while the system's folder for
+    /// temporary files may lie in memory.
     pub(crate) fn folder(&self) -> &Path {
         folder(&self.path)
     }

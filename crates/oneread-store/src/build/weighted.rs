@@ -1,7 +1,8 @@
 //! Where records of different sizes go: the buckets of a table, with room counted in bytes.
 //!
 //! # Invariants
-//! 1. The room of a bucket and the weights of its items are together the room that it had when it was empty.
+//! 1. The room of a bucket and the weights of its items are together the room that it had when it
+//!    was empty.
 
 use std::collections::TryReserveError;
 
@@ -9,10 +10,11 @@ use oneread::hash::Digest;
 use oneread::layout::MultilevelLayout;
 use oneread::table::placement::{self, Crisis, Location};
 
-/// The buckets of a multilevel table whose items have weights: how much room is left, and where a digest's item goes.
+/// The buckets of a multilevel table whose items have weights: how much room is left, and where a
+/// digest's item goes.
 ///
-/// An item goes to the first level whose bucket has room for its weight. So small items find room where large ones did
-/// not, and it pays to begin with the largest.
+/// An item goes to the first level whose bucket has room for its weight. So small items find room
+/// where large ones did not, and it pays to begin with the largest.
 pub(super) struct Weighted {
     /// The buckets of each level, and the number of the first of them among those of all levels.
     levels: Vec<(u64, usize)>,
@@ -28,7 +30,8 @@ struct Load {
 }
 
 impl Weighted {
-    /// The levels of a layout, each bucket empty and with this room. Slots, stash and moves of the layout do not count.
+    /// The levels of a layout, each bucket empty and with this room. Slots, stash and moves of the
+    /// layout do not count.
     ///
     /// # Errors
     /// If there is no memory for the buckets.
@@ -51,7 +54,8 @@ impl Weighted {
         placement::bucket(digest, level, self.levels[level].0)
     }
 
-    /// Takes room for an item in the first level whose bucket has it. The slot says how many items the bucket had before.
+    /// Takes room for an item in the first level whose bucket has it. The slot says how many items
+    /// the bucket had before.
     ///
     /// # Errors
     /// [`Crisis`] if no bucket has room; nothing was changed.

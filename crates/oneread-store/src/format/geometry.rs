@@ -29,8 +29,8 @@ impl Shape {
     /// twenty records or more. A guide with one level less to tell apart is a twelfth smaller.
     pub(crate) const TWO: Self = Self { second: 13_107, third: 0 };
 
-    /// Three levels, each 0.2, 0.3, 0.4 or 0.5 of the one before. With many records a page the first is
-    /// best; with few, more pages overflow, and there must be more room below.
+    /// Three levels, each 0.2, 0.3, 0.4 or 0.5 of the one before. With many records a page the
+    /// first is best; with few, more pages overflow, and there must be more room below.
     pub(crate) const THREE: [Self; 4] = [
         Self { second: 10_570, third: 2_114 },
         Self { second: 14_144, third: 4_243 },

@@ -5,8 +5,8 @@
 //! ```text
 //!  byte 0: bits r of an unknown (0..4), system s (5..7) │ m unknowns of r bits
 //! ```
-//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first. r
-//! = 31 is for homes without keys, which are nowhere; r = 0 tells nothing.
+//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first.
+//! r = 31 is for homes without keys, which are nowhere; r = 0 tells nothing.
 //!
 //! # How it works
 //! A key has r random bits and five random unknowns, some of which may be the same one. The

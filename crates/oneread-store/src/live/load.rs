@@ -123,7 +123,8 @@ fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
                 bytes.resize(described.extent.count as usize * PAGE, 0);
                 let read = data.file.read_at(slot_at(described.extent.slot), &mut bytes);
                 match read {
-                    // Whoever writes may have cut the file meanwhile; then there is another manifest.
+                    // Whoever writes may have cut the file meanwhile; then there is another
+                    // manifest.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         Segment::damaged(id, described, "the file ends before it")
                     }

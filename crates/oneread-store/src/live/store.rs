@@ -31,27 +31,28 @@ use crate::{Error, read};
 /// checkpoint. A segment without room gets a few more pages; one with too many becomes two.
 ///
 /// Threads can share it as it is. Readers see the last change that was acknowledged before they
-/// began, and never wait for the disk work of writers. Several writers share a sync. One process at a
-/// time can write ([`Error::Locked`]); others can [read](Self::open_read_only).
+/// began, and never wait for the disk work of writers. Several writers share a sync. One process at
+/// a time can write ([`Error::Locked`]); others can [read](Self::open_read_only).
 ///
 /// # Costs
-/// With the default rate of 1%: 1 page read per hit, at most 0.01 per miss. About 1.5 bytes of memory
-/// per key of 16 bytes with a value of 100, and the [buffer](StoreOptions::buffer_bytes). A change is
-/// written to the log, and later with its page; changes of one page that wait together are written
-/// once. Beside its sync, a change waits for the work on one segment at most, or 5 ms during a
-/// checkpoint. Only when the buffer is half as large again as it should be do changes wait for the
-/// end of the checkpoint. [`metrics`](Self::metrics) tells how often and how long they waited.
+/// With the default rate of 1%: 1 page read per hit, at most 0.01 per miss. About 1.5 bytes of
+/// memory per key of 16 bytes with a value of 100, and the [buffer](StoreOptions::buffer_bytes). A
+/// change is written to the log, and later with its page; changes of one page that wait together
+/// are written once. Beside its sync, a change waits for the work on one segment at most, or 5 ms
+/// during a checkpoint. Only when the buffer is half as large again as it should be do changes wait
+/// for the end of the checkpoint. [`metrics`](Self::metrics) tells how often and how long they
+/// waited.
 ///
 /// After a quarter of all keys were updated, the files of a store of more than 20 MB, with pairs of
 /// about 100 bytes, take at most 1.5 times their keys and values; [`compact`](Self::compact) makes
 /// that 1.1 times.
 ///
 /// # Limits
-/// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes take whole pages of 4096 bytes
-/// of their own, and cost a second read. There are no range scans. Keys that were chosen to collide
-/// cost more reads, and so do few others: see the limits of [`Sealed`](crate::Sealed). Pages that
-/// deletions leave are used again; only those at the end of the file are given back. A damaged page
-/// is an error for its keys, and changes of its segment no longer come to pages.
+/// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes take whole pages of 4096
+/// bytes of their own, and cost a second read. There are no range scans. Keys that were chosen to
+/// collide cost more reads, and so do few others: see the limits of [`Sealed`](crate::Sealed).
+/// Pages that deletions leave are used again; only those at the end of the file are given back. A
+/// damaged page is an error for its keys, and changes of its segment no longer come to pages.
 ///
 /// # Example
 /// ```

@@ -71,7 +71,8 @@ fn little_memory_and_many_threads_give_the_same_bytes() {
 
 #[test]
 fn records_that_leave_gaps_are_placed() {
-    // Three to a page, each 1052 bytes: at most .77 of it can be used. Three levels of three places a page are full at .73 of that.
+    // Three to a page, each 1052 bytes: at most .77 of it can be used. Three levels of three places
+    // a page are full at .73 of that.
     let pairs = pairs(3000, 3, |_| 24, |_| 1024);
     let (bytes, report) = builder(Options::new(), &pairs).finish_in_memory().unwrap();
     assert!(verify_in(&bytes).unwrap().is_whole());
@@ -181,8 +182,8 @@ fn several_megabytes() -> Pairs {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_an_error_and_leaves_everything_as_it_was() {
-    // A limit on the size of files is as good as a full disk: a write is cut short, and the next one fails. The shell sets it, and
-    // has the signal ignored that would end the process.
+    // A limit on the size of files is as good as a full disk: a write is cut short, and the next
+    // one fails. The shell sets it, and has the signal ignored that would end the process.
     if let Some(folder) = std::env::var_os(LIMITED) {
         let folder = std::path::PathBuf::from(folder);
         let options = Options::new().seed(7).temporary_folder(&folder);
@@ -202,7 +203,8 @@ fn a_full_disk_is_an_error_and_leaves_everything_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let old = store(&pairs(10, 1, |_| 8, |_| 8));
     std::fs::write(folder.path().join("a.store"), &old).unwrap();
-    // In blocks of 512 bytes, or of 1024 in some shells: nothing, a page, some pieces, all but the last.
+    // In blocks of 512 bytes, or of 1024 in some shells: nothing, a page, some pieces, all but the
+    // last.
     for blocks in [0, 8, 100, 2000, whole / 3000, whole / 1024 - 1] {
         let ran = std::process::Command::new("sh")
             .arg("-c")

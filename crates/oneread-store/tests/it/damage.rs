@@ -44,7 +44,8 @@ fn every_flipped_byte_is_found_and_no_answer_is_wrong() {
         bytes[at] ^= 1 << (at % 8);
         let found = verify_in(&bytes).unwrap();
         assert!(!found.is_whole(), "byte {at} was flipped, and nobody saw it");
-        // Asking for all keys at every byte would take long; damage of one page looks alike wherever it is.
+        // Asking for all keys at every byte would take long; damage of one page looks alike
+        // wherever it is.
         if at % 7 == 0 {
             never_wrong(&bytes, &pairs, &format!("byte {at}"));
         }
@@ -178,7 +179,8 @@ fn a_forged_header_is_refused_or_found_and_takes_no_memory() {
             // Two pages are one level: how large filters of the others would be says nothing.
             let of_no_level = (156..=164).contains(&at) || (180..=188).contains(&at);
             assert!(planned || of_no_level || !found.is_whole(), "{value} at {at}");
-            // Another seed is another place for every key: then they are absent, which is what such a file says.
+            // Another seed is another place for every key: then they are absent, which is what such
+            // a file says.
             if !(9..32).contains(&at) {
                 never_wrong(&bytes, &pairs, &format!("{value} at {at}"));
             }
@@ -216,7 +218,8 @@ fn builder_of_segments(pairs: &Pairs) -> Vec<u8> {
 fn a_key_that_belongs_elsewhere_is_found() {
     let (pairs, whole) = small();
     let mut bytes = whole.clone();
-    // The first key of page 0, whose bytes are behind the tags and lengths: one letter changed, the checksum made right.
+    // The first key of page 0, whose bytes are behind the tags and lengths: one letter changed, the
+    // checksum made right.
     let count = usize::from(u16::from_le_bytes([bytes[PAGE + 16], bytes[PAGE + 17]]));
     let key = PAGE + 20 + 3 * count + 60;
     bytes[key] ^= 0x55;
@@ -229,7 +232,8 @@ fn a_key_that_belongs_elsewhere_is_found() {
         .iter()
         .filter(|pair| pair.as_ref().is_ok_and(|(key, _)| !model.contains_key(key)))
         .count();
-    // What was changed is a key, then it is found; or a value, then whoever could forge a checksum has changed it.
+    // What was changed is a key, then it is found; or a value, then whoever could forge a checksum
+    // has changed it.
     assert_eq!(changed, found.damage.len());
 }
 

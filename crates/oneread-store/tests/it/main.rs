@@ -35,7 +35,8 @@ fn below(random: &mut Pcg64Mcg, limit: u64) -> u64 {
     oneread::hash::reduce(random.next_u64(), limit)
 }
 
-/// Pairs with distinct keys: a number, then as many bytes as `key` says beyond eight, and values as long as `value` says.
+/// Pairs with distinct keys: a number, then as many bytes as `key` says beyond eight, and values as
+/// long as `value` says.
 fn pairs(
     count: u64,
     seed: u64,

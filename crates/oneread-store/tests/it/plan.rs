@@ -21,7 +21,8 @@ fn a_guide_has_a_byte_and_the_bits_of_its_unknowns() {
     assert_eq!((unknowns(0), unknowns(34), unknowns(62)), (1, 35, 64));
     // 35 unknowns of 8 bits are 35 bytes.
     assert_eq!((result_bits(35, 34), result_bits(36, 34)), (7, 8));
-    // Six unknowns of two bits are 12 bits, so two bytes and the first; one bit does not tell three levels apart.
+    // Six unknowns of two bits are 12 bits, so two bytes and the first; one bit does not tell three
+    // levels apart.
     assert_eq!((result_bits(2, 5), result_bits(3, 5)), (0, 2));
     assert_eq!((result_bits(0, 5), result_bits(1, 5), result_bits(u32::MAX, 5)), (0, 0, MOST_RESULT_BITS));
     assert_eq!(result_bits(8192, u32::MAX), 0);
@@ -54,7 +55,8 @@ fn the_plan_is_the_mean_over_guides() {
     assert!((plan.reads_per_miss() - by_hand).abs() < 1e-15);
     assert!((plan.ram_bytes_per_key() - 36.0 * 1000.0 / 26_400.0).abs() < 1e-12);
     assert_eq!((plan.reads_per_hit(), plan.guide_bytes()), (1.0, 36));
-    // In 7 bytes, 48 bits, there are two for each of 21 unknowns and fewer for 35: of 26400 keys, 20400 begin their search at level 0.
+    // In 7 bytes, 48 bits, there are two for each of 21 unknowns and fewer for 35: of 26400 keys,
+    // 20400 begin their search at level 0.
     let plan = StorePlan::new(&loads, 0.25, 7).unwrap();
     assert!((plan.reads_per_hit() - 1.0 - 0.25 * 20_400.0 / 26_400.0).abs() < 1e-12, "{plan:?}");
     assert!((plan.reads_per_miss() - (0.6 * 3.0 + 0.3 * 3.0 / 4.0)).abs() < 1e-12, "{plan:?}");
@@ -80,7 +82,8 @@ fn random_loads_have_poissons_distribution() {
     // e^-2 · 2^k/k!: .1353 for 0, .2707 for 1 and 2.
     let loads = Loads::random(2.0, 3);
     assert!((loads.keys() as f64 / loads.guides() as f64 - 2.0).abs() < 1e-6);
-    // One byte tells nothing, and guides without keys need not be told of: three reads for all others.
+    // One byte tells nothing, and guides without keys need not be told of: three reads for all
+    // others.
     let plan = StorePlan::new(&loads, 0.0, 1).unwrap();
     assert!((plan.reads_per_miss() - 3.0 * (1.0 - 0.135_335_283)).abs() < 1e-6, "{plan:?}");
     for mean in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e7] {

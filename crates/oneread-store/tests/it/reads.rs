@@ -81,7 +81,8 @@ fn any_rate_is_met() {
         }
         let planned = report.reads_per_miss * lookups as f64;
         let found = store.reads().miss_pages as f64;
-        // Six deviations of a Poisson count, and four events where the mean is next to nothing: Pr(≥ 5 | .3) = 2e-5 … 1.6e-5.
+        // Six deviations of a Poisson count, and four events where the mean is next to nothing:
+        // Pr(≥ 5 | .3) = 2e-5 … 1.6e-5.
         assert!(
             (found - planned).abs() <= SIX_SIGMA * planned.sqrt() + 4.0,
             "{rate}: {found}, planned {planned}"

@@ -28,7 +28,8 @@ pub(super) fn run(command: Solve) -> Result<()> {
     }
 }
 
-/// Solves, and tells whoever waits for more than a second what for: on a terminal only, and on stderr.
+/// Solves, and tells whoever waits for more than a second what for: on a terminal only, and on
+/// stderr.
 fn patiently<T>(what: &'static str, solve: impl FnOnce() -> Result<T, Unsolved>) -> Result<T> {
     const PATIENCE: Duration = Duration::from_secs(1);
     const TICK: Duration = Duration::from_millis(100);

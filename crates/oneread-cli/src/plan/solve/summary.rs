@@ -71,7 +71,8 @@ impl SolveSummary {
         Ok(SummaryTargets { false_positive, goal, bytes: self.bytes })
     }
 
-    /// What is to be had for more bytes and for fewer: of the kind that is smallest here, and of the next.
+    /// What is to be had for more bytes and for fewer: of the kind that is smallest here, and of
+    /// the next.
     fn against_bytes(&self, solution: &Solution<PlannedSummary>) -> Result<Chart> {
         /// Six decades in each direction, eight solutions each.
         const DECADES: f64 = 6.0;

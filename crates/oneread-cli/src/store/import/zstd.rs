@@ -8,7 +8,8 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// Decoded at once, at least; blocks have up to 128 KiB.
 const STEP: usize = 1 << 17;
 
-/// The decompressed bytes of a source. Frames that are to be skipped are, and the checksums that frames have are compared.
+/// The decompressed bytes of a source. Frames that are to be skipped are, and the checksums that
+/// frames have are compared.
 pub(super) struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,

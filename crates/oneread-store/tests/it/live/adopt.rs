@@ -132,8 +132,8 @@ fn unsynced() -> StoreOptions {
 }
 
 /// While a sealed store was open, another process could make it live and write over its pages. A
-/// reader then got errors for most keys, and now and then a newer value, or none for a key that both
-/// stores had.
+/// reader then got errors for most keys, and now and then a newer value, or none for a key that
+/// both stores had.
 #[test]
 fn a_sealed_store_that_is_open_does_not_become_live() {
     let folder = tempfile::tempdir().unwrap();

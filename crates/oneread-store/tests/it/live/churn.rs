@@ -35,11 +35,13 @@ fn churn_leaves_one_read_a_hit_and_full_pages() {
         store.checkpoint().unwrap();
         let (stats, (hit, miss)) = (store.stats().unwrap(), reads(&store, alive.clone()));
         assert_eq!(stats.items, alive.end - alive.start);
-        // 180,000 lookups at a rate of .01 differ from it by .0002 on average; the bounds are those that a user is told.
+        // 180,000 lookups at a rate of .01 differ from it by .0002 on average; the bounds are those
+        // that a user is told.
         assert!(hit <= 1.02 && miss <= 0.012, "{what}: {hit} reads a hit, {miss} a miss");
         assert!(stats.ram_bytes_per_key <= 1.8, "{what}: {} bytes a key", stats.ram_bytes_per_key);
         let raw = (stats.key_bytes + stats.value_bytes) as f64;
-        // Pages that wait for a checkpoint are counted, and logs are not: they do not grow with the store.
+        // Pages that wait for a checkpoint are counted, and logs are not: they do not grow with the
+        // store.
         let disk = stats.used_bytes as f64 / raw;
         assert!(disk <= 1.4, "{what}: {disk} times its keys and values");
     };

@@ -155,8 +155,8 @@ fn nothing_acknowledged_is_lost_whenever_it_crashes() {
     assert!(some(0..8, 60) > 1000);
 }
 
-/// A record that a crash had cut off ended in zeros. When the file grew after the next opening, and a second crash lost what had been written in its place, it
-/// was whole again.
+/// A record that a crash had cut off ended in zeros. When the file grew after the next opening, and
+/// a second crash lost what had been written in its place, it was whole again.
 #[test]
 fn a_record_that_was_cut_off_stays_away() {
     const LOG: &str = "live.store.log1";

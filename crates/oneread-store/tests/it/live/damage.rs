@@ -33,7 +33,8 @@ fn ask(disk: &Simulated, models: &[Model], file: &str, what: &str) -> bool {
         Err(error) => {
             assert!(!error.to_string().is_empty());
             if file.contains("log") {
-                // What was lost may have come to pages in part; but no key has a value that it never had.
+                // What was lost may have come to pages in part; but no key has a value that it
+                // never had.
                 let store = open(disk.arc(), small().lose_damaged_log(true)).unwrap();
                 let found = contents(&store);
                 let had = |key, value| models.iter().any(|model| model.get(key) == Some(value));
@@ -80,7 +81,8 @@ fn flip(step: usize) {
             copy.set_bytes(&name, flipped);
             tried += 1;
             if !ask(&copy, &models, &name, &format!("{name}, byte {at}")) {
-                // Only where nothing is: free slots, and behind the end of a log or of a large value.
+                // Only where nothing is: free slots, and behind the end of a log or of a large
+                // value.
                 assert!(name == PATH || name.contains("log"), "{name}, byte {at}");
                 unnoticed += 1;
             }
@@ -99,7 +101,8 @@ fn cut(step: usize) {
             let copy = disk.copy();
             copy.set_bytes(&name, bytes[..length].to_vec());
             let what = format!("{name} cut to {length}");
-            // A cut of the main file may take all segments, and then there may be no key left that can be read.
+            // A cut of the main file may take all segments, and then there may be no key left that
+            // can be read.
             if name == PATH {
                 let Ok(store) = open(copy.arc(), small()) else { continue };
                 for (key, value) in models.last().unwrap() {

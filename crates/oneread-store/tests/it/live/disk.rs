@@ -1,7 +1,8 @@
 //! A disk that can crash, be full, and fail to sync.
 //!
-//! What was written is seen at once, and is safe when its file was synced; names are safe when their folder was. A crash keeps what is safe, and of the
-//! rest what chance says: of each write all, nothing, or any of its sectors of 512 bytes; of names the first few changes.
+//! What was written is seen at once, and is safe when its file was synced; names are safe when
+//! their folder was. A crash keeps what is safe, and of the rest what chance says: of each write
+//! all, nothing, or any of its sectors of 512 bytes; of names the first few changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -364,7 +365,8 @@ impl DiskFile for SimulatedFile {
         let bytes = &mut self.disk.0.state.lock().unwrap().files[self.file];
         let pending = std::mem::take(&mut bytes.pending);
         if fails {
-            // As systems do: what could not be written is forgotten, and the next sync succeeds without it.
+            // As systems do: what could not be written is forgotten, and the next sync succeeds
+            // without it.
             return Err(io::Error::other("the sync failed"));
         }
         pending.iter().for_each(|change| change.apply(&mut bytes.safe));

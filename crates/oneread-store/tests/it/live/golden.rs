@@ -22,8 +22,9 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// What is done to it: numbers in decimal with their squares, of which some are deleted, some get another value, and some a large one. The last changes stay in
-/// the log; all of them, in one that began as a sealed store, whose pages are then still its own.
+/// What is done to it: numbers in decimal with their squares, of which some are deleted, some get
+/// another value, and some a large one. The last changes stay in the log; all of them, in one that
+/// began as a sealed store, whose pages are then still its own.
 fn change(store: Option<&Store>, began: Began) -> Model {
     let mut model = Model::new();
     let mut set = |key: String, value: Option<Vec<u8>>| {
@@ -60,7 +61,8 @@ fn change(store: Option<&Store>, began: Began) -> Model {
     model
 }
 
-/// The files of version 1. `ONEREAD_BLESS=1 cargo test` writes them if they are missing; files that are there are never changed.
+/// The files of version 1. `ONEREAD_BLESS=1 cargo test` writes them if they are missing; files that
+/// are there are never changed.
 fn bless(name: &str, began: Began) {
     let folder = golden(name);
     if std::env::var_os("ONEREAD_BLESS").is_none() || folder.exists() {

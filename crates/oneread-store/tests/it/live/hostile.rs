@@ -1,4 +1,5 @@
-//! Files that somebody forged, with right checksums: refused, or they answer; nothing panics, hangs or takes much memory.
+//! Files that somebody forged, with right checksums: refused, or they answer; nothing panics, hangs
+//! or takes much memory.
 
 use oneread_store::{Builder, Options, Sealed, StoreOptions, verify_in};
 

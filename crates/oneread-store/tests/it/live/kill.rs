@@ -26,7 +26,8 @@ fn batch(number: u64, model: &mut Model) -> oneread_store::Batch {
     random_batch(&mut random(number), 400, number, model)
 }
 
-/// Not a test: writes until it is killed, and says what was acknowledged. Without a folder there is nothing to do.
+/// Not a test: writes until it is killed, and says what was acknowledged. Without a folder there is
+/// nothing to do.
 #[test]
 fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };

@@ -47,7 +47,8 @@ fn create(disk: Arc<dyn Disk>, options: StoreOptions) -> Result<Store, Error> {
 /// The key that says how many batches there were.
 const COUNTER: &[u8] = b"#";
 
-/// A batch of random changes, and what comes of them. The keys are few, and values of all kinds of lengths.
+/// A batch of random changes, and what comes of them. The keys are few, and values of all kinds of
+/// lengths.
 fn random_batch(random: &mut Pcg64Mcg, keys: u64, number: u64, model: &mut Model) -> Batch {
     let mut batch = Batch::new();
     for _ in 0..below(random, 6) {

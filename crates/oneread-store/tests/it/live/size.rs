@@ -18,10 +18,10 @@ fn disk_bytes(folder: &Path) -> u64 {
 ///
 /// The bound, as parts of the 35 MB of keys and values: pages are filled to 0.85 at least, and a
 /// record takes 5 bytes beside its 116, at most 1.23; descriptions of segments are a page for 64,
-/// 0.02; two logs are a twentieth of the pages each, 0.12. That leaves 0.13 for pages that wait for a
-/// checkpoint, one in 24 of all, 0.05, and for a sealed segment that is there twice, 4 MiB, until it
-/// is built again, 0.12. That is a bit more, but only with the last such segment all others are as
-/// large as that.
+/// 0.02; two logs are a twentieth of the pages each, 0.12. That leaves 0.13 for pages that wait for
+/// a checkpoint, one in 24 of all, 0.05, and for a sealed segment that is there twice, 4 MiB, until
+/// it is built again, 0.12. That is a bit more, but only with the last such segment all others are
+/// as large as that.
 #[test]
 fn updating_a_quarter_of_all_keys_takes_half_of_the_raw_bytes_more_at_most() {
     const COUNT: u64 = 300_000;

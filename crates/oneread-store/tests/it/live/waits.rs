@@ -92,7 +92,8 @@ fn a_change_does_not_wait_for_a_checkpoint() {
     let before = syncs.load(Relaxed);
     let mut random = random(1);
     let mut longest = Duration::ZERO;
-    // A buffer has about 5000 of them. Of the closed log, the pages and the manifest each is synced once a round, or more often.
+    // A buffer has about 5000 of them. Of the closed log, the pages and the manifest each is synced
+    // once a round, or more often.
     let mut number = 0u64;
     while number < 8000 || syncs.load(Relaxed) - before < 4 {
         let value = bytes(&mut random, 100);
@@ -101,12 +102,14 @@ fn a_change_does_not_wait_for_a_checkpoint() {
         longest = longest.max(start.elapsed());
         number += 1;
     }
-    // It waits 5 ms; the machine may be busy with other things for a second, but not whenever somebody looks.
+    // It waits 5 ms; the machine may be busy with other things for a second, but not whenever
+    // somebody looks.
     assert!(longest < SYNC * 2 / 3, "{longest:?} of {number} changes");
     drop(store);
 }
 
-/// A key that changed again and again left one change in the buffer, which never was full, while its log grew without end.
+/// A key that changed again and again left one change in the buffer, which never was full, while
+/// its log grew without end.
 #[test]
 fn the_log_is_bounded_though_one_key_changes_for_ever() {
     const BUFFER: u64 = 40_000;
@@ -121,7 +124,8 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
         assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&19_999u32.to_le_bytes()[..]));
         for name in ["a.store.log0", "a.store.log1"] {
             let log = std::fs::metadata(folder.path().join(name)).unwrap().len();
-            // Half as much again as a buffer; its header, its end and a change; and a sixteenth of a buffer ahead.
+            // Half as much again as a buffer; its header, its end and a change; and a sixteenth of
+            // a buffer ahead.
             assert!(log <= BUFFER * 3 / 2 + 1024 + BUFFER / 16, "{name} has {log} bytes");
         }
     }
