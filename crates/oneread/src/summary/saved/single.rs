@@ -1,4 +1,4 @@
-//! Single filters: kinds 18 and 20.
+//! Saved single filters: kinds 18 and 20.
 
 use alloc::vec::Vec;
 
@@ -16,11 +16,11 @@ impl<C> SingleFilter<C> {
     }
 }
 
-/// The filter and the number of levels of a block.
+/// Decodes the filter and the number of levels.
 fn decode(block: &LayoutBlock) -> Result<(SingleFilterLayout, u64), LoadError> {
     let [cells, hashes, levels] = block.fields()?;
     let filter = SingleFilterLayout::new(cells, narrow(hashes)).map_err(invalid)?;
-    // Bands that leave cells over would have been written without them.
+    // The writer drops cells that the bands leave over.
     if filter.cells() == cells {
         Ok((filter, levels))
     } else {
