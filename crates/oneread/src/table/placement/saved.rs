@@ -1,4 +1,4 @@
-//! Bits and hints as words: `docs/format.md`, kind 16.
+//! Saved occupancy bits and hints: `docs/format.md`, kind 16.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::bytes::{LoadError, Payload, write_words};
 use crate::layout::MultilevelLayout;
 
 impl Placement {
-    /// Hands over the bits, then the hints, two a word.
+    /// Writes the bits, then the hints, two per word.
     pub(in crate::table) fn write(&self, sink: &mut dyn FnMut(&[u8])) {
         write_words(self.occupancy.words(), sink);
         if let Some(hints) = &self.hints {
@@ -19,7 +19,7 @@ impl Placement {
         }
     }
 
-    /// Takes what [`write`](Self::write) wrote.
+    /// Reads what [`write`](Self::write) wrote.
     pub(in crate::table) fn read(
         layout: &MultilevelLayout,
         generation: u32,
@@ -31,7 +31,7 @@ impl Placement {
             Some(_) => payload.words(layout.buckets().div_ceil(2))?,
             None => Vec::new(),
         };
-        // As large as what was read: now it can be allocated.
+        // The payload is as large as the placement, so that this allocation is bounded.
         let mut placement = Self::with_generation(layout, generation)?;
         for (at, word) in words.into_iter().enumerate() {
             for bit in (0..64).filter(|bit| word >> bit & 1 == 1) {
