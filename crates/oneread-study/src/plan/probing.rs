@@ -18,8 +18,7 @@ const NEGLIGIBLE: f64 = 1e-17;
 /// table of `cells` cells: (1 + `Q_0(m, n − 1)`)/2.
 ///
 /// `Q_r(m, n)` = Σ over k ≥ 0 of C(r + k, k) · n/m · (n − 1)/m ⋯ (n − k + 1)/m. Exact for a random
-/// hash function. The sum has some 9·√m terms in a full table, which takes a third of a second with
-/// 2^46 cells.
+/// hash function. The sum has about 9·√m terms in a full table: 0.3 s with 2^46 cells.
 ///
 /// # Errors
 /// If there are no cells or more than 2^46, or no items or more than cells.
@@ -142,7 +141,7 @@ pub const MAX_HEIGHT: u32 = 20;
 ///
 /// # Errors
 /// If there are more than 2^46 cells, if more than a third of them are in use, or if the height is
-/// above [`MOST_HEIGHT`] or that of the whole table.
+/// above [`MAX_HEIGHT`] or that of the whole table.
 ///
 /// # Example
 /// ```

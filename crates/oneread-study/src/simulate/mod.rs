@@ -69,7 +69,7 @@ impl Simulation {
     /// layout's stash is ignored.
     ///
     /// # Errors
-    /// If there are no items or more than [`MOST_ITEMS`](Self::MOST_ITEMS), or more slots than
+    /// If there are no items or more than [`MAX_ITEMS`](Self::MAX_ITEMS), or more slots than
     /// 2^31.
     pub fn new(layout: MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
         const MAX_SLOTS: u64 = 1 << 31;

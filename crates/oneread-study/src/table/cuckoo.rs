@@ -60,7 +60,7 @@ impl CuckooLayout {
     /// Sets the number of functions.
     ///
     /// # Errors
-    /// If there are fewer than two or more than [`MOST_FUNCTIONS`](Self::MOST_FUNCTIONS).
+    /// If there are fewer than two or more than [`MAX_FUNCTIONS`](Self::MAX_FUNCTIONS).
     pub fn with_functions(self, functions: u32) -> Result<Self, LayoutError> {
         check("functions beyond the first", u64::from(functions).saturating_sub(1), 3)?;
         Ok(Self { functions, ..self })

@@ -12,7 +12,7 @@
 //! use oneread::layout::MultilevelLayout;
 //! use oneread::table::MultilevelTable;
 //!
-//! // Three buckets an item in the first of five levels, each half as large as the one before.
+//! // Three buckets per item in the first of five levels, each half as large as the one before.
 //! let layout = MultilevelLayout::for_items(1000, 3.0, 0.5, 5)?;
 //! let mut table = MultilevelTable::new(layout)?;
 //! assert_eq!(table.get("one"), None);
