@@ -132,7 +132,7 @@ fn plan(table: &MultilevelLayout, alive: u64, deleted: u64) -> Result<Multilevel
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
-/// // The largest counter of the first filter in the paper's million tables was 12: 0.83 are expected.
+/// // The paper's million tables had a counter of 12 in the first filter; 0.83 are expected.
 /// let filter = CountingLayout::new(106_000, 7, 4)?.with_scheme(SchemeName::Independent)?;
 /// let expected = 1e6 * deletion::expected_counters_reaching(&table, 0, filter, 12);
 /// assert!((expected - 0.83).abs() < 0.005);

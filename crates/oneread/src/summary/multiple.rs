@@ -53,9 +53,8 @@ pub struct MultiFilter<P> {
 /// here each probe is a word of its own.
 ///
 /// # Costs
-/// 20 bits per key in the paper's design, 26 with the occupancy bits. A lookup takes about two
-/// probes for an absent key, `k_0` and two for a key at level 0, and 56 and two for a key at level
-/// 1.
+/// 20 bits per key in the paper's design, 26 with the occupancy bits. Lookups take about two probes
+/// for an absent key, `k_0` and two for a key at level 0, and 56 and two for a key at level 1.
 ///
 /// # Limits
 /// No removal: [`remove`](super::Summary::remove) is an error. [`CountingMultiFilterSummary`]

@@ -40,8 +40,8 @@ pub struct SingleFilter<C> {
 /// there, each hash function has its own band of cells.
 ///
 /// # Costs
-/// 32 bits per key in the paper's design of five levels, packed three cells per byte. A lookup
-/// takes one probe per band, fewer for absent keys.
+/// 32 bits per key in the paper's design of five levels, packed three cells per byte. Lookups
+/// take one probe per band, fewer for absent keys.
 ///
 /// # Limits
 /// No removal: [`remove`](super::Summary::remove) is an error. [`CountingSingleFilterSummary`]

@@ -80,7 +80,7 @@ pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Value
 /// *flows.entry([10, 0, 0, 2]).or_try_insert(0)? += 5;
 /// assert_eq!((flows[&[10, 0, 0, 1]], flows[&[10, 0, 0, 2]], flows.len()), (2, 5, 2));
 ///
-/// // Two slots and a stash of one: the fourth of four equal digests has nowhere to go, and comes back.
+/// // Two slots and a stash of one: the fourth of four equal digests has no room, and comes back.
 /// let tiny = MultilevelLayout::new([1, 1])?.with_stash(1)?;
 /// let mut tiny = MultilevelTable::new(tiny)?;
 /// assert!((0..3).all(|key: u64| tiny.insert(key, "in").is_ok()));

@@ -71,8 +71,8 @@ impl Placement {
         }
     }
 
-    /// Reports whether the rule replaces a bucket's hint by a place of `level`. Reads an item only
-    /// if the old hint has to be checked.
+    /// Reports whether the rule replaces a bucket's hint by a place of `level`. It reads items
+    /// only to check the old hint.
     pub(super) fn takes_hint(&self, bucket: Bucket, level: usize, items: &impl Items) -> bool {
         let Some(hints) = &self.hints else { return false };
         let is_deeper = || {

@@ -7,8 +7,8 @@
 //! ```text
 //!  digest ──▶ a bucket in each level ──▶ the first with room ──▶ a place
 //!             │                          │
-//!             functions of the layout    or another item makes room (Second Chance, restricted hashing),
-//!                                        or the stash, or a crisis
+//!             functions of the layout    or another item makes room (Second Chance,
+//!                                        restricted hashing), or the stash, or a crisis
 //! ```
 
 mod geometry;
