@@ -92,7 +92,7 @@ impl fmt::Display for ChangeError {
             }
             Self::NotPresent => f.write_str("the key to be removed is not in the summary at that level"),
             Self::InsertOnly => {
-                f.write_str("a summary without counters forgets no key: use one that can remove keys")
+                f.write_str("a summary without counters cannot remove keys: use one that can")
             }
         }
     }

@@ -156,7 +156,7 @@ impl List {
         if self.spilled(words) <= levels && (0..self.layout.items()).all(is_entry) {
             Ok(())
         } else {
-            Err(LoadError::Invalid { what: "a list of keys at levels that it does not have" })
+            Err(LoadError::Invalid { what: "a list of keys at levels outside the list" })
         }
     }
 }

@@ -65,7 +65,7 @@ impl Fields {
             return Err(LoadError::Invalid { what: "a summary of strings that are not in order" });
         }
         if (0..self.len).any(|at| entries.level(at, self.widths) >= self.levels) {
-            return Err(LoadError::Invalid { what: "a summary with a level that there is not" });
+            return Err(LoadError::Invalid { what: "a summary with a level that does not exist" });
         }
         let mut at = 0;
         for block in 0..lengths.len() {

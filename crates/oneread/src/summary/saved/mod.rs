@@ -30,7 +30,7 @@ fn check_count(count: u64) -> Result<u64, LoadError> {
 }
 
 fn invalid(_: LayoutError) -> LoadError {
-    LoadError::Invalid { what: "a layout that no summary has" }
+    LoadError::Invalid { what: "an invalid layout of a summary" }
 }
 
 const TOO_LARGE: LoadError = LoadError::Invalid { what: "a summary of more words than there can be" };

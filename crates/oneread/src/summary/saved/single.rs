@@ -24,7 +24,7 @@ fn decode(block: &LayoutBlock) -> Result<(SingleFilterLayout, u64), LoadError> {
     if filter.cells() == cells {
         Ok((filter, levels))
     } else {
-        Err(LoadError::Invalid { what: "a summary with cells that no band has" })
+        Err(LoadError::Invalid { what: "a summary with cells outside its bands" })
     }
 }
 
@@ -58,7 +58,7 @@ impl<S: Words> ReadCore<S> for SingleFilter<LevelCells<S>> {
         if self.cells.are_at_most(self.levels as u64, self.filter.cells()) {
             Ok(())
         } else {
-            Err(LoadError::Invalid { what: "a summary with a cell of a level that there is not" })
+            Err(LoadError::Invalid { what: "a summary with a cell whose level does not exist" })
         }
     }
 }

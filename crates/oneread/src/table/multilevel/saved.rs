@@ -73,14 +73,14 @@ where
         for place in 0..placement.places() {
             let entry = if placement.in_use(place) {
                 let record = <(K, V)>::read(&mut rest);
-                Some(record.ok_or(LoadError::Invalid { what: "an item that its type does not have" })?)
+                Some(record.ok_or(LoadError::Invalid { what: "an item that its type cannot decode" })?)
             } else {
                 None
             };
             entries.push(entry);
         }
         if rest.len() >= 8 || rest.iter().any(|&byte| byte != 0) {
-            return Err(LoadError::Invalid { what: "something behind the last item" });
+            return Err(LoadError::Invalid { what: "bytes after the last item" });
         }
         let table = Self { layout, digester, placement, entries, reads: Reads::default() };
         for (place, entry) in table.entries.iter().enumerate() {
@@ -126,7 +126,7 @@ fn decode_layout(
             .with_moves(moves)?
             .with_crisis(on_crisis)
     };
-    layout().map_err(|_: LayoutError| LoadError::Invalid { what: "a layout that no table has" })
+    layout().map_err(|_: LayoutError| LoadError::Invalid { what: "an invalid layout of a table" })
 }
 
 /// Encodes the policy in four bytes: its kind, then its parameters.

@@ -5,7 +5,7 @@
 //! 1. An item that is not in its bucket of some level *comes to* that bucket and is passed on, to
 //!    the child that its digest names. A free bucket has no items that come to it and are below.
 //!    (Places that were freed without a refill break this until they are refilled, deepest first:
-//!    lookups may then miss items, but none is lost.)
+//!    moves may then overlook items, but none is lost.)
 //! 2. `Keep::Random`: a bucket's item has the least priority of all that come to the bucket.
 //!    Priorities are random, so each is equally likely. The places follow from the set of items
 //!    alone, except for the order of the stash.

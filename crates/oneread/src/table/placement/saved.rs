@@ -37,7 +37,7 @@ impl Placement {
             for bit in (0..64).filter(|bit| word >> bit & 1 == 1) {
                 let place = at * 64 + bit;
                 if place >= placement.places() {
-                    return Err(LoadError::Invalid { what: "a place in use that there is not" });
+                    return Err(LoadError::Invalid { what: "a place in use beyond the last place" });
                 }
                 let level = placement.level_of(place);
                 placement.occupancy.set(place, level);
@@ -60,11 +60,11 @@ impl Placement {
                 place < self.places() && self.level_of(place) > self.level_of(bucket * slots)
             };
             if word != u32::MAX && !deeper() {
-                return Err(LoadError::Invalid { what: "a hint at no deeper place" });
+                return Err(LoadError::Invalid { what: "a hint that names no deeper place" });
             }
         }
         if pairs.any(|rest| rest != 0) {
-            return Err(LoadError::Invalid { what: "something behind the last hint" });
+            return Err(LoadError::Invalid { what: "bytes after the last hint" });
         }
         self.hints = Some(table);
         Ok(())
