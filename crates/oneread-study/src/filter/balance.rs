@@ -1,5 +1,4 @@
-//! d-left filters built from all keys at once, with loads that are more even than those of keys
-//! that come one after the other.
+//! d-left filters built from all keys at once, with more even loads than keys inserted one by one.
 
 use alloc::vec::Vec;
 
@@ -8,23 +7,23 @@ use oneread::filter::{BuildError, DLeftFilter, Full};
 use oneread::hash::Digest;
 use oneread::workspace::{distinct, reserved};
 
-/// What balancing gained.
+/// The result of balancing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Balance {
-    /// The false-positive rate with every key where it went first.
+    /// The false-positive rate before any key moved.
     pub rate_before: f64,
-    /// The false-positive rate now.
+    /// The false-positive rate after balancing.
     pub rate: f64,
-    /// How often a key was put elsewhere.
+    /// The number of moves.
     pub moves: u64,
 }
 
-/// Why a filter cannot be built from all keys at once.
+/// A filter cannot be built from all keys at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BalanceError {
-    /// There is no such filter, or no memory for it.
+    /// The layout is invalid, or memory ran out.
     Build(BuildError),
     /// A key finds no room.
     Full(Full),
@@ -53,26 +52,24 @@ impl core::fmt::Display for BalanceError {
 
 impl core::error::Error for BalanceError {}
 
-/// How often every key is tried anew, as in the paper.
+/// The number of passes over all keys, as in the paper.
 const PASSES: usize = 10;
 
-/// Inserts all keys of these digests, and puts each in turn where its bucket is least loaded, ten
-/// times over. Keys that are there already stay where they are. A digest that comes twice is one
-/// key.
+/// Inserts all keys of these digests, then moves each in turn to its least loaded bucket, in ten
+/// passes. Keys already in the filter stay where they are. A repeated digest is one key.
 ///
-/// Loads become more even, so that fingerprints are longer: at four keys per bucket of 64 bits,
-/// 2.36e-4 false positives with two sub-tables, where keys that come one by one have 4.48e-4 with
-/// three.
+/// More even loads give longer fingerprints. At four keys per bucket of 64 bits, the false-positive
+/// rate is 2.36e-4 with two sub-tables; keys inserted one by one have 4.48e-4 with three.
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
 /// Bit Reassignment", 2006, section II-D.
 ///
 /// # Costs
-/// While it runs, 17 bytes per key, four per bucket, and a copy of the filter.
+/// 17 bytes per key, four per bucket, and a copy of the filter, while it runs.
 ///
 /// # Errors
-/// If there is no memory for that, or if a key finds no room; nothing was changed.
+/// If memory runs out, or if a key finds no room. Nothing was changed.
 ///
 /// # Example
 /// ```
@@ -95,9 +92,9 @@ pub fn insert_balanced<D: Clone>(
 ) -> Result<Balance, BalanceError> {
     let digests = distinct(digests)?;
     let layout = filter.layout();
-    // Those included that a page's checksum takes.
+    // Includes the bits of page checksums.
     let buckets = layout.bits() / u64::from(layout.bucket_bits().bits());
-    // Wide enough for any number of keys that crowd into one bucket.
+    // Wide enough for any number of keys in one bucket.
     let mut loads: Vec<u32> = reserved(buckets)?;
     loads.extend((0..buckets as usize).map(|bucket| filter.load_of(bucket)));
     // The sub-table of each key.
@@ -135,7 +132,7 @@ fn least_loaded<D>(filter: &DLeftFilter<D>, digest: Digest, loads: &[u32]) -> (u
     buckets.min_by_key(|&(_, bucket)| loads[bucket]).expect("there are sub-tables")
 }
 
-/// Inserts each key into the sub-table that was chosen for it.
+/// Inserts each key into its chosen sub-table.
 fn fill<D>(filter: &mut DLeftFilter<D>, digests: &[Digest], chosen: &[u8]) -> Result<(), Full> {
     let mut keys = digests.iter().zip(chosen);
     keys.try_for_each(|(&digest, &subtable)| filter.insert_into(digest, usize::from(subtable)))

@@ -1,4 +1,4 @@
-//! What filters could gain from knowing all keys beforehand.
+//! Filters built offline, from all keys at once.
 
 mod balance;
 

@@ -1,14 +1,14 @@
-//! The lecture's two Bloom filters, which are simple to prove and larger than need be.
+//! The lecture's two Bloom filters, which are simple to prove and larger than necessary.
 
 use libm::ceil;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError};
 
-/// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong at most
-/// half the time.
+/// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong with
+/// probability at most 1/2.
 ///
-/// Simple to prove and 39% larger than need be: [`for_rate`](oneread::plan::bloom::for_rate) finds
-/// the smallest filter.
+/// 39% larger than necessary: [`for_rate`](oneread::plan::bloom::for_rate) finds the smallest
+/// filter.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1 or below 2^−64, or if there are too many bits.
@@ -24,7 +24,7 @@ use oneread::layout::{BloomLayout, LayoutError};
 /// ```
 pub fn bands_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
     check(rate)?;
-    // Halving is exact, where a logarithm would have to be rounded.
+    // Halving is exact, unlike a logarithm.
     let (mut bands, mut reached) = (1, 0.5);
     while reached > rate {
         bands += 1;
@@ -48,7 +48,7 @@ pub fn bands_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError>
 /// ```
 pub fn trivial_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
     check(rate)?;
-    // A float above the range becomes the largest number, which is too large in any case.
+    // A float above the range saturates, and is too large in any case.
     BloomLayout::new(ceil(items.max(1) as f64 / rate) as u64, 1)?.with_scheme(SchemeName::Independent)
 }
 

@@ -40,8 +40,8 @@ pub const MAX_BUCKET: u32 = 64;
 /// every item, but not that an insertion finds it in few steps.
 ///
 /// # Errors
-/// If there are fewer than two choices or more than [`MAX_CHOICES`], or if a bucket has no place
-/// or more than [`MAX_BUCKET`].
+/// If there are fewer than two choices or more than [`MAX_CHOICES`], or if a bucket has no place or
+/// more than [`MAX_BUCKET`].
 ///
 /// # Example
 /// ```

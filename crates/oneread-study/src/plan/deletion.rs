@@ -1,16 +1,17 @@
-//! What deletions cost a multilevel table and its summary: the moves of a rebuild, and the widths
-//! of counters.
+//! The cost of deletions in a multilevel table and its summary: the moves of a rebuild, and the
+//! widths of counters.
 //!
 //! # Lazy deletion
-//! Deleted items stay, marked, until the table is rebuilt: level by level, each item that stays
-//! moves to the first level above its own where its bucket has room. M are the moves; M′ are the
-//! items that stay with a deleted item in one of their buckets above. `E[M′]` is easy to compute
-//! and about an upper bound on `E[M]`: 100.02 against 97.00 measured in the paper's example.
+//! Deleted items stay, marked, until the table is rebuilt: level by level, each remaining item
+//! moves to the first level above its own where its bucket has room. M is the number of moves; M′
+//! is the number of remaining items with a deleted item in one of their buckets above. `E[M′]` is
+//! easy to calculate and approximately an upper bound on `E[M]`: 100.02 against 97.00 measured in
+//! the paper's example.
 //!
 //! # Counters
-//! A filter that can delete has counters, and a counter that reaches its most sticks. Filter i of a
-//! summary has as many items as reach level i, and their number varies: the odds are the
-//! expectation over it of those of a [counting filter](oneread::plan::counting).
+//! A filter that can delete has counters, and a counter at its maximum saturates. Filter i of a
+//! summary has the items that reach level i, and their number varies: the odds are the expectation,
+//! over this number, of those of a [counting filter](oneread::plan::counting).
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI. Ours:
@@ -21,12 +22,12 @@ use oneread::layout::{CountingLayout, LayoutError, MultilevelLayout};
 use oneread::plan::counting;
 use oneread::plan::multilevel::MultilevelPlan;
 
-/// `E[M′]` where the deleted items are any of those in the table.
+/// `E[M′]` if the deleted items are random ones in the table.
 ///
-/// `alive` items stay (n in the paper) and `deleted` ones (αn) are marked.
+/// `alive` items remain (n in the paper) and `deleted` ones (αn) are marked.
 ///
 /// # Errors
-/// If none stay or all together are [too many](MultilevelPlan::MAX_ITEMS).
+/// If `alive` is 0 or the sum exceeds [`MultilevelPlan::MAX_ITEMS`].
 ///
 /// # Example
 /// ```
@@ -48,8 +49,8 @@ pub fn expected_moves_uniform(
     let slots = u64::from(table.slots());
     let (alive, deleted) = (alive as f64, deleted as f64);
     let mut sum = 0.0;
-    // Given that an item stays, the deleted ones are any of the others. Of those above it, one
-    // after the other: the i-th stays too with probability (n − i)/(n − i + αn).
+    // Given that an item remains, the deleted ones are random among the others. Taking those above
+    // it in turn, the i-th remains too with probability (n − i)/(n − i + αn).
     let (mut above, mut ln_all_stay) = (0u64, 0.0);
     for &items in plan.expected() {
         sum += items * alive / (alive + deleted) * -expm1(ln_all_stay);
@@ -65,10 +66,9 @@ pub fn expected_moves_uniform(
     Ok(sum)
 }
 
-/// `E[M′]` where the deleted items are any of those at the first level, the paper's pessimistic
-/// model.
+/// `E[M′]` if the deleted items are random ones at the first level, the paper's pessimistic model.
 ///
-/// If fewer are there than are deleted, every item that stays counts.
+/// If the first level has fewer items than are deleted, every remaining item counts.
 ///
 /// # Errors
 /// As [`expected_moves_uniform`].
@@ -93,7 +93,7 @@ pub fn expected_moves_first_level(
         if below > alive {
             return alive as f64;
         }
-        // The bucket at the first level of an item below has as many items as slots.
+        // The bucket, at the first level, of an item below it has as many items as slots.
         let here = (alive + deleted - below) as f64;
         let ln_all_stay: f64 = (0..table.slots())
             .map(|others| {
@@ -113,15 +113,15 @@ fn plan(table: &MultilevelLayout, alive: u64, deleted: u64) -> Result<Multilevel
     MultilevelPlan::new(table, alive.saturating_add(deleted))
 }
 
-/// The expected number of counters that reach a value, in the filter of a summary for the items at
+/// The expected number of counters that reach `value`, in the filter of a summary for the items at
 /// `level` or deeper.
 ///
-/// Counters of b bits overflow where this is not far below 1 for the value 2^b; those that stick do
-/// so at 2^b − 1. What the layout says of their width is not used. While it is small, it is nearly
-/// the probability that any counter does.
+/// While this is small, it is nearly the probability that any counter does. Counters of b bits are
+/// wide enough if it is far below 1 for the value 2^b; the saturated ones are at 2^b − 1. The
+/// counter width of the layout is ignored.
 ///
 /// # Panics
-/// If there is no such level.
+/// If the level does not exist.
 ///
 /// # Example
 /// ```
@@ -132,7 +132,7 @@ fn plan(table: &MultilevelLayout, alive: u64, deleted: u64) -> Result<Multilevel
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
-/// // The paper's largest counter of the first filter in a million tables was 12: .83 such counters are expected.
+/// // The paper's million tables had a counter of 12 in the first filter; 0.83 are expected.
 /// let filter = CountingLayout::new(106_000, 7, 4)?.with_scheme(SchemeName::Independent)?;
 /// let expected = 1e6 * deletion::expected_counters_reaching(&table, 0, filter, 12);
 /// assert!((expected - 0.83).abs() < 0.005);

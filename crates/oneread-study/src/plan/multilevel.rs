@@ -1,4 +1,4 @@
-//! The closed forms of the paper on summaries for multilevel tables: cross-checks of the exact
+//! The closed forms of the paper on summaries, for multilevel tables: cross-checks of the exact
 //! plan.
 
 use alloc::vec::Vec;
@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use libm::{exp, log as ln};
 use oneread::layout::MultilevelLayout;
 
-/// How many items at most each level is expected to pass on, by the skew property: `z_i =
-/// z_(i−1)²/2m_i`, from `z_0` = n on.
+/// The expected number of items that each level passes on, at most, by the skew property:
+/// `z_i = z_(i−1)²/2m_i`, from `z_0` = n on.
 ///
 /// The paper's heuristic (section VI-B), for one slot: every item passed on collides with another,
-/// and of z items z²/2m pairs do. A bound on the expectation given z, so for level 0; for the
-/// others an estimate that neglects the variance of what reaches them.
+/// and z²/2m pairs of z items do. For level 0 this bounds the expectation; for deeper levels it is
+/// an estimate that neglects the variance of the items that reach them.
 ///
 /// # Example
 /// ```
@@ -36,7 +36,7 @@ pub fn skew_estimate(layout: &MultilevelLayout, items: u64) -> Vec<f64> {
 }
 
 /// A proven bound on the crisis probability of one-slot buckets, at most 1: the proof of Theorem
-/// 1.1, with its constants.
+/// 1.1 with its constants.
 ///
 /// With `z_0` = n and `z_i = z_(i−1)²/m_i`, the lemmas of appendix I give, for any r < d and any `w
 /// ≥ z_r²/m_(r+1)`,
@@ -45,10 +45,10 @@ pub fn skew_estimate(layout: &MultilevelLayout, items: u64) -> Vec<f64> {
 ///   Pr(crisis) ≤ Σ over i ≤ r of (e/4)^(z_i/2)  +  (e/4)^(w/2)  +  Π over i > r + 1 of w²/2m_i
 /// ```
 ///
-/// (each factor of the product at most 1): level by level few items are left, at last no more than
-/// w, and from there on every level must have a collision among them. The best r and w are taken.
-/// The theorem is about large n; at ten thousand items the bound says little. For several slots it
-/// holds too, since they pass on fewer items.
+/// where each factor of the product is at most 1. Level by level few items are left, finally at
+/// most w, and from there on every level must have a collision among them. The best r and w are
+/// taken. The theorem is about large n; at 10,000 items the bound is weak. It also holds for
+/// several slots, which pass on fewer items.
 #[must_use]
 pub fn crisis_bound(layout: &MultilevelLayout, items: u64) -> f64 {
     // ln(e/4).
@@ -57,8 +57,8 @@ pub fn crisis_bound(layout: &MultilevelLayout, items: u64) -> f64 {
     let (mut best, mut left, mut so_far) = (1.0f64, items as f64, 0.0);
     for (r, &buckets) in levels.iter().enumerate() {
         let least = left * left / buckets as f64;
-        // All w from the least on by steps of a percent; beyond some thousand the second term is
-        // below any float.
+        // All w from the smallest on in steps of 1%; beyond some thousand the second term is below
+        // any float.
         let mut few = least.max(1.0);
         loop {
             let pairs = few * few / 2.0;

@@ -18,8 +18,7 @@ const NEGLIGIBLE: f64 = 1e-17;
 /// table of `cells` cells: (1 + `Q_0(m, n − 1)`)/2.
 ///
 /// `Q_r(m, n)` = Σ over k ≥ 0 of C(r + k, k) · n/m · (n − 1)/m ⋯ (n − k + 1)/m. Exact for a random
-/// hash function. The sum has some 9·√m terms in a full table, which takes a third of a second with
-/// 2^46 cells.
+/// hash function. The sum has about 9·√m terms in a full table: 0.3 s with 2^46 cells.
 ///
 /// # Errors
 /// If there are no cells or more than 2^46, or no items or more than cells.

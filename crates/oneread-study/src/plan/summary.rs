@@ -1,17 +1,17 @@
-//! The summary that a paper proves something of, for any table.
+//! The summary with a failure bound proven for any table.
 
 use libm::{ceil, floor, log as ln};
 use oneread::layout::{LayoutError, SingleFilterLayout};
 
 /// The single filter that the paper's appendix II-A proves to fail with probability at most
-/// (10/7)·n^−(c+1), whatever the table.
+/// (10/7)·n^−(c+1), for any table.
 ///
-/// With c′ = (c + 2)/ln 2: the fewest cells m ≥ c′·n·log n (to the base 10/7) that k = ⌊ln 2·m/n⌋
-/// divides. A proof for large n and all levels at once, so far more than it takes: a cross-check,
-/// not a design.
+/// With c′ = (c + 2)/ln 2: the smallest number of cells m ≥ c′·n·log n (to the base 10/7) that k =
+/// ⌊ln 2·m/n⌋ divides. The proof covers large n and all levels at once, so it takes far more cells
+/// than necessary: a cross-check, not a design.
 ///
 /// # Errors
-/// If there are no items or too many, or if it takes more hash functions than
+/// If there are no items or too many, or if it needs more hash functions than
 /// [`MAX_HASHES`](oneread::layout::MAX_HASHES).
 ///
 /// # Example
@@ -37,8 +37,7 @@ pub fn single_for_exponent(items: u64, exponent: u32) -> Result<SingleFilterLayo
     let factor = (f64::from(exponent) + 2.0) / core::f64::consts::LN_2;
     let least = ceil(factor * n * ln(n.max(2.0)) / ln(10.0 / 7.0));
     let hashes = floor(core::f64::consts::LN_2 * least / n);
-    // One more hash function comes only with n/ln 2 more cells, so that the next multiple is soon
-    // enough.
+    // One more hash function needs n/ln 2 more cells, so the next multiple comes first.
     let hashes = hashes.min(f64::from(u32::MAX)) as u32;
     let cells = (least as u64).checked_next_multiple_of(hashes.max(1).into()).unwrap_or(u64::MAX);
     SingleFilterLayout::new(cells, hashes)

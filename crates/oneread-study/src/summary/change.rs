@@ -1,4 +1,4 @@
-//! Inserting and marking.
+//! Inserting items and marking them as deleted.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -12,7 +12,7 @@ use oneread::table::placement::{Items, Placement};
 
 use super::LazilyDeleting;
 
-/// What a placement that moves nothing asks of the items.
+/// The items for a placement that moves nothing.
 pub(super) struct Unmoved;
 
 impl Items for Unmoved {
@@ -31,12 +31,12 @@ where
     S: Summary<Digester = D> + Clone,
     D: Digester<K> + Clone,
 {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
-    /// back; if it is deleted, it is there again, where it was.
+    /// Inserts an item. If the key is present, it stays; its value is replaced and the old one
+    /// returned. If the key is deleted, it comes back in its old place.
     ///
     /// # Errors
-    /// [`Full`] with the item if there is no room for it: nor after a rebuild, or, in steps, nor in
-    /// the place of a deleted item among its own. The items are what they were.
+    /// [`Full`] with the item if there is no room, not even after a rebuild or, when rebuilding in
+    /// steps, in the place of a deleted item. The items are unchanged.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         self.work();
         let digest = self.digester.digest(&key);
@@ -50,7 +50,7 @@ where
         self.insert_new(digest, key, value).map(|()| None)
     }
 
-    /// Marks a key as deleted; gives its value, and keeps the key.
+    /// Marks a key as deleted and returns its value. The key stays.
     pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -64,7 +64,7 @@ where
         value
     }
 
-    /// Marks all items that a test does not accept.
+    /// Marks all items that `accepts` does not accept.
     pub fn retain(&mut self, mut accepts: impl FnMut(&K, &mut V) -> bool) {
         self.work();
         for (key, value) in self.entries.iter_mut().flatten() {
@@ -76,7 +76,7 @@ where
         }
     }
 
-    /// Removes all items, deleted ones too.
+    /// Removes all items, including deleted ones.
     pub fn clear(&mut self) {
         self.job = None;
         self.stale = 0;
@@ -98,7 +98,7 @@ where
             self.overwrite(place, digest, key, value);
             return Ok(());
         }
-        // Fresh functions would have to place what is deleted, too.
+        // Fresh functions would have to place the deleted items too.
         let fresh = self.layout.on_crisis() != OnCrisis::Stash;
         if fresh && !in_steps && self.deleted > 0 && !self.has_room(digest) {
             self.rebuild();
@@ -120,7 +120,7 @@ where
         self.insert_in_table(digest, key, value)
     }
 
-    /// Inserts a new item where no item is, into the table and the summaries.
+    /// Inserts a new item at a free place, into the table and the summaries.
     fn insert_in_table(&mut self, digest: Digest, key: K, value: V) -> Result<(), Full<K, V>> {
         let trusted = mem::replace(&mut self.trusted, false);
         let mut placed = self.placement.insert_in_level(digest, &mut Unmoved);
@@ -150,9 +150,9 @@ where
         Ok(())
     }
 
-    /// Finds functions that put all items and a new one into levels, and moves the items; gives the
-    /// new one's place, where nothing is yet. If there are none within the attempts, or no memory
-    /// to try, nothing is changed.
+    /// Finds functions that put all items and a new one into levels, and moves the items. Returns
+    /// the new item's place, still empty. If all attempts fail or memory runs out, nothing is
+    /// changed.
     fn draw_fresh_functions(&mut self, digest: Digest, attempts: u32) -> Option<usize> {
         let mut digests = Vec::new();
         for (place, entry) in self.entries.iter().enumerate() {
@@ -200,14 +200,14 @@ where
         drop(overwritten);
     }
 
-    /// A change of the item at a place, for the summary that is being made, if the place is done.
+    /// Updates the new summary for a change at a place that the rebuild has passed.
     fn tell_new_summary(
         &mut self,
         place: usize,
         change: impl FnOnce(&mut S, usize) -> Result<(), ChangeError>,
     ) {
         let (level, levels) = (self.placement.level_of(place), self.levels());
-        // A summary that fails or panics is given up with its rebuild.
+        // If the summary fails or panics, this drops it, and its rebuild with it.
         if let Some(mut job) = self.job.take()
             && (place >= job.next || level == levels || change(&mut job.summary, level).is_ok())
         {
@@ -223,8 +223,8 @@ where
         (0..self.levels()).any(|level| self.level_has_room(digest, level))
     }
 
-    /// The place of a deleted item that a new one is to take: the first it comes to if it
-    /// overwrites; in steps, one if there is no other room in the levels.
+    /// The place of a deleted item for a new one: the first on its path if the map overwrites; in
+    /// steps, one if the levels have no other room.
     fn place_of_deleted(&self, digest: Digest) -> Option<usize> {
         let overwrites = self.when.overwrites;
         if self.deleted == 0 || !overwrites && self.when.step.is_none() {

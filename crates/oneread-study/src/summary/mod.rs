@@ -1,14 +1,13 @@
-//! Deletions that only mark, and now and then a rebuild that makes room: the alternative to
-//! summaries with counters.
+//! Lazy deletion: deletions mark items, and an occasional rebuild frees their room. The alternative
+//! to summaries with counters.
 //!
 //! # Invariants
-//! 1. An item without value is deleted. No lookup finds it; it is in use all the same, in the
-//!    placement and in the summary, so that it is found where it is when it is inserted again.
-//! 2. While `trusted`, the summary's answer for every item in a level has this level. A change
-//!    makes it untrusted first and trusted last, so that a panic of the user's code in between
-//!    (`Drop`, `Eq`, a digester) leaves a map that is exact: it searches all levels, and the next
-//!    change makes the summary anew.
-//! 3. What holds in the middle of a rebuild stands in `pass`.
+//! 1. An item without a value is deleted. No lookup finds it, but it stays in the placement and the
+//!    summary, so that inserting its key again finds it where it is.
+//! 2. While `trusted`, the summary names the level of every item in a level. A change clears
+//!    `trusted` first and sets it last. So a panic in user code (`Drop`, `Eq`, a digester) leaves
+//!    an exact map: it searches all levels, and the next change rebuilds the summary.
+//! 3. `pass` states what holds in the middle of a rebuild.
 
 mod change;
 mod pass;
@@ -32,27 +31,26 @@ use pass::Job;
 
 pub use when::Rebuild;
 
-/// A table with a summary from which keys are deleted by marking them, so that summaries without
-/// counters serve.
+/// A table with a summary that deletes keys by marking them, so that summaries without counters
+/// serve.
 ///
-/// A deleted item gives its value back, and its key stays, in the table and in the summary, until a
-/// rebuild: deleted items go, and each item below moves to the first level above its own where its
-/// bucket is free; then the summary is made anew. That is cheaper than it seems: with the paper's
-/// table, 909 deletions and 9090 items that stay, 97 of these move
-/// ([`plan::deletion`](crate::plan::deletion) bounds it). It can be done in steps, so that no
-/// change waits for it: then the old summary answers until the new one is made.
+/// A deletion returns the value; the key stays in table and summary until a rebuild. A rebuild
+/// removes the deleted items, moves each item below to the first level above its own whose bucket
+/// is free, and makes a new summary. Few items move: with the paper's table, 909 deletions move 97
+/// of the 9090 remaining items ([`plan::deletion`](crate::plan::deletion) bounds it). A rebuild
+/// in steps does not delay any change: the old summary answers until the new one is complete.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-A. Ours: the
 /// steps.
 ///
 /// # Costs
-/// A bit per slot in fast memory, by which lookups pass over deleted items without a read; reads
-/// are counted so, though the bits are those of the items here. A deletion is a lookup and a mark.
-/// A rebuild reads every item once, for its digest; in steps, a change does so for at most as many
-/// items as a step has places, and until the end there are two summaries. Beginning takes memory
-/// for the second and does not touch it, so that it takes as long for a large table as for a small
-/// one.
+/// A bit per slot in fast memory, with which lookups skip deleted items without a read. (Reads are
+/// counted as if these bits existed; here the items themselves are looked at.) A deletion is a
+/// lookup and a mark. A rebuild reads every item once, for its digest. In steps, each change reads
+/// at most as many items as a step has places, and until the end there are two summaries. To begin
+/// takes memory for the second without touching it, so it is as fast for a large table as for a
+/// small one.
 ///
 /// # Limits
 /// The table must not move items by itself. Deleted items take room until a rebuild.
@@ -79,7 +77,7 @@ pub struct LazilyDeleting<K, V, S, D = Portable> {
     layout: MultilevelLayout,
     digester: D,
     placement: Placement,
-    /// By place; a deleted item has no value.
+    /// Indexed by place; a deleted item has no value.
     entries: Vec<Option<(K, Option<V>)>>,
     summary: S,
     trusted: bool,
@@ -93,38 +91,37 @@ pub struct LazilyDeleting<K, V, S, D = Portable> {
     rebuilds: u64,
     moved: u64,
     overwritten: u64,
-    /// Keys that the summary has and the table has not, because they were overwritten.
+    /// Keys in the summary but not in the table, because they were overwritten.
     stale: u64,
 }
 
-/// What a lazily deleting map did and what it was planned to do.
+/// What a lazily deleting map did, and what the plan expects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LazyStats {
-    /// What its lookups did.
+    /// What the lookups did.
     pub measured: Measured,
-    /// What they were planned to do, if it was made from a plan: for as many items as were planned
-    /// for.
+    /// What the plan expects, at the planned number of items, if there is a plan.
     pub planned: Option<Expected>,
-    /// The items that are not deleted.
+    /// The number of items, without deleted ones.
     pub items: u64,
-    /// Items that are deleted and still there.
+    /// The number of deleted items not yet removed.
     pub deleted: u64,
-    /// How often room was made, or the summary was made anew: the table changed its hash functions
-    /// in a crisis, or code of the user's panicked in the middle of a change.
+    /// How often the map rebuilt, or rebuilt only its summary: after a crisis changed the table's
+    /// hash functions, or after user code panicked in a change.
     pub rebuilds: u64,
-    /// The items that were moved to make room.
+    /// The number of items that rebuilds moved.
     pub moved: u64,
-    /// The deleted items that others took the place of.
+    /// The number of deleted items that new items overwrote.
     pub overwritten: u64,
-    /// Of these, the ones that the summary still has: lookups of their keys take a read, and those
-    /// of others may.
+    /// Those of them that the summary still has: lookups of their keys cost a read, and lookups of
+    /// other keys may.
     pub stale: u64,
-    /// The bytes of the summary; of both summaries in the middle of a rebuild in steps.
+    /// The size of the summary in bytes; of both summaries during a rebuild in steps.
     pub summary_bytes: u64,
-    /// The bytes of a bit per bucket.
+    /// The size of the occupancy bits in bytes.
     pub occupancy_bytes: u64,
-    /// The bytes of a deletion bit per slot.
+    /// The size of the deletion bits, one per slot, in bytes.
     pub deletion_bytes: u64,
 }
 
@@ -132,7 +129,7 @@ impl<K: Eq, V> LazilyDeleting<K, V, AnySummary>
 where
     Portable: Digester<K>,
 {
-    /// An empty table and summary as planned, with a random seed.
+    /// Creates an empty table and summary as planned, with a random seed.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -141,7 +138,7 @@ where
         Self::of_plan(plan, Portable::random(), when)
     }
 
-    /// The same for the same seed.
+    /// Like [`from_plan`](Self::from_plan), but with a given seed.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -163,12 +160,11 @@ where
     S: Summary<Digester = D> + Clone,
     D: Digester<K> + Clone,
 {
-    /// Joins a table and a summary, which forgets what it has and gets the items of the table.
+    /// Joins a table and a summary. Clears the summary, then inserts the table's items into it.
     ///
     /// # Errors
-    /// [`JoinError::Moves`] if the table moves items by itself; otherwise as
-    /// [`Summarized::new`], or if there is no memory for the items, or if a step has no
-    /// places.
+    /// [`JoinError::Moves`] if the table moves items by itself; otherwise as [`Summarized::new`],
+    /// or if memory runs out, or if a step has no places.
     pub fn new(table: MultilevelTable<K, V, D>, summary: S, when: Rebuild) -> Result<Self, JoinError>
     where
         D: PartialEq,
@@ -178,8 +174,7 @@ where
         Ok(map)
     }
 
-    /// Joins a table and its summary as [`Summarized::rejoin`] does: nothing is built
-    /// anew.
+    /// Joins a table and its summary as [`Summarized::rejoin`] does, without rebuilding.
     ///
     /// # Errors
     /// As [`Summarized::rejoin`] and [`new`](Self::new).
@@ -217,7 +212,7 @@ where
         let places: Vec<usize> = (0..table.capacity()).filter(|&at| table.item_at(at).is_some()).collect();
         let mut entries = reserved(table.capacity() as u64)?;
         entries.resize_with(table.capacity(), || None);
-        // Items come in the order of their places.
+        // The items come in the order of their places.
         for (place, (key, value)) in places.into_iter().zip(table) {
             placement.occupy(place);
             entries[place] = Some((key, Some(value)));
@@ -242,10 +237,10 @@ where
         })
     }
 
-    /// Table and summary, without what is deleted: it [rebuilds](Self::rebuild) first.
+    /// Returns the table and the summary without deleted items. [Rebuilds](Self::rebuild) first.
     ///
     /// # Errors
-    /// If there is no memory for a table of values.
+    /// If memory runs out.
     pub fn into_parts(mut self) -> Result<(MultilevelTable<K, V, D>, S), JoinError>
     where
         D: PartialEq,
@@ -253,14 +248,14 @@ where
         self.rebuild();
         let fresh = self.placement.generation() > 0;
         let mut table = MultilevelTable::with_digester(self.layout, self.digester.clone())?;
-        // After a rebuild an item's buckets above its own are full, so that each comes to its level
-        // again.
+        // After a rebuild an item's buckets above its own are full, so inserting puts each item
+        // back into its level.
         for (key, value) in self.entries.into_iter().flatten() {
             let value = value.expect("what is not deleted has a value");
             assert!(table.insert(key, value).is_ok(), "there was room in the same buckets");
         }
         if fresh || !self.trusted {
-            // The table begins with the first hash functions again.
+            // The new table starts with the first hash functions.
             return Ok(Summarized::new(table, self.summary)?.into_parts());
         }
         Ok((table, self.summary))
@@ -274,43 +269,43 @@ where
         matches!(self.entries[place], Some((_, None)))
     }
 
-    /// The items that are not deleted.
+    /// The number of items, without deleted ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.placement.len() as usize - self.deleted
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no items, not counting deleted ones.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The deleted items that are still there.
+    /// The number of deleted items not yet removed.
     #[must_use]
     pub fn deleted(&self) -> usize {
         self.deleted
     }
 
-    /// Whether a rebuild in steps is under way.
+    /// Reports whether a rebuild in steps is under way.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
         self.job.is_some()
     }
 
-    /// The summary that answers.
+    /// The summary that answers lookups.
     #[must_use]
     pub fn summary(&self) -> &S {
         &self.summary
     }
 
-    /// The items in each level, deleted ones included.
+    /// The number of items in each level, including deleted ones.
     #[must_use]
     pub fn level_loads(&self) -> &[u64] {
         self.placement.level_loads()
     }
 
-    /// What lookups did, beside what was planned, and what deletions and rebuilds came to.
+    /// Counts of lookups, deletions and rebuilds, next to the plan.
     #[must_use]
     pub fn stats(&self) -> LazyStats {
         let second = self.job.as_ref().map_or(0, |job| job.summary.byte_len());
@@ -329,17 +324,17 @@ where
         }
     }
 
-    /// Sets the counts of lookups to 0.
+    /// Resets the counts of lookups.
     pub fn reset_counts(&mut self) {
         self.measured = Cell::default();
     }
 
-    /// The items that are not deleted.
+    /// Iterates over the items, without deleted ones.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().flatten().filter_map(|(key, value)| value.as_ref().map(|value| (key, value)))
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
     where
@@ -349,7 +344,7 @@ where
         self.entries[self.counted(key)?].as_ref()?.1.as_ref()
     }
 
-    /// Whether a key is there.
+    /// Reports whether a key is present.
     #[must_use]
     pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
     where
@@ -359,7 +354,7 @@ where
         self.get(key).is_some()
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key, mutably.
     #[must_use]
     pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
     where
@@ -370,7 +365,7 @@ where
         self.entries[place].as_mut()?.1.as_mut()
     }
 
-    /// Where a key is, deleted or not.
+    /// Returns where a key is, deleted or not.
     #[must_use]
     pub fn location<Q: ?Sized + Eq>(&self, key: &Q) -> Option<Location>
     where
@@ -381,7 +376,7 @@ where
         self.find(digest, key, |_| true).place.map(|place| self.placement.location(place))
     }
 
-    /// A lookup of the user's, which passes over what is deleted without reading it.
+    /// Looks a key up and counts the lookup; skips deleted items without reading them.
     fn counted<Q: ?Sized + Eq>(&self, key: &Q) -> Option<usize>
     where
         K: Borrow<Q>,
@@ -392,7 +387,7 @@ where
         lookup.place
     }
 
-    /// Looks for a key at the places in use that a test accepts, without reading the others.
+    /// Searches the places in use that `accepts` accepts, without reading the others.
     fn find<Q: ?Sized + Eq>(&self, digest: Digest, key: &Q, accepts: impl Fn(usize) -> bool) -> Lookup
     where
         K: Borrow<Q>,
@@ -420,7 +415,7 @@ where
         lookup
     }
 
-    /// Forgets what the summary has, and inserts all items, deleted ones included.
+    /// Rebuilds the summary from all items, including deleted ones.
     fn rebuild_summary(&mut self) {
         self.trusted = false;
         self.summary.reset();
@@ -437,14 +432,14 @@ where
     }
 }
 
-/// What one lookup did.
+/// The outcome of one lookup.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lookup {
     place: Option<usize>,
     in_stash: bool,
-    /// Buckets with an item that were read.
+    /// Non-empty buckets read.
     reads: u64,
-    /// Buckets that would have been read without a bit that says whether there is an item.
+    /// Buckets that would have been read without the occupancy bits.
     named: u64,
     wrong_level: bool,
 }

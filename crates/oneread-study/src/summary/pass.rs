@@ -1,39 +1,38 @@
-//! The reconstruction: a pass over all places, at once or in steps.
+//! The rebuild: a pass over all places, at once or in steps.
 //!
-//! # Why lookups stay exact in the middle
-//! The pass looks at place after place; those before `next` are done. *Old* is the summary that
-//! answers, *new* the one that is being made. Two things hold between any two places:
+//! # Why lookups stay exact during a rebuild
+//! The pass visits places in order; those before `next` are done. *Old* is the summary that
+//! answers, *new* the one being built. Two invariants hold between any two places:
 //!
-//! 1. Old has the level of every item in the levels, deleted ones included.
-//! 2. New has exactly the items at places of levels before `next`, deleted ones included, each at
+//! 1. Old has the level of every item in the levels, including deleted ones.
+//! 2. New has exactly the items at places of levels before `next`, including deleted ones, each at
 //!    its level.
 //!
-//! Levels lie one after the other, so that a deeper level, and the stash, is a later place. By
-//! cases:
+//! Levels are contiguous, so a deeper level, and the stash, is a later place. By cases:
 //!
-//! - *The pass frees a deleted item.* It was at `next`, so new does not have it. Old may keep it,
-//!   if it cannot forget; if it can, it does, so that it names no more than it must.
-//! - *The pass leaves an item where it is.* New gets it. (1) is as it was.
-//! - *The pass moves an item up.* It goes to a shallower level, so to a place before `next`, and
-//!   new gets it there. Old, if it can forget, relocates it. If it cannot, it answers with the
-//!   levels above the one it was told too (the contract of [`Summary::relocate`]), the new one
-//!   among them; this is looked at, and what does not keep the contract is told the new level too.
-//!   An item that comes from the stash is new to old.
+//! - *The pass removes a deleted item.* It was at `next`, so new does not have it. Old forgets it
+//!   if it can, so that it names no superfluous levels; otherwise it keeps it.
+//! - *The pass leaves an item where it is.* New gets it. (1) is unaffected.
+//! - *The pass moves an item up.* The item goes to a shallower level, so to a place before `next`,
+//!   and new gets it there. If old can forget, it relocates the item. Otherwise old also answers
+//!   with the levels above the one that it has (the contract of [`Summary::relocate`]), and so with
+//!   the new one. The code checks this, and inserts the new level into a summary that breaks the
+//!   contract. An item from the stash is new to old.
 //! - *An insertion* enters old, and enters new if its place is before `next`; otherwise the pass
-//!   will find it there.
-//! - *A deletion* takes the value, *inserting the key again* brings one: the item is where it was.
-//!   Deleted behind the pass, it stays until the next rebuild, and is in new.
-//! - *Overwriting* a deleted item takes it from old, and from new if its place is before `next`,
-//!   where they can forget, and is an insertion then.
-//! - *The table draws fresh functions in a crisis*: everything is elsewhere. Old is made anew, and
-//!   the rebuild given up.
+//!   will reach it.
+//! - *A deletion* takes the value, and *inserting the key again* brings one; the item stays where
+//!   it is. If it is deleted behind the pass, it stays in new until the next rebuild.
+//! - *Overwriting* a deleted item removes it from old, and from new if its place is before `next`,
+//!   as far as they can forget. Then it is an insertion.
+//! - *The table draws fresh functions in a crisis*: every item moves. Old is rebuilt, and the
+//!   rebuild in steps is dropped.
 //!
-//! In the end `next` is behind all places, so (2) says of new what (1) says of old.
+//! At the end `next` is past all places, so (2) states for new what (1) states for old.
 //!
-//! # Panics of the user's code
-//! A digest is made before anything changes, and a key is dropped after everything has. While the
-//! table and old differ, old is not trusted; a change that finds it so makes it anew, and gives up
-//! the rebuild.
+//! # Panics in user code
+//! Digests are made before anything changes, and keys are dropped after everything has. While table
+//! and old differ, old is not trusted. A change that finds it so rebuilds old, and drops the
+//! rebuild in steps.
 
 use core::mem;
 
@@ -43,18 +42,18 @@ use oneread::summary::{ChangeError, Summary};
 use super::LazilyDeleting;
 use super::change::Unmoved;
 
-/// A rebuild that is under way.
+/// A rebuild under way.
 #[derive(Clone, Debug)]
 pub(super) struct Job<S> {
-    /// The first place that is not done.
+    /// The first place not done.
     pub(super) next: usize,
-    /// The summary that is being made.
+    /// The summary being built.
     pub(super) summary: S,
-    /// Keys that it has and the table has not, because they were overwritten behind the pass.
+    /// Keys in this summary but not in the table, because they were overwritten behind the pass.
     pub(super) stale: u64,
 }
 
-/// What is at a place.
+/// The state of a place before the pass.
 #[derive(Clone, Copy)]
 enum Found {
     Nothing,
@@ -62,7 +61,7 @@ enum Found {
     Item { digest: Digest, level: usize },
 }
 
-/// What became of a place.
+/// What the pass did with a place.
 #[derive(Clone, Copy)]
 enum Done {
     Nothing,
@@ -77,10 +76,10 @@ where
     S: Summary<Digester = D> + Clone,
     D: Digester<K> + Clone,
 {
-    /// Removes what is deleted, moves items up to where there is room, and makes the summary anew,
-    /// all at once. Gives the number of items that moved (M in the paper).
+    /// Removes deleted items, moves items up where there is room, and makes a new summary, all at
+    /// once. Returns the number of items that moved (M in the paper).
     ///
-    /// A rebuild that is under way is given up.
+    /// Drops a rebuild in steps that is under way.
     pub fn rebuild(&mut self) -> u64 {
         self.last = self.when.now();
         self.job = None;
@@ -91,7 +90,7 @@ where
         for place in 0..self.entries.len() {
             let found = self.look(place, false);
             let (done, freed) = self.apply(place, found);
-            // The summary is its own successor: nobody asks it in between.
+            // The summary is its own successor: nothing queries it in between.
             complete &= follow(done, self.levels(), None, &mut self.summary).is_ok();
             drop(freed);
         }
@@ -101,11 +100,11 @@ where
         self.moved - moved_before
     }
 
-    /// Begins a rebuild in steps, unless one is under way. It goes on with each change, if the map
-    /// rebuilds [in steps](super::Rebuild::in_steps), or by [`step`](Self::step).
+    /// Begins a rebuild in steps, unless one is under way. It continues with each change, if the
+    /// map rebuilds [in steps](super::Rebuild::in_steps), or by [`step`](Self::step).
     ///
-    /// The second summary is made here, [empty](Summary::emptied): its memory is taken, and not
-    /// written to. If there is none, no rebuild begins; a change for which it is time tries again.
+    /// Makes an [empty](Summary::emptied) second summary, which takes memory without writing to it.
+    /// If memory runs out, no rebuild begins; a later change that finds one due tries again.
     pub fn begin_rebuild(&mut self) {
         if self.job.is_none()
             && let Ok(summary) = self.summary.emptied()
@@ -115,11 +114,11 @@ where
         }
     }
 
-    /// Goes on with a rebuild that is under way, by `places` places, in use or not. Gives whether
-    /// it is done, or there is none.
+    /// Continues a rebuild by `places` places, in use or free. Returns whether it is complete, or
+    /// none is under way.
     ///
-    /// For each item there it makes a digest and inserts it into the second summary; one of a
-    /// deeper level also looks at the bits of its buckets above.
+    /// For each item there it makes a digest and inserts it into the second summary. For an item of
+    /// a deeper level it also looks at the occupancy bits of its buckets above.
     pub fn step(&mut self, places: usize) -> bool {
         self.restore();
         for _ in 0..places {
@@ -134,8 +133,8 @@ where
             if let Some(job) = &mut self.job {
                 job.next += 1;
                 if follow(done, levels, Some(&mut self.summary), &mut job.summary).is_err() {
-                    // None of the library's comes here. The next change begins with making the
-                    // summary anew.
+                    // The summaries of this library never get here. The next change rebuilds the
+                    // summary first.
                     return false;
                 }
             }
@@ -151,7 +150,7 @@ where
         self.job.is_none()
     }
 
-    /// What a rebuild has to do before a change: nothing of the change was done.
+    /// Does the rebuild's share of a change, before the change itself.
     pub(super) fn work(&mut self) {
         self.restore();
         let step = self.when.step;
@@ -167,7 +166,7 @@ where
         }
     }
 
-    /// Makes the summary anew if it is not to be trusted, deleted items included.
+    /// Rebuilds the summary if it is not trusted, including deleted items.
     pub(super) fn restore(&mut self) {
         if !self.trusted {
             self.job = None;
@@ -177,7 +176,7 @@ where
         }
     }
 
-    /// What is at a place. Makes the digest of what is deleted only if told to.
+    /// Looks at a place. Makes the digest of a deleted item only with `of_deleted`.
     fn look(&self, place: usize, of_deleted: bool) -> Found {
         let Some((key, value)) = &self.entries[place] else { return Found::Nothing };
         let level = self.placement.level_of(place);
@@ -187,8 +186,8 @@ where
         Found::Deleted { digest: of_deleted.then(|| self.digester.digest(key)), level }
     }
 
-    /// Frees what is deleted, and moves an item to the first level above its own with room; gives
-    /// what is to be dropped.
+    /// Removes a deleted item, or moves an item to the first level above its own with room. Returns
+    /// the item to be dropped.
     fn apply(&mut self, place: usize, found: Found) -> (Done, Option<(K, Option<V>)>) {
         match found {
             Found::Nothing => (Done::Nothing, None),
@@ -198,7 +197,7 @@ where
                 (Done::Deleted { digest, level }, self.entries[place].take())
             }
             Found::Item { digest, level } => {
-                // Where it would go if it came now: to its own level at the latest.
+                // Where it would go if it were inserted now: to its own level at the latest.
                 self.placement.vacate(place);
                 let to = self.placement.insert_in_level(digest, &mut Unmoved).ok();
                 match to.map(|to| (to, self.placement.level_of(to))) {
@@ -220,7 +219,7 @@ where
     }
 }
 
-/// Tells the summaries, the old one if it still answers, and the new one.
+/// Updates the old summary, if it still answers, and the new one.
 fn follow<S: Summary>(
     done: Done,
     levels: usize,
@@ -233,7 +232,7 @@ fn follow<S: Summary>(
             (Some(old), Some(digest)) if level < levels => old.remove(digest, level),
             _ => Ok(()),
         },
-        // The stash is not in summaries.
+        // Items in the stash are not in the summaries.
         Done::Stays { level, .. } if level == levels => Ok(()),
         Done::Stays { digest, level } => new.insert(digest, level),
         Done::Moves { digest, from, to } => {

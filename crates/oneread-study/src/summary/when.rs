@@ -1,16 +1,16 @@
-//! When and how a lazily deleting map makes room.
+//! When and how a lazily deleting map rebuilds.
 
 use core::time::Duration;
 
 use oneread::layout::LayoutError;
 
-/// When and how a [`LazilyDeleting`](super::LazilyDeleting) map makes room.
+/// When and how a [`LazilyDeleting`](super::LazilyDeleting) map rebuilds.
 ///
-/// Conditions are checked before every change, and only if anything is deleted.
+/// Conditions are checked before every change, and only if there are deleted items.
 /// [`at_deleted`](Self::at_deleted), [`at_items`](Self::at_items) and [`every`](Self::every) each
 /// add an alternative: any one of them suffices. [`and_deleted`](Self::and_deleted) and
 /// [`and_items`](Self::and_items) narrow the alternative before them: all of its parts must hold.
-/// Whatever the conditions say, an insertion that finds no room makes some if anything is deleted.
+/// Whatever the conditions, an insertion that finds no room rebuilds if there are deleted items.
 ///
 /// # The paper's rule
 /// Section XI-A rebuilds a table for n items once it has (1 + α)n items, deleted ones included, of
@@ -44,9 +44,9 @@ use oneread::layout::LayoutError;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rebuild {
-    /// By what each begins with: a count of deleted items, a count of items, a period.
+    /// Indexed by their first condition: a count of deleted items, a count of items, a period.
     alternatives: [Option<Condition>; 3],
-    /// The alternative that was added last.
+    /// The alternative added last.
     last: usize,
     pub(super) step: Option<usize>,
     pub(super) overwrites: bool,
@@ -56,7 +56,7 @@ const BY_DELETED: usize = 0;
 const BY_ITEMS: usize = 1;
 const BY_TIME: usize = 2;
 
-/// What must hold together.
+/// Conditions that must all hold.
 #[derive(Clone, Copy, Debug)]
 struct Condition {
     deleted: usize,
@@ -75,26 +75,26 @@ impl Condition {
 }
 
 impl Rebuild {
-    /// When asked to ([`rebuild`](super::LazilyDeleting::rebuild)), and all at once.
+    /// Only when [`rebuild`](super::LazilyDeleting::rebuild) is called, and all at once.
     #[must_use]
     pub const fn when_asked() -> Self {
         Self { alternatives: [None; 3], last: BY_DELETED, step: None, overwrites: false }
     }
 
-    /// Also when `least` items are deleted (αn in the paper).
+    /// Also when at least `least` items are deleted (αn in the paper).
     #[must_use]
     pub const fn at_deleted(self, least: usize) -> Self {
         self.or(BY_DELETED, Condition { deleted: least, ..Condition::ALWAYS })
     }
 
-    /// Also when there are `least` items, deleted ones included ((1 + α)n in the paper).
+    /// Also when there are at least `least` items, including deleted ones ((1 + α)n in the paper).
     #[must_use]
     pub const fn at_items(self, least: usize) -> Self {
         self.or(BY_ITEMS, Condition { items: least, ..Condition::ALWAYS })
     }
 
-    /// The alternative before this one holds only if `least` items are deleted, too. If there is
-    /// none, this is [`at_deleted`](Self::at_deleted).
+    /// Narrows the previous alternative to at least `least` deleted items. Without one, this is
+    /// [`at_deleted`](Self::at_deleted).
     #[must_use]
     pub const fn and_deleted(self, least: usize) -> Self {
         match self.alternatives[self.last] {
@@ -103,8 +103,8 @@ impl Rebuild {
         }
     }
 
-    /// The alternative before this one holds only if there are `least` items, too, deleted ones
-    /// included. If there is none, this is [`at_items`](Self::at_items).
+    /// Narrows the previous alternative to at least `least` items, including deleted ones. Without
+    /// one, this is [`at_items`](Self::at_items).
     #[must_use]
     pub const fn and_items(self, least: usize) -> Self {
         match self.alternatives[self.last] {
@@ -119,36 +119,37 @@ impl Rebuild {
         self
     }
 
-    /// Also when so much time has gone by since the map was made or last began to rebuild.
+    /// Also when `period` has passed since the map was made or last began to rebuild.
     #[cfg(feature = "std")]
     #[must_use]
     pub const fn every(self, period: Duration) -> Self {
         self.every_by(period, elapsed)
     }
 
-    /// The same by another clock, which tells the time since any moment that stays the same.
+    /// Like [`every`](Self::every), but by another clock, which returns the time since a fixed
+    /// moment.
     #[must_use]
     pub const fn every_by(self, period: Duration, clock: fn() -> Duration) -> Self {
         self.or(BY_TIME, Condition { period: Some((period, clock)), ..Condition::ALWAYS })
     }
 
-    /// Not all at once: each change looks at so many places, in use or not, and no more. The change
-    /// that begins a rebuild also takes the memory of the second summary.
+    /// Rebuilds in steps: each change looks at `step` places, in use or free. The change that
+    /// begins a rebuild also takes the memory of the second summary.
     ///
-    /// A rebuild is done after places/`step` changes, in which new keys take room too: a table with
-    /// room for a tenth more is safe with a step of 60 places for the paper's 60 000. An insertion
-    /// that finds no room in the levels takes the place of a deleted item among its own, as if
+    /// A rebuild takes places/`step` changes, in which new keys take room too: a table with room
+    /// for 10% more is safe with a step of 60 for the paper's 60,000 places. An insertion that
+    /// finds no room in the levels replaces a deleted item in one of its buckets, as if
     /// [`overwriting`](Self::overwriting).
     #[must_use]
     pub const fn in_steps(self, step: usize) -> Self {
         Self { step: Some(step), ..self }
     }
 
-    /// A new item takes the place of a deleted one where it comes to one first.
+    /// A new item overwrites the first deleted item on its path.
     ///
-    /// A summary that cannot forget keeps the key that was there, so that more absent keys are
-    /// looked for and more levels are wrong, until the next rebuild; every lookup of that key takes
-    /// a read. [`LazyStats::stale`](super::LazyStats::stale) counts them.
+    /// A summary that cannot forget keeps the overwritten key until the next rebuild. Each lookup
+    /// of that key takes a read, more absent keys are searched for, and more hits name a wrong
+    /// level first. [`LazyStats::stale`](super::LazyStats::stale) counts such keys.
     #[must_use]
     pub const fn overwriting(self) -> Self {
         Self { overwrites: true, ..self }
@@ -158,21 +159,21 @@ impl Rebuild {
         if self.step == Some(0) { Err(LayoutError::Zero { what: "places of a step" }) } else { Ok(()) }
     }
 
-    /// The time by its clock.
+    /// The time on its clock.
     pub(super) fn now(self) -> Duration {
         let period = self.alternatives[BY_TIME].and_then(|condition| condition.period);
         period.map_or(Duration::ZERO, |(_, clock)| clock())
     }
 
-    /// Whether it is time for so many deleted items, of so many in all, after a rebuild that began
-    /// then.
+    /// Reports whether a rebuild is due for `deleted` of `items` items; the last one began at
+    /// `last`.
     pub(super) fn is_due(self, deleted: usize, items: usize, last: Duration) -> bool {
         let mut conditions = self.alternatives.into_iter().flatten();
         deleted > 0 && conditions.any(|condition| condition.holds(deleted, items, last))
     }
 }
 
-/// The time since this was first asked for.
+/// The time since the first call of this function.
 #[cfg(feature = "std")]
 fn elapsed() -> Duration {
     use std::sync::OnceLock;

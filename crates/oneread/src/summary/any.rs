@@ -1,4 +1,4 @@
-//! A summary of a kind that is known only when it is made.
+//! A summary whose kind is chosen at run time.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::bytes::{Identified, Kind, LoadError, Saved};
 use crate::hash::{Digest, Portable};
 use crate::layout::{MultilevelLayout, SummaryLayout};
 
-/// The summary of a [`SummaryLayout`], of whatever kind: what a plan leads to.
+/// A summary of any [`SummaryLayout`], as plans return it.
 ///
 /// # Example
 /// ```
@@ -30,19 +30,19 @@ use crate::layout::{MultilevelLayout, SummaryLayout};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AnySummary<D = Portable> {
-    /// A sorted array of strings.
+    /// A sorted array of strings with levels.
     Interpolation(InterpolationSummary<D>),
     /// One filter of cells.
     Single(SingleFilterSummary<D>),
-    /// A filter for each level.
+    /// A filter per level.
     Multiple(MultiFilterSummary<D>),
 }
 
 impl<D> AnySummary<D> {
-    /// An empty summary of a table, for digests of this digester.
+    /// Creates an empty summary of `table` for digests of `digester`.
     ///
     /// # Errors
-    /// If multiple filters are not as many as there are levels, or if there is no memory for it.
+    /// If `layout` has filters for another number of levels, or if memory runs out.
     pub fn with_digester(
         layout: &SummaryLayout,
         table: &MultilevelLayout,
@@ -143,7 +143,7 @@ impl<D> Summary for AnySummary<D> {
 }
 
 impl<D: Identified> AnySummary<D> {
-    /// The summary as the bytes of its own kind.
+    /// Encodes the summary as the bytes of its own kind.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Self::Interpolation(summary) => summary.to_bytes(),
@@ -152,11 +152,10 @@ impl<D: Identified> AnySummary<D> {
         }
     }
 
-    /// Loads a summary of whichever of its kinds the bytes hold, with the digester that they name.
+    /// Loads a summary of any kind, with the digester that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if the digester has a
-    /// secret.
+    /// If the bytes are invalid; [`LoadError::DigesterNeeded`] if the digester has a secret.
     ///
     /// # Example
     /// ```
@@ -178,16 +177,15 @@ impl<D: Identified> AnySummary<D> {
         match Kind::of(bytes)? {
             Kind::InterpolationSummary => Saved::from_bytes(bytes).map(Self::Interpolation),
             Kind::SingleFilterSummary => Saved::from_bytes(bytes).map(Self::Single),
-            // Anything else is an error, which tells what it is.
+            // Any other kind is an error, which names the kind found.
             _ => Saved::from_bytes(bytes).map(Self::Multiple),
         }
     }
 
-    /// Loads a summary that was made with this digester.
+    /// Loads a summary that `digester` was used for.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made
-    /// them.
+    /// If the bytes are invalid; [`LoadError::Digester`] if they name another digester or seed.
     pub fn from_bytes_with(bytes: &[u8], digester: D) -> Result<Self, LoadError> {
         match Kind::of(bytes)? {
             Kind::InterpolationSummary => Saved::from_bytes_with(bytes, digester).map(Self::Interpolation),

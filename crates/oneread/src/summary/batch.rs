@@ -1,57 +1,54 @@
-//! Many keys at once: the waits of later keys for memory overlap with that of the first.
+//! Batched lookups, whose waits for memory overlap.
 //!
-//! - [`sieve`], for filters, which most keys leave early. A chunk of keys goes through the first
-//!   probe, those that pass through the second, those that pass through two more, then four, and so
-//!   on; keys that fail leave the list without a branch. Within such a pass, a key's places are
-//!   prefetched some keys before they are looked at.
-//! - [`look_ahead`], for lookups that read a few places one after the other, whatever is there.
+//! - [`sieve`], for filters that most keys leave early. A chunk of keys goes through the first
+//!   probe, the keys that pass go through the second, then through two more, four more, and so on.
+//!   Keys that fail leave the list without a branch. Within a pass, places are prefetched some keys
+//!   ahead of their use.
+//! - [`look_ahead`], for lookups that always read the same few places one after the other.
 //!
-//! Why so: `docs/decisions/summary-batches.md`.
+//! The measurements behind this: `docs/decisions/summary-batches.md`.
 
 use super::LevelSet;
 use crate::hash::Digest;
 
-/// A summary below this size lies in a second-level cache, where prefetching costs more than
-/// waiting.
+/// Summaries below this size fit a second-level cache, where prefetching costs more than waiting.
 const CACHED_BYTES: usize = 1 << 19;
 
-/// Keys that go through the passes together: enough that the waits at the end of a pass do not
-/// count, few enough that their digests stay in the first-level cache.
+/// Keys per chunk: enough to hide the wait at the end of a pass, and few enough for their digests
+/// to stay in the first-level cache.
 const CHUNK: usize = 512;
 
-/// Places that are prefetched and not looked at yet: about as many as a core has outstanding cache
-/// misses.
+/// Places prefetched ahead: about the number of outstanding cache misses of a core.
 const UNDER_WAY: usize = 32;
 
-/// Places that are remembered: those of the keys that are under way and of the one that comes to
-/// them.
+/// Places remembered: those prefetched, and those of the key whose turn is next.
 const REMEMBERED: usize = 2 * UNDER_WAY;
 
-/// Filters that are probed one after the other, until one does not have the key.
+/// Filters that are probed in order until one does not contain the key.
 pub(super) trait Probed {
-    /// The bytes that a lookup may read.
+    /// The number of bytes that lookups read from.
     fn stored_bytes(&self) -> usize;
 
     fn filter_count(&self) -> usize;
 
     fn hashes(&self, filter: usize) -> u32;
 
-    /// The place of a probe, which is asked to be brought near.
+    /// Prefetches the place of a probe, and returns it.
     fn ask(&self, digest: Digest, filter: usize, index: u32) -> u64;
 
-    /// What is at a place; with 0, the filter does not have the key.
+    /// The value at a place; 0 means that the filter does not contain the key.
     fn value(&self, filter: usize, place: u64) -> u8;
 
-    /// The answer for a key that has passed so many filters, whose smallest value was this.
+    /// The levels of a key that has passed `passed` filters; `smallest` is the smallest value read.
     fn levels_after(&self, digest: Digest, passed: usize, smallest: u8) -> LevelSet;
 
-    /// The answer for one key.
+    /// Looks up a single key.
     fn levels_alone(&self, digest: Digest) -> LevelSet;
 }
 
-/// Looks many keys up in filters; the answers come in the order of the digests.
+/// Looks digests up in filters; answers come in the order of the digests.
 ///
-/// Small filters lie in a cache, where asking costs more than waiting.
+/// Small filters are cache-resident, where prefetching costs more than waiting.
 #[inline]
 pub(super) fn sieve<F: Probed>(filters: &F, digests: &[Digest], mut answer: impl FnMut(LevelSet)) {
     if filters.stored_bytes() < CACHED_BYTES {
@@ -66,8 +63,8 @@ pub(super) fn sieve<F: Probed>(filters: &F, digests: &[Digest], mut answer: impl
             let hashes = filters.hashes(filter);
             let mut next = 0;
             while next < hashes && count > 0 {
-                // As many as before: what passed so many passes the next ones with some
-                // probability, and most of it does if it is there.
+                // Twice as many probes each time: a key that passed this many probes is probably
+                // present, and will pass the next ones too.
                 let probes = next..hashes.min(next + next.clamp(1, UNDER_WAY as u32));
                 next = probes.end;
                 count = pass(filters, filter, probes, digests, &mut left[..count], &mut smallest);
@@ -80,7 +77,8 @@ pub(super) fn sieve<F: Probed>(filters: &F, digests: &[Digest], mut answer: impl
     }
 }
 
-/// Looks at some probes of the keys that are left; gives how many pass, which come to the front.
+/// Reads `probes` of the remaining keys, moves those that pass to the front, and returns their
+/// number.
 #[inline(always)]
 fn pass<F: Probed>(
     filters: &F,
@@ -109,7 +107,7 @@ fn pass<F: Probed>(
                 seen += 1;
             }
             smallest[key as usize] = smallest[key as usize].min(value);
-            // Not a branch, which would be as hard to predict as the key.
+            // No branch: its outcome would be unpredictable.
             left[kept] = key;
             kept += usize::from(value > 0);
         }
@@ -119,24 +117,24 @@ fn pass<F: Probed>(
 
 /// A lookup that reads a few places one after the other.
 pub(super) trait Stepped {
-    /// How many of them have to be there before the next can be asked for.
+    /// The number of places, each of which depends on the one before.
     const STEPS: usize;
 
-    /// The bytes that a lookup may read.
+    /// The number of bytes that lookups read from.
     fn stored_bytes(&self) -> usize;
 
-    /// Asks for what a step reads; what those before it read has been asked for some keys ago.
+    /// Prefetches what a step reads. The lines of earlier steps were prefetched some keys ago.
     fn ask(&self, digest: Digest, step: usize);
 
-    /// The answer for one key.
+    /// Looks up a single key.
     fn levels_alone(&self, digest: Digest) -> LevelSet;
 }
 
-/// Keys between two steps of one: together they ask for about as many places as a core has
-/// outstanding cache misses.
+/// Keys between two steps of a lookup: all steps together keep about as many lines in flight as a
+/// core has outstanding cache misses.
 const BETWEEN_STEPS: usize = 8;
 
-/// Looks many keys up by steps; the answers come in the order of the digests.
+/// Looks digests up in steps; answers come in the order of the digests.
 #[inline]
 pub(super) fn look_ahead<S: Stepped>(summary: &S, digests: &[Digest], mut answer: impl FnMut(LevelSet)) {
     let ahead = if summary.stored_bytes() < CACHED_BYTES { 0 } else { S::STEPS * BETWEEN_STEPS };
@@ -152,7 +150,7 @@ pub(super) fn look_ahead<S: Stepped>(summary: &S, digests: &[Digest], mut answer
     }
 }
 
-/// Calls `work` with the digests, a chunk at a time, in order.
+/// Calls `work` with consecutive chunks of the digests.
 pub(super) fn in_chunks(digests: impl Iterator<Item = Digest>, mut work: impl FnMut(&[Digest])) {
     let mut chunk = [Digest::from_halves(0, 0); CHUNK];
     let mut filled = 0;

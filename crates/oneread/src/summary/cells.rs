@@ -1,35 +1,35 @@
-//! The cells of a single filter: a level each, packed, or a counter for each level.
+//! The cells of a single filter: a packed level each, or a counter per level.
 //!
 //! # Layout
-//! Levels lie three a byte where their values are 0 to 5, else as [`Counters`]. Three a byte: cell
-//! i is digit i mod 3 of byte ⌊i/3⌋ to the base 6, the least significant first; 216 of a byte's 256
-//! values are used. Bytes are those of little-endian words.
+//! Levels are packed three per byte where their values are 0 to 5, and kept as [`Counters`]
+//! otherwise. Cell i is digit i mod 3 of byte ⌊i/3⌋ to the base 6, the least significant first; a
+//! byte uses 216 of its 256 values. Bytes are those of little-endian words.
 
 use super::BuildError;
 use crate::bits::{Counters, Words, counter_words, zero_words};
 use crate::layout::{CellPacking, CountingCellsLayout, LayoutError};
 use alloc::vec::Vec;
 
-/// Values of a cell that lies with two others in a byte.
+/// The number of values of a cell packed three per byte.
 const BASE: u8 = 6;
 
-/// What a cell has to be divided by to be the last digit of its byte.
+/// The weight of each of the three digits of a byte.
 const WEIGHTS: [u8; 3] = [1, BASE, BASE * BASE];
 
-/// Cells that have levels.
+/// Cells that hold levels.
 pub trait ReadCells {
     fn stored_bytes(&self) -> usize;
     fn prefetch(&self, cell: u64);
-    /// The deepest level of a cell, from 1; 0 if it has none.
+    /// The deepest level of a cell, counted from 1; 0 for an empty cell.
     fn deepest(&self, cell: u64) -> u64;
 }
 
 /// Cells that can be changed.
 pub trait ChangeCells: ReadCells {
     const CAN_REMOVE: bool;
-    /// Whether all of some cells have a level.
+    /// Reports whether all of `cells` have a key at `level`.
     fn have(&self, cells: impl Iterator<Item = u64>, level: usize) -> bool;
-    /// A key comes to a level, or goes.
+    /// Adds a key at a level (`comes`), or removes it.
     fn change(&mut self, cells: impl Iterator<Item = u64>, level: usize, comes: bool);
     fn clear(&mut self);
     fn byte_len(&self, cells: u64) -> u64;
@@ -45,7 +45,7 @@ pub enum LevelCells<S> {
     Bits(Counters<S>),
 }
 
-/// The words of so many cells, if their bits can be counted.
+/// The number of words for `cells` cells; `None` if their bits overflow.
 pub(super) fn words_for(packing: CellPacking, cells: u64) -> Option<u64> {
     match packing {
         CellPacking::ThreeAByte => Some(cells.div_ceil(3).div_ceil(8)),
@@ -59,7 +59,7 @@ impl LevelCells<Vec<u64>> {
         Ok(Self::over_words(packing, zero_words(words_for(packing, cells).ok_or(too_large)?)?))
     }
 
-    /// Raises a cell to a value, unless it is higher already.
+    /// Raises a cell to `value`, unless it is higher already.
     pub(super) fn raise(&mut self, at: u64, value: u64) {
         match self {
             Self::Bits(counters) => {
@@ -71,7 +71,8 @@ impl LevelCells<Vec<u64>> {
                 let byte = (words[word] >> shift) as u8;
                 let present = byte / weight % BASE;
                 let raised = (value as u8).max(present);
-                // The digit grows by the difference; a byte of three digits stays below 216.
+                // Adding the difference changes one digit only; a byte of three digits stays below
+                // 216.
                 words[word] += u64::from((raised - present) * weight) << shift;
             }
         }
@@ -100,12 +101,12 @@ impl<S: Words> LevelCells<S> {
         }
     }
 
-    /// Whether all of so many cells are at most this, and nothing is behind the last. Reads all of
-    /// them.
+    /// Reports whether the first `cells` cells are at most `most`, and all bits after them are
+    /// zero. Reads every cell.
     pub(super) fn are_at_most(&self, most: u64, cells: u64) -> bool {
         let words = self.words();
         let packed = match self {
-            // A byte that is no number of three digits, or one with digits behind the last cell.
+            // Finds bytes that are not three digits, and digits after the last cell.
             Self::ThreeAByte(_) => (0..8 * words.len() as u64).all(|byte| {
                 let value = words.word((byte / 8) as usize) >> (byte % 8 * 8) & 0xff;
                 let digits = cells.saturating_sub(3 * byte).min(3) as u32;
@@ -181,11 +182,11 @@ impl ChangeCells for LevelCells<Vec<u64>> {
     }
 }
 
-/// A counter for each level in each cell.
+/// A counter per level in each cell.
 #[derive(Clone)]
 pub struct LevelCounters<S> {
     pub(super) layout: CountingCellsLayout,
-    /// The counters of all cells, level by level.
+    /// The counters of all cells, one level after the other.
     pub(super) levels: Vec<Counters<S>>,
 }
 
@@ -250,7 +251,7 @@ impl ChangeCells for LevelCounters<Vec<u64>> {
     }
 }
 
-/// The word of a cell, the lowest bit of its byte there, and its weight in the byte.
+/// Returns the word of a cell, the lowest bit of its byte in the word, and the weight of its digit.
 #[inline(always)]
 fn place_of_three(at: u64) -> (usize, u32, u8) {
     let (byte, digit) = (at / 3, at % 3);

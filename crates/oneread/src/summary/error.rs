@@ -1,17 +1,17 @@
-//! What cannot be done with a summary.
+//! Errors of summaries.
 
 use core::fmt;
 
 use crate::bits::OutOfMemory;
 use crate::layout::BuildError;
 
-/// A table and a summary do not go together, or cannot be built.
+/// A table and a summary cannot be joined, or cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The parameters make no layout, or there is no memory.
+    /// The layout is invalid, or memory ran out.
     Build(BuildError),
-    /// The summary is for a table of another number of levels.
+    /// The summary is for a table with another number of levels.
     Levels {
         /// The levels of the table.
         expected: usize,
@@ -22,9 +22,9 @@ pub enum JoinError {
     Digesters,
     /// The table moves items up, which a summary without counters cannot follow.
     Moves,
-    /// The summary is of other items.
+    /// The summary belongs to other items.
     Items {
-        /// The level of the first item that is not in the summary's answer.
+        /// The level of the first item that the summary does not name.
         level: usize,
     },
 }
@@ -71,16 +71,16 @@ impl From<OutOfMemory> for JoinError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// There is no such level.
+    /// The level does not exist.
     Level {
-        /// The number of levels; they count from 0.
+        /// The number of levels; they are numbered from 0.
         levels: usize,
-        /// The level asked for.
+        /// The level given.
         found: usize,
     },
-    /// The key to be removed is certainly not there, or not at that level.
+    /// The key to be removed is certainly absent, or at another level.
     NotPresent,
-    /// Keys cannot be removed from a summary of this kind, nor moved up.
+    /// This kind of summary can neither remove keys nor move them up.
     InsertOnly,
 }
 
@@ -92,7 +92,7 @@ impl fmt::Display for ChangeError {
             }
             Self::NotPresent => f.write_str("the key to be removed is not in the summary at that level"),
             Self::InsertOnly => {
-                f.write_str("a summary without counters forgets no key: use one that can remove keys")
+                f.write_str("a summary without counters cannot remove keys: use one that can")
             }
         }
     }
@@ -100,7 +100,7 @@ impl fmt::Display for ChangeError {
 
 impl core::error::Error for ChangeError {}
 
-/// A level that there is.
+/// Checks that `level` exists.
 pub(super) fn check_level(level: usize, levels: usize) -> Result<(), ChangeError> {
     if level < levels { Ok(()) } else { Err(ChangeError::Level { levels, found: level }) }
 }

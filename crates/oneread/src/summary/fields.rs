@@ -1,8 +1,8 @@
-//! Numbers of up to 128 bits, anywhere among the bits of some words.
+//! Reads and writes integers of up to 128 bits at any bit position of a word array.
 
 use crate::bits::Words;
 
-/// 64 bits from a bit on; those behind the last word are 0.
+/// Reads the 64 bits from `bit` on; bits after the last word are 0.
 #[inline]
 pub(super) fn word_at(words: &impl Words, bit: u64) -> u64 {
     let (at, shift) = ((bit / 64) as usize, bit % 64);
@@ -11,13 +11,13 @@ pub(super) fn word_at(words: &impl Words, bit: u64) -> u64 {
     if shift == 0 { low } else { low | word_or_zero(at + 1) << (64 - shift) }
 }
 
-/// A number of up to 63 bits.
+/// Reads an integer of up to 63 bits.
 #[inline]
 pub(super) fn read(words: &impl Words, bit: u64, bits: u32) -> u64 {
     word_at(words, bit) & ones_below(bits.into())
 }
 
-/// A number of 1 to 128 bits.
+/// Reads an integer of 1 to 128 bits.
 #[inline]
 pub(super) fn read_wide(words: &impl Words, bit: u64, bits: u32) -> u128 {
     let low = u128::from(word_at(words, bit));
@@ -25,7 +25,7 @@ pub(super) fn read_wide(words: &impl Words, bit: u64, bits: u32) -> u128 {
     number & (u128::MAX >> (128 - bits))
 }
 
-/// Writes a number of up to 64 bits.
+/// Writes an integer of up to 64 bits.
 pub(super) fn write(words: &mut [u64], bit: u64, value: u64, bits: u32) {
     if bits == 0 {
         return;
@@ -39,7 +39,7 @@ pub(super) fn write(words: &mut [u64], bit: u64, value: u64, bits: u32) {
     }
 }
 
-/// Writes a number of 1 to 128 bits.
+/// Writes an integer of 1 to 128 bits.
 pub(super) fn write_wide(words: &mut [u64], bit: u64, value: u128, bits: u32) {
     let low = bits.min(64);
     write(words, bit, value as u64 & ones_below(low.into()), low);
@@ -48,7 +48,7 @@ pub(super) fn write_wide(words: &mut [u64], bit: u64, value: u128, bits: u32) {
     }
 }
 
-/// As many ones, from the lowest bit on; 64 of them at most.
+/// Returns a word whose lowest `count` bits are 1; all 64 if `count` is larger.
 pub(super) fn ones_below(count: u64) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }

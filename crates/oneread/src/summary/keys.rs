@@ -1,4 +1,4 @@
-//! The one place where summaries meet keys: a core and a digester, and everything that users call.
+//! Where summaries meet keys: a core and a digester, and the methods that users call.
 
 use core::fmt;
 use core::ops::Deref;
@@ -11,8 +11,8 @@ use crate::hash::{Digest, Digester, Portable};
 
 /// A summary of keys: a `Core` that takes digests, and a digester `D` that makes them.
 ///
-/// Its forms have names, such as [`MultiFilterSummary`](super::MultiFilterSummary); their docs say
-/// what each promises and costs. The methods of the core that only read are there as well.
+/// Use its aliases, such as [`MultiFilterSummary`](super::MultiFilterSummary); their docs state
+/// promises and costs. The core's read-only methods are available too.
 #[derive(Clone)]
 pub struct KeySummary<Core, D = Portable> {
     core: Core,
@@ -25,7 +25,7 @@ pub trait NameLevels {
     fn lookup_many(&self, digests: &[Digest], answer: impl FnMut(LevelSet));
 }
 
-/// A core that follows a table: the methods of [`Summary`].
+/// A core that follows the changes of a table: the methods of [`Summary`].
 pub trait FollowTable: NameLevels + Sized {
     const CAN_REMOVE: bool;
     fn level_count(&self) -> usize;
@@ -41,17 +41,16 @@ pub trait FollowTable: NameLevels + Sized {
 pub trait WriteCore {
     fn layout_block(&self) -> LayoutBlock;
     fn payload_length(&self) -> u64;
-    /// Hands over the payload in pieces, the same ones every time.
+    /// Writes the payload in pieces, the same ones every time.
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8]));
 }
 
-/// A core over words of storage `S` that a container has.
+/// A core over words of storage `S`, read from a container.
 pub trait ReadCore<S>: Sized {
     const KIND: Kind;
     fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError>;
 
-    /// What is checked once the payload is known to be whole, so that damage is not taken for a
-    /// forgery.
+    /// Checks the content after the checksum, so that damage is not reported as a forgery.
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
     }
@@ -62,14 +61,14 @@ impl<C, D> KeySummary<C, D> {
         Self { core, digester }
     }
 
-    /// The digester that its keys go through.
+    /// The digester of the keys.
     pub const fn digester(&self) -> &D {
         &self.digester
     }
 }
 
 impl<C: NameLevels, D> KeySummary<C, D> {
-    /// The levels where a key can be.
+    /// Returns the levels where a key can be.
     #[inline]
     pub fn levels_of<Q: ?Sized>(&self, key: &Q) -> LevelSet
     where
@@ -78,14 +77,14 @@ impl<C: NameLevels, D> KeySummary<C, D> {
         self.core.lookup(self.digester.digest(key))
     }
 
-    /// The levels where the key of a digest can be.
+    /// Returns the levels where the key of a digest can be.
     #[inline]
     pub fn levels_of_digest(&self, digest: Digest) -> LevelSet {
         self.core.lookup(digest)
     }
 
-    /// Looks many keys up, faster than one after the other where the summary does not fit the
-    /// cache; `answer` gets the levels in the order of the keys.
+    /// Calls `answer` with the levels of each key, in order. Faster than single lookups when the
+    /// summary is not cache-resident.
     pub fn levels_of_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
@@ -151,7 +150,7 @@ impl<C: FollowTable, D> Summary for KeySummary<C, D> {
     }
 }
 
-/// What reads a core.
+/// Gives access to the core's read-only methods.
 impl<C, D> Deref for KeySummary<C, D> {
     type Target = C;
 
@@ -215,11 +214,11 @@ impl<'a, C: ReadCore<LittleEndian<'a>>, D: Identified> Viewed<'a> for KeySummary
     }
 }
 
-/// The constructors of a summary, which have its digester, or a seed, as their last parameter.
+/// The constructors of a summary; their last parameter is a digester or a seed.
 macro_rules! constructors {
     ($summary:ident, $core:ty, $($argument:ident: $kind:ty),+) => {
         impl $summary {
-            /// An empty summary with a random seed.
+            /// Creates an empty summary with a random seed.
             ///
             /// # Errors
             /// As [`with_digester`](Self::with_digester).
@@ -228,7 +227,7 @@ macro_rules! constructors {
                 Self::with_digester($($argument),+, Portable::random())
             }
 
-            /// An empty summary: the same for the same seed.
+            /// Creates an empty summary that is the same for the same seed.
             ///
             /// # Errors
             /// As [`with_digester`](Self::with_digester).
@@ -238,10 +237,10 @@ macro_rules! constructors {
         }
 
         impl<D> $summary<D> {
-            /// An empty summary for digests of this digester.
+            /// Creates an empty summary for digests of `digester`.
             ///
             /// # Errors
-            /// If its table would have no levels or too many, or if there is no memory for it.
+            /// If the number of levels is 0 or too large, or if memory runs out.
             pub fn with_digester($($argument: $kind),+, digester: D) -> Result<Self, BuildError> {
                 Ok(Self::of(<$core>::empty($($argument),+)?, digester))
             }

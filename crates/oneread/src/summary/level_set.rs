@@ -1,11 +1,10 @@
-//! What a summary answers.
+//! The answer of a summary: a set of levels.
 
 use core::fmt;
 
 use crate::layout::MultilevelLayout;
 
-/// The levels where a key can be, in the order in which to read them. No levels: the key is not in
-/// the table.
+/// The levels where a key can be, in reading order. The empty set means that the key is absent.
 ///
 /// # Example
 /// ```
@@ -28,13 +27,13 @@ pub struct LevelSet {
 const _: () = assert!(MultilevelLayout::MAX_LEVELS <= u64::BITS as usize);
 
 impl LevelSet {
-    /// No level.
+    /// The empty set.
     pub const EMPTY: Self = Self { mask: 0, deepest_first: true };
 
-    /// A level, then those above it.
+    /// Returns `level` and all levels above it, deepest first.
     ///
     /// # Panics
-    /// If the level is 64 or more.
+    /// If `level` is 64 or more.
     #[inline(always)]
     #[must_use]
     pub const fn up_to(level: usize) -> Self {
@@ -42,7 +41,7 @@ impl LevelSet {
         Self { mask: u64::MAX >> (u64::BITS as usize - 1 - level), deepest_first: true }
     }
 
-    /// These levels, the last of them first.
+    /// Returns these levels, the deepest first.
     ///
     /// # Panics
     /// If a level is 64 or more.
@@ -51,7 +50,7 @@ impl LevelSet {
         Self { mask: mask_of(levels), deepest_first: true }
     }
 
-    /// These levels, level 0 first.
+    /// Returns these levels, level 0 first.
     ///
     /// # Panics
     /// If a level is 64 or more.
@@ -60,7 +59,7 @@ impl LevelSet {
         Self { mask: mask_of(levels), deepest_first: false }
     }
 
-    /// Whether the key is certainly not in the table.
+    /// Reports whether the key is certainly not in the table.
     #[inline(always)]
     #[must_use]
     pub const fn is_empty(self) -> bool {
@@ -73,13 +72,13 @@ impl LevelSet {
         self.mask.count_ones() as usize
     }
 
-    /// Whether a level is among them.
+    /// Reports whether the set contains `level`.
     #[must_use]
     pub const fn contains(self, level: usize) -> bool {
         level < u64::BITS as usize && self.mask >> level & 1 == 1
     }
 
-    /// The level to read first: the one that the summary names.
+    /// The level to read first.
     #[inline(always)]
     #[must_use]
     pub const fn first(self) -> Option<usize> {
@@ -100,7 +99,7 @@ fn mask_of(levels: impl IntoIterator<Item = usize>) -> u64 {
     })
 }
 
-/// Equal sets have the same levels in the same order; of one level or none there is only one.
+/// Equal sets have the same levels in the same order; order does not matter for fewer than two.
 impl PartialEq for LevelSet {
     fn eq(&self, other: &Self) -> bool {
         self.mask == other.mask && (self.deepest_first == other.deepest_first || self.len() <= 1)

@@ -1,16 +1,16 @@
-//! The few keys at the deepest levels, one by one.
+//! A list of the few keys at the deepest levels.
 //!
 //! # Invariants
-//! 1. For each key at one of the list's levels there is an entry with its string and level, or the
-//!    level spilled is as deep or deeper.
-//! 2. The level spilled never falls, but in a reset.
+//! 1. For each key at one of the list's levels, an entry has its string and level, or the spilled
+//!    level is at least as deep.
+//! 2. The spilled level falls only in a reset.
 //!
 //! # Layout
 //! ```text
 //!  level spilled │ level, string │ level, string │ …
 //! ```
-//! Levels count from 1 here, 1 being the first that has no filter; 0 stands for no key, and then
-//! the string is 0.
+//! Levels count from 1 here, where 1 is the first level without a filter. Level 0 marks a free
+//! entry, whose string is 0 too.
 
 use alloc::vec::Vec;
 
@@ -21,18 +21,18 @@ use crate::bytes::LoadError;
 use crate::hash::Digest;
 use crate::layout::{ListLayout, MAX_HASHES, MultipleFiltersLayout};
 
-/// Where a list is among the words of a summary, and what it is of.
+/// The position of a list among the words of a summary, and its layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
     layout: ListLayout,
-    /// Its first bit.
+    /// The first bit of the list.
     start: u64,
-    /// The first level that has no filter.
+    /// The first level without a filter.
     first: usize,
 }
 
 impl List {
-    /// The list of a layout, if it has one, from a bit on.
+    /// Returns the list of a layout, if it has one, starting at bit `start`.
     pub(super) fn of(layout: &MultipleFiltersLayout, start: u64) -> Option<Self> {
         layout.list().map(|list| Self { layout: list, start, first: layout.filters().len() })
     }
@@ -44,7 +44,7 @@ impl List {
         (word(0) << 64 | word(1)) >> (128 - self.layout.fingerprint_bits())
     }
 
-    /// The bit where an entry begins.
+    /// The first bit of an entry.
     #[inline]
     fn entry(&self, at: u64) -> u64 {
         let level_bits = self.layout.level_bits();
@@ -78,7 +78,7 @@ impl List {
         (0..self.layout.items()).find(is_it)
     }
 
-    /// The deepest level of the list where a key can be.
+    /// Returns the deepest level of the list where a key can be.
     pub(super) fn deepest(&self, words: &impl Words, digest: Digest) -> Option<usize> {
         let string = self.string(digest);
         let mut deepest = self.spilled(words);
@@ -88,24 +88,23 @@ impl List {
                 deepest = level;
             }
         }
-        // A damaged file may have deeper levels than there are.
+        // A damaged file may contain levels that are too deep.
         let deepest = deepest.min(self.layout.levels() as u64) as usize;
         (deepest > 0).then(|| self.first + deepest - 1)
     }
 
-    /// Whether a key can be at one of the list's levels: this very one, not only a level above its
-    /// own.
+    /// Reports whether a key can be at exactly this level of the list.
     pub(super) fn has(&self, words: &impl Words, digest: Digest, level: usize) -> bool {
         let level = self.written(level);
         self.spilled(words) >= level || self.entry_with(words, level, self.string(digest)).is_some()
     }
 
-    /// A level as the list writes it.
+    /// Encodes a level.
     fn written(&self, level: usize) -> u64 {
         (level - self.first) as u64 + 1
     }
 
-    /// Inserts a key at a level; if the list has none, nothing is to be done.
+    /// Inserts a key at a level; does nothing for levels outside the list.
     pub(super) fn insert(&self, words: &mut Vec<u64>, digest: Digest, level: usize) {
         if level < self.first {
             return;
@@ -120,8 +119,7 @@ impl List {
         }
     }
 
-    /// Removes a key that is at a level. One that found no room leaves nothing behind but the level
-    /// spilled, which stays.
+    /// Removes a key from a level. A key that spilled has no entry, and the spilled level stays.
     pub(super) fn remove(&self, words: &mut Vec<u64>, digest: Digest, level: usize) {
         if level < self.first {
             return;
@@ -131,7 +129,7 @@ impl List {
         }
     }
 
-    /// A key moved. Its entry follows, if it has one, so that a full list stays as it is.
+    /// Moves a key to another level. Its entry is reused, so that a full list does not spill.
     pub(super) fn relocate(&self, words: &mut Vec<u64>, digest: Digest, from: usize, to: usize) {
         let string = self.string(digest);
         let entry = if from < self.first { None } else { self.entry_with(words, self.written(from), string) };
@@ -142,13 +140,13 @@ impl List {
         }
     }
 
-    /// How many entries are in use, and whether a key found none.
+    /// Returns the number of used entries, and whether a key spilled.
     pub(super) fn load(&self, words: &impl Words) -> (u64, bool) {
         let used = (0..self.layout.items()).filter(|&at| self.level(words, at) > 0).count();
         (used as u64, self.spilled(words) > 0)
     }
 
-    /// Whether these are words that a list was saved as.
+    /// Checks that the words are a valid list.
     pub(super) fn check(&self, words: &impl Words) -> Result<(), LoadError> {
         let levels = self.layout.levels() as u64;
         let is_entry = |at| match self.level(words, at) {
@@ -158,7 +156,7 @@ impl List {
         if self.spilled(words) <= levels && (0..self.layout.items()).all(is_entry) {
             Ok(())
         } else {
-            Err(LoadError::Invalid { what: "a list of keys at levels that it does not have" })
+            Err(LoadError::Invalid { what: "a list of keys at levels outside the list" })
         }
     }
 }

@@ -1,38 +1,39 @@
-//! Summaries: small structures in fast memory that say which level of a table to read.
+//! Summaries: small structures in fast memory that name the level of a table to read.
 //!
 //! ```text
 //!  digest ──▶ summary ──▶ levels, in reading order ──▶ one bucket, nearly always
 //!                         none: absent, nothing is read
 //! ```
 //!
-//! | type | keeps | for the paper's ten thousand keys | keys leave |
+//! | type | keeps | size for the paper's 10,000 keys | can remove keys |
 //! | --- | --- | --- | --- |
-//! | [`MultiFilterSummary`] | a Bloom filter for each level | 24 950 bytes, fails once in 2e11 tables | no |
-//! | [`CountingMultiFilterSummary`] | the same with counters | 99 775 bytes | yes |
-//! | [`SingleFilterSummary`] | a filter of levels | 40 000 bytes, fails once in 1e9 | no |
-//! | [`CountingSingleFilterSummary`] | the same with a counter a level | 210 000 bytes and more | yes |
-//! | [`InterpolationSummary`] | a string and a level for each key | 72 500 bytes, fails once in 7e8 | yes |
+//! | [`MultiFilterSummary`] | a Bloom filter per level | 24,950 bytes, fails once in 2e11 tables | no |
+//! | [`CountingMultiFilterSummary`] | a counting Bloom filter per level | 99,775 bytes | yes |
+//! | [`SingleFilterSummary`] | one filter of levels | 40,000 bytes, fails once in 1e9 tables | no |
+//! | [`CountingSingleFilterSummary`] | one filter with a counter per level | 210,000 bytes and more | yes |
+//! | [`InterpolationSummary`] | a string and a level for each key | 72,500 bytes, fails once in 7e8 tables | yes |
 //!
-//! [`Summarized`] joins a table and a summary to one map, which is always exact: a wrong level
-//! costs a read, never a wrong answer. `LazilyDeleting` of the crate `oneread-study` lets keys go
-//! from it whose summary cannot forget them.
+//! [`Summarized`] joins a table and a summary into one map. The map is always exact: a wrong level
+//! costs a read, never a wrong answer. `LazilyDeleting` of the crate `oneread-study` removes keys
+//! from a map whose summary cannot forget them.
 //!
 //! # Which to choose
-//! Keys that stay: [`MultiFilterSummary`], sized by [`plan::summary`](crate::plan::summary). Keys
-//! that come and go: [`InterpolationSummary`]. [`CountingSingleFilterSummary`] does it too, for 2.9
-//! times the memory: its filter is shared by all levels, and has room for what churn brings. Of the
-//! paper's design, one lookup in 10^9 or fewer names a wrong level first after a hundred turnovers,
-//! if the counters of the second level have four bits and those of the third have three.
-//!
-//! [`CountingMultiFilterSummary`] is for few replacements between two calls of
-//! [`rebuild_summary`](Summarized::rebuild_summary) of a table filled anew. Under churn more items
-//! end up in deep levels than in a table filled once, their filters get too full, and narrow
-//! counters saturate. Of the paper's design, nearly 2% of the lookups of present keys name a wrong
-//! level first after ten turnovers.
+//! - Keys are only inserted: [`MultiFilterSummary`], sized by
+//!   [`plan::summary`](crate::plan::summary).
+//! - Keys come and go: [`InterpolationSummary`].
+//! - [`CountingSingleFilterSummary`] also removes keys, for 2.9 times the memory of
+//!   [`InterpolationSummary`]. All levels share its filter, which has room for the items that churn
+//!   moves to deep levels. In the paper's design, after 100 turnovers, at most 1 lookup in 10^9
+//!   names a wrong level first. This takes counters of four bits for the second level and of three
+//!   for the third.
+//! - [`CountingMultiFilterSummary`] suits few replacements between two calls of
+//!   [`rebuild_summary`](Summarized::rebuild_summary). Churn leaves more items in deep levels than
+//!   filling a table once; their filters get too full, and narrow counters saturate. In the paper's
+//!   design, after ten turnovers, nearly 2% of the hits name a wrong level first.
 //!
 //! [`plan::summary::churned`](crate::plan::summary::churned) and
-//! [`churned_single`](crate::plan::summary::churned_single) tell this share after any number of
-//! turnovers, and which counters saturate.
+//! [`churned_single`](crate::plan::summary::churned_single) calculate this share after any number
+//! of turnovers, and which counters saturate.
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008.
@@ -70,45 +71,45 @@ pub use summarized::{Expected, Measured, Stats, Summarized};
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::MultilevelLayout;
 
-/// The words that summaries draw, apart from those of tables and filters. All filters of one
-/// summary share them: the odds ask only that the probes of one filter be independent (section
-/// VIII-B of the paper).
+/// The domain of the words that summaries draw, distinct from those of tables and filters. All
+/// filters of one summary share them: the odds only require that the probes of one filter be
+/// independent (section VIII-B of the paper).
 const DOMAIN: Domain = Domain::SUMMARY;
 
-/// Probe number `index` of a digest in a filter of `places` places: a word for each, never double
-/// hashing.
+/// Returns the place of probe number `index` in a filter of `places` places. Each probe draws its
+/// own word.
 ///
-/// With double hashing, filter `B_1` of the paper's design errs at 1.2e-5 a key instead of 2e-16:
-/// .11 failures a table.
+/// Double hashing would not do: filter `B_1` of the paper's design would err with probability
+/// 1.2e-5 per key instead of 2e-16, which is 0.11 failures per table.
 #[inline(always)]
 fn probe(digest: Digest, index: u32, places: u64) -> u64 {
     reduce(digest.word(DOMAIN, index), places)
 }
 
-/// What can say in which level of a multilevel table a key is.
+/// A structure that names the levels of a multilevel table where a key can be.
 ///
 /// # The contract
-/// After every change, [`lookup`](Summary::lookup) of a key that was inserted at a level, and not
-/// removed, has this level among its answers. It may have others, and may have levels for keys that
-/// were never inserted.
+/// After every change, the [`lookup`](Summary::lookup) of a key that was inserted at a level, and
+/// not removed, names this level. It may name others too, and may name levels for keys that were
+/// never inserted.
 ///
-/// An insertion is of a key that is not there: whoever has the keys looks first. A removal names
-/// the level of the key, which has been found there by comparing the keys.
+/// Insert only keys that are absent: the owner of the keys looks first. A removal names the key's
+/// level, found there by comparing keys.
 pub trait Summary {
-    /// What makes digests of its keys.
+    /// The type that makes digests of the keys.
     type Digester;
 
-    /// The digester that its keys go through.
+    /// The digester of the keys.
     fn digester(&self) -> &Self::Digester;
 
-    /// The number of levels of its table.
+    /// The number of levels of the table.
     fn level_count(&self) -> usize;
 
-    /// The levels where a key can be.
+    /// Returns the levels where a key can be.
     fn lookup(&self, digest: Digest) -> LevelSet;
 
-    /// The levels where many keys can be, in their order: faster than one after the other where a
-    /// summary does not fit the cache.
+    /// Calls `answer` with the levels of each digest, in order. Faster than single lookups when the
+    /// summary is not cache-resident.
     fn lookup_many(&self, digests: &[Digest], answer: &mut dyn FnMut(LevelSet)) {
         digests.iter().for_each(|&digest| answer(self.lookup(digest)));
     }
@@ -116,41 +117,40 @@ pub trait Summary {
     /// Inserts a key at a level.
     ///
     /// # Errors
-    /// If there is no such level.
+    /// If the level does not exist.
     fn insert(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError>;
 
-    /// Removes a key that is at a level.
+    /// Removes a key from a level.
     ///
     /// # Errors
-    /// If there is no such level, if the key is certainly not there, or if no key can be removed.
+    /// If the level does not exist, if the key is certainly not there, or if this summary cannot
+    /// remove keys.
     fn remove(&mut self, digest: Digest, level: usize) -> Result<(), ChangeError>;
 
-    /// A key moved from one level to another: it is inserted at the new one before it is removed
-    /// from the old one.
+    /// Moves a key to another level: inserts it at the new one, then removes it from the old one.
     ///
     /// # Errors
-    /// As for both. A summary from which nothing can be removed follows a key that moves to a
-    /// deeper level, since it answers with the levels above too, and no other.
+    /// As for [`insert`](Self::insert) and [`remove`](Self::remove). A summary that cannot remove
+    /// keys still follows moves to a deeper level if its answers include the levels above.
     fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
         self.insert(digest, to)?;
         self.remove(digest, from)
     }
 
-    /// Whether keys can be removed.
+    /// Reports whether keys can be removed.
     fn can_remove(&self) -> bool;
 
-    /// Forgets all keys.
+    /// Removes all keys.
     fn reset(&mut self);
 
-    /// Another summary of the same layout, without keys.
+    /// Returns an empty summary of the same layout.
     ///
-    /// The summaries of this library take zeroed memory from the system, which costs nothing until
-    /// it is used, so that this takes no longer for a large one than for a small one (strings in
-    /// blocks: 32 bytes are written per 64 keys). As it stands here it copies the summary and
-    /// resets the copy.
+    /// The summaries of this library take zeroed memory from the system, so this takes no longer
+    /// for a large summary than for a small one. (One in blocks writes 32 bytes per 64 keys.) The
+    /// default copies the summary and resets the copy.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If memory runs out.
     fn emptied(&self) -> Result<Self, BuildError>
     where
         Self: Clone,
@@ -161,14 +161,14 @@ pub trait Summary {
         Ok(summary)
     }
 
-    /// The bytes of its content, as the plans count them: what is allocated is rounded up to whole
-    /// words.
+    /// The size of the content in bytes, as the plans count it. The allocation is rounded up to
+    /// whole words.
     fn byte_len(&self) -> u64;
 
-    /// Whether it can be the summary of a table.
+    /// Checks that this can be the summary of `table`.
     ///
     /// # Errors
-    /// If the number of levels differs.
+    /// If the numbers of levels differ.
     fn check_table(&self, table: &MultilevelLayout) -> Result<(), JoinError> {
         let (expected, found) = (table.level_count(), self.level_count());
         if expected == found { Ok(()) } else { Err(JoinError::Levels { expected, found }) }

@@ -1,11 +1,11 @@
-//! A filter for each level, of bits or of counters.
+//! A filter per level, of bits or of counters.
 //!
 //! # Invariants
-//! 1. Every key at level j, or a deeper one, has no place with a 0 in the filters `B_0` to `B_j`.
+//! 1. All places of a key at level j are non-zero in the filters `B_0` to `B_j`.
 //! 2. A counter of `B_i` below its maximum is the number of probes of the keys at level i or deeper
-//!    that fall on it (once per key where a key counts once). One that reached its maximum is
+//!    that fall on it, where a filter may count each key once only. A counter at its maximum is
 //!    saturated: it stays there until the next reset.
-//! 3. Inserting and removing visit the same places in the same way, so 2 survives both.
+//! 3. Inserting and removing visit the same places in the same way, so both preserve 2.
 //!
 //! # Layout
 //! ```text
@@ -29,7 +29,7 @@ use crate::bytes::{LoadError, View};
 use crate::hash::{Digest, Portable};
 use crate::layout::{CountingFiltersLayout, MultipleFiltersLayout};
 
-/// Multiple filters over places `P`, bits or counters; use its named forms, such as
+/// Multiple filters over places `P`, bits or counters; use its aliases, such as
 /// [`MultiFilterSummary`] and [`CountingMultiFilterSummary`].
 #[derive(Clone)]
 pub struct MultiFilter<P> {
@@ -38,29 +38,31 @@ pub struct MultiFilter<P> {
     pub(super) places: P,
 }
 
-/// The smallest summary for keys that stay: filter `B_i` has the keys at level i or deeper, so the
-/// first filter without the key tells its level.
+/// The smallest summary for keys that are only inserted. Filter `B_i` contains the keys at level i
+/// or deeper, so the first filter without a key gives its level.
 ///
-/// Filter `B_0` says whether the key is there at all, and may err now and then. `B_1` keeps apart
-/// the keys at level 0, nearly all, from those deeper, and has to err never: 49 probes and 76 bits
-/// for each of its 1152 keys, in the paper's design. The filters after it have few keys, and cost
-/// little; a [list](crate::layout::ListLayout) of these keys may stand in their place.
+/// Filter `B_0` tells present keys from absent ones, and may have false positives. `B_1` tells the
+/// keys at level 0, nearly all of them, from the deeper ones, and must practically never err: in
+/// the paper's design it uses 49 probes, and 76 bits for each of its 1152 keys. The filters after
+/// it have few keys, and cost little; a [list](crate::layout::ListLayout) of these keys can replace
+/// them.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B. All
-/// filters share their hash functions, which the section allows; it warns of double hashing, and
-/// each probe is a word of its own.
+/// filters share their hash functions, which the section allows. It warns against double hashing;
+/// here each probe is a word of its own.
 ///
 /// # Costs
-/// 20 bits a key in the paper's design, 26 with a bit a bucket. A key at level 0 takes `k_0` probes
-/// and two or so more, a key that is absent two or so; a key at level 1 takes 56 and two.
+/// 20 bits per key in the paper's design, 26 with the occupancy bits. Lookups take about two probes
+/// for an absent key, `k_0` and two for a key at level 0, and 56 and two for a key at level 1.
 ///
 /// # Limits
-/// Keys stay: [`remove`](super::Summary::remove) is an error. [`CountingMultiFilterSummary`] can.
+/// No removal: [`remove`](super::Summary::remove) is an error. [`CountingMultiFilterSummary`]
+/// removes keys.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// lookups read several levels. Answers stay exact.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make lookups read several levels. Answers stay exact.
 ///
 /// # Example
 /// ```
@@ -80,33 +82,31 @@ pub struct MultiFilter<P> {
 /// ```
 pub type MultiFilterSummary<D = Portable> = KeySummary<MultiFilter<Bits<Vec<u64>>>, D>;
 
-/// A [`MultiFilterSummary`] queried where its bytes lie.
+/// A [`MultiFilterSummary`] that borrows its encoded bytes.
 pub type MultiFilterView<'a, D = Portable> = View<'a, KeySummary<MultiFilter<Bits<LittleEndian<'a>>>, D>>;
 
-/// A [`MultiFilterSummary`] from which keys can be removed: a small counter in the place of each
-/// bit.
+/// A [`MultiFilterSummary`] with counters in place of bits, so that keys can be removed.
 ///
-/// Counters of four bits are enough for large filters, and those that saturate stay, so that no key
-/// is ever lost. Small filters have few keys and many coinciding probes, so they count a key once.
+/// Counters of four bits are enough for large filters; those that saturate stay, so that no key is
+/// lost. In small filters probes of one key often coincide, so these count each key once.
 ///
-/// Size it for the keys that are in deep levels after some turnovers, by
-/// [`plan::summary::churned`](crate::plan::summary::churned): these are many more than in a table
-/// filled once.
+/// Size it with [`plan::summary::churned`](crate::plan::summary::churned) for the keys in deep
+/// levels after some turnovers: far more than in a table filled once.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
 ///
 /// # Costs
-/// 3.3 times the memory of the summary without counters, bit a bucket included.
+/// 3.3 times the memory of the summary without counters, including the occupancy bits.
 ///
 /// # Limits
-/// Remove only keys that are there, at their level: a removal that is noticed to be wrong is an
-/// error, one that is not takes counts from other keys. [`Summarized`](super::Summarized) compares
-/// the key first.
+/// Remove only keys that are present, at their level. A wrong removal is an error if it is noticed;
+/// otherwise it lowers the counters of other keys. [`Summarized`](super::Summarized) compares the
+/// key first.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// lookups read several levels. Answers stay exact.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make lookups read several levels. Answers stay exact.
 ///
 /// # Example
 /// ```
@@ -127,7 +127,7 @@ pub type MultiFilterView<'a, D = Portable> = View<'a, KeySummary<MultiFilter<Bit
 /// ```
 pub type CountingMultiFilterSummary<D = Portable> = KeySummary<MultiFilter<Counts<Vec<u64>>>, D>;
 
-/// A [`CountingMultiFilterSummary`] queried where its bytes lie.
+/// A [`CountingMultiFilterSummary`] that borrows its encoded bytes.
 pub type CountingMultiFilterView<'a, D = Portable> =
     View<'a, KeySummary<MultiFilter<Counts<LittleEndian<'a>>>, D>>;
 
@@ -148,13 +148,13 @@ impl<P: ReadPlaces> MultiFilter<P> {
         Self { filters, list, places }
     }
 
-    /// The layout it was made with.
+    /// The layout.
     pub fn layout(&self) -> &P::Layout {
         self.places.layout()
     }
 
-    /// The entries of the list that are in use, and whether a key found none: then the list takes
-    /// every key for one of its own. Without a list, none and no.
+    /// Returns the number of used list entries, and whether a key spilled. After a spill, every key
+    /// can be in the list's deep levels. Returns `(0, false)` without a list.
     pub fn list_load(&self) -> (u64, bool) {
         self.list.map_or((0, false), |list| list.load(self.places.list_words()))
     }
@@ -169,14 +169,16 @@ impl<P: ChangePlaces> MultiFilter<P> {
         P::empty(layout).map(Self::over)
     }
 
-    /// A key comes into the filters of some levels, those that have one, or goes.
+    /// Adds a key to the filters of some levels (`comes`), or removes it. Levels of the list have
+    /// no filter.
     fn change(&mut self, digest: Digest, levels: RangeInclusive<usize>, comes: bool) {
         for (at, &filter) in self.filters.iter().enumerate().take(levels.end() + 1).skip(*levels.start()) {
             self.places.change(at, filter, digest, comes);
         }
     }
 
-    /// Whether a key can be at a level, and not only above it.
+    /// Reports whether a key can be at exactly this level of the list, or at this level of the
+    /// filters or deeper.
     fn has(&self, digest: Digest, level: usize) -> bool {
         match self.list {
             Some(list) if level >= self.filters.len() => list.has(self.places.list_words(), digest, level),
@@ -186,7 +188,7 @@ impl<P: ChangePlaces> MultiFilter<P> {
 }
 
 impl<S: Words> MultiFilter<Bits<S>> {
-    /// The share of each filter's bits that are 1. Reads all of them.
+    /// The share of 1 bits in each filter. Reads all bits.
     pub fn fill(&self) -> Vec<f64> {
         let fill = |filter: &Span| {
             let ones = (filter.start..filter.start + filter.places).filter(|&at| self.places.bit(at)).count();
@@ -197,12 +199,12 @@ impl<S: Words> MultiFilter<Bits<S>> {
 }
 
 impl<S: Words> MultiFilter<Counts<S>> {
-    /// Each filter with its counters.
+    /// Iterates over the filters with their counters.
     fn counters(&self) -> impl Iterator<Item = (&Span, &Counters<S>)> {
         self.filters.iter().zip(&self.places.counters)
     }
 
-    /// The largest counter of each filter. Reads all of them.
+    /// The largest counter of each filter. Reads all counters.
     pub fn largest_counters(&self) -> Vec<u64> {
         let largest = |(filter, counters): (&Span, &Counters<S>)| {
             (0..filter.places).map(|at| counters.get(at)).max().unwrap_or(0)
@@ -210,7 +212,7 @@ impl<S: Words> MultiFilter<Counts<S>> {
         self.counters().map(largest).collect()
     }
 
-    /// How many counters of each filter are saturated. Reads all of them.
+    /// The number of saturated counters of each filter. Reads all counters.
     pub fn stuck(&self) -> Vec<u64> {
         let stuck = |(filter, counters): (&Span, &Counters<S>)| {
             (0..filter.places).filter(|&at| counters.get(at) == counters.maximum()).count() as u64
@@ -310,8 +312,8 @@ impl<P: ChangePlaces> FollowTable for MultiFilter<P> {
         Ok(())
     }
 
-    /// Only the filters between the two levels change: what inserting and removing would do,
-    /// without saturating a counter that is one short of its maximum.
+    /// Changes only the filters between the two levels. Inserting and removing would do the same,
+    /// but could saturate a counter that is one short of its maximum.
     fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
         check_level(from.max(to), self.level_count())?;
         if !P::CAN_REMOVE && to < from {

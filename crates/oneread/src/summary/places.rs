@@ -1,4 +1,4 @@
-//! What multiple filters consist of: bits, or counters.
+//! The places of multiple filters: bits or counters.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -30,11 +30,11 @@ impl Span {
     }
 }
 
-/// What the filters consist of.
+/// Places that can be read.
 pub trait ReadPlaces {
     type Layout: Clone + fmt::Debug;
     type Words: Words;
-    /// Whether all filters, and the list behind them, are one run of places.
+    /// Whether all filters and the list share one array of words.
     const ONE_RUN: bool;
 
     fn layout(&self) -> &Self::Layout;
@@ -42,7 +42,7 @@ pub trait ReadPlaces {
     fn list_words(&self) -> &Self::Words;
     fn stored_bytes(&self) -> usize;
     fn prefetch(&self, filter: usize, place: u64);
-    /// Whether all of these places of a filter are set.
+    /// Reports whether all of `places` are non-zero.
     fn all_set(&self, filter: usize, places: impl Iterator<Item = u64>) -> bool;
 }
 
@@ -50,25 +50,25 @@ pub trait ReadPlaces {
 pub trait ChangePlaces: ReadPlaces + Sized {
     const CAN_REMOVE: bool;
     fn empty(layout: Self::Layout) -> Result<Self, BuildError>;
-    /// A key comes into a filter, or goes.
+    /// Adds a key to a filter (`comes`), or removes it.
     fn change(&mut self, at: usize, span: Span, digest: Digest, comes: bool);
     fn list_words_mut(&mut self) -> &mut Vec<u64>;
     fn clear(&mut self);
     fn byte_len(&self) -> u64;
 }
 
-/// A bit for each place.
+/// A bit per place.
 #[derive(Clone)]
 pub struct Bits<S> {
     pub(super) layout: MultipleFiltersLayout,
     pub(super) words: S,
 }
 
-/// A counter for each place.
+/// A counter per place.
 #[derive(Clone)]
 pub struct Counts<S> {
     pub(super) layout: CountingFiltersLayout,
-    /// Of each filter.
+    /// The counters of each filter.
     pub(super) counters: Vec<Counters<S>>,
     pub(super) list: S,
 }

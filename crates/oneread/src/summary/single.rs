@@ -1,11 +1,10 @@
-//! One filter for all levels: its cells have the deepest level of their keys, or a counter for each
-//! level.
+//! One filter for all levels: each cell has the deepest level of its keys, or a counter per level.
 //!
 //! # Invariants
-//! 1. The deepest level that a cell has is at least that of every key that falls on it.
-//! 2. A counter of a cell and a level, below its maximum, is the number of keys at that level that
-//!    fall on the cell. One that reached its maximum is saturated: it stays there until the next
-//!    reset. (A key has one cell in each band, so it never counts a cell twice.)
+//! 1. The level of a cell is at least that of every key that falls on it.
+//! 2. A counter below its maximum is the number of keys of its level that fall on its cell. A
+//!    counter at its maximum is saturated: it stays there until the next reset. (A key has one cell
+//!    in each band, so it counts a cell once.)
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -20,7 +19,7 @@ use crate::bytes::View;
 use crate::hash::{Digest, Portable};
 use crate::layout::{CountingCellsLayout, LayoutError, MultilevelLayout, SingleFilterLayout};
 
-/// A single filter of cells `C`; use its named forms, such as [`SingleFilterSummary`] and
+/// A single filter of cells `C`; use its aliases, such as [`SingleFilterSummary`] and
 /// [`CountingSingleFilterSummary`].
 #[derive(Clone)]
 pub struct SingleFilter<C> {
@@ -29,27 +28,28 @@ pub struct SingleFilter<C> {
     pub(super) cells: C,
 }
 
-/// One filter for all levels: a cell has the largest level + 1 of the keys that fall on it, and a
-/// key's level is at most the smallest of its cells.
+/// One filter for all levels. A cell has the largest level + 1 of its keys, so a key's level is at
+/// most the smallest of its cells.
 ///
-/// Simpler than [`MultiFilterSummary`](super::MultiFilterSummary), and larger: one number of hash
-/// functions has to serve both for absent keys, which want 8, and for those at level 0, which want
-/// 72 in the paper's design. 15 is its compromise.
+/// Simpler than [`MultiFilterSummary`](super::MultiFilterSummary), but larger: one number of hash
+/// functions serves both absent keys and keys at level 0. In the paper's design the former want 8,
+/// the latter 72, and 15 is the compromise.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A, with a
-/// band of cells for each hash function, as there.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-A. As
+/// there, each hash function has its own band of cells.
 ///
 /// # Costs
-/// 32 bits a key in the paper's design of five levels, packed three cells a byte; a probe of each
-/// band, fewer for absent keys.
+/// 32 bits per key in the paper's design of five levels, packed three cells per byte. Lookups
+/// take one probe per band, fewer for absent keys.
 ///
 /// # Limits
-/// Keys stay: [`remove`](super::Summary::remove) is an error. [`CountingSingleFilterSummary`] can.
+/// No removal: [`remove`](super::Summary::remove) is an error. [`CountingSingleFilterSummary`]
+/// removes keys.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// lookups read several levels. Answers stay exact.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make lookups read several levels. Answers stay exact.
 ///
 /// # Example
 /// ```
@@ -67,28 +67,28 @@ pub struct SingleFilter<C> {
 /// ```
 pub type SingleFilterSummary<D = Portable> = KeySummary<SingleFilter<LevelCells<Vec<u64>>>, D>;
 
-/// A [`SingleFilterSummary`] queried where its bytes lie.
+/// A [`SingleFilterSummary`] that borrows its encoded bytes.
 pub type SingleFilterView<'a, D = Portable> =
     View<'a, KeySummary<SingleFilter<LevelCells<LittleEndian<'a>>>, D>>;
 
-/// A [`SingleFilterSummary`] from which keys can be removed: each cell counts its keys of each
-/// level.
+/// A [`SingleFilterSummary`] from which keys can be removed: each cell counts its keys per level.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
 ///
 /// # Costs
-/// As many counters as cells for each level: of the two summaries with counters the larger one by
-/// far. Deep levels have few keys, and narrow counters serve them:
-/// [`plan::summary::churned_single`](crate::plan::summary::churned_single) tells how many saturate.
-/// Counters of one bit saturate at their first key, and serve no level that keys leave often.
+/// A counter per cell and level, which makes it the largest summary by far. Deep levels have few
+/// keys, so narrow counters serve them:
+/// [`plan::summary::churned_single`](crate::plan::summary::churned_single) calculates how many
+/// saturate. Counters of one bit saturate at their first key: do not use them for levels that keys
+/// often leave.
 ///
 /// # Limits
 /// As for [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary).
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// lookups read several levels. Answers stay exact.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make lookups read several levels. Answers stay exact.
 ///
 /// # Example
 /// ```
@@ -108,7 +108,7 @@ pub type SingleFilterView<'a, D = Portable> =
 /// ```
 pub type CountingSingleFilterSummary<D = Portable> = KeySummary<SingleFilter<LevelCounters<Vec<u64>>>, D>;
 
-/// A [`CountingSingleFilterSummary`] queried where its bytes lie.
+/// A [`CountingSingleFilterSummary`] that borrows its encoded bytes.
 pub type CountingSingleFilterView<'a, D = Portable> =
     View<'a, KeySummary<SingleFilter<LevelCounters<LittleEndian<'a>>>, D>>;
 
@@ -120,7 +120,7 @@ constructors!(
 );
 constructors!(CountingSingleFilterSummary, SingleFilter<LevelCounters<Vec<u64>>>, layout: CountingCellsLayout);
 
-/// A number of levels that a table can have.
+/// Checks that a table can have `levels` levels.
 pub(super) fn check_levels(levels: usize) -> Result<(), LayoutError> {
     match levels {
         0 => Err(LayoutError::Zero { what: "levels" }),
@@ -148,7 +148,7 @@ impl SingleFilter<LevelCounters<Vec<u64>>> {
 }
 
 impl<S> SingleFilter<LevelCells<S>> {
-    /// The layout it was made with.
+    /// The layout.
     pub fn layout(&self) -> SingleFilterLayout {
         self.filter
     }
@@ -159,12 +159,12 @@ impl<S: Words> SingleFilter<LevelCounters<S>> {
         Self { filter: cells.layout.filter(), levels: cells.levels.len(), cells }
     }
 
-    /// The layout it was made with.
+    /// The layout.
     pub fn layout(&self) -> &CountingCellsLayout {
         &self.cells.layout
     }
 
-    /// How many counters of each level are saturated. Reads all of them.
+    /// The number of saturated counters of each level. Reads all counters.
     pub fn stuck(&self) -> Vec<u64> {
         let stuck = |counters: &Counters<S>| {
             (0..self.filter.cells()).filter(|&at| counters.get(at) == counters.maximum()).count() as u64
@@ -186,7 +186,7 @@ fn cells_of(filter: SingleFilterLayout, digest: Digest) -> impl Iterator<Item = 
     (0..filter.hashes()).map(move |band| cell(filter, digest, band))
 }
 
-/// The levels of a smallest cell.
+/// The levels of a key whose smallest cell is `smallest`.
 #[inline(always)]
 fn levels_of_cell(smallest: u64) -> LevelSet {
     if smallest == 0 { LevelSet::EMPTY } else { LevelSet::up_to(smallest as usize - 1) }

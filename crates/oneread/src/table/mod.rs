@@ -1,19 +1,18 @@
-//! Tables: keys in one of few places, so that a lookup reads few buckets.
+//! Tables: each key has few possible places, so that a lookup reads few buckets.
 //!
 //! | type | for |
 //! | --- | --- |
-//! | [`MultilevelTable`] | a map of fixed capacity with constant worst-case work, in the manner of `HashMap` |
-//! | [`BoundedMap`] | a map in little memory that stays so under churn, as fast as a `HashMap` or nearly |
-//! | [`placement`] | the same placement for items that live elsewhere: in a store, in a simulation |
+//! | [`MultilevelTable`] | a map of fixed capacity with constant worst-case work, with the methods of `HashMap` |
+//! | [`BoundedMap`] | a map whose small memory stays fixed under churn, about as fast as a `HashMap` |
+//! | [`placement`] | the placement alone, for items kept elsewhere: in a store, in a simulation |
 //!
-//! The crate `oneread-study` simulates what a layout does under churn, and has the textbook tables
-//! to compare with.
+//! The crate `oneread-study` simulates layouts under churn, and has textbook tables for comparison.
 //!
 //! ```
 //! use oneread::layout::MultilevelLayout;
 //! use oneread::table::MultilevelTable;
 //!
-//! // Three buckets an item in the first of five levels, each half as large as the one before.
+//! // Three buckets per item in the first of five levels, each half as large as the one before.
 //! let layout = MultilevelLayout::for_items(1000, 3.0, 0.5, 5)?;
 //! let mut table = MultilevelTable::new(layout)?;
 //! assert_eq!(table.get("one"), None);

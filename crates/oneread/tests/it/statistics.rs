@@ -1,23 +1,24 @@
-//! Bounds for statistical tests: how far a fair result may stray, and how seldom it strays further.
+//! Bounds for statistical tests: how far a correct result may stray, and with what probability it
+//! strays further.
 //!
-//! All random tests have fixed seeds, so a test that passes once passes always; the false-alarm
-//! chance says how likely a *correct* program would have been to fail when the seed was chosen.
+//! All random tests have fixed seeds, so a test that passes once passes always. The false-alarm
+//! probability is that of a *correct* program failing when the seed was chosen.
 
-/// Standard deviations that a fair statistic exceeds, on either side, with probability 2e-9.
+/// Standard deviations that a correct statistic exceeds, on either side, with probability 2e-9.
 ///
 /// From the normal tail: 2·(1 − Φ(6)) = 1.97e-9. The statistics here are sums of thousands of
-/// terms, so their distribution is normal to good accuracy, and no suite has more than 10^5 of
-/// them: the chance that any correct one is refused is below 2e-4.
+/// terms, so they are nearly normal. No suite has more than 10^5 of them, so the probability that
+/// any correct one is refused is below 2e-4.
 pub(crate) const SIX_SIGMA: f64 = 6.0;
 
-/// How many standard deviations a binomial count lies from its mean.
+/// The number of standard deviations between a binomial count and its mean.
 pub(crate) fn binomial_z(count: u64, trials: u64, probability: f64) -> f64 {
     let trials = trials as f64;
     (count as f64 - trials * probability) / (trials * probability * (1.0 - probability)).sqrt()
 }
 
-/// A number that a sum of independent indicators with this mean, or a smaller one, exceeds with
-/// probability at most `false_alarm`.
+/// A bound that a sum of independent indicators with mean at most `mean` exceeds with probability
+/// at most `false_alarm`.
 ///
 /// Chernoff: Pr(X ≥ (1 + d)·mean) ≤ exp(−mean·((1 + d)·ln(1 + d) − d)).
 pub(crate) fn chernoff_most(mean: f64, false_alarm: f64) -> f64 {
@@ -33,10 +34,10 @@ pub(crate) fn chernoff_most(mean: f64, false_alarm: f64) -> f64 {
     (1.0 + high) * mean
 }
 
-/// How far the counts are from uniform, as a standard normal variable.
+/// The deviation of counts from uniform, as a standard normal variable.
 ///
-/// Pearson's χ² with B − 1 degrees of freedom, made normal by the Wilson–Hilferty cube root,
-/// accurate to a few percent in the tail for 30 degrees or more and 5 expected counts a cell.
+/// Pearson's χ² with B − 1 degrees of freedom, made normal by the Wilson–Hilferty cube root.
+/// Accurate to a few percent in the tail for at least 30 degrees and 5 expected counts per cell.
 pub(crate) fn uniformity_z(counts: &[u64]) -> f64 {
     let cells = counts.len() as f64;
     let expected = counts.iter().sum::<u64>() as f64 / cells;

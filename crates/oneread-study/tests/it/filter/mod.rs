@@ -1,4 +1,4 @@
-//! Balanced d-left filters beside the paper's rates.
+//! Balanced d-left filters, compared with the paper's rates.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use oneread_study::hash::Ideal;
 
 use crate::fixtures::SIX_SIGMA;
 
-/// The false-positive rates of several filters, by their buckets: the mean, and its standard error.
+/// The mean false-positive rate of several filters, by their buckets, and its standard error.
 fn mean_rate(filters: u64, mut build: impl FnMut(u64) -> f64) -> (f64, f64) {
     let rates: Vec<f64> = (0..filters).map(&mut build).collect();
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
@@ -52,8 +52,8 @@ fn balancing_is_of_sets() {
     assert_eq!(filter.fingerprints(), 10);
     let distinct: HashSet<u64> = keys.into_iter().collect();
     assert!(distinct.iter().all(|key| filter.contains(key)));
-    // Far more keys than room, and more in a bucket than a byte counts: refused, and nothing
-    // changed.
+    // Far more keys than room, and more in a bucket than a byte counts: an error, and nothing
+    // changes.
     let mut filter = DLeftFilter::with_seed(layout, 1).unwrap();
     filter.insert(&7u64).unwrap();
     let before = filter.clone();

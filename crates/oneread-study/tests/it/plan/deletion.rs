@@ -20,16 +20,16 @@ fn the_papers_expected_moves() {
     assert_close(expected_moves_first_level(&table(), 9090, 909).unwrap(), 118.3417, 1e-6);
 }
 
-/// M′ counted in simulated tables: items that stay with a deleted item in a bucket above. The means
-/// of 3000 tables are within 5 standard errors of the plan, which one in 1.7 million is not; the
-/// seed is fixed.
+/// M′ counted in simulated tables: remaining items with a deleted item in a bucket above. The means
+/// of 3000 tables are within 5 standard errors of the plan; a fair mean exceeds this once in 1.7
+/// million. The seed is fixed.
 #[test]
 fn simulated_tables_have_as_many_items_below_deleted_ones() {
     const TABLES: u32 = 3000;
     const ALIVE: usize = 300;
     const DELETED: usize = 60;
     for slots in [1usize, 3] {
-        // Roomy below, so that all items find room.
+        // Large enough that all items find room.
         let sizes = [400, 300, 300, 300].map(|size| size / slots);
         let layout =
             MultilevelLayout::new(sizes.map(|size| size as u64)).unwrap().with_slots(slots as u32).unwrap();
@@ -80,7 +80,7 @@ fn simulated_tables_have_as_many_items_below_deleted_ones() {
     }
 }
 
-/// The largest counters of a million tables in the paper, and how many such counters are expected
+/// The largest counters of a million tables in the paper, and the expected number of such counters
 /// (errata).
 #[test]
 fn counters_reach_the_papers_values_as_often_as_expected() {
@@ -107,7 +107,7 @@ fn the_ends_of_the_range() {
     assert!(expected_moves_first_level(&table(), 1, u64::MAX).is_err());
     for moves in [expected_moves_uniform, expected_moves_first_level] {
         assert_eq!(moves(&table(), 9090, 0).unwrap(), 0.0);
-        // One item has none above it but deleted ones.
+        // A single remaining item has only deleted ones above it.
         let one = moves(&MultilevelLayout::new([1, 1]).unwrap(), 1, 1).unwrap();
         assert!((0.0..=1.0).contains(&one), "{one}");
         let most = moves(&MultilevelLayout::new([10, 10]).unwrap(), 3, 100).unwrap();

@@ -1,4 +1,4 @@
-//! Lazy deletion: what is read, when room is made, and the paper's numbers of moves (section XI-A).
+//! Lazy deletion: reads, the times of rebuilds, and the paper's numbers of moves (section XI-A).
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn deleted_items_are_passed_over_without_a_read_and_their_bits_are_counted() {
     let stats = map.stats();
     assert_eq!((stats.measured.misses, stats.measured.reads_of_misses), (500, 0));
     assert_eq!((stats.items, stats.deleted, stats.rebuilds), (500, 500, 0));
-    // A bit for each of 60 000 buckets, and one for each of their slots.
+    // A bit per bucket and a bit per slot, for 60,000 buckets of one slot.
     assert_eq!((stats.summary_bytes, stats.occupancy_bytes, stats.deletion_bytes), (24_950, 7500, 7500));
     map.begin_rebuild();
     assert_eq!((map.stats().summary_bytes, map.is_rebuilding()), (49_900, true));
@@ -76,8 +76,8 @@ fn room_is_made_by_count_by_fill_by_time_and_when_asked() {
         Rebuild::when_asked().at_items(20),
         Rebuild::when_asked().every_by(Duration::from_secs(60), clock),
     ];
-    // Twenty items, then one deletion a second: when it is due, the change that finds it so begins
-    // with it.
+    // Twenty items, then one deletion per second. The change that finds a rebuild due begins with
+    // it.
     for (when, expected) in when.into_iter().zip([None, Some(5), Some(1), Some(60)]) {
         NOW.set(1000);
         let mut map = small_map(when);
@@ -85,7 +85,7 @@ fn room_is_made_by_count_by_fill_by_time_and_when_asked() {
         let mut deletions = 0;
         while map.stats().rebuilds == 0 && deletions < 100 {
             NOW.set(NOW.get() + 1);
-            // One of them is deleted and comes back, so that there is always one to be deleted.
+            // Inserts a deleted item again, so that there is always one to delete.
             if deletions % 20 == 19 {
                 (0..19).for_each(|key| _ = map.insert(key, key).unwrap());
             }
@@ -112,8 +112,8 @@ fn room_is_made_by_count_by_fill_by_time_and_when_asked() {
     }
 }
 
-/// Fills a map with `live` items, then deletes one and inserts a new one in each step. Gives the
-/// rebuilds that were made.
+/// Fills a map with `live` items, then deletes one and inserts a new one in each step. Returns the
+/// number of rebuilds.
 fn rebuilds_under_churn(when: Rebuild, live: u64, steps: u64) -> u64 {
     let mut map = map(paper_table(), paper_filters(), 1, when);
     (0..live).for_each(|key| _ = map.insert(key, key).unwrap());
@@ -138,10 +138,10 @@ fn the_papers_rule_rebuilds_once_in_an_deletions() {
     // it.
     assert_eq!(rebuilds_under_churn(papers, 10_000, 908), 0);
     assert_eq!(rebuilds_under_churn(papers, 10_000, 909), 1);
-    // With 5000 live items, 9999 are there once 4999 are deleted.
+    // With 5000 live items, there are 9999 items once 4999 are deleted.
     assert_eq!(rebuilds_under_churn(papers, 5000, 4999), 0);
     assert_eq!(rebuilds_under_churn(papers, 5000, 5000), 1);
-    // The same in the other order, and what *or* does.
+    // The conditions in the other order, and joined by *or*.
     let turned = Rebuild::when_asked().at_items(9999).and_deleted(909);
     assert_eq!(rebuilds_under_churn(turned, 10_000, 909), 1);
     assert_eq!(rebuilds_under_churn(Rebuild::when_asked().at_items(9999), 10_000, 500), 500);
@@ -150,8 +150,8 @@ fn the_papers_rule_rebuilds_once_in_an_deletions() {
 #[test]
 fn parts_of_a_condition_hold_together_and_conditions_apart() {
     let minute = Rebuild::when_asked().every_by(Duration::from_secs(60), clock);
-    // Conditions, items at the start, and after how many seconds with a deletion each a change
-    // finds a rebuild due.
+    // Conditions, items at the start, and the number of seconds, with a deletion each, until a
+    // change finds a rebuild due.
     for (when, items, expected) in [
         (minute.and_deleted(5), 20, Some(60)),
         (minute.and_deleted(70), 90, Some(71)),
@@ -192,9 +192,9 @@ fn what_cannot_be_kept_right_is_refused() {
     assert_eq!(other.err(), Some(JoinError::Digesters));
 }
 
-/// The paper's example: 9999 items, 909 of them deleted, 97.00 moves on average (its own 96.98),
-/// and 114.25 where those deleted are of level 0. In steps of 1000 places the same items move to
-/// the same places.
+/// The paper's example: 9999 items, 909 of them deleted. 97.00 moves on average (96.98 in the
+/// paper), and 114.25 if the deleted ones are of level 0. In steps of 1000 places the same items
+/// move to the same places.
 #[test]
 #[cfg_attr(miri, ignore = "tables of ten thousand")]
 fn rebuilding_moves_as_few_items_as_the_paper_says() {
@@ -206,8 +206,8 @@ fn rebuilding_moves_as_few_items_as_the_paper_says() {
             let filled = || {
                 let mut map = map(paper_table(), paper_filters(), seed, Rebuild::when_asked());
                 (0..9999).for_each(|key| _ = map.insert(key, key).unwrap());
-                // Keys are placed by their digests, so that the first ones are as good as random
-                // but for the level: earlier keys are less deep. Drawn at random, then.
+                // Earlier keys are less deep; their places are random otherwise. So the deleted
+                // keys are drawn at random.
                 let mut random = Random::new(seed);
                 while map.deleted() < DELETED {
                     let key = random.below(9999);
@@ -231,8 +231,8 @@ fn rebuilding_moves_as_few_items_as_the_paper_says() {
             }
         }
         let mean = moves as f64 / TABLES as f64;
-        // The paper's extremes of 100 000 are 70 and 166 around 114: a deviation of about 11, and
-        // √40 less in the mean.
+        // The extremes of the paper's 100,000 rebuilds are 70 and 166 around 114: a deviation of
+        // about 11, divided by √40 for the mean.
         assert!((mean - expected).abs() < SIX_SIGMA * 11.0 / (TABLES as f64).sqrt(), "{mean}");
     }
     let bound = deletion::expected_moves_uniform(&paper_table(), 9090, 909).unwrap();
@@ -257,7 +257,7 @@ impl Digester<u64> for Counted<'_> {
 }
 
 /// In steps of 50 places no change makes more than 51 digests: its own and one for each item of a
-/// step. At once, one of them makes one for each item.
+/// step. A rebuild at once makes one for each item.
 #[test]
 #[cfg_attr(miri, ignore = "long, and no unsafe code")]
 fn no_change_does_more_than_its_step() {
@@ -293,15 +293,15 @@ fn no_change_does_more_than_its_step() {
     assert!(most[0] <= STEP as u64 + 1 && most[1] > 900, "{most:?}");
 }
 
-/// The bytes of this process that are in memory.
+/// The resident bytes of this process.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn resident_bytes() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// A copy of the summary would be 256 MiB more, at once; an insertion into both uses 14 pages of at
-/// most 2 MiB, and tests beside this one take a few MiB.
+/// A copy of the summary would take 256 MiB at once. An insertion into both touches 14 pages of at
+/// most 2 MiB, and concurrent tests take a few MiB.
 #[test]
 #[cfg(all(target_os = "linux", not(miri)))]
 fn beginning_a_rebuild_takes_memory_and_does_not_write_to_it() {
@@ -325,7 +325,7 @@ fn beginning_a_rebuild_takes_memory_and_does_not_write_to_it() {
 
 #[test]
 fn in_steps_an_insertion_without_room_takes_a_deleted_place_of_its_own() {
-    // One bucket a level: each key has the same two places and the stash.
+    // One bucket per level: each key has the same two places and the stash.
     let layout = || MultilevelLayout::new([1, 1]).unwrap().with_stash(1).unwrap();
     let filters = || MultipleFiltersLayout::new([(64, 3), (64, 3)]).unwrap();
     let mut map = map(layout(), filters(), 1, Rebuild::when_asked().in_steps(1));
@@ -338,13 +338,13 @@ fn in_steps_an_insertion_without_room_takes_a_deleted_place_of_its_own() {
         assert_eq!(map.insert(gone + 3, gone), Ok(None));
         assert_eq!((map.get(&gone), map.get(&(gone + 3)), map.deleted()), (None, Some(&gone), 0));
     }
-    // Those in the levels are still in the filters, that of the stash never was.
+    // The filters still have those of the levels; they never had that of the stash.
     assert_eq!((map.stats().overwritten, map.stats().stale), (3, 2));
     map.rebuild();
     assert_eq!((map.stats().stale, map.len()), (0, 3));
 }
 
-/// What is overwritten behind a rebuild in steps is in the new summary too, and stays there.
+/// A key overwritten behind a rebuild in steps is in the new summary too, and stays there.
 #[test]
 fn a_key_overwritten_behind_the_rebuild_is_stale_after_it() {
     let layout = MultilevelLayout::new([1, 1]).unwrap().with_stash(1).unwrap();
@@ -357,7 +357,7 @@ fn a_key_overwritten_behind_the_rebuild_is_stale_after_it() {
     };
     map.begin_rebuild();
     assert!(!map.step(1));
-    // One behind the rebuild, at level 0, and one before it.
+    // One behind the rebuild, at level 0, and one ahead of it.
     overwrite(&mut map, 0, 2);
     overwrite(&mut map, 1, 3);
     assert_eq!((map.stats().overwritten, map.stats().stale), (2, 2));

@@ -1,8 +1,8 @@
-//! Lazy deletion: beside a `HashMap`, beside the paper's numbers, and what it refuses.
+//! Lazy deletion: against a `HashMap`, against the paper's numbers, and its errors.
 
 mod lazy;
 mod model;
-// Whole tables of the paper.
+// The paper's whole tables.
 #[cfg(not(miri))]
 mod pollution;
 
@@ -20,12 +20,12 @@ use oneread_study::summary::{LazilyDeleting, Rebuild};
 
 use crate::fixtures::{Random, halving};
 
-/// The paper's table for ten thousand items (section IX).
+/// The paper's table for 10,000 items (section IX).
 fn paper_table() -> MultilevelLayout {
     MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500]).unwrap()
 }
 
-/// Its filters.
+/// The filters of that table.
 fn paper_filters() -> MultipleFiltersLayout {
     MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)]).unwrap()
 }
@@ -35,13 +35,13 @@ fn counting_cells(cells: u64, hashes: u32, counter_bits: &[u32]) -> CountingCell
     CountingCellsLayout::new(SingleFilterLayout::new(cells, hashes).unwrap(), counter_bits).unwrap()
 }
 
-/// Filters so small that every kind of mistake is common.
+/// Filters so small that every kind of error is common.
 fn small_filters(levels: usize) -> MultipleFiltersLayout {
     let filters = [(150, 2), (40, 3), (20, 3), (9, 5), (5, 5)];
     MultipleFiltersLayout::new(&filters[..levels]).unwrap()
 }
 
-/// Counters so narrow that many are saturated.
+/// Counters so narrow that many saturate.
 fn small_counters(levels: usize) -> CountingFiltersLayout {
     let (each, once) = (Counting::EachProbe, Counting::OncePerItem);
     let counters = [(3, each), (2, once), (3, each), (1, once), (2, once)];
@@ -54,7 +54,7 @@ fn table(seed: u64) -> Table {
     Table::with_seed(paper_table(), seed).unwrap()
 }
 
-/// What is refused, and what changes nothing.
+/// Checks the errors, and that they change nothing.
 fn refuses_what_does_not_fit<S: Summary<Digester = Portable> + Clone>(summary: S) {
     let when = Rebuild::when_asked();
     let (digesters, levels) = (JoinError::Digesters, JoinError::Levels { expected: 4, found: 5 });
@@ -81,8 +81,7 @@ fn what_does_not_fit_is_refused_with_every_summary() {
     refuses_what_does_not_fit(InterpolationSummary::with_seed(strings, 5, 1).unwrap());
 }
 
-/// A table with holes and hash functions of a later generation: items stay where they are, and are
-/// all there.
+/// A table with holes and hash functions of a later generation: its items stay where they are.
 #[test]
 fn a_table_with_items_is_taken_as_it_is_and_given_back() {
     let layout = halving(64, 3, Moves::None).with_stash(2).unwrap();

@@ -1,5 +1,5 @@
-//! Lazy deletion beside a `HashMap`: every summary, every way to make room, also in the middle of a
-//! rebuild, and with keys that panic.
+//! Lazy deletion against a `HashMap`: every summary and every way to rebuild, also in the middle of
+//! a rebuild, and with keys that panic.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ fn clock() -> Duration {
     Duration::from_secs(NOW.get())
 }
 
-/// When and how: four conditions, at once and in steps of several sizes, overwriting or not.
+/// Four conditions, at once and in steps of several sizes, overwriting or not.
 fn ways() -> Vec<Rebuild> {
     let asked = Rebuild::when_asked();
     let when =
@@ -34,8 +34,8 @@ fn ways() -> Vec<Rebuild> {
     when.into_iter().flat_map(steps).flat_map(|when| [when, when.overwriting()]).collect()
 }
 
-/// Random operations on keys below `keys`. All keys are looked up after each few of them, at
-/// moments that have nothing to do with the steps. Gives the number of rebuilds.
+/// Applies random operations on keys below `keys`. Looks up all keys after every few of them,
+/// independent of the steps. Returns the number of rebuilds.
 fn compare<S>(
     map: &mut LazilyDeleting<u64, u64, S>,
     when: Rebuild,
@@ -99,7 +99,7 @@ where
     stats.rebuilds
 }
 
-/// The same with every summary.
+/// Like [`compare`], with every summary.
 fn compare_all(layout: &MultilevelLayout, when: Rebuild, keys: u64, operations: u64, seed: u64) {
     let levels = layout.level_count();
     let digester = Portable::with_seed(seed);
@@ -161,7 +161,7 @@ fn does_what_a_hash_map_does_for_long() {
     }
 }
 
-/// How many calls of the user's code until one panics; 0 for never.
+/// Calls of user code until one panics; 0 for never.
 type Fuse = Rc<Cell<u32>>;
 
 fn burn(fuse: &Fuse) {
@@ -202,8 +202,7 @@ impl Digester<Fragile> for Digests {
     }
 }
 
-/// Whatever panics in the middle, only the key of that change may be there or not; all others are
-/// what they were.
+/// After any panic, only the key of that change may be present or absent; all others are unchanged.
 fn survives_panics<S>(layout: &MultilevelLayout, summary: S, when: Rebuild)
 where
     S: Summary<Digester = Digests> + Clone,

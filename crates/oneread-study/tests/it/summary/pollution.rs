@@ -1,5 +1,4 @@
-//! What overwriting deleted items does to a summary that cannot forget (the end of section XI-A),
-//! measured.
+//! How overwriting deleted items affects a summary that cannot forget (the end of section XI-A).
 
 use oneread::hash::Digester;
 use oneread::layout::MultipleFiltersLayout;
@@ -20,8 +19,8 @@ fn ways() -> [Rebuild; 3] {
     [Rebuild::when_asked().at_deleted(909), Rebuild::when_asked(), Rebuild::when_asked().overwriting()]
 }
 
-/// Fills a map, then replaces items by new ones: 909 a round, at random. The last thing it counts
-/// is a lookup of every item. Gives the keys that are there, and those that were.
+/// Fills a map, then replaces random items by new ones, 909 per round. The last lookups counted are
+/// those of every item. Returns the present keys and the removed ones.
 fn churned(when: Rebuild, filters: MultipleFiltersLayout, rounds: u64, seed: u64) -> (Map, [Vec<u64>; 2]) {
     let table = MultilevelTable::with_seed(paper_table(), seed).unwrap();
     let summary = MultiFilterSummary::with_seed(filters, seed).unwrap();
@@ -42,7 +41,7 @@ fn churned(when: Rebuild, filters: MultipleFiltersLayout, rounds: u64, seed: u64
     (map, [keys, gone])
 }
 
-/// The stats of looking up so many absent keys, then those that were there once.
+/// The statistics of looking up absent keys, then removed ones.
 fn looked_up(map: &mut Map, gone: &[u64]) -> [LazyStats; 2] {
     map.reset_counts();
     assert!((1 << 40..(1 << 40) + ABSENT).all(|key| !map.contains_key(&key)));
@@ -52,8 +51,8 @@ fn looked_up(map: &mut Map, gone: &[u64]) -> [LazyStats; 2] {
     [absent, map.stats()]
 }
 
-/// The rate at which `B_0` names absent keys, with so many keys in it: 106 000 bits, 7 hash
-/// functions.
+/// The rate at which `B_0` (106,000 bits, 7 hash functions) names absent keys when it has `keys`
+/// keys.
 fn planned_rate(keys: f64) -> f64 {
     (1.0 - (-7.0 * keys / 106_000.0).exp()).powi(7)
 }
@@ -61,7 +60,7 @@ fn planned_rate(keys: f64) -> f64 {
 #[track_caller]
 fn agrees(count: u64, rate: f64) {
     let expected = rate * ABSENT as f64;
-    // A Poisson count; and the fill of B_0 is within .3%, so that its seventh power is within 2%.
+    // A Poisson count; the fill of `B_0` is within 0.3%, so its seventh power is within 2%.
     let deviation = (expected + (0.02 * expected).powi(2)).sqrt();
     let z = (count as f64 - expected) / deviation;
     assert!(z.abs() < SIX_SIGMA, "{count} counted, {expected} expected: {z} deviations");
@@ -72,7 +71,7 @@ fn overwriting_pollutes_the_summary_and_rebuilds_do_not() {
     let ever = ALIVE + ROUNDS * 909;
     let mut maps = ways().map(|when| churned(when, paper_filters(), ROUNDS, 1));
     for (map, _) in &maps {
-        // B_1 of the paper's design has room to spare for it.
+        // `B_1` of the paper's design has room to spare for it.
         assert_eq!((map.stats().measured.reads_per_hit(), map.stats().measured.wrong_levels), (1.0, 0));
     }
     let [rebuilt, marked, overwritten] = maps.each_mut().map(|(map, [_, gone])| looked_up(map, gone));
@@ -87,25 +86,22 @@ fn overwriting_pollutes_the_summary_and_rebuilds_do_not() {
         );
     }
 
-    // With a rebuild for each 909 deletions the filters have what the table has, and nothing is
-    // left of keys that went.
+    // With a rebuild per 909 deletions the filters have what the table has, and no removed key.
     let [absent, once] = rebuilt;
     assert_eq!((absent.items, absent.deleted, absent.stale, absent.rebuilds), (ALIVE, 0, 0, ROUNDS));
     agrees(absent.measured.buckets_named_for_misses, planned_rate(ALIVE as f64));
-    // .0014 are planned for any absent key; 4545 of them are 6 and a half, and 30 are nine
-    // deviations off.
+    // The plan has 0.0014 reads per absent key: 6.5 for 4545 keys. 30 are nine deviations more.
     assert!(once.measured.reads_of_misses < 30, "{}", once.measured.reads_of_misses);
 
-    // Without any, marked or overwritten, the filters have all keys that ever were.
+    // Without rebuilds, marked or overwritten, the filters have all keys ever inserted.
     for [absent, _] in [marked, overwritten] {
         assert_eq!((absent.items, absent.rebuilds), (ALIVE, 0));
         assert_eq!(absent.items + absent.deleted + absent.stale, ever);
         agrees(absent.measured.buckets_named_for_misses, planned_rate(ever as f64));
     }
 
-    // Marked items are passed over without a read, overwritten ones are not: "all future queries
-    // for x will now result in false positives". A read in level 0 on the way from level 1 both
-    // have.
+    // Lookups skip marked items without a read, but not overwritten ones: "all future queries for x
+    // will now result in false positives". Both may read level 0 on the way from level 1.
     assert_eq!((marked[0].stale, overwritten[0].stale), (0, overwritten[0].overwritten));
     assert!(overwritten[0].stale > 200);
     assert!(overwritten[1].measured.reads_of_misses >= overwritten[0].stale);
@@ -117,8 +113,8 @@ fn overwriting_pollutes_the_summary_and_rebuilds_do_not() {
     agrees(absent.measured.buckets_named_for_misses, planned_rate(ALIVE as f64));
 }
 
-/// Failures, with filters sized for the average: `B_1` has 11 500 bits and 7 hash functions, and a
-/// key at level 0 is taken for a deeper one if all its bits are set there.
+/// Wrong levels, with filters sized for the average. `B_1` has 11,500 bits and 7 hash functions; it
+/// takes a key at level 0 for a deeper one if all the key's bits are set.
 #[test]
 fn what_is_not_forgotten_makes_wrong_levels_more_common() {
     let filters = [(106_000, 7), (11_500, 7), (700, 7), (40, 7), (20, 7)];
@@ -130,8 +126,7 @@ fn what_is_not_forgotten_makes_wrong_levels_more_common() {
         let digester = *map.summary().digester();
         let is_wrong = |&&key: &&u64| map.summary().lookup(digester.digest(&key)).first() != Some(0);
         let wrong = first.iter().filter(is_wrong).count();
-        // What B_1 has: all items that are deeper, deleted or not, and those that were overwritten
-        // there.
+        // The contents of `B_1`: all deeper items, deleted or not, and those overwritten there.
         let deeper: u64 = map.level_loads()[1..].iter().sum();
         let rate = (1.0 - (-7.0 * deeper as f64 / 11_500.0).exp()).powi(7);
         println!(
@@ -143,8 +138,8 @@ fn what_is_not_forgotten_makes_wrong_levels_more_common() {
         (wrong as u64, rate * first.len() as f64)
     });
     for (at, (count, expected)) in wrong.into_iter().enumerate() {
-        // The fill of B_1 is within 1%, so that its seventh power is within 7%. With stale keys in
-        // B_1 it is a lower bound.
+        // The fill of `B_1` is within 1%, so its seventh power is within 7%. With stale keys in
+        // `B_1` the expectation is a lower bound.
         let deviation = (expected + (0.07 * expected).powi(2)).sqrt();
         let z = (count as f64 - expected) / deviation;
         assert!(z > -SIX_SIGMA && (z < SIX_SIGMA || at == 2), "{count}, {expected}: {z} deviations");

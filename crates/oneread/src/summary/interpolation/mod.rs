@@ -1,9 +1,9 @@
-//! A string for each key, sorted, found by interpolation.
+//! A sorted string for each key, found by interpolation search.
 //!
 //! # Invariants
-//! 1. For each key there is an entry with its string and level; equal strings are neighbours, in no
-//!    order of their levels.
-//! 2. Block number i has the strings whose leading bits are i, in order.
+//! 1. Each key has an entry with its string and level. Equal strings are neighbours; the order of
+//!    their levels is free.
+//! 2. Block i has the strings whose leading bits are i, in order.
 
 mod packed;
 
@@ -23,50 +23,51 @@ use crate::layout::InterpolationLayout;
 
 pub(super) use packed::{Packed, Widths};
 
-/// Sorted strings over words of storage `S`; use its named forms, [`InterpolationSummary`] and
+/// Sorted strings over words of storage `S`; use its aliases, [`InterpolationSummary`] and
 /// [`InterpolationView`].
 #[derive(Clone)]
 pub struct SortedStrings<S> {
     pub(super) layout: InterpolationLayout,
     pub(super) levels: usize,
     pub(super) widths: Widths,
-    /// As many as there are values of `block_bits` bits.
+    /// One block for each value of `block_bits` bits.
     pub(super) blocks: Vec<Packed<S>>,
     pub(super) block_bits: u32,
     pub(super) len: usize,
-    /// Of a view, how many of its strings each block had when they were saved: a view is one block.
+    /// Set in views, whose strings are one block: the number of strings in each of the saved
+    /// blocks.
     pub(super) saved_lengths: Option<S>,
 }
 
-/// A summary that hardly ever errs on absent keys and forgets any key: a random string of b bits
-/// for each, in order, with its level.
+/// A summary that can remove any key, with the fewest false positives: a sorted array of a random
+/// b-bit string and a level for each key.
 ///
-/// A lookup guesses where the string must be, since random strings are spread evenly, and is there
-/// in a few steps. Two keys with equal strings are two entries, each with its level, so that none
-/// is lost; the deepest level is read first.
+/// Random strings are spread evenly, so a lookup interpolates where its string is, and finds it in
+/// a few steps. Two keys with equal strings have two entries, so that neither is lost; the deepest
+/// level is read first.
 ///
 /// # Two forms
-/// [`new`](KeySummary::new) keeps the one array of the paper, bit by bit to its bytes, and shifts
-/// what is behind an entry that comes or goes: half of it, 36 KB for ten thousand keys.
-/// [`in_blocks`](KeySummary::in_blocks) divides the array by the leading bits of the strings into
-/// blocks of about 64 keys, and shifts part of a block only, for 2 to 4 bits a key more. (Blocks,
-/// since strings are random: no tree is needed to keep them even.)
+/// - [`new`](KeySummary::new) makes the single array of the paper, packed to the bit. An insertion
+///   or removal shifts the entries behind it: half the array on average, 36 KB for 10,000 keys.
+/// - [`in_blocks`](KeySummary::in_blocks) splits the array by leading bits into blocks of about 64
+///   keys, and shifts within a block. It takes 2 to 4 bits per key more. Random strings keep the
+///   blocks even, so no tree is needed.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII. Ours:
 /// equal strings, which the paper counts as a failure, and the blocks.
 ///
 /// # Costs
-/// b + ⌈log2 d⌉ bits a key: 58 in the paper's design. About log log n strings are looked at, never
-/// more than 3·log2 n.
+/// b + ⌈log2 d⌉ bits per key for d levels: 58 in the paper's design. A lookup compares about log
+/// log n strings, at most 3·log2 n.
 ///
 /// # Limits
-/// The memory grows with the keys, by the allocator's steps; [`byte_len`](super::Summary::byte_len)
-/// counts what is in use.
+/// The memory grows with the keys, in the allocator's steps; [`byte_len`](super::Summary::byte_len)
+/// counts the used part.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// lookups read several levels. Answers stay exact.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make lookups read several levels. Answers stay exact.
 ///
 /// # Example
 /// ```
@@ -87,11 +88,10 @@ pub struct SortedStrings<S> {
 /// ```
 pub type InterpolationSummary<D = Portable> = KeySummary<SortedStrings<Vec<u64>>, D>;
 
-/// An [`InterpolationSummary`] queried where its bytes lie.
+/// An [`InterpolationSummary`] that borrows its encoded bytes.
 pub type InterpolationView<'a, D = Portable> = View<'a, KeySummary<SortedStrings<LittleEndian<'a>>, D>>;
 
-/// What a block has when it is as full as planned: few enough to be shifted in a hundred
-/// nanoseconds.
+/// Keys per block at the planned size: few enough to shift quickly.
 const KEYS_A_BLOCK: u64 = 64;
 
 constructors!(
@@ -108,13 +108,13 @@ fn string_of(digest: Digest, widths: Widths) -> u128 {
     (high << 64 | low) >> (128 - widths.string)
 }
 
-/// The block of a string among those that its first bits number.
+/// The block of a string: its leading `block_bits` bits.
 #[inline]
 pub(super) fn block_of(string: u128, widths: Widths, block_bits: u32) -> usize {
     if block_bits == 0 { 0 } else { (string >> (widths.string - block_bits)) as usize }
 }
 
-/// The 32 bits of a string that tell where it must be among strings which begin with the same bits.
+/// The 32 bits of a string after its first `same_bits` bits, for interpolation.
 #[inline]
 fn leading(string: u128, widths: Widths, same_bits: u32) -> u64 {
     let within = widths.string - same_bits;
@@ -122,10 +122,11 @@ fn leading(string: u128, widths: Widths, same_bits: u32) -> u64 {
     if within > 32 { (own >> (within - 32)) as u64 } else { (own << (32 - within)) as u64 }
 }
 
-/// The first entry whose string is not below one, where all begin with the same bits.
+/// Returns the first entry whose string is at least `string`; all share their first `same_bits`
+/// bits.
 ///
-/// Two guesses by interpolation, then a halving: random strings are found by the guesses, any
-/// others by the halvings, and strings that are not in order end the search all the same.
+/// Makes two guesses by interpolation, then halves. The guesses find random strings, the halving
+/// finds any others. The search ends even if the strings are not in order.
 fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same_bits: u32) -> usize {
     let leading = |string| leading(string, widths, same_bits);
     let target = leading(string);
@@ -153,11 +154,10 @@ fn lower_bound<S: Words>(entries: &Packed<S>, string: u128, widths: Widths, same
 }
 
 impl<D> InterpolationSummary<D> {
-    /// An empty summary in blocks, for about `items` keys. With more of them it is slower, and
-    /// works.
+    /// Creates an empty summary in blocks for about `items` keys. More keys work, but more slowly.
     ///
     /// # Errors
-    /// As [`with_digester`](Self::with_digester), or if there is no memory for the blocks.
+    /// As [`with_digester`](Self::with_digester).
     pub fn in_blocks(
         layout: InterpolationLayout,
         levels: usize,
@@ -171,7 +171,7 @@ impl<D> InterpolationSummary<D> {
 }
 
 impl<S: Words> SortedStrings<S> {
-    /// The layout it was made with.
+    /// The layout.
     pub fn layout(&self) -> InterpolationLayout {
         self.layout
     }
@@ -181,7 +181,7 @@ impl<S: Words> SortedStrings<S> {
         self.len
     }
 
-    /// Whether there are no keys.
+    /// Reports whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -191,7 +191,7 @@ impl<S: Words> SortedStrings<S> {
         block_of(string, self.widths, self.block_bits)
     }
 
-    /// The first entry of a block whose string is not below one.
+    /// Returns the first entry of a block whose string is at least `string`.
     fn lower_bound(&self, block: usize, string: u128) -> usize {
         lower_bound(&self.blocks[block], string, self.widths, self.block_bits)
     }
@@ -216,7 +216,7 @@ impl SortedStrings<Vec<u64>> {
         Ok(Self { layout, levels, widths, blocks, block_bits, len: 0, saved_lengths: None })
     }
 
-    /// The block and number of the entry of a key at a level.
+    /// Returns the block and index of the entry of a key at a level.
     fn entry(&self, digest: Digest, level: usize) -> Result<(usize, usize), ChangeError> {
         check_level(level, self.levels)?;
         let string = string_of(digest, self.widths);
@@ -228,7 +228,7 @@ impl SortedStrings<Vec<u64>> {
     }
 }
 
-/// The block, then the entry that is guessed first: the others are near.
+/// Steps: the block, then the first guess, which is close to the other entries read.
 impl<S: Words> Stepped for SortedStrings<S> {
     const STEPS: usize = 2;
 
@@ -258,7 +258,7 @@ impl<S: Words> Stepped for SortedStrings<S> {
 }
 
 impl<S: Words> NameLevels for SortedStrings<S> {
-    /// The levels of all entries with the string.
+    /// Returns the levels of all entries with the key's string.
     fn lookup(&self, digest: Digest) -> LevelSet {
         let string = string_of(digest, self.widths);
         let block = self.block_of(string);
@@ -296,7 +296,7 @@ impl FollowTable for SortedStrings<Vec<u64>> {
         Ok(())
     }
 
-    /// The entry stays, and its level changes.
+    /// Keeps the entry and changes its level.
     fn relocate(&mut self, digest: Digest, from: usize, to: usize) -> Result<(), ChangeError> {
         check_level(to, self.levels)?;
         let (block, at) = self.entry(digest, from)?;

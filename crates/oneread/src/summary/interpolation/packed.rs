@@ -1,8 +1,8 @@
-//! Strings with levels, in order, packed without gaps.
+//! Sorted strings with levels, bit-packed.
 //!
 //! # Layout
 //! Entry i is bits i·w to i·w + w − 1 of the words, the least significant first: the string, then
-//! the level. Bits after the last entry are 0, and there is no word without a bit of an entry.
+//! the level. Bits after the last entry are 0, and every word has a bit of an entry.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -10,7 +10,7 @@ use core::ops::Range;
 use super::super::fields::{ones_below, read, read_wide, word_at, write, write_wide};
 use crate::bits::Words;
 
-/// The bits of a string and of a level.
+/// The widths of a string and of a level in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Widths {
     pub(in super::super) string: u32,
@@ -18,7 +18,7 @@ pub(in super::super) struct Widths {
 }
 
 impl Widths {
-    /// Of strings of so many bits, with one of so many levels.
+    /// The widths for strings of `string` bits in a table of `levels` levels.
     pub(in super::super) fn new(string: u32, levels: usize) -> Self {
         Self { string, level: usize::BITS - (levels - 1).leading_zeros() }
     }
@@ -35,7 +35,7 @@ pub(in super::super) struct Packed<S = Vec<u64>> {
 }
 
 impl<S: Words> Packed<S> {
-    /// So many entries in these words, which are as many as they take.
+    /// Takes words that hold exactly `len` entries.
     pub(in super::super) fn over_words(words: S, len: usize) -> Self {
         Self { words, len }
     }
@@ -54,7 +54,7 @@ impl<S: Words> Packed<S> {
         read(&self.words, bit, widths.level) as usize
     }
 
-    /// The entries with this string.
+    /// Returns the range of entries that equal `string`.
     pub(super) fn equal(&self, string: u128, first: usize, widths: Widths) -> Range<usize> {
         let equal = (first..self.len).take_while(|&at| self.string(at, widths) == string).count();
         first..first + equal
@@ -67,14 +67,14 @@ impl Packed {
         write(&mut self.words, bit, level as u64, widths.level);
     }
 
-    /// Inserts an entry before entry `at`; those from there on move by one.
+    /// Inserts an entry at index `at`; later entries move up by one.
     pub(in super::super) fn insert(&mut self, at: usize, string: u128, level: usize, widths: Widths) {
         let (width, bit) = (widths.entry(), at as u64 * widths.entry());
         self.len += 1;
         self.words.resize((self.len as u64 * width).div_ceil(64) as usize, 0);
         for word in (bit / 64..self.words.len() as u64).rev() {
-            // Bits below the gap stay, those above it come from `width` bits lower; the gap itself
-            // is written afterwards.
+            // Bits below the gap stay, and those above it come from `width` bits lower. The gap
+            // itself is written last.
             let start = word * 64;
             let stay = ones_below(bit.saturating_sub(start));
             let above = !ones_below((bit + width).saturating_sub(start));
@@ -89,7 +89,7 @@ impl Packed {
         self.set_level(at, level, widths);
     }
 
-    /// Removes entry `at`; those after it move by one.
+    /// Removes the entry at index `at`; later entries move down by one.
     pub(super) fn remove(&mut self, at: usize, widths: Widths) {
         let (width, bit) = (widths.entry(), at as u64 * widths.entry());
         for word in bit / 64..self.words.len() as u64 {

@@ -1,4 +1,4 @@
-//! Strings in order: kind 21. The array is one, also where the summary has it in blocks.
+//! Saved interpolation summaries: kind 21. Blocks are saved as one array.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::bits::{LittleEndian, Words, reserved};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::layout::{InterpolationLayout, MAX_PLACES};
 
-/// What the fields of the layout say.
+/// The fields of the layout.
 struct Fields {
     layout: InterpolationLayout,
     levels: usize,
@@ -25,7 +25,7 @@ impl Fields {
         let layout = InterpolationLayout::new(narrow(bits)).map_err(invalid)?;
         let levels = usize::try_from(levels).unwrap_or(usize::MAX);
         check_levels(levels).map_err(invalid)?;
-        // Entries of a few bits each, whose number times their bits is a number.
+        // Bounds the count so that its product with the entry width does not overflow.
         let len = usize::try_from(len).ok().filter(|&len| len as u64 <= MAX_PLACES);
         let len = len.ok_or(LoadError::Invalid { what: "a summary of more keys than there can be" })?;
         if block_bits > u64::from(MAX_PLACES.ilog2().min(layout.fingerprint_bits())) {
@@ -35,7 +35,7 @@ impl Fields {
         Ok(Self { layout, levels, len, block_bits: narrow(block_bits), widths })
     }
 
-    /// The fields, the lengths of the blocks, and the strings.
+    /// Reads the fields, the block lengths and the strings.
     fn read<S: Words>(
         block: &LayoutBlock,
         source: &mut impl Source<S>,
@@ -48,7 +48,7 @@ impl Fields {
         Ok((fields, lengths, all))
     }
 
-    /// Words that say how many entries each block has.
+    /// The number of words of the block lengths.
     fn block_words(&self) -> u64 {
         if self.block_bits == 0 { 0 } else { 1 << self.block_bits }
     }
@@ -57,15 +57,15 @@ impl Fields {
         self.len as u64 * self.widths.entry()
     }
 
-    /// Whether the entries are in order, at levels that there are, and in the blocks of their
-    /// strings. Reads all of them.
+    /// Checks that the entries are in order, in the right blocks, and at valid levels. Reads all of
+    /// them.
     fn check(&self, entries: &Packed<impl Words>, lengths: &impl Words) -> Result<(), LoadError> {
         let string = |at| entries.string(at, self.widths);
         if (1..self.len).any(|at| string(at - 1) > string(at)) {
             return Err(LoadError::Invalid { what: "a summary of strings that are not in order" });
         }
         if (0..self.len).any(|at| entries.level(at, self.widths) >= self.levels) {
-            return Err(LoadError::Invalid { what: "a summary with a level that there is not" });
+            return Err(LoadError::Invalid { what: "a summary with a level that does not exist" });
         }
         let mut at = 0;
         for block in 0..lengths.len() {
@@ -97,7 +97,7 @@ impl WriteCore for SortedStrings<Vec<u64>> {
         if let [all] = self.blocks.as_slice() {
             return write_words(&all.words, sink);
         }
-        /// So many entries end with a whole word, whatever their width.
+        /// This many entries end with a whole word, whatever their width.
         const WHOLE: usize = 64;
         self.blocks.iter().for_each(|block| sink(&(block.len() as u64).to_le_bytes()));
         let mut piece = <Packed>::default();
@@ -122,7 +122,7 @@ impl ReadCore<Vec<u64>> for SortedStrings<Vec<u64>> {
         let (fields, lengths, all) = Fields::read(block, source)?;
         fields.check(&all, &lengths)?;
         let Fields { layout, levels, len, block_bits, widths } = fields;
-        // As many as there were lengths.
+        // The lengths read above are as many as the blocks.
         let mut blocks = reserved(1 << block_bits)?;
         if lengths.is_empty() {
             blocks.push(all);

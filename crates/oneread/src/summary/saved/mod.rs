@@ -1,4 +1,4 @@
-//! Summaries as bytes: `docs/format.md`, kinds 17 to 21.
+//! Saved summaries: `docs/format.md`, kinds 17 to 21.
 
 mod interpolation;
 mod multiple;
@@ -8,7 +8,7 @@ use crate::bits::Words;
 use crate::bytes::LoadError;
 use crate::layout::{LayoutError, MultilevelLayout};
 
-/// The words are as many as so many bits take, and nothing is beyond the last bit.
+/// Checks that there are exactly the words for `bits` bits, and no bits set after the last.
 fn check_words(words: &impl Words, bits: u64) -> Result<(), LoadError> {
     if words.len() as u64 != bits.div_ceil(64) {
         return Err(LoadError::Invalid { what: "a summary with more or fewer words than its layout takes" });
@@ -20,7 +20,7 @@ fn check_words(words: &impl Words, bits: u64) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// A number of filters or levels that there can be; their records are read after it.
+/// Checks a number of filters or levels before their records are read.
 fn check_count(count: u64) -> Result<u64, LoadError> {
     if count <= MultilevelLayout::MAX_LEVELS as u64 {
         Ok(count)
@@ -30,12 +30,12 @@ fn check_count(count: u64) -> Result<u64, LoadError> {
 }
 
 fn invalid(_: LayoutError) -> LoadError {
-    LoadError::Invalid { what: "a layout that no summary has" }
+    LoadError::Invalid { what: "an invalid layout of a summary" }
 }
 
 const TOO_LARGE: LoadError = LoadError::Invalid { what: "a summary of more words than there can be" };
 
-/// A field of 32 bits; what does not fit is beyond every limit.
+/// Narrows a field to 32 bits; larger values exceed every limit anyway.
 fn narrow(field: u64) -> u32 {
     u32::try_from(field).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Multiple filters: kinds 17 and 19.
+//! Saved multiple filters: kinds 17 and 19.
 
 use alloc::vec::Vec;
 
@@ -10,13 +10,13 @@ use crate::bits::{Counters, Words, counter_words};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::layout::{Counting, CountingFiltersLayout, ListLayout, MultipleFiltersLayout};
 
-/// Words of the record of a filter of bits: bits, hashes.
+/// Words per filter of bits: bits, hashes.
 const RECORD: usize = 2;
 
-/// Words of the record of a filter of counters: places, hashes, bits of a counter, counting.
+/// Words per filter of counters: places, hashes, bits per counter, counting.
 const COUNTING_RECORD: usize = 4;
 
-/// The filters, then the levels, items and bits of a string of the list, all 0 without one.
+/// Encodes the filters, then the levels, items and string bits of the list, all 0 without a list.
 fn block_of(layout: &MultipleFiltersLayout) -> LayoutBlock {
     let filters = layout.filters().len() as u64;
     let list = layout
@@ -25,7 +25,7 @@ fn block_of(layout: &MultipleFiltersLayout) -> LayoutBlock {
     LayoutBlock::new([filters, list[0], list[1], list[2]])
 }
 
-/// The records of N words that a block says there are, and the fields of its list.
+/// Decodes the records of N words each, and the fields of the list.
 fn records<S, const N: usize>(
     block: &LayoutBlock,
     source: &mut impl Source<S>,
@@ -47,7 +47,7 @@ fn filters_of(
     ListLayout::new(levels, items, narrow(bits)).and_then(|list| layout.with_list(list)).map_err(invalid)
 }
 
-/// Words for some bits.
+/// Reads the words for `bits` bits.
 fn words_for<S: Words>(bits: u64, source: &mut impl Source<S>) -> Result<S, LoadError> {
     let words = source.take(bits.div_ceil(64))?;
     check_words(&words, bits)?;
@@ -88,7 +88,7 @@ impl<S: Words> ReadCore<S> for MultiFilter<Bits<S>> {
 }
 
 impl Counts<Vec<u64>> {
-    /// The words of all filters, then those of the list.
+    /// Iterates over the words of all filters, then those of the list.
     fn words(&self) -> impl Iterator<Item = &Vec<u64>> {
         self.counters.iter().map(Counters::words).chain([&self.list])
     }

@@ -1,4 +1,4 @@
-//! Single filters: kinds 18 and 20.
+//! Saved single filters: kinds 18 and 20.
 
 use alloc::vec::Vec;
 
@@ -16,15 +16,15 @@ impl<C> SingleFilter<C> {
     }
 }
 
-/// The filter and the number of levels of a block.
+/// Decodes the filter and the number of levels.
 fn decode(block: &LayoutBlock) -> Result<(SingleFilterLayout, u64), LoadError> {
     let [cells, hashes, levels] = block.fields()?;
     let filter = SingleFilterLayout::new(cells, narrow(hashes)).map_err(invalid)?;
-    // Bands that leave cells over would have been written without them.
+    // The writer drops cells that the bands leave over.
     if filter.cells() == cells {
         Ok((filter, levels))
     } else {
-        Err(LoadError::Invalid { what: "a summary with cells that no band has" })
+        Err(LoadError::Invalid { what: "a summary with cells outside its bands" })
     }
 }
 
@@ -58,7 +58,7 @@ impl<S: Words> ReadCore<S> for SingleFilter<LevelCells<S>> {
         if self.cells.are_at_most(self.levels as u64, self.filter.cells()) {
             Ok(())
         } else {
-            Err(LoadError::Invalid { what: "a summary with a cell of a level that there is not" })
+            Err(LoadError::Invalid { what: "a summary with a cell whose level does not exist" })
         }
     }
 }

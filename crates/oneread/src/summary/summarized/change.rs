@@ -1,4 +1,4 @@
-//! Changing a summarized table: the table first, then the summary, step by step.
+//! Changes to a summarized table: the table first, then the summary, step by step.
 
 use core::borrow::Borrow;
 use core::mem;
@@ -9,15 +9,15 @@ use crate::hash::{Digest, Digester};
 use crate::summary::{ChangeError, Summary};
 use crate::table::{Full, MultilevelTable};
 
-/// What the look for a key read is counted here, not in the table.
+/// Reads of the lookups are counted here, not in the table.
 const COUNTED_HERE: u32 = 0;
 
 impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
-    /// back.
+    /// Inserts an item. If the key is present, it stays; its value is replaced and the old one
+    /// returned.
     ///
     /// # Errors
-    /// [`Full`] with the item if there is no room for it; nothing was changed.
+    /// [`Full`] with the item if there is no room. Nothing was changed.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         self.restore_trust();
         let digest = self.table.digester().digest(&key);
@@ -29,15 +29,15 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         self.insert_new(digest, key, value).map(|_| None)
     }
 
-    /// Inserts an item whose key is not there; gives its place.
+    /// Inserts an item whose key is absent, and returns its place.
     pub(super) fn insert_new(&mut self, digest: Digest, key: K, value: V) -> Result<usize, Full<K, V>> {
         let generation = self.table.generation();
         let trusted = mem::replace(&mut self.trusted, false);
         let inserted = self.table.insert_new(digest, key, value, COUNTED_HERE);
         match &inserted {
-            // Nothing was changed, so that the summary is as right as it was.
+            // Nothing was changed, so the summary is as valid as before.
             Err(_) => self.trusted = trusted,
-            // Functions of another generation put everything elsewhere.
+            // New hash functions moved every item.
             Ok(place)
                 if trusted
                     && self.table.generation() == generation
@@ -50,10 +50,10 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         inserted
     }
 
-    /// Removes a key; gives its value.
+    /// Removes a key and returns its value.
     ///
     /// # Errors
-    /// [`ChangeError::InsertOnly`] if the summary cannot forget a key; nothing was changed.
+    /// [`ChangeError::InsertOnly`] if the summary cannot remove keys. Nothing was changed.
     pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Result<Option<V>, ChangeError>
     where
         K: Borrow<Q>,
@@ -77,7 +77,7 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         Ok(removed.map(|(_, value)| value))
     }
 
-    /// Follows the items that moved to make room, then inserts the new one into the summary.
+    /// Updates the summary for the items that moved to make room, then inserts the new item.
     fn follow_insertion(&mut self, digest: Digest, place: usize) -> Result<(), ChangeError> {
         self.follow_moves()?;
         let placement = self.table.placement();
@@ -85,7 +85,7 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         if level < placement.level_count() { self.summary.insert(digest, level) } else { Ok(()) }
     }
 
-    /// Tells the summary of the items that the last change moved, step by step. The stash is not in
+    /// Updates the summary for the items that the last change moved. Items in the stash are not in
     /// the summary.
     fn follow_moves(&mut self) -> Result<(), ChangeError> {
         if self.table.last_moves().is_empty() {
@@ -107,7 +107,7 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
         Ok(())
     }
 
-    /// Builds the summary anew if it is not to be trusted.
+    /// Rebuilds the summary if it is not trusted.
     pub(super) fn restore_trust(&mut self) {
         if !self.trusted {
             self.rebuilds += 1;
@@ -117,8 +117,7 @@ impl<K: Eq, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTa
 }
 
 impl<K, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Forgets what the summary has, and inserts all items of the table. Counters that are stuck
-    /// are free again.
+    /// Rebuilds the summary from the items of the table, which also frees saturated counters.
     pub fn rebuild_summary(&mut self) {
         self.trusted = false;
         self.summary.reset();
@@ -127,8 +126,8 @@ impl<K, V, D: Digester<K>, S: Summary<Digester = D>> Summarized<MultilevelTable<
             if let Some((key, _)) = self.table.item_at(place) {
                 let digest = self.table.digester().digest(key);
                 if self.summary.insert(digest, placement.level_of(place)).is_err() {
-                    // None of ours refuses an item that its table has. With one that does, the map
-                    // goes on without summary.
+                    // The summaries of this library never refuse an item of their table. With one
+                    // that does, the map goes on without a summary.
                     return;
                 }
             }

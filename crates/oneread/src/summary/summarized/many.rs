@@ -1,4 +1,4 @@
-//! Looking many keys up together, so that their waits for memory overlap.
+//! Batched lookups, whose waits for memory overlap.
 
 use core::borrow::Borrow;
 
@@ -7,16 +7,16 @@ use crate::hash::{Digest, Digester};
 use crate::summary::{LevelSet, Summary};
 use crate::table::MultilevelTable;
 
-/// Keys that are looked up together: in the summary first, for which a few hundred are best.
+/// Keys per batch. The summary, looked up first, wants a few hundred.
 const BATCH: usize = 256;
 
-/// Keys between asking for a bucket and reading it: about as many reads as a core has under way at
-/// a time.
+/// Keys between prefetching a bucket and reading it: about the number of reads that a core has in
+/// flight.
 const AHEAD: usize = 16;
 
 impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Looks many keys up, and counts the lookups; `answer` gets the values in the order of the
-    /// keys.
+    /// Looks keys up in batches and counts the lookups. Calls `answer` with the values in the order
+    /// of the keys.
     ///
     /// # Example
     /// ```

@@ -1,14 +1,12 @@
 //! A table and its summary as one map.
 //!
 //! # Invariants
-//! 1. While `trusted`, the summary's answer for every key in a level has this level. A change makes
-//!    it untrusted first and trusted last, so that a panic of the user's code in between (`Drop`,
-//!    `Eq`, a digester) leaves a map that is exact: it searches all levels, and builds the summary
-//!    anew with the next change.
-//! 2. Keys in the stash are not in the summary; a lookup that finds nothing else searches the
-//!    stash.
-//! 3. A summary that cannot remove keys is only joined to a table that moves items down or not at
-//!    all.
+//! 1. While `trusted`, the summary names the level of every key that is in a level. A change clears
+//!    `trusted` first and sets it last. So a panic in user code (`Drop`, `Eq`, a digester) leaves
+//!    an exact map: it searches all levels, and rebuilds the summary with the next change.
+//! 2. Keys in the stash are not in the summary; a lookup that finds nothing in the levels searches
+//!    the stash.
+//! 3. A summary that cannot remove keys is joined only to a table that never moves items up.
 
 mod change;
 mod many;
@@ -28,31 +26,30 @@ use stats::{Lookup, Tally};
 
 pub use stats::{Expected, Measured, Stats};
 
-/// A table with a summary: a map that reads one bucket a lookup, nearly always, and none for a key
-/// that is not there.
+/// A table with a summary: a map that nearly always reads one bucket per hit and none per miss.
 ///
-/// It is always exact. The summary names levels in reading order, the key's own among them, so that
-/// a wrong level first costs a read, never a wrong answer; a bucket without items is not read; and
-/// the stash is searched before a key is believed to be absent. [`stats`](Self::stats) tells what
-/// that came to, beside the plan.
+/// The map is always exact. The key's own level is among those that the summary names, so a wrong
+/// level first costs a read, never a wrong answer. Empty buckets are not read, and a lookup
+/// searches the stash before it reports a miss. [`stats`](Self::stats) compares the reads with the
+/// plan.
 ///
 /// # Source
-/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008. Ours: that failures
-/// cost reads rather than answers, the stash, and items that move.
+/// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008. Ours: failures cost
+/// reads rather than wrong answers, the stash, and items that move.
 ///
 /// # Costs
-/// With the paper's design for ten thousand items, 1.000000 reads a hit and .0014 a miss, for 26
-/// bits an item. An insertion looks the key up first, and changes the summary for each item that
+/// With the paper's design for 10,000 items, 1.000000 reads per hit and 0.0014 per miss, for 26
+/// bits per item. An insertion looks the key up first, and updates the summary for each item that
 /// moves.
 ///
 /// # Limits
-/// A summary without counters can neither forget a key nor follow one that moves up:
-/// [`remove`](Self::remove) is an error with it, and so is joining it to a table with hints or
-/// restricted hashing.
+/// A summary without counters can neither remove a key nor follow one that moves up: with it,
+/// [`remove`](Self::remove) is an error, and so is joining it to a table with hints or restricted
+/// hashing.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// lookups read several buckets. Answers stay exact.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make lookups read several buckets. Answers stay exact.
 ///
 /// # Example
 /// ```
@@ -84,17 +81,16 @@ pub struct Summarized<T, S> {
 }
 
 impl<K, V> Summarized<MultilevelTable<K, V>, AnySummary> {
-    /// An empty table and summary as planned, with a random seed.
+    /// Creates an empty table and summary as planned, with a random seed.
     ///
     /// # Errors
-    /// If there is no memory for them, or if the table moves items in a way that the summary cannot
-    /// follow.
+    /// If memory runs out, or if the summary cannot follow how the table moves items.
     #[cfg(feature = "std")]
     pub fn from_plan(plan: &SummaryPlan) -> Result<Self, JoinError> {
         Self::of_plan(plan, Portable::random())
     }
 
-    /// The same for the same seed.
+    /// Like [`from_plan`](Self::from_plan), but with a given seed.
     ///
     /// # Errors
     /// As [`from_plan`](Self::from_plan).
@@ -113,12 +109,11 @@ impl<K, V> Summarized<MultilevelTable<K, V>, AnySummary> {
 }
 
 impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> {
-    /// Joins a table and a summary. What the summary has is forgotten, and the items of the table
-    /// are inserted into it.
+    /// Joins a table and a summary. Clears the summary, then inserts the table's items into it.
     ///
     /// # Errors
-    /// If they have different digesters or levels, or if the table moves items up and the summary
-    /// has no counters; both are dropped.
+    /// If their digesters or levels differ, or if the table moves items up and the summary has no
+    /// counters. Both are dropped.
     pub fn new(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError>
     where
         D: PartialEq + Digester<K>,
@@ -131,16 +126,15 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         Ok(map)
     }
 
-    /// Joins a table and the summary that was [parted](Self::into_parts) from it, and looks whether
-    /// it has the level of every item. To save a map, save its [table](Self::table) and its
-    /// [summary](Self::summary); to load it, load and rejoin them.
+    /// Joins a table and the summary that was [parted](Self::into_parts) from it, and checks that
+    /// the summary names the level of every item. To save a map, save its [table](Self::table) and
+    /// its [summary](Self::summary); to load it, load and rejoin them.
     ///
-    /// Keys that the summary has and the table has not do no harm, but for the reads that they
-    /// cost.
+    /// Keys that are only in the summary do no harm, except for the reads that they cost.
     ///
     /// # Errors
-    /// If they have different digesters or levels, if the table moves items up and the summary has
-    /// no counters, or if an item's level is not in the summary's answer; both are dropped.
+    /// If their digesters or levels differ, if the table moves items up and the summary has no
+    /// counters, or if the summary does not name an item's level. Both are dropped.
     pub fn rejoin(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError>
     where
         D: PartialEq + Digester<K>,
@@ -161,7 +155,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         Ok(map)
     }
 
-    /// The same for an empty table, with equal digesters.
+    /// Joins a table and a summary without looking at their items or digesters.
     fn joined(table: MultilevelTable<K, V, D>, summary: S) -> Result<Self, JoinError> {
         summary.check_table(table.layout())?;
         let moves_up = !matches!(table.layout().moves(), Moves::None | Moves::SecondChance);
@@ -171,8 +165,8 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         Ok(Self { table, summary, trusted: true, planned: None, tally: Tally::default(), rebuilds: 0 })
     }
 
-    /// The same, with what a plan says for [`stats`](Self::stats) to show: for a summary that no
-    /// plan leads to, such as one with counters, beside the plan of the one without.
+    /// Adds a plan for [`stats`](Self::stats) to show. Use it for a summary that was not made from
+    /// a plan, such as one with counters, with the plan of the summary without.
     #[must_use]
     pub fn with_plan(mut self, plan: &SummaryPlan) -> Self {
         self.planned = Some(plan.into());
@@ -191,7 +185,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         &self.summary
     }
 
-    /// The two of them.
+    /// Splits the map into its table and its summary.
     #[must_use]
     pub fn into_parts(self) -> (MultilevelTable<K, V, D>, S) {
         (self.table, self.summary)
@@ -203,24 +197,24 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.table.len()
     }
 
-    /// Whether there are no items.
+    /// Reports whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// The items.
+    /// Iterates over the items.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
         self.table.iter()
     }
 
-    /// The items, with values to be changed.
+    /// Iterates over the items, with mutable values.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         self.table.iter_mut()
     }
 
-    /// What lookups did, beside what was planned.
+    /// Counts of the lookups, next to the plan.
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
@@ -233,12 +227,12 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         }
     }
 
-    /// Sets the counts of lookups to 0.
+    /// Resets the counts of lookups.
     pub fn reset_counts(&mut self) {
         self.tally = Tally::default();
     }
 
-    /// Removes all items; counters of the summary that are stuck are free again.
+    /// Removes all items, which also frees saturated counters of the summary.
     pub fn clear(&mut self) {
         self.trusted = false;
         self.table.clear();
@@ -246,8 +240,8 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.trusted = true;
     }
 
-    /// Keeps only the items that a test accepts, and makes the summary anew: also one that cannot
-    /// forget.
+    /// Keeps only the items that `accepts` accepts, and rebuilds the summary, even one that cannot
+    /// remove keys.
     pub fn retain(&mut self, accepts: impl FnMut(&K, &mut V) -> bool)
     where
         D: Digester<K>,
@@ -257,13 +251,13 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.rebuild_summary();
     }
 
-    /// Empties the map, and gives its items. The next change makes the summary anew.
+    /// Empties the map and returns its items. The next change rebuilds the summary.
     pub fn drain(&mut self) -> Drain<'_, K, V> {
         self.trusted = false;
         self.table.drain()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[inline]
     #[must_use]
     pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
@@ -275,7 +269,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.table.item_at(lookup.place?).map(|(_, value)| value)
     }
 
-    /// Whether a key is there.
+    /// Reports whether a key is present.
     #[inline]
     #[must_use]
     pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
@@ -286,7 +280,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.counted(key).place.is_some()
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key, mutably.
     #[must_use]
     pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
     where
@@ -297,7 +291,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.table.value_at_mut(place)
     }
 
-    /// A lookup of the user's.
+    /// Looks a key up and counts the lookup.
     #[inline]
     fn counted<Q: ?Sized + Eq>(&self, key: &Q) -> Lookup
     where
@@ -309,8 +303,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         lookup
     }
 
-    /// The levels to read, in their order: all, as in a table without summary, while the summary is
-    /// not to be trusted.
+    /// The levels to search, in order: all of them while the summary is not trusted.
     #[inline]
     fn levels_of(&self, digest: Digest) -> LevelSet {
         if self.trusted {
@@ -328,7 +321,7 @@ impl<K, V, D, S: Summary<Digester = D>> Summarized<MultilevelTable<K, V, D>, S> 
         self.find_in(self.levels_of(digest), digest, key)
     }
 
-    /// Looks for a key in some levels and in the stash.
+    /// Searches some levels and the stash for a key.
     #[inline]
     fn find_in<Q: ?Sized + Eq>(&self, levels: LevelSet, digest: Digest, key: &Q) -> Lookup
     where

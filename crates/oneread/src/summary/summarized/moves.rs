@@ -1,10 +1,10 @@
-//! The moves of a table, so ordered that a summary can follow them.
+//! The moves of a table, in an order that a summary can follow.
 
 use alloc::vec::Vec;
 
 use crate::table::placement::Move;
 
-/// A step of an item, and the place that the item has in the end.
+/// One move of an item, and the item's final place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) from: usize,
@@ -12,10 +12,10 @@ pub(super) struct Step {
     pub(super) end: usize,
 }
 
-/// The moves in their order, each with the place where its item is now: an item may have been moved
-/// several times.
+/// Returns the moves in order, each with the final place of its item, which may move several times.
 pub(super) fn steps(moves: &[Move]) -> Vec<Step> {
-    // Backwards: where the items that were at a place before the moves seen so far are in the end.
+    // Goes backwards: for each place, where an item that is there before the moves seen so far ends
+    // up.
     let mut ends: Vec<(usize, usize)> = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
     for &Move { from, to } in moves.iter().rev() {
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn an_item_that_moves_twice_is_where_it_came_to_last() {
         let moves = [(1, 2), (3, 1), (2, 5), (1, 2)].map(|(from, to)| Move { from, to });
-        // The first went from 1 by 2 to 5, the second from 3 by 1 to 2.
+        // The first item goes from 1 by 2 to 5, the second from 3 by 1 to 2.
         let expected = [(1, 2, 5), (3, 1, 2), (2, 5, 5), (1, 2, 2)];
         assert_eq!(steps(&moves), expected.map(|(from, to, end)| Step { from, to, end }));
     }

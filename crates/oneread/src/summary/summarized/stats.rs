@@ -1,31 +1,31 @@
-//! What lookups did, beside what was planned.
+//! Counts of lookups, next to the plan.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::plan::summary::SummaryPlan;
 
-/// What one lookup did.
+/// The outcome of one lookup.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lookup {
     pub(super) place: Option<usize>,
-    /// Where it was found; the stash is the level after the last.
+    /// The level of the key; the stash is the level after the last.
     pub(super) level: usize,
     pub(super) in_stash: bool,
-    /// Buckets with an item that were read.
+    /// Non-empty buckets read.
     pub(super) reads: u64,
-    /// Buckets that would have been read without a bit that says whether there is an item.
+    /// Buckets that would have been read without the occupancy bits.
     pub(super) named: u64,
     pub(super) wrong_level: bool,
 }
 
-/// Counts that lookups through a shared reference change. A lookup that goes as planned changes one
-/// of them.
+/// Counters that lookups update through a shared reference. A lookup that goes as planned updates
+/// one.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     hits_in_levels: AtomicU64,
     hits_in_stash: AtomicU64,
     misses: AtomicU64,
-    /// Beyond the first of each hit in a level.
+    /// Reads beyond the first of each hit in a level.
     extra_reads_of_hits: AtomicU64,
     reads_of_misses: AtomicU64,
     named_for_misses: AtomicU64,
@@ -71,41 +71,40 @@ impl Tally {
     }
 }
 
-/// What a summarized table did and what it was planned to do.
+/// What the lookups of a summarized table did, and what the plan expects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// What its lookups did.
+    /// What the lookups did.
     pub measured: Measured,
-    /// What they were planned to do, if it was made from a plan: for as many items as were planned
-    /// for.
+    /// What the plan expects, at the planned number of items, if there is a plan.
     pub planned: Option<Expected>,
-    /// The items that it has.
+    /// The number of items.
     pub items: u64,
-    /// How often the summary was built anew by itself: the table changed its hash functions in a
-    /// crisis, or code of the user's panicked in the middle of a change.
+    /// How often the map rebuilt its summary: after a crisis changed the table's hash functions, or
+    /// after user code panicked in a change.
     pub rebuilds: u64,
-    /// The bytes of the summary.
+    /// The size of the summary in bytes.
     pub summary_bytes: u64,
-    /// The bytes of a bit a bucket.
+    /// The size of the occupancy bits in bytes.
     pub occupancy_bytes: u64,
 }
 
-/// What lookups did, since the table was made or the counts were set to 0.
+/// Counts of lookups since the map was made or the counts were reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Measured {
-    /// Lookups of keys that were there.
+    /// Lookups of present keys.
     pub hits: u64,
-    /// Lookups of keys that were not.
+    /// Lookups of absent keys.
     pub misses: u64,
-    /// The buckets that hits read. The stash is in fast memory, and not counted.
+    /// Buckets read by hits. The stash is in fast memory and not counted.
     pub reads_of_hits: u64,
-    /// The buckets that misses read.
+    /// Buckets read by misses.
     pub reads_of_misses: u64,
-    /// The buckets that misses would have read if no bit said which have an item.
+    /// Buckets that misses would have read without the occupancy bits.
     pub buckets_named_for_misses: u64,
-    /// Hits whose level was not the first that the summary named (a *failure* in the paper).
+    /// Hits whose level was not the first one named (a *failure* in the paper).
     pub wrong_levels: u64,
 }
 
@@ -116,42 +115,42 @@ impl Measured {
         self.hits + self.misses
     }
 
-    /// The buckets that all lookups read.
+    /// All buckets read.
     #[must_use]
     pub const fn reads(&self) -> u64 {
         self.reads_of_hits + self.reads_of_misses
     }
 
-    /// The buckets that a hit read on average; no number without hits.
+    /// Buckets read per hit; NaN without hits.
     #[must_use]
     pub fn reads_per_hit(&self) -> f64 {
         self.reads_of_hits as f64 / self.hits as f64
     }
 
-    /// The buckets that a miss read on average; no number without misses.
+    /// Buckets read per miss; NaN without misses.
     #[must_use]
     pub fn reads_per_miss(&self) -> f64 {
         self.reads_of_misses as f64 / self.misses as f64
     }
 
-    /// The same if no bit said which buckets have an item.
+    /// Buckets that a miss would read without the occupancy bits; NaN without misses.
     #[must_use]
     pub fn reads_per_miss_without_occupancy(&self) -> f64 {
         self.buckets_named_for_misses as f64 / self.misses as f64
     }
 }
 
-/// What a plan says of lookups.
+/// What a plan expects of lookups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Expected {
-    /// The items planned for.
+    /// The planned number of items.
     pub items: u64,
-    /// 1, and the expected reads beyond it.
+    /// 1 plus the expected extra reads per hit.
     pub reads_per_hit: f64,
-    /// The expected reads of a key that is not there.
+    /// The expected reads per miss.
     pub reads_per_miss: f64,
-    /// The probability that a level is named for a key that is not there.
+    /// The probability that the summary names a level for an absent key.
     pub false_positive: f64,
     /// The paper's bound on the probability that any key ever takes a second read.
     pub failure: f64,

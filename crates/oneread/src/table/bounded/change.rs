@@ -1,4 +1,4 @@
-//! Putting items in and taking them out.
+//! Inserting and removing items.
 
 use super::group::{SLOTS, Tag};
 use super::look::Note;
@@ -6,7 +6,7 @@ use super::{BoundedMap, Full, route};
 use crate::hash::Digester;
 
 impl<K, V, D> BoundedMap<K, V, D> {
-    /// Inserts an item whose key is not there; gives its place.
+    /// Inserts an item whose key is absent, and returns its place.
     #[inline(always)]
     pub(super) fn insert_new(
         &mut self,
@@ -48,16 +48,16 @@ impl<K, V, D> BoundedMap<K, V, D> {
         Ok(place)
     }
 
-    /// A free place for a key whose home has none: in its neighbour, or in the emptier group of the
-    /// first line with room.
+    /// Returns a free place on the route after a full home: in its neighbour, or in the emptier
+    /// group of the first line with room.
     #[inline(always)]
     fn place_out(&self, home: usize, tag: Tag, note: &mut impl Note) -> Option<usize> {
         note.group(home ^ 1);
         if let Some(slot) = self.slots.groups()[home ^ 1].free().first() {
             return Some((home ^ 1) * SLOTS + slot);
         }
-        // Most that get here end in the next line: with its number a constant, so is half of the
-        // way to it.
+        // Most keys that spill end in the next line. A constant line number makes computing it
+        // cheaper.
         let first = self.place_in_line(1, home, tag, note);
         first.or_else(|| (2..route::LINES).find_map(|line| self.place_in_line(line, home, tag, note)))
     }
@@ -72,7 +72,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         Some(at * SLOTS + slots.first()?)
     }
 
-    /// Takes out the item at a place, which is that of this word, and brings another one home.
+    /// Takes out the item at a place, and brings another one home. `word` is the item's.
     #[inline]
     pub(super) fn take(&mut self, place: usize, word: u64, note: &mut impl Note) -> Option<(K, V)>
     where
@@ -83,7 +83,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         Some(item)
     }
 
-    /// Takes out the item at a place, which is that of this word.
+    /// Takes out the item at a place, and moves nothing. `word` is the item's.
     #[inline]
     pub(super) fn take_alone(&mut self, place: usize, word: u64) -> Option<(K, V)> {
         let item = self.slots.take(place)?;
@@ -95,8 +95,8 @@ impl<K, V, D> BoundedMap<K, V, D> {
         Some(item)
     }
 
-    /// A slot became free in a group: a key whose home it is, and which is out, comes into it.
-    /// Tells whether one was thought to be out.
+    /// Moves a key that is out into a free slot of its home group `at`. Returns whether the group
+    /// had an out-tag.
     #[inline]
     pub(super) fn pull_home(&mut self, at: usize, note: &mut impl Note) -> bool
     where
@@ -123,8 +123,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         };
         note.group(home);
         let from = self.find_out(home, tag, is_of_home, note).map(|(place, _)| place);
-        // If there is no such key, a drain took it and was forgotten: then nothing with this tag is
-        // out.
+        // If there is no such key, a forgotten drain took it: no key with this tag is out.
         self.slots.group_mut(home).comes_back(tag);
         if let Some(from) = from
             && let Some(item) = self.slots.take(from)

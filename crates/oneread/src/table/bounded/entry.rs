@@ -1,10 +1,10 @@
-//! One key's place in a map, looked up once.
+//! Entries: one key's place in a map, looked up once.
 
 use super::{BoundedMap, Full, route};
 use crate::hash::Digester;
 use crate::table::surface::map_entries;
 
-/// What a look for a key leaves behind: the word of its digest.
+/// The result of a lookup that an entry keeps: the word of the digest.
 type Look = u64;
 
 impl<K, V, D: Digester<K>> BoundedMap<K, V, D> {
@@ -36,7 +36,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
 }
 
 map_entries! {
-    /// A key that is in a map, or could be.
+    /// An entry of a map: a key that is present or absent.
     ///
     /// # Example
     /// ```

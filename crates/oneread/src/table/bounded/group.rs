@@ -1,4 +1,4 @@
-//! Sixteen slots by their tags, and the tags of keys that had to go elsewhere: half a cache line.
+//! Sixteen slots by their tags, and the tags of keys that spilled elsewhere: half a cache line.
 //!
 //! # Layout
 //! ```text
@@ -8,37 +8,37 @@
 //! ```
 //!
 //! # Invariants
-//! A key is *out* if this is its home and it lies in another group. For each tag t there are at
-//! most as many keys out with the tag t as there are out-tags t, but for `more` keys in all. So a
-//! key whose tag is neither among the out-tags, while `more` is 0, is not out.
+//! A key is *out* if this group is its home and it lies in another group. For each tag t, at most
+//! as many keys with tag t are out as there are out-tags t, except for `more` keys in all. So while
+//! `more` is 0, a key whose tag is not among the out-tags is not out.
 //!
-//! The order of out-tags means nothing, and equal ones are interchangeable.
+//! The order of out-tags is arbitrary, and equal ones are interchangeable.
 
 use super::slots::{equal, equal_from_out, equal_in_halves};
 
-/// Slots of a group: what one comparison of sixteen bytes looks at.
+/// Slots per group: the bytes that one comparison looks at.
 pub(super) const SLOTS: usize = 16;
 
-/// Out-tags of a group: what half a cache line has room for beside the tags and a count.
+/// Out-tags per group: the room that tags and a count leave in half a cache line.
 const OUT_TAGS: usize = 14;
 
-/// The bits of the out-tags among sixteen bytes that begin with them.
+/// The bits of the out-tags among the sixteen bytes that begin with them.
 const OUT_BITS: u32 = (1 << OUT_TAGS) - 1;
 
-/// Eight bits of a digest that tell most keys of a group apart. Never 0, which is a free slot.
+/// Eight bits of a digest that tell most keys of a group apart. Never 0, which marks a free slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tag(u8);
 
 impl Tag {
-    /// The tag of a word: its lowest bits, since its highest choose the home. Of 256 words two have
-    /// the tag 1.
+    /// The tag of a word: its lowest bits, since its highest choose the home. Two of 256 words have
+    /// tag 1.
     #[inline(always)]
     pub(super) const fn of(word: u64) -> Self {
         let low = word as u8;
         Self(low + (low == 0) as u8)
     }
 
-    /// A tag as it is kept, where 0 is none.
+    /// Decodes a stored tag, where 0 means none.
     #[inline(always)]
     const fn kept(byte: u8) -> Option<Self> {
         if byte == 0 { None } else { Some(Self(byte)) }
@@ -67,7 +67,7 @@ impl Set {
         Self(self.0 & self.0.wrapping_sub(1))
     }
 
-    /// A bit for each slot.
+    /// Returns a bit for each slot.
     #[inline(always)]
     pub(super) const fn bits(self) -> u32 {
         self.0
@@ -78,11 +78,10 @@ impl Set {
         self.0.count_ones()
     }
 
-    /// Whether it has as many slots as another, or more: its own and those that the other has not
-    /// are then sixteen.
+    /// Reports whether it has at least as many slots as `other`: its slots and those missing in
+    /// `other` then make sixteen or more.
     ///
-    /// Processors that cannot count bits, which programs are built for if nobody says otherwise, so
-    /// count once.
+    /// This counts bits only once, because the default x86-64 target has no instruction for it.
     #[inline(always)]
     pub(super) const fn has_as_many_as(self, other: Self) -> bool {
         (self.0 | !other.0 << SLOTS).count_ones() >= SLOTS as u32
@@ -100,7 +99,7 @@ impl Iterator for Set {
     }
 }
 
-/// See the file.
+/// A group of slots; see the file's layout and invariants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub(super) struct Group {
@@ -110,7 +109,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The tag of a slot, if it is in use.
+    /// The tag of a slot; `None` if the slot is free.
     #[inline(always)]
     pub(super) fn tag(&self, slot: usize) -> Option<Tag> {
         Tag::kept(self.tags[slot])
@@ -121,65 +120,65 @@ impl Group {
         self.tags[slot] = tag.map_or(0, Tag::get);
     }
 
-    /// The slots with a tag.
+    /// The slots with this tag.
     #[inline(always)]
     pub(super) fn matching(&self, tag: Tag) -> Set {
         Set(equal(&self.tags, tag.get()))
     }
 
-    /// The slots that are free.
+    /// The free slots.
     #[inline(always)]
     pub(super) fn free(&self) -> Set {
         Set(equal(&self.tags, 0))
     }
 
-    /// The slots that are in use.
+    /// The slots in use.
     #[inline(always)]
     pub(super) fn in_use(&self) -> Set {
         Set(self.free().0 ^ ((1 << SLOTS) - 1))
     }
 
-    /// Whether a key with this tag may be out.
+    /// Reports whether a key with this tag may be out.
     ///
-    /// The bytes of `more` are compared like out-tags: only if it is not 0 can they be equal to a
-    /// tag, and then anything may be out.
+    /// The bytes of `more` are compared like out-tags. They can equal a tag only if `more` is not
+    /// 0, and then any key may be out.
     #[inline(always)]
     pub(super) fn may_be_out(&self, tag: Tag) -> bool {
         (equal_from_out(self, tag.get()) | u32::from(self.more)) != 0
     }
 
-    /// Whether a key with this tag may be in a slot here, or out.
+    /// Reports whether a key with this tag may be in a slot here, or out.
     #[inline(always)]
     pub(super) fn may_have(&self, tag: Tag) -> bool {
         (equal_in_halves(self, tag.get()) | u32::from(self.more)) != 0
     }
 
-    /// A key with this tag goes out.
+    /// Records that a key with this tag goes out.
     #[inline(always)]
     pub(super) fn goes_out(&mut self, tag: Tag) {
         match self.first_out(0) {
             Some(at) => self.out[at] = tag.get(),
-            // The keys that can be out of one group are fewer: see `route.rs`.
+            // Cannot overflow: fewer keys can be out of one group (`route.rs`).
             None => self.more = self.more.saturating_add(1),
         }
     }
 
-    /// A key with this tag is no longer out.
+    /// Records that a key with this tag is no longer out.
     pub(super) fn comes_back(&mut self, tag: Tag) {
         match self.first_out(tag.get()) {
             Some(at) => self.out[at] = 0,
-            // Where digests contradict each other there may be nothing to take back.
+            // With inconsistent digests there may be nothing to take back.
             None => self.more = self.more.saturating_sub(1),
         }
     }
 
-    /// Where the out-tags have a byte.
+    /// The index of the first out-tag that equals `byte`.
     #[inline(always)]
     fn first_out(&self, byte: u8) -> Option<usize> {
         Set(equal_from_out(self, byte) & OUT_BITS).first()
     }
 
-    /// An out-tag, if there is one.
+    /// Returns one of the out-tags.
     #[inline(always)]
     pub(super) fn an_out_tag(&self) -> Option<Tag> {
         let none = equal_from_out(self, 0);
@@ -187,20 +186,20 @@ impl Group {
         Tag::kept(self.out[at])
     }
 
-    /// Nothing is out any more.
+    /// Clears the out-tags and the count.
     pub(super) fn nothing_is_out(&mut self) {
         self.out = [0; OUT_TAGS];
         self.more = 0;
     }
 
-    /// What is out is what is out of another group.
+    /// Copies the out-tags and the count of another group.
     pub(super) fn copy_out_tags(&mut self, other: &Self) {
         self.out = other.out;
         self.more = other.more;
     }
 }
 
-/// The same as [`equal_portable`] for the bytes from the first out-tag on.
+/// Like [`equal_portable`], for the bytes from the first out-tag on.
 #[cfg_attr(all(target_arch = "x86_64", target_feature = "sse2", not(miri)), allow(dead_code))]
 pub(super) fn equal_from_out_portable(group: &Group, byte: u8) -> u32 {
     let mut bytes = [0; SLOTS];
@@ -209,24 +208,24 @@ pub(super) fn equal_from_out_portable(group: &Group, byte: u8) -> u32 {
     equal_portable(&bytes, byte)
 }
 
-/// The same for both halves, one upon the other.
+/// Like [`equal_portable`], for both halves: bit i is set if byte i of either half is equal.
 #[cfg_attr(all(target_arch = "x86_64", target_feature = "sse2", not(miri)), allow(dead_code))]
 pub(super) fn equal_in_halves_portable(group: &Group, byte: u8) -> u32 {
     equal_portable(&group.tags, byte) | equal_from_out_portable(group, byte)
 }
 
-/// The bytes that equal one, as a bit for each: eight at a time, where there is nothing better.
+/// Returns a bit for each byte that equals `byte`. Compares eight bytes at a time, without SIMD.
 #[cfg_attr(all(target_arch = "x86_64", target_feature = "sse2", not(miri)), allow(dead_code))]
 #[inline(always)]
 pub(super) fn equal_portable(bytes: &[u8; SLOTS], byte: u8) -> u32 {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
-    /// Brings bit 8i to bit 56 + i; no two of the products that meet there are both 1.
+    /// Moves bit 8i to bit 56 + i; no two of the products that meet there are both 1.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let zeros = |half: u64| {
         let other = half ^ (ONES * u64::from(byte));
-        // A byte's highest bit is set by the sum if its lower ones are not all 0: no carry leaves a
-        // byte.
+        // The sum sets a byte's highest bit if its lower ones are not all 0, without a carry to the
+        // next.
         let zero = !(((other & !HIGHS) + !HIGHS) | other) & HIGHS;
         (zero >> 7).wrapping_mul(GATHER) >> 56
     };
@@ -244,8 +243,8 @@ mod tests {
         let mut state = 1u64;
         for round in 0..if cfg!(miri) { 100 } else { 20_000 } {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Few values in some rounds, so that many bytes are equal; neighbours of the byte in
-            // others.
+            // Some rounds draw few values, so that many bytes are equal; others draw neighbours of
+            // the byte.
             let spread = [1, 2, 3, 255][round % 4];
             let bytes: [u8; SLOTS] =
                 core::array::from_fn(|at| ((state.rotate_left(4 * at as u32) >> 40) % (spread + 1)) as u8);
@@ -253,8 +252,7 @@ mod tests {
                 let expected = (0..SLOTS).filter(|&at| bytes[at] == byte).fold(0, |bits, at| bits | 1 << at);
                 assert_eq!(equal(&bytes, byte), expected, "{bytes:?} {byte}");
                 assert_eq!(equal_portable(&bytes, byte), expected, "{bytes:?} {byte}");
-                // Both halves, one upon the other: out-tags in another order, and a count behind
-                // them.
+                // Both halves at once: out-tags in another order, followed by the count.
                 let (out, more) =
                     (core::array::from_fn(|at| bytes[(5 * at + 3) % SLOTS]), (state >> 48) as u16);
                 let group = Group { tags: bytes, out, more };
@@ -276,7 +274,7 @@ mod tests {
         for t in 1..=20 {
             group.goes_out(tag(t));
         }
-        // Fourteen are known by their tags, so that of any other six may be out.
+        // Fourteen out-tags are stored. The other six keys are only counted, so any key may be out.
         assert!((1..256).all(|t| group.may_be_out(tag(t))));
         (15..=20).for_each(|t| group.comes_back(tag(t)));
         for t in 1..256 {
@@ -292,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_larger_of_two_sets_is_told_without_counting_both() {
-        // Sets of all sizes, in all pairs: the lowest slots of one, the highest of the other.
+        // All pairs of set sizes: the lowest slots in one set, the highest in the other.
         for (one, other) in (0..=SLOTS).flat_map(|one| (0..=SLOTS).map(move |other| (one, other))) {
             let low = Set((1 << one) - 1);
             let high = Set(((1 << SLOTS) - 1) ^ ((1 << (SLOTS - other)) - 1));

@@ -1,4 +1,4 @@
-//! Moving into a larger map.
+//! Resizing: moving all items into a larger or smaller map.
 
 use core::fmt;
 
@@ -9,17 +9,17 @@ use crate::bits::{OutOfMemory, reserved};
 use crate::hash::Digester;
 use crate::layout::{BoundedLayout, BuildError, LayoutError};
 
-/// A map did not become another size. Nothing was changed.
+/// A map could not be resized. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum GrowError {
-    /// There is no map of that capacity, or no memory for it.
+    /// The capacity is invalid, or memory ran out.
     Build(BuildError),
     /// The new map has no room for all items.
     NoRoom {
-        /// The items there are.
+        /// The number of items.
         items: usize,
-        /// The items that the new map was to be for.
+        /// The requested capacity.
         capacity: usize,
     },
 }
@@ -44,14 +44,13 @@ impl From<BuildError> for GrowError {
 }
 
 impl<K, V, D: Digester<K>> BoundedMap<K, V, D> {
-    /// Moves all items into memory for so many, more or fewer than before.
+    /// Resizes the map to a capacity of `items` items, larger or smaller than before.
     ///
-    /// Nothing else allocates. It takes time in proportion to the items, and for a while both
-    /// memories and eight bytes per item.
+    /// No other method allocates. It takes time in proportion to the items, and temporarily the
+    /// memory of both maps and eight bytes per item.
     ///
     /// # Errors
-    /// If there is no memory for the new map, if it is for no items, or for fewer than there are.
-    /// Nothing was changed.
+    /// If memory runs out, if `items` is 0, or if the map has more items. Nothing was changed.
     ///
     /// # Example
     /// ```
@@ -70,8 +69,7 @@ impl<K, V, D: Digester<K>> BoundedMap<K, V, D> {
     pub fn grow_into(&mut self, capacity: usize) -> Result<(), GrowError> {
         let layout = BoundedLayout::for_capacity(capacity as u64)?;
         let mut slots: Slots<K, V> = Slots::new(layout.lines(), layout.home_lines())?;
-        // Where everything will be is found out on the tags alone, and while something of the
-        // user's may panic, nothing moves.
+        // Finds all new places from the tags alone. User code may panic here, so nothing moves yet.
         let mut tags = BoundedMap::<(), (), ()>::with_digester(layout, ())?;
         let mut places = reserved(self.len as u64)?;
         for (_, (key, _)) in self.slots.iter() {

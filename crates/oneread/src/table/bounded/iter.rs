@@ -1,4 +1,4 @@
-//! Going through a map: in the order of its places, which is no order of the keys.
+//! Iterators over a map, in the order of places, which is arbitrary for keys.
 
 use core::fmt;
 use core::iter::FusedIterator;
@@ -8,17 +8,17 @@ use super::slots::{self, Slots};
 use crate::table::surface::{map_items, map_parts};
 
 map_items! {
-    /// The items of a map.
+    /// Iterates over the items of a map.
     Iter<'a> over slots::Iter<'a, K, V>, (&'a K, &'a V), |item| Some((&item.1.0, &item.1.1))
 }
 
 map_items! {
-    /// The items of a map, with values to be changed.
+    /// Iterates over the items of a map, with mutable values.
     IterMut<'a> over slots::IterMut<'a, K, V>, (&'a K, &'a mut V), |item| Some((&item.0, &mut item.1))
 }
 
 map_items! {
-    /// The items of a map that is given up.
+    /// Iterates over the items of a consumed map.
     IntoIter<> over Taken<K, V>, (K, V), |item| Some(item)
 }
 
@@ -38,9 +38,9 @@ impl<K, V> Iterator for Taken<K, V> {
 
 map_parts!(BoundedMap);
 
-/// The items of a map, which leave it one by one; those not asked for leave it in the end.
+/// Removes the items of a map one by one; dropping it removes the rest.
 ///
-/// If it is forgotten rather than dropped, they stay.
+/// If it is leaked, the rest of the items stay in the map.
 pub struct Drain<'a, K, V> {
     slots: &'a mut Slots<K, V>,
     len: &'a mut usize,
@@ -54,8 +54,8 @@ impl<K, V> Iterator for Drain<'_, K, V> {
         if *self.len == 0 {
             return None;
         }
-        // Out-tags of what was taken stay until the end. If there is none, they cost a later lookup
-        // time, and nothing else.
+        // Out-tags of removed items stay until the end. If the drain is leaked, they only cost
+        // later lookups time.
         let item = self.slots.take_next(&mut self.next);
         *self.len -= usize::from(item.is_some());
         item
@@ -71,8 +71,7 @@ impl<K, V> FusedIterator for Drain<'_, K, V> {}
 
 impl<K, V> Drop for Drain<'_, K, V> {
     fn drop(&mut self) {
-        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as
-        /// everywhere.
+        /// If the drop of one item panics, drops the others. A second panic aborts.
         struct Rest<'d, 'a, K, V>(&'d mut Drain<'a, K, V>);
         impl<K, V> Drop for Rest<'_, '_, K, V> {
             fn drop(&mut self) {
@@ -92,18 +91,18 @@ impl<K, V> fmt::Debug for Drain<'_, K, V> {
 }
 
 impl<K, V, D> BoundedMap<K, V, D> {
-    /// The items.
+    /// Iterates over the items.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter { items: self.slots.iter(), left: self.len }
     }
 
-    /// The items, with values to be changed.
+    /// Iterates over the items, with mutable values.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         IterMut { items: self.slots.iter_mut(), left: self.len }
     }
 
-    /// Empties the map, and gives its items.
+    /// Empties the map and returns its items.
     pub fn drain(&mut self) -> Drain<'_, K, V> {
         Drain { slots: &mut self.slots, len: &mut self.len, next: 0 }
     }

@@ -1,4 +1,4 @@
-//! Looking a key up, and what that touches.
+//! Lookups, and the cache lines that they touch.
 
 use alloc::collections::BTreeSet;
 use core::borrow::Borrow;
@@ -8,8 +8,8 @@ use super::slots::{GROUPS, Seen};
 use super::{BoundedMap, route};
 use crate::hash::Digester;
 
-/// Somebody who is told what an operation touches. Nobody, in general: then nothing of this is left
-/// when it is compiled, and what is counted is what runs.
+/// Is notified of what an operation touches. Normally this is `()`, which compiles to nothing; the
+/// counted code is the code that runs.
 pub(super) trait Note {
     /// A group's tags were read.
     fn group(&mut self, _at: usize) {}
@@ -20,7 +20,7 @@ pub(super) trait Note {
 
 impl Note for () {}
 
-/// The cache lines that operations touched.
+/// The cache lines that operations touch.
 #[derive(Default)]
 pub(super) struct Touched {
     tags: BTreeSet<usize>,
@@ -46,7 +46,7 @@ impl Note for Touched {
 
     fn item(&mut self, place: usize) {
         if self.item_bytes > 0 {
-            // Where an item begins in the lines of its block.
+            // The position of the item in the lines of its block.
             let (block, first) = (place / SLOTS, place % SLOTS * self.item_bytes);
             let lines = first / LINE_BYTES..=(first + self.item_bytes - 1) / LINE_BYTES;
             self.items.extend(lines.map(|line| block * block_lines(self.item_bytes) + line));
@@ -54,7 +54,7 @@ impl Note for Touched {
     }
 }
 
-/// Bytes of a cache line.
+/// Bytes per cache line.
 const LINE_BYTES: usize = 64;
 
 /// The cache lines of a group's items.
@@ -62,27 +62,26 @@ pub(super) const fn block_lines(item_bytes: usize) -> usize {
     (item_bytes * SLOTS).div_ceil(LINE_BYTES)
 }
 
-/// What a lookup touches.
+/// The cache lines that a lookup reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LookupLines {
-    /// Where the key is, if it is there.
+    /// The region of the key, if it is present.
     pub location: Option<Region>,
-    /// The lines of tags that the lookup reads.
+    /// The lines of tags read.
     pub tag_lines: usize,
-    /// The lines of items that it reads: none for most keys that are not there. What keys have on
-    /// the heap is not counted.
+    /// The lines of items read: 0 for most absent keys. Heap memory of keys is not counted.
     pub item_lines: usize,
 }
 
-/// Where a key is.
+/// The region where a key lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Region {
-    /// In its home group.
+    /// In the key's home group.
     Home,
-    /// In the other group of its home's line.
+    /// In the other group of the home's line.
     Neighbour,
-    /// In one of its other home lines.
+    /// In another home line of the key's route.
     Other,
     /// In the last level.
     LastLevel,
@@ -91,7 +90,7 @@ pub enum Region {
 }
 
 impl<K, V, D> BoundedMap<K, V, D> {
-    /// The place and the item of a key with this word.
+    /// Returns the place and the item of a key with this word.
     #[inline(always)]
     pub(super) fn find<Q: ?Sized + Eq>(
         &self,
@@ -107,7 +106,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find_from(&home, tag, key, note)
     }
 
-    /// The same from a home that was looked at for the tag.
+    /// Like [`find`](Self::find), for a home already compared with the tag.
     #[inline(always)]
     pub(super) fn find_from<'a, Q: ?Sized + Eq>(
         &'a self,
@@ -130,7 +129,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find_out(home.at(), tag, move |(k, _)| k.borrow() == key, note)
     }
 
-    /// Looks in the groups of a route after the home.
+    /// Searches the groups of a route after the home.
     #[inline(never)]
     pub(super) fn find_out<'a>(
         &'a self,
@@ -179,8 +178,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find(route::word(self.digester.digest(key)), key, &mut ())
     }
 
-    /// Where a key is, and how many cache lines a lookup touches until it is found, or known to be
-    /// absent.
+    /// Returns where a key is, and how many cache lines its lookup reads.
     #[must_use]
     pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> LookupLines
     where
@@ -197,7 +195,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         }
     }
 
-    /// Where a place is for a key of this home.
+    /// The region of a place for keys of this home.
     fn location(&self, place: usize, home: usize) -> Region {
         let (at, homes) = (place / SLOTS, self.slots.homes());
         if at == home {

@@ -1,4 +1,4 @@
-//! Looking many keys up together, so that their waits for memory overlap.
+//! Batched lookups, whose waits for memory overlap.
 
 use core::borrow::Borrow;
 
@@ -7,18 +7,17 @@ use super::slots::Seen;
 use super::{BoundedMap, route};
 use crate::hash::Digester;
 
-/// Keys in flight: about as many as a core has outstanding cache misses.
+/// Keys in flight: about the number of outstanding cache misses of a core.
 const BATCH: usize = 32;
 
-/// A map below this size is mostly in a cache, where keys are looked up as fast one after the
-/// other.
+/// Maps below this size are mostly cache-resident, where batches gain nothing.
 const CACHED_BYTES: usize = 3 << 20;
 
 impl<K, V, D> BoundedMap<K, V, D> {
-    /// Looks many keys up; `answer` gets the values in the order of the keys.
+    /// Looks keys up in batches. Calls `answer` with the values in the order of the keys.
     ///
-    /// In a large map the tags of a batch are prefetched before any is looked at, and then the
-    /// items whose tags match, so that the waits for memory overlap.
+    /// In a large map, a batch prefetches the tags of all its keys, then the items whose tags
+    /// match, so that the waits for memory overlap.
     ///
     /// # Example
     /// ```
@@ -82,11 +81,11 @@ impl<K, V, D> BoundedMap<K, V, D> {
 }
 
 impl<K, V, D> BoundedMap<K, V, D> {
-    /// Asks for what [`find_out`](Self::find_out) reads. Without this, the one key in thirteen that
-    /// is out waits for memory twice, alone, which takes as long as all others together.
+    /// Prefetches what [`find_out`](Self::find_out) reads. Otherwise the 1 key in 13 that is out
+    /// would wait for memory twice, with nothing to overlap.
     #[inline(never)]
     fn prefetch_out(&self, home: usize, tag: Tag) {
-        // On the home's line, so that its tags are here.
+        // The neighbour is on the home's line, so its tags are cached.
         let mut neighbour = self.slots.see(home ^ 1);
         neighbour.look_for(tag);
         if !neighbour.prefetch_found() {
@@ -98,7 +97,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
     }
 }
 
-/// A key whose tags, then whose item, were asked for.
+/// A key whose tags, and then whose item, were prefetched.
 struct Awaited<'a, 'q, K, V, Q: ?Sized> {
     key: &'q Q,
     tag: Tag,

@@ -1,14 +1,13 @@
-//! A map whose memory and worst case stay bounded under churn near full.
+//! A map whose memory and worst case stay bounded under churn, even when nearly full.
 //!
 //! # Invariants
-//! 1. A key lies in a group of its route (`route.rs`): at home, or *out* in one of the others. A
-//!    key that is out is known to its home's out-tags (`group.rs`).
+//! 1. A key lies in a group of its route (`route.rs`): at home, or *out* in one of the others. The
+//!    out-tags of its home account for a key that is out (`group.rs`).
 //! 2. `len` is the number of slots in use, at most the capacity.
 //! 3. No two items have equal keys, unless their `Eq` lies.
 //!
-//! A change makes all of this true before anything of the user's runs (`Drop`, `Eq`, a digester),
-//! so that a panic of theirs leaves a map that works. Digests that contradict each other can make
-//! items unfindable, and nothing worse.
+//! Every change restores these before it runs user code (`Drop`, `Eq`, a digester), so a panic
+//! there leaves a valid map. Inconsistent digests can make items unfindable, but nothing worse.
 
 mod change;
 mod entry;
@@ -41,43 +40,43 @@ pub use grow::GrowError;
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub use look::{LookupLines, Region};
 
-/// A map of fixed capacity whose memory never grows, and whose every operation takes constant time,
-/// however long items come and go.
+/// A map of fixed capacity: its memory never grows and every operation takes constant time, under
+/// any churn.
 ///
 /// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail.
-/// A `HashMap` that is nearly full and churned doubles its memory, and the insertion that does it
-/// moves every item; here nothing is allocated after the map was made, an insertion moves nothing
-/// and a removal at most one item.
+/// A `HashMap` that is nearly full and churned doubles its memory, and one insertion then moves
+/// every item. Here nothing allocates after construction, an insertion moves nothing, and a removal
+/// moves at most one item.
 ///
-/// A key has a *home*: a group of sixteen slots with a tag of eight bits for each, which one
-/// instruction compares. A key whose home is full goes *out* to the first free slot of its route,
-/// ten more groups, and leaves its tag as an out-tag at home. So a lookup of a key that is not
-/// there reads the half cache line of its home and usually nothing else: no tag matches, no out-tag
-/// either. When a removal frees a slot at a home that has keys out, one of them comes back; without
-/// that, twice as many would be out after long churn. At nine tenths of the slots 7.5% of the keys
-/// are out: 2.3% in the other half of the home's line, 5% in another line.
+/// A key has a *home*: a group of sixteen slots with an eight-bit tag each, which one instruction
+/// compares. If the home is full, the key goes *out* to the first free slot of its route, ten more
+/// groups, and leaves its tag as an out-tag at home. So a lookup of an absent key usually reads
+/// only the half cache line of its home, where neither tag nor out-tag matches. When a removal
+/// frees a slot at a home with keys out, one of them comes back; without this, churn would leave
+/// twice as many out. With 90% of the slots in use, 7.5% of the keys are out: 2.3% in the other
+/// half of the home's line, 5% in another line.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VI and XII
 /// (levels; buckets of several items), and "On the Performance of Multiple Choice Hash Tables with
 /// Moves on Deletes and Inserts", 2008 (a move on a deletion). Differs from the papers in: the
-/// other choices follow from the first and a tag, so that moves need neither hints nor other keys'
-/// digests. Tags compared sixteen at a time are those of the `SwissTable`.
+/// other choices follow from the first and a tag, so moves need neither hints nor digests of other
+/// keys. Comparing sixteen tags at once comes from the `SwissTable`.
 ///
 /// # Costs
-/// Two bytes a slot beside the item: with pairs of words 20 bytes an entry. A lookup reads 1.11
-/// lines of tags if the key is there, 1.03 if it is not, when the map is full and churned;
-/// [`locate`](Self::locate) counts. The bounds are [`max_lines_touched`](Self::max_lines_touched).
+/// Two bytes per slot beside the item: 20 bytes per entry for pairs of words. In a full, churned
+/// map, a lookup reads 1.11 lines of tags per hit and 1.03 per miss; [`locate`](Self::locate)
+/// counts them. [`max_lines_touched`](Self::max_lines_touched) returns the bounds.
 ///
 /// # Limits
-/// An insertion fails when there are [`capacity`](Self::capacity) items, and, so rarely that it was
-/// never seen, before: when all of the key's groups are full and the stash is.
-/// [`plan::bounded`](crate::plan::bounded) says how rarely. With a digester that gives all keys one
-/// digest that is after 192 of them.
+/// An insertion fails when there are [`capacity`](Self::capacity) items. It may fail earlier, if
+/// all groups of the key and the stash are full; [`plan::bounded`](crate::plan::bounded) gives the
+/// tiny probability, and it was never observed. A digester that gives all keys one digest fills
+/// them with 192 keys.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// insertions fail early.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make insertions fail early.
 ///
 /// # Example
 /// ```
@@ -104,7 +103,7 @@ pub use look::{LookupLines, Region};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A set is a map with values of `()`, which take no memory:
+/// A map with values of `()` is a set; the values take no memory:
 /// ```
 /// use oneread::table::BoundedMap;
 ///
@@ -114,7 +113,7 @@ pub use look::{LookupLines, Region};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Keys of any type that can be hashed go through [`Std`](crate::hash::Std):
+/// Keys of any hashable type go through [`Std`](crate::hash::Std):
 /// ```
 /// use oneread::hash::Std;
 /// use oneread::layout::BoundedLayout;
@@ -139,8 +138,8 @@ pub struct BoundedMap<K, V, D = Portable> {
     digester: D,
 }
 
-/// The most cache lines that an operation touches, whatever the keys are: of tags and of items,
-/// without what keys and values have on the heap.
+/// The most cache lines of tags and items that an operation touches, for any keys. Heap memory of
+/// keys and values is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineBounds {
     /// A lookup.
@@ -152,37 +151,37 @@ pub struct LineBounds {
 }
 
 impl<K, V> BoundedMap<K, V> {
-    /// An empty map for so many items, with a random seed.
+    /// Creates an empty map for `items` items, with a random seed.
     ///
     /// # Errors
-    /// If there is no memory for it, or it is for no items.
+    /// If memory runs out, or `items` is 0.
     #[cfg(feature = "std")]
     pub fn with_capacity(items: usize) -> Result<Self, BuildError> {
         Self::new(BoundedLayout::for_capacity(items as u64)?)
     }
 
-    /// An empty map of this layout, with a random seed. [`solve::map`](crate::plan::solve::map())
-    /// finds the smallest layout for some needs.
+    /// Creates an empty map of this layout, with a random seed.
+    /// [`solve::map`](crate::plan::solve::map()) finds the smallest layout for given requirements.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If memory runs out.
     #[cfg(feature = "std")]
     pub fn new(layout: BoundedLayout) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::random())
     }
 
-    /// An empty map that places keys alike for the same seed.
+    /// Creates an empty map that places keys alike for the same seed.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If memory runs out.
     pub fn with_seed(layout: BoundedLayout, seed: u64) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::with_seed(seed))
     }
 
-    /// A map of these items with a random seed, and with room for so many.
+    /// Creates a map of these items with a random seed and a given capacity.
     ///
     /// # Errors
-    /// If there is no memory for it, it is for no items, or there is no room for one of them.
+    /// If memory runs out, if the capacity is 0, or if an item has no room.
     #[cfg(feature = "std")]
     pub fn try_from_iter(
         capacity: usize,
@@ -205,10 +204,10 @@ impl<K, V, D> BoundedMap<K, V, D> {
     /// The most items that a removal moves.
     pub const MAX_REMOVAL_MOVES: usize = 1;
 
-    /// An empty map whose keys go through this digester.
+    /// Creates an empty map for digests of `digester`.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If memory runs out.
     pub fn with_digester(layout: BoundedLayout, digester: D) -> Result<Self, BuildError> {
         let slots = Slots::new(layout.lines(), layout.home_lines())?;
         Ok(Self { slots, len: 0, routes: Routes::new(&layout), layout, digester })
@@ -220,59 +219,59 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.len
     }
 
-    /// Whether there are no items.
+    /// Reports whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The most items that it takes.
+    /// The largest number of items.
     #[inline]
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.layout.capacity() as usize
     }
 
-    /// The layout it was made with.
+    /// The layout.
     #[must_use]
     pub fn layout(&self) -> &BoundedLayout {
         &self.layout
     }
 
-    /// The digester that its keys go through.
+    /// The digester of the keys.
     #[must_use]
     pub fn digester(&self) -> &D {
         &self.digester
     }
 
-    /// The items in the last level.
+    /// The number of items in the last level.
     ///
-    /// Counted: this takes time in proportion to the last level.
+    /// This counts them, in time proportional to the last level.
     #[must_use]
     pub fn last_level_len(&self) -> usize {
         let from = self.slots.homes();
         self.slots.count(from..self.slots.groups().len() - slots::GROUPS)
     }
 
-    /// The items in the stash.
+    /// The number of items in the stash.
     #[must_use]
     pub fn stash_len(&self) -> usize {
         let groups = self.slots.groups().len();
         self.slots.count(groups - slots::GROUPS..groups)
     }
 
-    /// The bytes of all it has on the heap, without what keys and values have there.
+    /// The size of the map's heap memory in bytes, without that of keys and values.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.slots.byte_len()
     }
 
-    /// The most cache lines that an operation touches. This is a bound for keys that an adversary
-    /// has chosen, whose tags are all alike; see [`Costs`](Self#costs) for the usual.
+    /// The most cache lines that an operation touches, even for keys that an attacker chose to have
+    /// equal tags; see [`Costs`](Self#costs) for typical numbers.
     ///
     /// A route has six lines of tags, each with the items of 32 slots. A lookup and an insertion
-    /// stay on one route; a removal that frees a slot follows that of the key that comes home,
-    /// which begins in the same line.
+    /// stay on one route. A removal also follows the route of the key that comes home, which begins
+    /// in the same line.
     #[must_use]
     pub fn max_lines_touched(&self) -> LineBounds {
         let a_line = 1 + slots::GROUPS * look::block_lines(size_of::<(K, V)>());
@@ -280,7 +279,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         LineBounds { lookup: route, insertion: route, removal: 2 * route }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[inline]
     #[must_use]
     pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
@@ -291,7 +290,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find_key(key).map(|(_, (_, value))| value)
     }
 
-    /// The key that is there and its value.
+    /// Returns the stored key and its value.
     #[inline]
     #[must_use]
     pub fn get_key_value<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(&K, &V)>
@@ -302,7 +301,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find_key(key).map(|(_, (key, value))| (key, value))
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key, mutably.
     #[inline]
     #[must_use]
     pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
@@ -314,7 +313,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.slots.get_mut(place).map(|(_, value)| value)
     }
 
-    /// Whether a key is there.
+    /// Reports whether a key is present.
     #[inline]
     #[must_use]
     pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
@@ -325,7 +324,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.find_key(key).is_some()
     }
 
-    /// Removes a key; gives its value.
+    /// Removes a key and returns its value.
     #[inline]
     pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
     where
@@ -335,7 +334,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.remove_entry(key).map(|(_, value)| value)
     }
 
-    /// Removes a key; gives it and its value.
+    /// Removes a key and returns it with its value.
     #[inline]
     pub fn remove_entry<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<(K, V)>
     where
@@ -347,9 +346,9 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.take(place, word, &mut ())
     }
 
-    /// Keeps only the items that a test accepts.
+    /// Keeps only the items that `accepts` accepts.
     ///
-    /// The test sees every item once. Items come home, as on any removal, when all have been seen.
+    /// It sees every item once. Items come home, as on any removal, after all were seen.
     pub fn retain(&mut self, mut accepts: impl FnMut(&K, &mut V) -> bool)
     where
         D: Digester<K>,
@@ -363,7 +362,7 @@ impl<K, V, D> BoundedMap<K, V, D> {
             }
         }
         for home in 0..self.slots.homes() {
-            // A group has sixteen slots to be filled.
+            // A group has sixteen slots to fill.
             (0..SLOTS).take_while(|_| self.pull_home(home, &mut ())).for_each(drop);
         }
     }
@@ -375,23 +374,23 @@ impl<K, V, D> BoundedMap<K, V, D> {
 }
 
 impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
-    /// back.
+    /// Inserts an item. If the key is present, it stays; its value is replaced and the old one
+    /// returned.
     ///
     /// # Errors
-    /// [`Full`] with the item if there is no room for it; nothing was changed.
+    /// [`Full`] with the item if there is no room. Nothing was changed.
     #[inline(always)]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         let word = route::word(self.digester.digest(&key));
-        // A new key mostly has a tag that no other has in its home; then one look at that tells
-        // all.
+        // Most new keys have a tag that no other key has in their home; this comparison then
+        // settles it.
         if self.slots.see_home_mut(word).lacks(Tag::of(word)) {
             return self.insert_new(word, key, value, &mut ()).map(|_| None);
         }
         self.replace_or_insert(word, key, value)
     }
 
-    /// Inserts an item whose key may be there.
+    /// Inserts an item whose key may be present.
     #[inline(never)]
     fn replace_or_insert(&mut self, word: u64, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         if let Some((place, _)) = self.find(word, &key, &mut ())
@@ -402,11 +401,11 @@ impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
         self.insert_new(word, key, value, &mut ()).map(|_| None)
     }
 
-    /// Inserts items, replacing the values of keys that are there.
+    /// Inserts items, replacing the values of present keys.
     ///
     /// # Errors
-    /// [`Full`] with the first item that has no room; those before it are in, those after it were
-    /// not asked for.
+    /// [`Full`] with the first item that has no room. Earlier items are in the map; later ones were
+    /// not taken from the iterator.
     pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
         items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
@@ -416,7 +415,7 @@ map_traits!(BoundedMap);
 
 impl<K: Clone, V: Clone, D: Clone> Clone for BoundedMap<K, V, D> {
     /// # Panics
-    /// If there is no memory for it, as for every collection that is cloned.
+    /// If memory runs out, as with every collection.
     fn clone(&self) -> Self {
         let slots = self.slots.try_clone().expect("there is memory for a clone");
         Self { slots, digester: self.digester.clone(), ..*self }

@@ -1,4 +1,4 @@
-//! Maps in serde's formats, as everyone's maps.
+//! Serialization of maps, in the form that all maps have in serde.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,10 +17,9 @@ impl<K: Serialize, V: Serialize, D> Serialize for BoundedMap<K, V, D> {
     }
 }
 
-/// Puts the items into this map, which has the capacity and the digester that the form does not
-/// have.
+/// Deserializes items into this map, whose capacity and digester the serialized form lacks.
 ///
-/// An item that has no room is an error.
+/// An item without room is an error.
 impl<'de, K, V, D> DeserializeSeed<'de> for BoundedMap<K, V, D>
 where
     K: Deserialize<'de> + Eq,
@@ -56,8 +55,7 @@ where
     }
 }
 
-/// The items in their order, before it is known how many they are: what the form says of that is
-/// not trusted.
+/// The items in order. Collected first, because the length that the input claims is not trusted.
 struct Items<K, V>(PhantomData<(K, V)>);
 
 impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for Items<K, V> {
@@ -76,7 +74,7 @@ impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for Items<K, V>
     }
 }
 
-/// A map that has just room for these items.
+/// Creates a map that just has room for these items.
 fn just_large_enough<K: Eq, V, D: Digester<K>, E: Error>(
     items: Vec<(K, V)>,
     digester: D,
@@ -87,11 +85,12 @@ fn just_large_enough<K: Eq, V, D: Digester<K>, E: Error>(
     Ok(map)
 }
 
-/// The traits of maps with a digester that can be made from nothing.
+/// The traits of maps whose digester has a default.
 macro_rules! deserialize {
     ([$($parameter:ident: $bound:path)?], $digester:ty, $make:expr) => {
-        /// With capacity for its items and no more: [`grow_into`](BoundedMap::grow_into) gives it
-        /// another, and a map that there is takes items as a `DeserializeSeed`.
+        /// The capacity is exactly the number of items; [`grow_into`](BoundedMap::grow_into)
+        /// changes it. To use the capacity of an existing map, deserialize into it as a
+        /// `DeserializeSeed`.
         impl<'de, K, V, $($parameter: $bound)?> Deserialize<'de> for BoundedMap<K, V, $digester>
         where
             K: Deserialize<'de> + Eq,

@@ -1,14 +1,13 @@
-//! The memory of a bounded map: groups of tags, and beside each the items of its sixteen slots.
+//! The memory of a bounded map: groups of tags, and the items of each group's sixteen slots.
 //!
-//! Why unsafe: a free slot holds nothing, and only its group's tag tells. As `Option<(K, V)>` a
-//! pair of words would take 24 bytes a slot and not 16, which is 28.9 bytes an entry at 90% of the
-//! slots and not 20. This is all the unsafe code there is in the map.
+//! Why unsafe: a free slot holds no item, and only its group's tag says so. As `Option<(K, V)>` a
+//! pair of words would take 24 bytes per slot instead of 16: 28.9 bytes per entry at 90% of the
+//! slots instead of 20. All unsafe code of the map is in this file.
 //!
 //! # Invariants
 //! 1. There are as many blocks as groups.
 //! 2. The item of a slot is initialized exactly if the slot has a tag. A tag is set after its item
-//!    was written and taken away before the item is moved out, and nothing of the user's runs
-//!    between.
+//!    is written, and cleared before the item is moved out. No user code runs in between.
 //! 3. `homes` is at least 1 and at most the number of groups.
 
 use alloc::vec::Vec;
@@ -20,7 +19,7 @@ use super::group::{Group, SLOTS, Set, Tag};
 use crate::bits::{OutOfMemory, prefetch, reserved, zeroed};
 use crate::hash::reduce;
 
-/// Groups of a line.
+/// Groups per line.
 pub(super) const GROUPS: usize = 2;
 
 /// Two groups in one cache line.
@@ -28,46 +27,47 @@ pub(super) const GROUPS: usize = 2;
 #[repr(C, align(64))]
 struct Line([Group; GROUPS]);
 
-/// The items of a group. Aligned, so that items whose size divides 64 bytes never lie in two lines.
+/// The items of a group. Aligned, so that items whose size divides 64 bytes never straddle two
+/// lines.
 #[repr(C, align(64))]
 struct Block<K, V>([MaybeUninit<(K, V)>; SLOTS]);
 
-/// See the file. A place is a group's number times sixteen, plus a slot's.
+/// All slots; see the file's invariants. A place is sixteen times the group number, plus the slot.
 pub(super) struct Slots<K, V> {
     lines: Vec<Line>,
     blocks: Vec<Block<K, V>>,
-    /// The groups that can be a key's home: the first ones.
+    /// The first `homes` groups can be homes.
     homes: usize,
 }
 
-/// A group, with its items, and the slots that were found in it.
+/// A group with its items, and the slots found in it.
 pub(super) struct Seen<'a, K, V> {
     at: usize,
     group: &'a Group,
     block: &'a Block<K, V>,
-    /// Slots of the group that are in use.
+    /// Slots that are in use.
     found: Set,
 }
 
 impl<K, V> Slots<K, V> {
-    /// So many lines of free slots, of which the first `home_lines` are homes.
+    /// Creates `lines` lines of free slots, of which the first `home_lines` are homes.
     pub(super) fn new(lines: u64, home_lines: u64) -> Result<Self, OutOfMemory> {
         assert!(0 < home_lines && home_lines <= lines, "{home_lines} of {lines} lines are homes");
-        // The larger part first: where there is no memory, that is known before any is used.
+        // The larger allocation first, so that failing wastes little work.
         let mut blocks = reserved(lines.saturating_mul(GROUPS as u64))?;
         let lines = zeroed(Line::default(), lines)?;
         blocks.resize_with(lines.len() * GROUPS, || Block([const { MaybeUninit::uninit() }; SLOTS]));
         Ok(Self { lines, blocks, homes: home_lines as usize * GROUPS })
     }
 
-    /// The same items at the same places.
+    /// Clones the items at the same places.
     pub(super) fn try_clone(&self) -> Result<Self, OutOfMemory>
     where
         K: Clone,
         V: Clone,
     {
         let mut clone = Self::new(self.lines.len() as u64, (self.homes / GROUPS) as u64)?;
-        // If a clone panics, those before it are dropped with `clone`.
+        // If a clone panics, `clone` drops the items before it.
         for (place, item) in self.iter() {
             let Some(tag) = self.tag(place) else { continue };
             clone.put(place, tag, item.clone());
@@ -95,18 +95,18 @@ impl<K, V> Slots<K, V> {
         self.blocks.len() * SLOTS
     }
 
-    /// On the heap.
+    /// The size of the heap memory in bytes.
     pub(super) fn byte_len(&self) -> usize {
         size_of_val(self.lines.as_slice()) + size_of_val(self.blocks.as_slice())
     }
 
-    /// The number of a word's home.
+    /// The home of a word.
     #[inline(always)]
     pub(super) fn home(&self, word: u64) -> usize {
         reduce(word, self.homes as u64) as usize
     }
 
-    /// The home of a word.
+    /// Borrows the home of a word.
     ///
     /// Why unchecked: see [`Seen::find`].
     #[inline(always)]
@@ -118,13 +118,13 @@ impl<K, V> Slots<K, V> {
         Seen { at, group, block, found: Set::EMPTY }
     }
 
-    /// A group.
+    /// Borrows a group.
     #[inline]
     pub(super) fn see(&self, at: usize) -> Seen<'_, K, V> {
         Seen { at, group: &self.groups()[at], block: &self.blocks[at], found: Set::EMPTY }
     }
 
-    /// The home of a word, to be changed.
+    /// Borrows the home of a word, mutably.
     #[inline(always)]
     pub(super) fn see_home_mut(&mut self, word: u64) -> SeenMut<'_, K, V> {
         let at = self.home(word);
@@ -136,11 +136,11 @@ impl<K, V> Slots<K, V> {
         SeenMut { at, group, block }
     }
 
-    /// The place of the first item among several groups that has this tag and is the one looked
-    /// for, with the item.
+    /// Returns the first item in these groups that has this tag and satisfies `is_it`, with its
+    /// place.
     ///
-    /// The tags of all groups are compared before any item is looked at, so that there is one
-    /// branch to guess and not one a group.
+    /// Compares the tags of all groups before it looks at an item: one branch to predict instead of
+    /// one per group.
     #[inline(always)]
     pub(super) fn find_among<'a, const N: usize>(
         &'a self,
@@ -167,13 +167,13 @@ impl<K, V> Slots<K, V> {
         None
     }
 
-    /// The tag at a place, if it is in use.
+    /// The tag at a place; `None` if it is free.
     #[inline(always)]
     pub(super) fn tag(&self, place: usize) -> Option<Tag> {
         self.groups()[place / SLOTS].tag(place % SLOTS)
     }
 
-    /// The item at a place, if it is in use.
+    /// The item at a place; `None` if it is free.
     #[inline(always)]
     pub(super) fn get(&self, place: usize) -> Option<&(K, V)> {
         let item = &self.blocks.get(place / SLOTS)?.0[place % SLOTS];
@@ -182,7 +182,7 @@ impl<K, V> Slots<K, V> {
         self.tag(place).map(|_| unsafe { item.assume_init_ref() })
     }
 
-    /// The same to be changed.
+    /// Like [`get`](Self::get), but mutable.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
         self.tag(place)?;
@@ -191,7 +191,7 @@ impl<K, V> Slots<K, V> {
         Some(unsafe { self.blocks[place / SLOTS].0[place % SLOTS].assume_init_mut() })
     }
 
-    /// Puts an item at a place that is free.
+    /// Puts an item at a free place.
     ///
     /// # Panics
     /// If the place is in use.
@@ -204,7 +204,7 @@ impl<K, V> Slots<K, V> {
         group.set_tag(slot, Some(tag));
     }
 
-    /// Takes out the item at a place, if it is in use.
+    /// Takes out the item at a place, if there is one.
     #[inline(always)]
     pub(super) fn take(&mut self, place: usize) -> Option<(K, V)> {
         let (at, slot) = (place / SLOTS, place % SLOTS);
@@ -218,7 +218,7 @@ impl<K, V> Slots<K, V> {
         Some(unsafe { item.assume_init_read() })
     }
 
-    /// Takes out the next item from a place on, which is moved behind it.
+    /// Takes out the next item from `place` on, and advances `place` past it.
     pub(super) fn take_next(&mut self, place: &mut usize) -> Option<(K, V)> {
         while let Some(group) = self.groups().get(*place / SLOTS) {
             match group.in_use().find(|slot| *slot >= *place % SLOTS) {
@@ -233,17 +233,17 @@ impl<K, V> Slots<K, V> {
         None
     }
 
-    /// The items of some groups.
+    /// The number of items in some groups.
     pub(super) fn count(&self, groups: Range<usize>) -> usize {
         self.groups()[groups].iter().map(|group| group.in_use().len() as usize).sum()
     }
 
-    /// All items, in the order of their places.
+    /// Iterates over the items in the order of their places.
     pub(super) fn iter(&self) -> Iter<'_, K, V> {
         Iter { slots: self, at: 0, left: self.groups()[0].in_use() }
     }
 
-    /// The items of each group, to be changed.
+    /// Iterates over the items, mutably.
     pub(super) fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         IterMut {
             groups: self.lines.as_slice().as_flattened_groups().iter(),
@@ -254,20 +254,20 @@ impl<K, V> Slots<K, V> {
         }
     }
 
-    /// What is out of groups is what is out of another's of the same sizes.
+    /// Copies the out-tags of slots of the same size.
     pub(super) fn copy_out_tags<L, W>(&mut self, other: &Slots<L, W>) {
         for (line, other) in self.lines.iter_mut().zip(&other.lines) {
             line.0.iter_mut().zip(&other.0).for_each(|(group, other)| group.copy_out_tags(other));
         }
     }
 
-    /// Nothing is out of any group.
+    /// Clears the out-tags of all groups.
     pub(super) fn nothing_is_out(&mut self) {
         self.lines.iter_mut().flat_map(|line| &mut line.0).for_each(Group::nothing_is_out);
     }
 }
 
-/// Lines as groups.
+/// Views lines as groups.
 trait AsGroups {
     fn as_flattened_groups(&self) -> &[Group];
     fn as_flattened_groups_mut(&mut self) -> &mut [Group];
@@ -302,15 +302,15 @@ impl<'a, K, V> Seen<'a, K, V> {
         self.group
     }
 
-    /// Finds the slots with a tag.
+    /// Finds the slots with this tag.
     #[inline(always)]
     pub(super) fn look_for(&mut self, tag: Tag) {
         self.found = self.group.matching(tag);
     }
 
-    /// The first place that was found whose item is the one looked for, with the item.
+    /// Returns the first found item that satisfies the test, with its place.
     ///
-    /// Why unchecked: a slot of a set is one of the sixteen, which the compiler does not see.
+    /// Why unchecked: the compiler cannot see that a slot of a set is below sixteen.
     #[inline(always)]
     pub(super) fn find(
         &self,
@@ -326,19 +326,19 @@ impl<'a, K, V> Seen<'a, K, V> {
             if is_it(place, item) {
                 return Some((place, item));
             }
-            // Mostly not reached: the others are not looked for before.
+            // Rarely reached: the first match is mostly the right one.
             left = left.without_first();
         }
         None
     }
 
-    /// Asks for the tags to be brought near.
+    /// Prefetches the tags.
     #[inline(always)]
     pub(super) fn prefetch_group(&self) {
         prefetch(slice::from_ref(self.group), 0);
     }
 
-    /// Asks for the first item that was found to be brought near; tells whether there is one.
+    /// Prefetches the first item found; returns whether there is one.
     #[inline(always)]
     pub(super) fn prefetch_found(&self) -> bool {
         let first = self.found.first();
@@ -349,7 +349,7 @@ impl<'a, K, V> Seen<'a, K, V> {
     }
 }
 
-/// A group that was looked up, with its items, to be changed.
+/// A group that was looked up, with its items, mutable.
 pub(super) struct SeenMut<'a, K, V> {
     at: usize,
     group: &'a mut Group,
@@ -357,20 +357,19 @@ pub(super) struct SeenMut<'a, K, V> {
 }
 
 impl<K, V> SeenMut<'_, K, V> {
-    /// Whether no key with this tag can be there that has its home here.
+    /// Reports whether no key with this tag and this home can be present.
     #[inline(always)]
     pub(super) fn lacks(&self, tag: Tag) -> bool {
         !self.group.may_have(tag)
     }
 
-    /// A free slot, if there is one.
+    /// Returns a free slot, if there is one.
     #[inline(always)]
     pub(super) fn free(&self) -> Option<usize> {
         self.group.free().first()
     }
 
-    /// Puts an item into the first free slot; gives its place. If there is none the item comes
-    /// back.
+    /// Puts an item into the first free slot and returns its place. Without one, returns the item.
     #[inline(always)]
     pub(super) fn put(self, tag: Tag, item: (K, V)) -> Result<usize, (usize, (K, V))> {
         let Some(slot) = self.free() else { return Err((self.at, item)) };
@@ -380,10 +379,10 @@ impl<K, V> SeenMut<'_, K, V> {
     }
 }
 
-/// All items with their places.
+/// Iterates over the items with their places.
 pub(super) struct Iter<'a, K, V> {
     slots: &'a Slots<K, V>,
-    /// The present group, and its slots that are left.
+    /// The current group, and its remaining slots.
     at: usize,
     left: Set,
 }
@@ -411,11 +410,11 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
     }
 }
 
-/// The items of all groups, to be changed.
+/// Iterates over the items, mutably.
 pub(super) struct IterMut<'a, K, V> {
     groups: slice::Iter<'a, Group>,
     blocks: slice::IterMut<'a, Block<K, V>>,
-    /// The items of the present group from slot `next` on, and its slots that are left.
+    /// The items of the current group from slot `next` on, and its remaining slots.
     items: slice::IterMut<'a, MaybeUninit<(K, V)>>,
     next: usize,
     left: Set,
@@ -440,9 +439,9 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
     }
 }
 
-/// The bytes that equal one, as a bit for each.
+/// SSE2 versions of the comparisons.
 ///
-/// SSE2 is part of every x86-64, so that nothing has to be found out at run time.
+/// SSE2 is part of every x86-64, so nothing is detected at run time.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
 mod sse2 {
     use core::arch::x86_64::{
@@ -458,7 +457,7 @@ mod sse2 {
         compare(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }, byte)
     }
 
-    /// The same for the bytes from the first out-tag on.
+    /// Like `equal`, for the bytes from the first out-tag on.
     #[inline(always)]
     pub(in super::super) fn equal_from_out(group: &Group, byte: u8) -> u32 {
         const { assert!(size_of::<Group>() == 2 * SLOTS) };
@@ -468,7 +467,7 @@ mod sse2 {
         compare(unsafe { _mm_loadu_si128(core::ptr::from_ref(group).cast::<__m128i>().add(1)) }, byte)
     }
 
-    /// The same for both halves of a group, one upon the other.
+    /// Like `equal`, for both halves: bit i is set if byte i of either half is equal.
     #[inline(always)]
     pub(in super::super) fn equal_in_halves(group: &Group, byte: u8) -> u32 {
         const { assert!(size_of::<Group>() == 2 * SLOTS) };
@@ -501,8 +500,7 @@ pub(super) use super::group::{
 
 impl<K, V> Drop for Slots<K, V> {
     fn drop(&mut self) {
-        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as
-        /// everywhere.
+        /// If the drop of one item panics, drops the others. A second panic aborts.
         struct Rest<'a, K, V>(&'a mut Slots<K, V>, usize);
         impl<K, V> Rest<'_, K, V> {
             fn drop_all(&mut self) {

@@ -1,5 +1,5 @@
-//! What operations touch, told by the operations themselves, against what is promised; and the
-//! invariants after each.
+//! Compares what operations touch, as they report it, with the promised bounds, and checks the
+//! invariants.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use super::{BoundedMap, LineBounds, route};
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::BoundedLayout;
 
-/// Few digests, so that tags are alike and groups full: what an adversary would do.
+/// Few digests, so that tags are equal and groups full, as an attacker would have it.
 #[derive(Clone, Copy)]
 struct Few {
     digests: u64,
@@ -22,7 +22,7 @@ impl Digester<u64> for Few {
 }
 
 impl<V, D: Digester<u64>> BoundedMap<u64, V, D> {
-    /// The invariants of the file, and of its groups.
+    /// Checks the invariants of the map and of its groups.
     fn check(&self) {
         let mut out: Vec<Vec<Tag>> = alloc::vec![Vec::new(); self.slots.groups().len()];
         let mut items = 0;
@@ -43,7 +43,7 @@ impl<V, D: Digester<u64>> BoundedMap<u64, V, D> {
         assert_eq!(items, self.len);
         for (group, out) in self.slots.groups().iter().zip(out) {
             let mut group = *group;
-            // As many out-tags as keys that are out, each for one of them.
+            // The out-tags account for every key that is out.
             for tag in out {
                 assert!(group.may_be_out(tag));
                 group.comes_back(tag);
@@ -59,13 +59,13 @@ impl<V, D: Digester<u64>> BoundedMap<u64, V, D> {
 fn no_operation_touches_more_lines_than_promised_whatever_the_digests() {
     let mut most = LineBounds { lookup: 0, insertion: 0, removal: 0 };
     let mut refused = 0;
-    // Few lines, so that routes meet; and one digest in many, so that all lines of its route are
-    // different.
+    // Few lines, so that routes meet; in one case 100 lines, so that the lines of the only route
+    // differ.
     for (digests, lines) in [(1, 100), (2, 12), (3, 12), (5, 12), (8, 12), (13, 12), (40, 12), (1000, 12)] {
         let layout = BoundedLayout::new(400, lines, 3).unwrap();
         let mut map = BoundedMap::<u64, u64, _>::with_digester(layout, Few { digests }).unwrap();
         let bound = map.max_lines_touched();
-        // Six lines of tags, and for each the items of 32 slots: 16 bytes each, so eight lines.
+        // Six lines of tags, each with the items of 32 slots of 16 bytes, which are eight lines.
         assert_eq!(bound, LineBounds { lookup: 6 * 9, insertion: 6 * 9, removal: 12 * 9 });
         for step in 0..if cfg!(miri) { 40u64 } else { 20_000 } {
             let random = Portable::with_seed(digests).digest(&step).word(Domain::new(0), 0);
@@ -94,7 +94,7 @@ fn no_operation_touches_more_lines_than_promised_whatever_the_digests() {
         }
         map.check();
     }
-    // The bounds are not idle: with one digest a lookup comes to read everything on its route.
+    // The bounds are reached: with one digest, a lookup reads its whole route.
     if !cfg!(miri) {
         assert_eq!((most.lookup, most.insertion), (54, 54));
         assert!(most.removal >= 54, "{most:?}");
@@ -108,10 +108,10 @@ fn with_one_digest_all_slots_of_a_route_are_used() {
     let layout = BoundedLayout::new(1000, 100, 3).unwrap();
     let mut map = BoundedMap::<u64, (), _>::with_digester(layout, Few { digests: 1 }).unwrap();
     let room = (0..1000).take_while(|&key| map.insert(key, ()).is_ok()).count();
-    // Six lines of 32 slots, if the three others are different ones: with this digest they are.
+    // Six lines of 32 slots, if the three other lines differ: with this digest they do.
     assert_eq!((room, map.stash_len(), map.last_level_len()), (192, 32, 32));
     map.check();
-    // Those from the stash come home as others go.
+    // Items in the stash come home as others leave.
     for key in 0..32 {
         assert_eq!(map.remove(&key), Some(()));
         map.check();

@@ -1,4 +1,4 @@
-//! The entries as what a placement asks for, and which buckets a change reads.
+//! The entries as a placement needs them, and the buckets that a change reads.
 
 use alloc::vec::Vec;
 use core::cell::RefCell;
@@ -9,24 +9,23 @@ use crate::table::placement::{Items, Placement};
 /// What the last change read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
-    /// The buckets of the last change.
+    /// The number of buckets read by the last change.
     pub(super) last: u64,
-    /// The places whose digests the placement asked for, perhaps some of them twice; kept to save
-    /// allocations.
+    /// The places whose digests the placement read, perhaps some twice; kept to save allocations.
     asked: Vec<usize>,
-    /// Everything was read: nothing is left to add.
+    /// Everything was counted: later reads add nothing.
     all: bool,
 }
 
 impl Reads {
-    /// A change begins whose look read so many buckets.
+    /// Starts a change whose lookup read `looked` buckets.
     pub(super) fn begin(&mut self, looked: u32) {
         self.last = looked.into();
         self.asked.clear();
         self.all = false;
     }
 
-    /// A rebuilding reads the items of all places in use, which are given in order. Places from
+    /// Counts the reads of a rebuild: all of `places`, which are in order and in use. Places from
     /// `stash` on are not in buckets.
     pub(super) fn all(&mut self, places: &[usize], slots: usize, stash: usize) {
         let in_buckets = places.iter().take_while(|&&place| place < stash);
@@ -36,9 +35,9 @@ impl Reads {
         self.all = true;
     }
 
-    /// The change is done. Adds the buckets of the places that were asked for, each once, but those
-    /// that the look had read: the digest's own, of the levels below `looked_at`. The stash, in
-    /// fast memory, is not counted.
+    /// Ends a change. Adds the buckets of the places read, each once, except those that the lookup
+    /// had read: the digest's own of the levels below `looked_at`. The stash is in fast memory and
+    /// not counted.
     #[inline]
     pub(super) fn end(&mut self, placement: &Placement, digest: Digest, looked_at: usize) {
         if !self.asked.is_empty() && !self.all {
@@ -82,8 +81,8 @@ impl<K, V, D: Digester<K>> Items for Entries<'_, K, V, D> {
     fn digest(&self, place: usize) -> Digest {
         let mut asked = self.asked.borrow_mut();
         if asked.len() == asked.capacity() {
-            // Restricted hashing asks for the same places often: the list grows with how many they
-            // are, not with how often.
+            // Restricted hashing reads the same places often; without duplicates the list stays
+            // short.
             asked.sort_unstable();
             asked.dedup();
         }

@@ -1,14 +1,14 @@
-//! One key's place in a table, looked up once.
+//! Entries: one key's place in a table, looked up once.
 
 use super::{Full, MultilevelTable};
 use crate::hash::{Digest, Digester};
 use crate::table::surface::map_entries;
 
-/// What a look for a key leaves behind.
+/// The result of a lookup that an entry keeps.
 #[derive(Clone, Copy)]
 struct Look {
     digest: Digest,
-    /// The buckets that it read.
+    /// The number of buckets read.
     read: u32,
 }
 
@@ -46,7 +46,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
 }
 
 map_entries! {
-    /// A key that is in a table, or could be.
+    /// An entry of a table: a key that is present or absent.
     ///
     /// # Example
     /// ```

@@ -1,13 +1,13 @@
-//! What a table says when there is no room.
+//! Errors of full tables.
 
 use core::fmt;
 
 use crate::layout::{BuildError, LayoutError};
 
-/// There was no room for an item, which is given back. Nothing was changed.
+/// There is no room for an item, which is returned. Nothing was changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<K, V> {
-    /// The key that was to be inserted.
+    /// The key that was not inserted.
     pub key: K,
     /// Its value.
     pub value: V,
@@ -22,7 +22,7 @@ impl<K, V> fmt::Display for Full<K, V> {
 }
 
 impl<K, V> fmt::Debug for Full<K, V> {
-    /// Keys and values need not have a form for people.
+    /// Does not require `Debug` of keys and values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Full").finish_non_exhaustive()
     }
@@ -30,15 +30,15 @@ impl<K, V> fmt::Debug for Full<K, V> {
 
 impl<K, V> core::error::Error for Full<K, V> {}
 
-/// A table could not be made of an iterator.
+/// A table could not be built from an iterator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TryExtendError<K, V> {
-    /// There was no room for an item; those before it are lost with the table.
+    /// There is no room for an item; the items before it are lost with the table.
     Full(Full<K, V>),
-    /// There was no memory for the table.
+    /// Memory ran out.
     OutOfMemory(crate::bits::OutOfMemory),
-    /// No table has such a capacity.
+    /// The capacity is invalid.
     Layout(LayoutError),
 }
 

@@ -1,4 +1,4 @@
-//! Going through a table: in the order of its places, which is no order of the keys.
+//! Iterators over a table, in the order of places, which is arbitrary for keys.
 
 use alloc::vec;
 use core::fmt;
@@ -10,27 +10,27 @@ use crate::table::placement::Placement;
 use crate::table::surface::{map_items, map_parts};
 
 map_items! {
-    /// The items of a table.
+    /// Iterates over the items of a table.
     Iter<'a> over slice::Iter<'a, Option<(K, V)>>, (&'a K, &'a V),
     |entry| entry.as_ref().map(|(key, value)| (key, value))
 }
 
 map_items! {
-    /// The items of a table, with values to be changed.
+    /// Iterates over the items of a table, with mutable values.
     IterMut<'a> over slice::IterMut<'a, Option<(K, V)>>, (&'a K, &'a mut V),
     |entry| entry.as_mut().map(|(key, value)| (&*key, value))
 }
 
 map_items! {
-    /// The items of a table that is given up.
+    /// Iterates over the items of a consumed table.
     IntoIter<> over vec::IntoIter<Option<(K, V)>>, (K, V), |entry| entry
 }
 
 map_parts!(MultilevelTable);
 
-/// The items of a table, which leave it one by one; those not asked for leave it in the end.
+/// Removes the items of a table one by one; dropping it removes the rest.
 ///
-/// If it is forgotten rather than dropped, they stay.
+/// If it is leaked, the rest of the items stay in the table.
 pub struct Drain<'a, K, V> {
     placement: &'a mut Placement,
     entries: &'a mut [Option<(K, V)>],
@@ -68,8 +68,7 @@ impl<K, V> FusedIterator for Drain<'_, K, V> {}
 
 impl<K, V> Drop for Drain<'_, K, V> {
     fn drop(&mut self) {
-        /// Goes on with the others if the drop of one panics, once: a second panic aborts, as
-        /// everywhere.
+        /// If the drop of one item panics, drops the others. A second panic aborts.
         struct Rest<'d, 'a, K, V>(&'d mut Drain<'a, K, V>);
         impl<K, V> Drop for Rest<'_, '_, K, V> {
             fn drop(&mut self) {
@@ -88,19 +87,19 @@ impl<K, V> fmt::Debug for Drain<'_, K, V> {
 }
 
 impl<K, V, D> MultilevelTable<K, V, D> {
-    /// The items.
+    /// Iterates over the items.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter { items: self.entries.iter(), left: self.len() }
     }
 
-    /// The items, with values to be changed.
+    /// Iterates over the items, with mutable values.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         let left = self.len();
         IterMut { items: self.entries.iter_mut(), left }
     }
 
-    /// Empties the table, and gives its items.
+    /// Empties the table and returns its items.
     pub fn drain(&mut self) -> Drain<'_, K, V> {
         Drain { placement: &mut self.placement, entries: &mut self.entries, next: 0 }
     }

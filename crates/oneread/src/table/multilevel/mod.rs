@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! 1. `entries[place]` is `Some` exactly where the placement says that `place` is in use. A change
-//!    makes both true before anything of the user's runs (`Drop`, `Eq`, a digester), so that a
-//!    panic of theirs leaves a table that works.
+//!    restores this before it runs user code (`Drop`, `Eq`, a digester), so a panic there leaves a
+//!    valid table.
 //! 2. An item lies in a bucket of its digest, or in the stash.
 //! 3. No two items have equal keys, unless their `Eq` lies.
 
@@ -31,21 +31,20 @@ pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 
-/// A map of fixed capacity whose every operation reads at most one bucket a level, unless its
-/// layout says otherwise.
+/// A map of fixed capacity whose operations read at most one bucket per level, unless the layout
+/// says otherwise.
 ///
-/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail
-/// and nothing grows: no rehash and no resize behind the caller's back, however long it is used. A
-/// key has one bucket in each level, and goes to the first that has room. With the paper's table of
-/// six buckets an item, 88 of 100 keys are in level 0 and all but 41 in a million in the first
-/// three; the chance that any of ten thousand finds no room at all is 1e-12
-/// ([`plan::multilevel`](crate::plan::multilevel) computes it for any layout), and then there is
-/// still the stash.
+/// It has the methods of [`HashMap`](std::collections::HashMap), except that an insertion may fail.
+/// Nothing grows: the table never rehashes or resizes by itself. A key has one bucket in each
+/// level, and goes to the first with room. In the paper's table of six buckets per item, 88 of 100
+/// keys are in level 0, and all but 41 in a million in the first three. The probability that any of
+/// 10,000 keys finds no room is 1e-12 ([`plan::multilevel`](crate::plan::multilevel) calculates it
+/// for any layout), and then there is still the stash.
 ///
-/// Deletions leave room where they happen, which after long churn is not where new keys look first:
-/// size such tables by [`plan::moves`](crate::plan::moves) or the simulator of the crate
-/// `oneread-study`, and let items move ([`Moves`](crate::layout::Moves)): with Second Chance and
-/// hints, half the buckets can be in use with four levels.
+/// Deletions free places that, after long churn, are not where new keys look first. Size churned
+/// tables with [`plan::moves`](crate::plan::moves) or the simulator of the crate `oneread-study`,
+/// and let items move ([`Moves`](crate::layout::Moves)). With Second Chance and hints, half the
+/// buckets of four levels can be in use.
 ///
 /// # Source
 /// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for
@@ -54,20 +53,20 @@ pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Value
 /// slots; a crisis goes to a stash by default.
 ///
 /// # Costs
-/// A lookup reads the bits that say whether a bucket is in use, and the buckets that are, at most
-/// one a level. An insertion looks first, and needs no more than the bits and what the look read; a
-/// removal neither. The policies that read more are those of restricted hashing and, on insertions,
-/// hints that are kept while they are the deepest: [`Moves`](crate::layout::Moves) has the bounds,
-/// [`last_reads`](Self::last_reads) the number. Memory is `Option<(K, V)>` for each slot and a bit;
-/// hints take four bytes more a bucket.
+/// A lookup reads the occupancy bits and the non-empty buckets, at most one per level. An insertion
+/// looks the key up first, and needs only the bits and the buckets read by this lookup; a removal
+/// needs no more either. Two policies read more: restricted hashing and, on insertions, hints that
+/// are kept while they are the deepest. [`Moves`](crate::layout::Moves) states the bounds,
+/// [`last_reads`](Self::last_reads) counts. Memory is an `Option<(K, V)>` and a bit per slot; hints
+/// take four bytes per bucket more.
 ///
 /// # Limits
-/// An insertion fails when all buckets of its key are full and the stash is too. With a digester
-/// that gives all keys one digest, that is after a slot of each level and the stash.
+/// An insertion fails when all buckets of its key and the stash are full. With a digester that
+/// gives all keys one digest, this is after a slot of each level and the stash.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can make
-/// insertions fail early.
+/// That of its [digester](crate::hash::Portable#threat-model): an attacker who knows the seed can
+/// make insertions fail early.
 ///
 /// # Example
 /// ```
@@ -81,7 +80,7 @@ pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Value
 /// *flows.entry([10, 0, 0, 2]).or_try_insert(0)? += 5;
 /// assert_eq!((flows[&[10, 0, 0, 1]], flows[&[10, 0, 0, 2]], flows.len()), (2, 5, 2));
 ///
-/// // Two slots and a stash of one: the fourth of four equal digests has nowhere to go, and comes back.
+/// // Two slots and a stash of one: the fourth of four equal digests has no room, and comes back.
 /// let tiny = MultilevelLayout::new([1, 1])?.with_stash(1)?;
 /// let mut tiny = MultilevelTable::new(tiny)?;
 /// assert!((0..3).all(|key: u64| tiny.insert(key, "in").is_ok()));
@@ -94,43 +93,43 @@ pub struct MultilevelTable<K, V, D = Portable> {
     layout: MultilevelLayout,
     digester: D,
     placement: Placement,
-    /// An item for each place that is in use.
+    /// `Some` for each place in use.
     entries: Vec<Option<(K, V)>>,
     reads: Reads,
 }
 
-/// Where a key is, and what finding it takes.
+/// Where a key is, and what finding it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// Where the key is, if it is there. The stash counts as the level after the last.
+    /// The location of the key, if it is present. The stash counts as the level after the last.
     pub location: Option<Location>,
-    /// The buckets that a lookup reads; those without items are not read, and the stash is not
+    /// The number of buckets that a lookup reads. Empty buckets are not read; the stash is not
     /// counted.
     pub buckets_read: u32,
 }
 
 impl<K, V> MultilevelTable<K, V> {
-    /// An empty table with a random seed.
+    /// Creates an empty table with a random seed.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If memory runs out.
     #[cfg(feature = "std")]
     pub fn new(layout: MultilevelLayout) -> Result<Self, OutOfMemory> {
         Self::with_digester(layout, Portable::random())
     }
 
-    /// An empty table that places keys alike for the same seed.
+    /// Creates an empty table that places keys alike for the same seed.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If memory runs out.
     pub fn with_seed(layout: MultilevelLayout, seed: u64) -> Result<Self, OutOfMemory> {
         Self::with_digester(layout, Portable::with_seed(seed))
     }
 
-    /// A table of these items, with a random seed.
+    /// Creates a table of these items, with a random seed.
     ///
     /// # Errors
-    /// If there is no memory for it, or no room for one of the items.
+    /// If memory runs out, or if an item has no room.
     #[cfg(feature = "std")]
     pub fn try_from_iter(
         layout: MultilevelLayout,
@@ -147,12 +146,12 @@ impl<K, V> MultilevelTable<K, V> {
 }
 
 impl<K, V, D> MultilevelTable<K, V, D> {
-    /// An empty table whose keys go through this digester.
+    /// Creates an empty table for digests of `digester`.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If memory runs out.
     pub fn with_digester(layout: MultilevelLayout, digester: D) -> Result<Self, OutOfMemory> {
-        // The larger part first: where there is no memory, that is known before any is used.
+        // The larger allocation first, so that failing wastes little work.
         let mut entries = reserved(layout.capacity() + u64::from(layout.stash()))?;
         let placement = Placement::new(&layout)?;
         entries.resize_with(placement.places(), || None);
@@ -165,66 +164,62 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.placement.len() as usize
     }
 
-    /// Whether there are no items.
+    /// Reports whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The slots of all levels and the stash. Insertions may fail before they are all used:
-    /// [`Full`].
+    /// The slots of all levels and the stash. Insertions may fail before all are used: [`Full`].
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.entries.len()
     }
 
-    /// The layout it was made with.
+    /// The layout.
     #[must_use]
     pub fn layout(&self) -> &MultilevelLayout {
         &self.layout
     }
 
-    /// The digester that its keys go through.
+    /// The digester of the keys.
     #[must_use]
     pub fn digester(&self) -> &D {
         &self.digester
     }
 
-    /// The items in each level.
+    /// The number of items in each level.
     #[must_use]
     pub fn level_loads(&self) -> &[u64] {
         self.placement.level_loads()
     }
 
-    /// The items in the stash.
+    /// The number of items in the stash.
     #[must_use]
     pub fn stash_len(&self) -> usize {
         self.placement.stash_load() as usize
     }
 
-    /// The moves that the last insertion or removal made, in order. [`location`](Self::location)
-    /// tells what a place is, and [`item_at`](Self::item_at) which item was moved there.
+    /// The moves of the last insertion or removal, in order. [`location`](Self::location) describes
+    /// a place, and [`item_at`](Self::item_at) returns the item that was moved there.
     #[must_use]
     pub fn last_moves(&self) -> &[Move] {
         self.placement.moves()
     }
 
-    /// The buckets that the last insertion or removal read, through an entry or not: its look for
-    /// the key, and the buckets of other items that the moves had to know. Each counts once;
-    /// buckets without items are not read, and the stash is not counted.
-    /// [`MultilevelLayout::most_insertion_reads`] and
-    /// [`most_removal_reads`](MultilevelLayout::most_removal_reads) say how many there can be. A
-    /// rebuilding reads all.
+    /// The number of buckets that the last insertion or removal read: by its lookup of the key, and
+    /// for the moves of other items. Each bucket counts once; empty buckets are not read, and the
+    /// stash is not counted. A rebuild reads all. [`MultilevelLayout::most_insertion_reads`] and
+    /// [`most_removal_reads`](MultilevelLayout::most_removal_reads) return the bounds.
     ///
-    /// What goes through all items ([`retain`](Self::retain), [`drain`](Self::drain),
-    /// [`clear`](Self::clear)) is neither.
+    /// [`retain`](Self::retain), [`drain`](Self::drain) and [`clear`](Self::clear) are not counted.
     #[must_use]
     pub fn last_reads(&self) -> u64 {
         self.reads.last
     }
 
-    /// How often all items were placed anew with fresh functions ([`OnCrisis::Rebuild`]), attempts
-    /// that failed included.
+    /// How often all items were placed anew with fresh functions ([`OnCrisis::Rebuild`]), including
+    /// failed attempts.
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.placement.generation()
@@ -233,20 +228,20 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     /// The level, bucket and slot of a place.
     ///
     /// # Panics
-    /// If there is no such place.
+    /// If `place` is not below the capacity.
     #[must_use]
     pub fn location(&self, place: usize) -> Location {
         assert!(place < self.capacity(), "there are {} places, {place} is none of them", self.capacity());
         self.placement.location(place)
     }
 
-    /// The item at a place, if there is one.
+    /// Returns the item at a place, if there is one.
     #[must_use]
     pub fn item_at(&self, place: usize) -> Option<(&K, &V)> {
         self.entries.get(place)?.as_ref().map(|(key, value)| (key, value))
     }
 
-    /// The bytes of all it has on the heap, without what keys and values have there.
+    /// The size of the table's heap memory in bytes, without that of keys and values.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         size_of_val(self.entries.as_slice()) + self.placement.byte_len()
@@ -275,7 +270,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.find(self.digester.digest(key), key).0
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[inline]
     #[must_use]
     pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
@@ -286,7 +281,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.get_key_value(key).map(|(_, value)| value)
     }
 
-    /// The key that is there and its value.
+    /// Returns the stored key and its value.
     #[inline]
     #[must_use]
     pub fn get_key_value<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(&K, &V)>
@@ -297,7 +292,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.item_at(self.find_key(key)?)
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key, mutably.
     #[inline]
     #[must_use]
     pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
@@ -309,7 +304,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.entries[place].as_mut().map(|(_, value)| value)
     }
 
-    /// Whether a key is there.
+    /// Reports whether a key is present.
     #[inline]
     #[must_use]
     pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
@@ -320,10 +315,10 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.find_key(key).is_some()
     }
 
-    /// The value of a key that is looked for in the stash and in these levels only, in this order.
-    /// Levels that there are not are passed over.
+    /// Returns the value of a key, searching only these levels, in this order, and the stash.
+    /// Levels that do not exist are skipped.
     ///
-    /// For whoever knows from elsewhere, such as a summary, where a key can be.
+    /// For callers that know from elsewhere, such as a summary, where a key can be.
     #[must_use]
     pub fn get_in_levels<Q: ?Sized + Eq>(
         &self,
@@ -341,8 +336,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.item_at(place).map(|(_, value)| value)
     }
 
-    /// Where a key is, and how many buckets a lookup reads until it is found, or known to be
-    /// absent.
+    /// Returns where a key is, and how many buckets its lookup reads.
     #[must_use]
     pub fn locate<Q: ?Sized + Eq>(&self, key: &Q) -> Located
     where
@@ -353,7 +347,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         Located { location: place.map(|place| self.placement.location(place)), buckets_read }
     }
 
-    /// Removes a key; gives its value.
+    /// Removes a key and returns its value.
     pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -362,7 +356,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.remove_entry(key).map(|(_, value)| value)
     }
 
-    /// Removes a key; gives it and its value.
+    /// Removes a key and returns it with its value.
     pub fn remove_entry<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<(K, V)>
     where
         K: Borrow<Q>,
@@ -379,8 +373,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         }
     }
 
-    /// Takes out the item at a place that is in use, and moves others. The look for it read so many
-    /// buckets.
+    /// Takes out the item at a place in use, and moves others. Its lookup read `looked` buckets.
     pub(crate) fn take(&mut self, place: usize, digest: Digest, looked: u32) -> Option<(K, V)>
     where
         D: Digester<K>,
@@ -389,14 +382,14 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         let entry = self.entries[place].take();
         let mut entries = Entries::new(&mut self.entries, &self.digester, &mut self.reads);
         self.placement.remove(place, digest, &mut entries);
-        // The look ended where the item was.
+        // The lookup ended where the item was.
         self.reads.end(&self.placement, digest, self.placement.level_of(place) + 1);
         entry
     }
 
-    /// Keeps only the items that a test accepts.
+    /// Keeps only the items that `accepts` accepts.
     ///
-    /// The test sees every item once. Items move, as on any removal, when all have been seen.
+    /// It sees every item once. Items move, as on any removal, after all were seen.
     pub fn retain(&mut self, mut accepts: impl FnMut(&K, &mut V) -> bool)
     where
         D: Digester<K>,
@@ -422,11 +415,11 @@ impl<K, V, D> MultilevelTable<K, V, D> {
 map_traits!(MultilevelTable);
 
 impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
-    /// Inserts an item. If the key is there already, it stays, and its value is replaced and given
-    /// back.
+    /// Inserts an item. If the key is present, it stays; its value is replaced and the old one
+    /// returned.
     ///
     /// # Errors
-    /// [`Full`] with the item if there is no room for it; nothing was changed.
+    /// [`Full`] with the item if there is no room. Nothing was changed.
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, Full<K, V>> {
         let digest = self.digester.digest(&key);
@@ -440,16 +433,16 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         self.insert_new(digest, key, value, looked).map(|_| None)
     }
 
-    /// Inserts items, replacing the values of keys that are there.
+    /// Inserts items, replacing the values of present keys.
     ///
     /// # Errors
-    /// [`Full`] with the first item that has no room; those before it are in, those after it were
-    /// not asked for.
+    /// [`Full`] with the first item that has no room. Earlier items are in the table; later ones
+    /// were not taken from the iterator.
     pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
         items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
 
-    /// Inserts an item whose key is not there; gives its place. The look for it read so many
+    /// Inserts an item whose key is absent, and returns its place. Its lookup read `looked`
     /// buckets.
     pub(crate) fn insert_new(
         &mut self,
@@ -464,7 +457,7 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         if placed.is_err() {
             placed = self.insert_in_crisis(digest);
         }
-        // The look for a key that is not there reads all of its buckets.
+        // The lookup of an absent key reads all of its buckets.
         self.reads.end(&self.placement, digest, self.layout.level_count());
         match placed {
             Ok(place) => {
@@ -475,7 +468,7 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
         }
     }
 
-    /// An item found no room in any level: what the layout says.
+    /// Does what the layout asks for when no level has room for an item.
     #[cold]
     fn insert_in_crisis(&mut self, digest: Digest) -> Result<usize, Crisis> {
         if let OnCrisis::Rebuild { attempts } = self.layout.on_crisis()

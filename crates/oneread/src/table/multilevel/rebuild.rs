@@ -1,4 +1,4 @@
-//! Placing all items anew with fresh functions.
+//! Rebuilding: placing all items anew with fresh hash functions.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use super::MultilevelTable;
 use crate::bits::reserved;
 use crate::hash::{Digest, Digester};
 
-/// Items as numbers, which are places that they came from, or one more for the new item.
+/// Items as numbers: the places that they came from, or one more for the new item.
 struct Numbers<'a> {
     digests: &'a [Digest],
     /// The number of the item at each place.
@@ -26,9 +26,8 @@ impl Items for Numbers<'_> {
 }
 
 impl<K, V, D: Digester<K>> MultilevelTable<K, V, D> {
-    /// Finds functions that put all items and a new one into levels, and does it; gives the new
-    /// one's place, where nothing is yet. If there are none within the attempts, or no memory to
-    /// try, nothing is changed.
+    /// Finds functions that put all items and a new one into levels, and applies them. Returns the
+    /// new item's place, still empty. If all attempts fail or memory runs out, nothing is changed.
     pub(super) fn rebuild(&mut self, digest: Digest, attempts: u32) -> Option<usize> {
         let mut old_places = reserved(self.len() as u64).ok()?;
         let mut digests = reserved(self.len() as u64 + 1).ok()?;
@@ -40,7 +39,7 @@ impl<K, V, D: Digester<K>> MultilevelTable<K, V, D> {
         }
         digests.push(digest);
         self.reads.all(&old_places, self.layout.slots() as usize, self.layout.capacity() as usize);
-        // Before anything is moved: the attempts need memory too.
+        // Allocates before anything moves.
         let mut entries = reserved(self.entries.len() as u64).ok()?;
         entries.resize_with(self.entries.len(), || None);
 

@@ -1,4 +1,4 @@
-//! A table as bytes: `docs/format.md`, kind 16.
+//! Saved tables: `docs/format.md`, kind 16.
 
 use alloc::vec::Vec;
 
@@ -65,7 +65,7 @@ where
     fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
         let (layout, generation) = decode(layout, |levels| payload.words(levels))?;
         let placement = Placement::read(&layout, generation, payload)?;
-        // The bits of the places, which are there, bound what is allocated for them.
+        // The occupancy bits, which have been read, bound this allocation.
         let mut entries = reserved(placement.places() as u64)?;
         let words = payload.words(payload.words_left())?;
         let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
@@ -73,14 +73,14 @@ where
         for place in 0..placement.places() {
             let entry = if placement.in_use(place) {
                 let record = <(K, V)>::read(&mut rest);
-                Some(record.ok_or(LoadError::Invalid { what: "an item that its type does not have" })?)
+                Some(record.ok_or(LoadError::Invalid { what: "an item that its type cannot decode" })?)
             } else {
                 None
             };
             entries.push(entry);
         }
         if rest.len() >= 8 || rest.iter().any(|&byte| byte != 0) {
-            return Err(LoadError::Invalid { what: "something behind the last item" });
+            return Err(LoadError::Invalid { what: "bytes after the last item" });
         }
         let table = Self { layout, digester, placement, entries, reads: Reads::default() };
         for (place, entry) in table.entries.iter().enumerate() {
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// The layout and the generation of a block, with the sizes of so many levels.
+/// Decodes the layout and the generation, given the sizes of the levels.
 fn decode(
     block: &LayoutBlock,
     sizes: impl FnOnce(u64) -> Result<Vec<u64>, LoadError>,
@@ -126,10 +126,10 @@ fn decode_layout(
             .with_moves(moves)?
             .with_crisis(on_crisis)
     };
-    layout().map_err(|_: LayoutError| LoadError::Invalid { what: "a layout that no table has" })
+    layout().map_err(|_: LayoutError| LoadError::Invalid { what: "an invalid layout of a table" })
 }
 
-/// Four bytes: the policy, then what it has.
+/// Encodes the policy in four bytes: its kind, then its parameters.
 fn encode_moves(moves: Moves) -> u64 {
     let hints = |hints: Hints| {
         let rule = match hints.rule {
@@ -198,8 +198,8 @@ mod tests {
                 assert_eq!(encode_moves(moves), field);
             }
         }
-        // None, Second Chance, eight of hints, eight of both, nine of restrictions without
-        // children, and 16 more.
+        // None, Second Chance, eight hints, eight of both, nine restrictions without children, and
+        // 16 more.
         assert_eq!(known, 1 + 1 + 8 + 8 + 9 + 16);
         assert_eq!(decode_moves(1 << 32), None);
     }

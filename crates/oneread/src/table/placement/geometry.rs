@@ -1,11 +1,11 @@
-//! Where a digest's buckets are: one in each level, as a range of places.
+//! The buckets of a digest: one per level, as a range of places.
 //!
 //! # Layout
 //! ```text
 //!  place:  0 … level 0, bucket by bucket … │ … level 1 … │ … │ … the last level … │ … the stash …
 //! ```
-//! A bucket is `slots` places. Deeper levels have higher places, and the stash, which counts as the
-//! level after the last, the highest.
+//! A bucket is `slots` places. Deeper levels have higher places. The stash, which counts as the
+//! level after the last, has the highest.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -14,26 +14,26 @@ use crate::bits::OutOfMemory;
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::{Maps, MultilevelLayout, Restriction};
 
-/// Words of one generation of hash functions: a bucket and a priority for each level.
+/// Words per generation of hash functions: a bucket and a priority for each level.
 const WORDS_A_GENERATION: u32 = 2 * MultilevelLayout::MAX_LEVELS as u32;
-/// Where the words begin that give priorities.
+/// The first of the words that give priorities.
 const PRIORITIES: u32 = MultilevelLayout::MAX_LEVELS as u32;
 
-/// One level: where its places begin, and its buckets.
+/// One level: its first place, and its buckets.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     start: usize,
     buckets: u64,
 }
 
-/// The places of a layout and the hash functions that lead to them.
+/// The places of a layout, and the hash functions that choose among them.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
     levels: Vec<Extent>,
     slots: usize,
     stash: Range<usize>,
     restriction: Option<Restriction>,
-    /// Words from this one on: fresh functions have others.
+    /// The first word of this generation of functions.
     first_word: u32,
     /// With shifts, those of each level from the second on, child by child.
     shifts: Vec<u64>,
@@ -48,8 +48,7 @@ pub(super) struct Bucket {
 }
 
 impl Geometry {
-    /// The places of a layout, which must be few enough for a `usize`; `generation` tells hash
-    /// functions apart.
+    /// The places of a layout that fits a `usize`; `generation` selects the hash functions.
     pub(super) fn new(layout: &MultilevelLayout, generation: u32) -> Self {
         let slots = layout.slots() as usize;
         let mut start = 0;
@@ -78,7 +77,7 @@ impl Geometry {
         geometry
     }
 
-    /// The same for any layout, or an error if it has too many places.
+    /// Like [`new`](Self::new), but returns an error if the layout has too many places.
     pub(super) fn of(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
         let places = layout.capacity() + u64::from(layout.stash());
         usize::try_from(places).map_err(|_| OutOfMemory { bytes: places / 8 })?;
@@ -115,7 +114,7 @@ impl Geometry {
         bucket.start..bucket.start + self.slots
     }
 
-    /// The number of a bucket among those of all levels.
+    /// The number of a bucket, counted through all levels.
     pub(super) fn index_of(&self, bucket: Bucket) -> usize {
         bucket.start / self.slots
     }
@@ -142,13 +141,13 @@ impl Geometry {
         Bucket { level, number, start: extent.start + number as usize * self.slots }
     }
 
-    /// A digest's bucket in level 0.
+    /// The bucket of a digest in level 0.
     #[inline(always)]
     pub(super) fn first(&self, digest: Digest) -> Bucket {
         self.independent(digest, 0)
     }
 
-    /// A digest's bucket in the level after that of another of its buckets, if there is one.
+    /// The bucket of a digest in the level after `bucket`, if there is one.
     #[inline(always)]
     pub(super) fn next(&self, digest: Digest, bucket: Bucket) -> Option<Bucket> {
         let level = bucket.level + 1;
@@ -161,7 +160,7 @@ impl Geometry {
         })
     }
 
-    /// A digest's bucket in a level.
+    /// The bucket of a digest in a level.
     #[inline]
     pub(super) fn choice(&self, digest: Digest, level: usize) -> Bucket {
         if self.restriction.is_none() {
@@ -181,7 +180,7 @@ impl Geometry {
     }
 
     /// The places of a digest in some levels, where buckets have one slot and hashing is not
-    /// restricted. Levels that there are not are passed over.
+    /// restricted. Levels that do not exist are skipped.
     #[inline(always)]
     pub(super) fn single_places(&self, digest: Digest, levels: Range<usize>) -> impl Iterator<Item = usize> {
         let words = self.first_word.wrapping_add(levels.start as u32);
@@ -197,19 +196,18 @@ impl Geometry {
         self.restriction.map_or(1, |restriction| restriction.fanout)
     }
 
-    /// Which child of its bucket in a level is a digest's own (the paper's `g_i`).
+    /// The child of its bucket in a level that belongs to a digest (the paper's `g_i`).
     pub(super) fn digit(&self, digest: Digest, level: usize) -> u32 {
         let word = digest.word(Domain::TABLE, self.first_word.wrapping_add(level as u32 + 1));
         reduce(word, u64::from(self.fanout())) as u32
     }
 
-    /// A digest's priority in a level, the smaller the more: random, and no function of its
-    /// buckets.
+    /// A digest's random priority in a level, independent of its buckets; smaller goes first.
     pub(super) fn priority(&self, digest: Digest, level: usize) -> u64 {
         digest.word(Domain::TABLE, self.first_word.wrapping_add(PRIORITIES + level as u32))
     }
 
-    /// A child of a bucket that has some: its level is not the last.
+    /// A child of a bucket in any level except the last.
     pub(super) fn child(&self, bucket: Bucket, digit: u32) -> Bucket {
         let level = bucket.level + 1;
         let buckets = self.levels[level].buckets;
@@ -225,14 +223,15 @@ impl Geometry {
         self.bucket(level, number)
     }
 
-    /// A fixed random function of a level, a child and a bucket: the word of a digest made of them.
+    /// A fixed random function of a level, a child and a bucket: a word of the digest made from
+    /// them.
     fn random(&self, level: usize, digit: u32, bucket: u64) -> u64 {
         let salt = u64::from(self.first_word) << 32 | (level as u64) << 8 | u64::from(digit);
         Digest::from_halves(salt, mixed(bucket)).word(Domain::TABLE, 0)
     }
 }
 
-/// Spreads a small number over 64 bits: one product of two small numbers is not random.
+/// Spreads a small number over 64 bits: a product of two small numbers alone would not be random.
 fn mixed(number: u64) -> u64 {
     u128::from(Digest::from_hash64(number)) as u64
 }

@@ -1,9 +1,8 @@
-//! Hints: where an item is that would like to come back to a bucket.
+//! Hints: for a full bucket, the place of a deeper item that could move into it.
 //!
 //! # Invariants
-//! 1. A hint in a bucket is a place of a deeper level, or of the stash, or none. It may be out of
-//!    date: it is followed only if the place is in use by an item that has the bucket among its
-//!    own.
+//! 1. A hint in a bucket is a place of a deeper level, a place of the stash, or none. It may be
+//!    stale: it is followed only if the place holds an item that has the bucket among its own.
 
 use alloc::vec::Vec;
 
@@ -13,14 +12,14 @@ use crate::layout::{HintChain, HintRule, Hints};
 use super::geometry::Bucket;
 use super::{Items, Placement};
 
-/// No hint. Layouts with hints have fewer places.
+/// No hint. Layouts with hints have fewer places than this.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct HintTable {
     rule: HintRule,
     chain: HintChain,
-    /// A place for each bucket.
+    /// A place per bucket.
     hints: Vec<u32>,
 }
 
@@ -60,7 +59,7 @@ impl HintTable {
 }
 
 impl Placement {
-    /// The new item at `place` is hinted at in the buckets that it found full.
+    /// Writes hints at the new item in `place` into the buckets that it found full.
     pub(super) fn write_hints(&mut self, place: usize, level: usize, items: &impl Items) {
         for at in 0..self.full.len() {
             let bucket = self.full[at];
@@ -72,8 +71,8 @@ impl Placement {
         }
     }
 
-    /// Whether the rule replaces a bucket's hint by one at a place of `level`. It reads an item
-    /// only if it has to be checked.
+    /// Reports whether the rule replaces a bucket's hint by a place of `level`. It reads items
+    /// only to check the old hint.
     pub(super) fn takes_hint(&self, bucket: Bucket, level: usize, items: &impl Items) -> bool {
         let Some(hints) = &self.hints else { return false };
         let is_deeper = || {
@@ -88,7 +87,7 @@ impl Placement {
         }
     }
 
-    /// The place that a bucket's hint names, if an item is there that can come to the bucket.
+    /// The place that a bucket's hint names, if the item there can move to the bucket.
     fn hinted(&self, bucket: Bucket, items: &impl Items) -> Option<usize> {
         let place = self.hints.as_ref()?.read(self.geometry.index_of(bucket))?;
         let comes =
@@ -96,8 +95,8 @@ impl Placement {
         comes.then_some(place)
     }
 
-    /// A place is free: an item that was hinted at moves there, then perhaps another one to where
-    /// that was.
+    /// Fills a free place with an item whose hint was in its bucket, then perhaps the place that it
+    /// left.
     pub(super) fn follow_hints(&mut self, mut place: usize, items: &mut impl Items) {
         let Some(chain) = self.hints.as_ref().map(|hints| hints.chain) else { return };
         loop {
@@ -107,14 +106,14 @@ impl Placement {
             }
             let bucket = self.geometry.bucket_of(place, level);
             let more = chain == HintChain::Recursive || self.moves.is_empty();
-            // A hint that is not to be followed is not looked at.
+            // A hint that will not be followed is not checked.
             match more.then(|| self.hinted(bucket, items)).flatten() {
                 Some(from) => {
                     self.relocate(from, place, items);
                     place = from;
                 }
                 None => {
-                    // Whoever comes next will find room here, and need no hint.
+                    // The bucket has room, so its hint is obsolete.
                     let index = self.geometry.index_of(bucket);
                     if let Some(hints) = &mut self.hints {
                         hints.forget(index);

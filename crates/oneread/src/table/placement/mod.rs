@@ -1,14 +1,14 @@
-//! Where an item goes, and what moves: one piece of code for tables, stores and simulations.
+//! Where items go and which of them move: shared by tables, stores and simulations.
 //!
-//! A [`Placement`] knows a layout, which places are in use, and the hints. It does not have the
-//! items: whoever has them ([`Items`]) tells the digest of one when a policy asks for it, and
-//! carries out the moves.
+//! A [`Placement`] knows a layout, which places are in use, and the hints. The items themselves are
+//! the caller's ([`Items`]): it returns the digest of an item when a policy needs it, and carries
+//! out the moves.
 //!
 //! ```text
 //!  digest ──▶ a bucket in each level ──▶ the first with room ──▶ a place
 //!             │                          │
-//!             functions of the layout    or another item makes room (Second Chance, restricted hashing),
-//!                                        or the stash, or a crisis
+//!             functions of the layout    or another item makes room (Second Chance,
+//!                                        restricted hashing), or the stash, or a crisis
 //! ```
 
 mod geometry;
@@ -29,27 +29,27 @@ use geometry::{Bucket, Geometry};
 use hints::HintTable;
 use occupancy::Occupancy;
 
-/// Whoever has the items of a [`Placement`].
+/// The owner of the items of a [`Placement`].
 ///
-/// Places are numbers below [`Placement::places`]; each is of one level, or of the stash.
+/// Places are numbers below [`Placement::places`]; each belongs to a level or to the stash.
 pub trait Items {
-    /// The digest of the item at a place that is in use.
+    /// The digest of the item at a place in use.
     fn digest(&self, place: usize) -> Digest;
 
-    /// Moves the item at `from` to `to`, which is free.
+    /// Moves the item at `from` to the free place `to`.
     fn relocate(&mut self, from: usize, to: usize);
 }
 
-/// An item that was moved.
+/// A move of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The place it left.
+    /// The old place.
     pub from: usize,
-    /// The place it has now.
+    /// The new place.
     pub to: usize,
 }
 
-/// An item found no room in any of its buckets, nor in the stash. Nothing was changed.
+/// No bucket of an item has room, nor has the stash. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crisis;
 
@@ -63,10 +63,10 @@ impl fmt::Display for Crisis {
 
 impl core::error::Error for Crisis {}
 
-/// The bucket of a digest in a level of `buckets` buckets: the choice of every [`Placement`] of the
-/// first generation without restricted hashing.
+/// The bucket of a digest in a level of `buckets` buckets, as every [`Placement`] of the first
+/// generation without restricted hashing chooses it.
 ///
-/// For lookups in levels whose sizes are known from elsewhere, as in a store with a directory.
+/// For lookups in levels whose sizes the caller knows, such as a store with a directory.
 ///
 /// ```
 /// use oneread::hash::{Digester, Portable};
@@ -85,28 +85,27 @@ pub fn bucket(digest: Digest, level: usize, buckets: u64) -> u64 {
     reduce(digest.word(Domain::TABLE, level as u32), buckets)
 }
 
-/// A place in the words of a layout.
+/// A place as level, bucket and slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The level, from 0; the stash counts as the level after the last.
+    /// The level, counted from 0; the stash is the level after the last.
     pub level: usize,
-    /// The bucket of the level, from 0.
+    /// The bucket in the level, counted from 0.
     pub bucket: u64,
-    /// The slot of the bucket, from 0.
+    /// The slot in the bucket, counted from 0.
     pub slot: u32,
 }
 
-/// The places of a multilevel table: which are in use, where a digest's item goes, what moves.
+/// The places of a multilevel table: which are in use, where items go, and which items move.
 ///
 /// # Source
 /// Broder, Karlin, "Multilevel adaptive hashing", 1990, for the table. Kirsch, Mitzenmacher, "On
 /// the Performance of Multiple Choice Hash Tables with Moves on Deletes and Inserts", 2008, for the
-/// moves; [`Moves`] says what of it is inferred.
+/// moves; [`Moves`] says which parts are inferred.
 ///
 /// # Costs
-/// A lookup looks at one bucket a level at most. An insertion or a deletion reads the items whose
-/// digest it asks for, and no others: [`Moves`] has the most buckets that these and the lookup
-/// before can be, and why.
+/// A lookup reads at most one bucket per level. An insertion or deletion reads only the items whose
+/// digests it asks for: [`Moves`] bounds the buckets of these and of the lookup before.
 ///
 /// # Example
 /// ```
@@ -144,23 +143,23 @@ pub struct Placement {
     generation: u32,
     /// The moves of the last change.
     moves: Vec<Move>,
-    /// The buckets that an insertion found full, kept to save allocations.
+    /// The buckets that an insertion found full; kept to save allocations.
     full: Vec<Bucket>,
 }
 
 impl Placement {
-    /// All places of a layout, none in use.
+    /// Creates the places of a layout, all free.
     ///
     /// # Errors
-    /// If there is no memory for the bits and hints.
+    /// If memory runs out.
     pub fn new(layout: &MultilevelLayout) -> Result<Self, OutOfMemory> {
         Self::with_generation(layout, 0)
     }
 
-    /// The same with other hash functions, for each generation fresh ones.
+    /// Like [`new`](Self::new), but with the hash functions of another generation.
     ///
     /// # Errors
-    /// If there is no memory for the bits and hints.
+    /// If memory runs out.
     pub fn with_generation(layout: &MultilevelLayout, generation: u32) -> Result<Self, OutOfMemory> {
         let geometry = Geometry::of(layout, generation)?;
         let hints = match layout.moves().hints() {
@@ -178,57 +177,57 @@ impl Placement {
         })
     }
 
-    /// The places of all levels and the stash.
+    /// The number of places of all levels and the stash.
     #[must_use]
     pub fn places(&self) -> usize {
         self.geometry.places()
     }
 
-    /// Whether a place is in use.
+    /// Reports whether a place is in use.
     #[inline]
     #[must_use]
     pub fn in_use(&self, place: usize) -> bool {
         place < self.places() && self.occupancy.get(place)
     }
 
-    /// The items in each level.
+    /// The number of items in each level.
     #[must_use]
     pub fn level_loads(&self) -> &[u64] {
         &self.occupancy.loads()[..self.geometry.level_count()]
     }
 
-    /// The items in the stash.
+    /// The number of items in the stash.
     #[inline]
     #[must_use]
     pub fn stash_load(&self) -> u64 {
         self.occupancy.loads()[self.geometry.level_count()]
     }
 
-    /// The items in all levels and the stash.
+    /// The number of items in all levels and the stash.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.occupancy.loads().iter().sum()
     }
 
-    /// Whether no place is in use.
+    /// Reports whether all places are free.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Which hash functions it has; a rebuilding draws the next ones.
+    /// The generation of its hash functions; a rebuild draws the next ones.
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// The moves of the last insertion or deletion, in the order in which they were made.
+    /// The moves of the last insertion or deletion, in order.
     #[must_use]
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// The level of a place; the stash counts as the level after the last.
+    /// The level of a place; the stash is the level after the last.
     #[inline]
     #[must_use]
     pub fn level_of(&self, place: usize) -> usize {
@@ -251,13 +250,13 @@ impl Placement {
         self.geometry.level_count()
     }
 
-    /// The places of a digest's bucket in a level, in use or not.
+    /// The places of a digest's bucket in a level, in use or free.
     #[inline(always)]
     pub(crate) fn places_in(&self, digest: Digest, level: usize) -> Range<usize> {
         self.geometry.places_of(self.geometry.choice(digest, level))
     }
 
-    /// The places of the stash, in use or not.
+    /// The places of the stash, in use or free.
     pub(crate) fn stash(&self) -> Range<usize> {
         self.geometry.stash()
     }
@@ -268,13 +267,13 @@ impl Placement {
         self.geometry.choice(digest, level).number
     }
 
-    /// The bytes of the bits that say which places are in use, and of the hints.
+    /// The size of the occupancy bits and hints in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.occupancy.byte_len() + self.hints.as_ref().map_or(0, HintTable::byte_len)
     }
 
-    /// The places in use where a digest's item can be, in the order of a lookup: by levels, then
+    /// The places in use where a digest's item can be, in the order of a lookup: the levels, then
     /// the stash.
     pub fn candidates(&self, digest: Digest) -> impl Iterator<Item = usize> + '_ {
         let first = Some(self.geometry.first(digest));
@@ -283,13 +282,13 @@ impl Placement {
         in_levels.chain(self.stashed())
     }
 
-    /// The places of a digest's bucket in one level that are in use.
+    /// The places in use in a digest's bucket of one level.
     pub fn candidates_in(&self, digest: Digest, level: usize) -> impl Iterator<Item = usize> + '_ {
         let range = if level < self.level_count() { self.places_in(digest, level) } else { 0..0 };
         self.occupancy.in_use(range)
     }
 
-    /// The places of the stash that are in use.
+    /// The places in use in the stash.
     pub fn stashed(&self) -> impl Iterator<Item = usize> + '_ {
         let stash = if self.stash_load() > 0 {
             self.geometry.stash().start..self.occupancy.stash_end()
@@ -299,8 +298,8 @@ impl Placement {
         self.occupancy.in_use(stash)
     }
 
-    /// The first of a digest's places that satisfies a test, and how many buckets it took to read:
-    /// those in use up to there. The stash, in fast memory, is not counted.
+    /// Returns the first of a digest's places in use that satisfies `is_it`, and the number of
+    /// buckets read up to there. The stash is in fast memory and not counted.
     #[inline(always)]
     pub(super) fn find(&self, digest: Digest, mut is_it: impl FnMut(usize) -> bool) -> (Option<usize>, u32) {
         let (found, read) = if self.geometry.slots() == 1 && !self.geometry.is_restricted() {
@@ -331,8 +330,7 @@ impl Placement {
         (None, read)
     }
 
-    /// Most items are in level 0, and most others in level 1. Who is in neither is deeper or
-    /// absent.
+    /// Most items are in level 0, most others in level 1. All others are deeper or absent.
     #[inline(always)]
     fn find_in_single_slots(
         &self,
@@ -352,8 +350,7 @@ impl Placement {
         self.find_deeper(digest, ONE_BY_ONE, read, is_it)
     }
 
-    /// The bits of several levels are read together, with no branch between them, so that one does
-    /// not wait for the other.
+    /// Reads the bits of several levels together, without a branch, so that their waits overlap.
     #[inline(always)]
     fn find_deeper(
         &self,
@@ -383,11 +380,11 @@ impl Placement {
         (None, read)
     }
 
-    /// Finds a place for a new item, in a level or else in the stash, and moves others as the
-    /// policy has it. The item is not there yet: the caller puts it.
+    /// Finds a place for a new item, in a level or else in the stash, and moves others by the
+    /// policy. The caller then puts the item at the place.
     ///
     /// # Errors
-    /// [`Crisis`] if there is no room; nothing was changed.
+    /// [`Crisis`] if there is no room. Nothing was changed.
     pub fn insert(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
         match self.insert_in_level(digest, items) {
             Err(Crisis) => self.insert_in_stash(digest, items),
@@ -395,10 +392,10 @@ impl Placement {
         }
     }
 
-    /// The same in a level only.
+    /// Like [`insert`](Self::insert), but only into a level.
     ///
     /// # Errors
-    /// [`Crisis`] if no level has room; nothing was changed.
+    /// [`Crisis`] if no level has room. Nothing was changed.
     #[inline]
     pub fn insert_in_level(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
         self.moves.clear();
@@ -410,10 +407,10 @@ impl Placement {
         }
     }
 
-    /// The same in the stash only, which makes sense after no level had room.
+    /// Like [`insert`](Self::insert), but only into the stash; use it after no level had room.
     ///
     /// # Errors
-    /// [`Crisis`] if the stash is full; nothing was changed.
+    /// [`Crisis`] if the stash is full. Nothing was changed.
     pub fn insert_in_stash(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
         self.moves.clear();
         self.full.clear();
@@ -443,8 +440,8 @@ impl Placement {
         }
     }
 
-    /// Section II of the paper: where the buckets of levels i and i + 1 are full, an item of the
-    /// first may move to its bucket of level i + 1.
+    /// Section II of the paper: if the buckets of levels i and i + 1 are full, the item of the
+    /// first may move to its own bucket of level i + 1.
     fn insert_with_second_chance(&mut self, digest: Digest, items: &mut impl Items) -> Result<usize, Crisis> {
         let mut bucket = self.geometry.first(digest);
         if let Some(place) = self.vacancy(bucket) {
@@ -459,7 +456,7 @@ impl Placement {
             for from in self.geometry.places_of(bucket) {
                 let other = self.geometry.choice(items.digest(from), next.level);
                 if let Some(to) = self.vacancy(other) {
-                    // Asked before anything moves: the caller's digest function may panic.
+                    // Before anything moves, because the caller's digest function may panic.
                     let hinted = self.takes_hint(bucket, next.level, items);
                     self.relocate(from, to, items);
                     if let Some(hints) = self.hints.as_mut().filter(|_| hinted) {
@@ -473,11 +470,11 @@ impl Placement {
         }
     }
 
-    /// Marks a place as in use by the new item, and hints at it in the buckets that the item found
+    /// Marks a place as used by the new item, and writes hints at it into the buckets that it found
     /// full.
     #[inline]
     fn settle(&mut self, place: usize, level: usize, items: &impl Items) -> usize {
-        // Hints first: they ask for digests, and whoever makes them may panic.
+        // Hints first: they need digests, and the caller's function may panic.
         if self.hints.is_some() && !self.full.is_empty() {
             self.write_hints(place, level, items);
         }
@@ -490,8 +487,7 @@ impl Placement {
         self.occupancy.vacancy(self.geometry.places_of(bucket))
     }
 
-    /// Gives a place back whose item is gone, and moves others as the policy has it. `digest` is
-    /// that of the item.
+    /// Frees the place of a removed item with this digest, and moves others by the policy.
     pub fn remove(&mut self, place: usize, digest: Digest, items: &mut impl Items) {
         self.vacate(place);
         match self.policy {
@@ -501,7 +497,7 @@ impl Placement {
         }
     }
 
-    /// Gives a place back, and moves nothing.
+    /// Frees a place, and moves nothing.
     ///
     /// # Panics
     /// If the place is not in use.
@@ -511,18 +507,18 @@ impl Placement {
         self.occupancy.clear(place, self.level_of(place));
     }
 
-    /// Takes a place for an item of which it is known that it belongs there, and moves nothing.
+    /// Takes a place for an item that is known to belong there, and moves nothing.
     ///
     /// # Panics
-    /// If there is no such place, or if it is in use.
+    /// If the place does not exist, or is in use.
     pub fn occupy(&mut self, place: usize) {
         assert!(place < self.places() && !self.in_use(place), "place {place} is not free");
         self.moves.clear();
         self.occupancy.set(place, self.level_of(place));
     }
 
-    /// Moves an item to a place that was given back by [`vacate`](Self::vacate), if the policy has
-    /// one for it. Deeper places come first.
+    /// Moves an item to a place freed by [`vacate`](Self::vacate), if the policy has one for it.
+    /// Refill deeper places first.
     pub(super) fn refill(&mut self, place: usize, items: &mut impl Items) {
         self.moves.clear();
         match self.policy {
@@ -533,7 +529,7 @@ impl Placement {
         }
     }
 
-    /// Gives all places back.
+    /// Frees all places.
     pub fn clear(&mut self) {
         self.moves.clear();
         self.occupancy.clear_all();
@@ -542,7 +538,7 @@ impl Placement {
         }
     }
 
-    /// Moves an item, and writes it down.
+    /// Moves an item, and records the move.
     fn relocate(&mut self, from: usize, to: usize, items: &mut impl Items) {
         items.relocate(from, to);
         self.occupancy.clear(from, self.level_of(from));

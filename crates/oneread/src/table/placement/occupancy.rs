@@ -1,4 +1,4 @@
-//! Which places are in use: a bit for each, and how many there are in each level.
+//! Occupancy bits: which places are in use, and how many in each level.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,10 +9,10 @@ use crate::bits::{OutOfMemory, Words, zeroed};
 #[derive(Clone, Debug)]
 pub(super) struct Occupancy {
     words: Vec<u64>,
-    /// Places in use in each level, then in the stash.
+    /// The number of places in use in each level, then in the stash.
     loads: Vec<u64>,
-    /// No place of the stash from this one on is in use: a large stash with few items is searched
-    /// fast.
+    /// All places of the stash from this one on are free, so that a large stash with few items is
+    /// searched fast.
     stash_end: usize,
 }
 
@@ -42,7 +42,7 @@ impl Occupancy {
         self.words[place / 64] &= !(1 << (place % 64));
         self.loads[level] -= 1;
         if level + 1 == self.loads.len() && place + 1 == self.stash_end {
-            // There is another one further down, or none at all.
+            // The next used place is further down, or there is none.
             self.stash_end = if self.loads[level] == 0 { 0 } else { place };
             while self.loads[level] > 0 && !self.get(self.stash_end - 1) {
                 self.stash_end -= 1;
@@ -56,7 +56,7 @@ impl Occupancy {
         self.stash_end = 0;
     }
 
-    /// A place of the stash above all that are in use, if any is.
+    /// A place of the stash above all those in use.
     pub(super) fn stash_end(&self) -> usize {
         self.stash_end
     }
@@ -78,7 +78,7 @@ impl Occupancy {
         ones_in(&self.words, range, |word| !word).next()
     }
 
-    /// The places of a range that are in use, in order.
+    /// The used places of a range, in order.
     pub(super) fn in_use(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         ones_in(&self.words, range, |word| word)
     }
@@ -88,7 +88,7 @@ impl Occupancy {
     }
 }
 
-/// The places of a range whose bits are ones, after each word went through a function.
+/// The places of a range whose bits are 1 after `change` was applied to each word.
 #[inline(always)]
 pub(super) fn ones_in(
     words: &impl Words,
@@ -103,14 +103,14 @@ pub(super) fn ones_in(
             word &= u64::MAX << (start % 64);
         }
         if at == end / 64 {
-            // Not reached where the end is a multiple of 64: then there is no such word.
+            // If the end is a multiple of 64 there is no such word, and this is not reached.
             word &= (1 << (end % 64)) - 1;
         }
         Ones(word).map(move |bit| at * 64 + bit)
     })
 }
 
-/// The numbers of a word's ones, the least significant first.
+/// Iterates over the positions of a word's 1 bits, the least significant first.
 struct Ones(u64);
 
 impl Iterator for Ones {

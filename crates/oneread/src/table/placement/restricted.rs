@@ -1,18 +1,18 @@
-//! Restricted hashing: the items that come to a bucket are all below it, so that one to take back
+//! Restricted hashing: the items that come to a bucket are all below it, so that one to move back
 //! is easily found.
 //!
 //! # Invariants
 //! 1. An item that is not in its bucket of some level *comes to* that bucket and is passed on, to
 //!    the child that its digest names. A free bucket has no items that come to it and are below.
-//!    (Places that were given back without a refill break this until they are refilled, deepest
-//!    first: then items are overlooked, none is lost.)
+//!    (Places that were freed without a refill break this until they are refilled, deepest first:
+//!    moves may then overlook items, but none is lost.)
 //! 2. `Keep::Random`: a bucket's item has the least priority of all that come to the bucket.
-//!    Priorities are random, so it is any of them with the same probability; and which items are
-//!    where follows from the set of items alone (but for the order of the stash).
-//! 3. `Keep::Greedy`: a bucket's item is of a child to which the most of those that come to the
-//!    bucket belong (of the leftmost such child, with ties to the left), unless the stash had no
-//!    room for the exchange that would have made it so. Which of the child's items it is does not
-//!    change the odds: none of the rules looks at what an item does further down.
+//!    Priorities are random, so each is equally likely. The places follow from the set of items
+//!    alone, except for the order of the stash.
+//! 3. `Keep::Greedy`: a bucket's item belongs to the child with the most of the items that come to
+//!    the bucket. (It is the leftmost such child, with ties to the left. The rule fails if the
+//!    stash had no room for an exchange.) Which of the child's items it is does not change the
+//!    odds: none of the rules depends on an item's path further down.
 
 use crate::hash::Digest;
 use crate::layout::{Keep, MultilevelLayout, Restriction, Ties};
@@ -22,7 +22,7 @@ use super::{Crisis, Items, Placement};
 
 const MAX_FANOUT: usize = Restriction::MAX_FANOUT as usize;
 
-/// The items that come to a bucket and are passed on, by child: how many, and the one of least
+/// The items that come to a bucket and are passed on: the number per child, and the one of least
 /// priority.
 #[derive(Default)]
 struct Survey {
@@ -40,7 +40,7 @@ impl Survey {
         }
     }
 
-    /// The item to keep, if the bucket has none.
+    /// The item that an empty bucket should take.
     fn best(&self, keep: Keep) -> Option<usize> {
         let most = self.counts.iter().copied().max().unwrap_or(0);
         let of_most = self.least.iter().zip(self.counts).filter(|&(_, count)| count == most);
@@ -52,8 +52,8 @@ impl Survey {
         least.map(|&(_, place)| place)
     }
 
-    /// Whether a child, with one more item that is kept, has the most; with ties to the left, none
-    /// before it has as many.
+    /// Reports whether the child has the most items, counting one more for the item kept. With ties
+    /// to the left, no child before it may have as many.
     fn justifies(&self, digit: u32, ties: Ties) -> bool {
         let count = self.counts[digit as usize] + 1;
         let beaten_by = |(child, &other): (usize, &u32)| {
@@ -68,7 +68,7 @@ impl Placement {
         self.policy.restriction().map_or(Keep::Random, |restriction| restriction.keep)
     }
 
-    /// Places a new item: down its path, displacing others, which go on in its stead.
+    /// Places a new item on its path. Displaced items go on in its stead.
     pub(super) fn insert_restricted(
         &mut self,
         digest: Digest,
@@ -81,8 +81,8 @@ impl Placement {
         Ok(place)
     }
 
-    /// Makes room for an item that comes to a bucket; gives its place, which is free afterwards.
-    /// With `stash`, the way may end in the stash.
+    /// Makes room for an item that comes to a bucket, and returns its place, now free. With
+    /// `stash`, the path may end in the stash.
     fn insert_below(
         &mut self,
         start: Bucket,
@@ -90,7 +90,8 @@ impl Placement {
         items: &mut impl Items,
         stash: bool,
     ) -> Result<usize, Crisis> {
-        // All is decided before anything moves. The buckets whose items are displaced go to `full`.
+        // Decides everything before anything moves. The buckets whose items are displaced go to
+        // `full`.
         let mark = self.full.len();
         let (mut bucket, mut coming) = (start, digest);
         let mut end = loop {
@@ -118,12 +119,12 @@ impl Placement {
         end
     }
 
-    /// Whether an item that comes to a bucket takes the place of the one that is kept there.
+    /// Reports whether an item that comes to a bucket displaces the one kept there.
     fn displaces(&self, bucket: Bucket, coming: Digest, kept: Digest, items: &impl Items) -> bool {
         let level = bucket.level;
         let [newer, older] = [coming, kept].map(|digest| self.geometry.priority(digest, level));
         if level + 1 == self.geometry.level_count() {
-            // All that is not kept goes to the stash, whatever child it would have.
+            // In the last level, all other items go to the stash, whatever their child.
             return newer < older;
         }
         let ties = match self.keep() {
@@ -143,7 +144,7 @@ impl Placement {
         }
     }
 
-    /// An item left a place, and no longer comes to its buckets of the levels from `top` on.
+    /// Repairs the buckets from level `top` on that a removed item no longer comes to.
     pub(super) fn leave(&mut self, place: usize, digest: Digest, top: usize, items: &mut impl Items) {
         let level = self.level_of(place);
         self.fill(place, items);
@@ -154,14 +155,14 @@ impl Placement {
         }
     }
 
-    /// Moves an item of those below to a free place.
+    /// Moves an item from below to a free place.
     pub(super) fn fill(&mut self, place: usize, items: &mut impl Items) {
         let level = self.level_of(place);
         if level == self.geometry.level_count() {
             return;
         }
         let survey = self.survey(self.geometry.bucket_of(place, level), items);
-        // In the last level all go to the stash, whatever child they would have.
+        // In the last level, all other items go to the stash, whatever their child.
         let last = level + 1 == self.geometry.level_count();
         let keep = if last { Keep::Random } else { self.keep() };
         if let Some(from) = survey.best(keep) {
@@ -171,7 +172,7 @@ impl Placement {
         }
     }
 
-    /// Exchanges a bucket's item for another one, if it is no longer of the child with the most.
+    /// Exchanges a bucket's item if its child no longer has the most.
     fn rebalance(&mut self, bucket: Bucket, ties: Ties, items: &mut impl Items) {
         if !self.occupancy.get(bucket.start) {
             return;
@@ -187,7 +188,7 @@ impl Placement {
         self.fill(bucket.start, items);
     }
 
-    /// Looks at all items that come to a bucket and are passed on.
+    /// Surveys all items that come to a bucket and are passed on.
     fn survey(&self, bucket: Bucket, items: &impl Items) -> Survey {
         let mut survey = Survey::default();
         let mut way = [bucket; MultilevelLayout::MAX_LEVELS];
@@ -202,7 +203,7 @@ impl Placement {
         survey
     }
 
-    /// Looks at what is below a way: the first `length` of these buckets, each a child of the one
+    /// Surveys the items below a path: the first `length` of these buckets, each a child of the one
     /// before.
     fn survey_below(
         &self,
@@ -217,7 +218,7 @@ impl Placement {
         }
         let children = (0..self.geometry.fanout()).map(|digit| self.geometry.child(bucket, digit));
         for (at, child) in children.clone().enumerate() {
-            // Random maps may name a bucket twice; it is one child then.
+            // Random maps may name a bucket twice; it then counts as one child.
             if !self.occupancy.get(child.start) || children.clone().take(at).any(|other| other == child) {
                 continue;
             }
@@ -231,8 +232,8 @@ impl Placement {
         }
     }
 
-    /// Whether an item's buckets are those of a way. Several ways may lead to one bucket: an item
-    /// counts on its own.
+    /// Reports whether an item's buckets are those of the path. Several paths may lead to one
+    /// bucket: an item counts on its own.
     fn came_by(&self, digest: Digest, way: &[Bucket]) -> bool {
         let mut bucket = Some(self.geometry.choice(digest, way[0].level));
         way.iter().all(|&step| {

@@ -1,4 +1,4 @@
-//! Bits and hints as words: `docs/format.md`, kind 16.
+//! Saved occupancy bits and hints: `docs/format.md`, kind 16.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::bytes::{LoadError, Payload, write_words};
 use crate::layout::MultilevelLayout;
 
 impl Placement {
-    /// Hands over the bits, then the hints, two a word.
+    /// Writes the bits, then the hints, two per word.
     pub(in crate::table) fn write(&self, sink: &mut dyn FnMut(&[u8])) {
         write_words(self.occupancy.words(), sink);
         if let Some(hints) = &self.hints {
@@ -19,7 +19,7 @@ impl Placement {
         }
     }
 
-    /// Takes what [`write`](Self::write) wrote.
+    /// Reads what [`write`](Self::write) wrote.
     pub(in crate::table) fn read(
         layout: &MultilevelLayout,
         generation: u32,
@@ -31,13 +31,13 @@ impl Placement {
             Some(_) => payload.words(layout.buckets().div_ceil(2))?,
             None => Vec::new(),
         };
-        // As large as what was read: now it can be allocated.
+        // The payload is as large as the placement, so that this allocation is bounded.
         let mut placement = Self::with_generation(layout, generation)?;
         for (at, word) in words.into_iter().enumerate() {
             for bit in (0..64).filter(|bit| word >> bit & 1 == 1) {
                 let place = at * 64 + bit;
                 if place >= placement.places() {
-                    return Err(LoadError::Invalid { what: "a place in use that there is not" });
+                    return Err(LoadError::Invalid { what: "a place in use beyond the last place" });
                 }
                 let level = placement.level_of(place);
                 placement.occupancy.set(place, level);
@@ -60,11 +60,11 @@ impl Placement {
                 place < self.places() && self.level_of(place) > self.level_of(bucket * slots)
             };
             if word != u32::MAX && !deeper() {
-                return Err(LoadError::Invalid { what: "a hint at no deeper place" });
+                return Err(LoadError::Invalid { what: "a hint that names no deeper place" });
             }
         }
         if pairs.any(|rest| rest != 0) {
-            return Err(LoadError::Invalid { what: "something behind the last hint" });
+            return Err(LoadError::Invalid { what: "bytes after the last hint" });
         }
         self.hints = Some(table);
         Ok(())

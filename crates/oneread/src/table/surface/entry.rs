@@ -1,4 +1,4 @@
-//! One key's place in a map, looked up once.
+//! Entries: one key's place in a map, looked up once.
 
 /// The entries of a map that can
 /// - `look` for a key: its place, if it is there, and what to remember of the look;
@@ -8,20 +8,20 @@ macro_rules! map_entries {
     ($(#[$doc:meta])* $map:ident, $look:ty) => {
         $(#[$doc])*
         pub enum Entry<'a, K, V, D> {
-            /// The key is there.
+            /// The key is present.
             Occupied(OccupiedEntry<'a, K, V, D>),
-            /// The key is not there.
+            /// The key is absent.
             Vacant(VacantEntry<'a, K, V, D>),
         }
 
-        /// A key that is there.
+        /// An entry whose key is present.
         pub struct OccupiedEntry<'a, K, V, D> {
             map: &'a mut $map<K, V, D>,
             place: usize,
             look: $look,
         }
 
-        /// A key that is not there.
+        /// An entry whose key is absent.
         pub struct VacantEntry<'a, K, V, D> {
             map: &'a mut $map<K, V, D>,
             key: K,
@@ -31,7 +31,7 @@ macro_rules! map_entries {
         const IN_USE: &str = "an occupied entry's place is in use";
 
         impl<K: Eq, V, D: crate::hash::Digester<K>> $map<K, V, D> {
-            /// The place of a key, to be looked at or filled.
+            /// Looks up a key, to read, insert or remove it.
             pub fn entry(&mut self, key: K) -> Entry<'_, K, V, D> {
                 match self.look(&key) {
                     (Some(place), look) => Entry::Occupied(OccupiedEntry { map: self, place, look }),
@@ -41,18 +41,19 @@ macro_rules! map_entries {
         }
 
         impl<'a, K: Eq, V, D: crate::hash::Digester<K>> Entry<'a, K, V, D> {
-            /// The value of the key, which is this one if the key was not there.
+            /// Returns the value of the key, after inserting `value` if the key was absent.
             ///
             /// # Errors
-            /// [`Full`] with the item if there is no room for it; nothing was changed.
+            /// [`Full`] with the item if there is no room. Nothing was changed.
             pub fn or_try_insert(self, value: V) -> Result<&'a mut V, Full<K, V>> {
                 self.or_try_insert_with(|| value)
             }
 
-            /// The value of the key, which is made now if the key was not there.
+            /// Returns the value of the key, after inserting the result of `value` if the key was
+            /// absent.
             ///
             /// # Errors
-            /// [`Full`] with the item if there is no room for it; nothing was changed.
+            /// [`Full`] with the item if there is no room. Nothing was changed.
             pub fn or_try_insert_with(self, value: impl FnOnce() -> V) -> Result<&'a mut V, Full<K, V>> {
                 match self {
                     Self::Occupied(entry) => Ok(entry.into_mut()),
@@ -60,10 +61,10 @@ macro_rules! map_entries {
                 }
             }
 
-            /// The value of the key, which is the default one if the key was not there.
+            /// Returns the value of the key, after inserting the default if the key was absent.
             ///
             /// # Errors
-            /// [`Full`] with the item if there is no room for it; nothing was changed.
+            /// [`Full`] with the item if there is no room. Nothing was changed.
             pub fn or_try_default(self) -> Result<&'a mut V, Full<K, V>>
             where
                 V: Default,
@@ -71,7 +72,7 @@ macro_rules! map_entries {
                 self.or_try_insert_with(V::default)
             }
 
-            /// Changes the value if the key is there.
+            /// Changes the value if the key is present.
             #[must_use]
             pub fn and_modify(mut self, change: impl FnOnce(&mut V)) -> Self {
                 if let Self::Occupied(entry) = &mut self {
@@ -80,7 +81,7 @@ macro_rules! map_entries {
                 self
             }
 
-            /// The key: the one that is there, if it is; else the one given.
+            /// The stored key if it is present, otherwise the key given.
             #[must_use]
             pub fn key(&self) -> &K {
                 match self {
@@ -103,24 +104,24 @@ macro_rules! map_entries {
                 &self.map.item(self.place).expect(IN_USE).1
             }
 
-            /// The value, to be changed.
+            /// The value, mutably.
             #[must_use]
             pub fn get_mut(&mut self) -> &mut V {
                 &mut self.map.item_mut(self.place).expect(IN_USE).1
             }
 
-            /// The value, to be changed for as long as the map is borrowed.
+            /// The value, mutable for as long as the map is borrowed.
             #[must_use]
             pub fn into_mut(self) -> &'a mut V {
                 &mut self.map.item_mut(self.place).expect(IN_USE).1
             }
 
-            /// Replaces the value; gives the one before.
+            /// Replaces the value and returns the old one.
             pub fn insert(&mut self, value: V) -> V {
                 core::mem::replace(self.get_mut(), value)
             }
 
-            /// Removes the key; gives its value.
+            /// Removes the key and returns its value.
             #[must_use]
             pub fn remove(self) -> V
             where
@@ -129,7 +130,7 @@ macro_rules! map_entries {
                 self.remove_entry().1
             }
 
-            /// Removes the key; gives it and its value.
+            /// Removes the key and returns it with its value.
             #[must_use]
             pub fn remove_entry(self) -> (K, V)
             where
@@ -146,7 +147,7 @@ macro_rules! map_entries {
                 &self.key
             }
 
-            /// Gives the key back.
+            /// Returns the key.
             #[must_use]
             pub fn into_key(self) -> K {
                 self.key
@@ -155,7 +156,7 @@ macro_rules! map_entries {
             /// Inserts the key with this value.
             ///
             /// # Errors
-            /// [`Full`] with the item if there is no room for it; nothing was changed.
+            /// [`Full`] with the item if there is no room. Nothing was changed.
             pub fn try_insert(self, value: V) -> Result<&'a mut V, Full<K, V>>
             where
                 K: Eq,

@@ -1,6 +1,6 @@
-//! Going through a map.
+//! Iterators of a map.
 
-/// An iterator that knows how many items are left, over one that may give some that are none.
+/// An iterator that knows how many items are left, over an inner one that also yields free slots.
 macro_rules! map_items {
     ($(#[$doc:meta])* $name:ident<$($life:lifetime)?> over $inner:ty, $item:ty, |$taken:ident| $take:expr) => {
         $(#[$doc])*
@@ -37,28 +37,28 @@ macro_rules! map_items {
     };
 }
 
-/// The iterators over keys and over values, and the methods that make them, of a map that has
-/// `Iter`, `IterMut` and `IntoIter`.
+/// The iterators over keys and over values, and their methods, for a map with `Iter`, `IterMut` and
+/// `IntoIter`.
 macro_rules! map_parts {
     ($map:ident) => {
         map_parts! {
-            /// The keys.
+            /// Iterates over the keys.
             Keys<'a> of Iter, &'a K, 0
         }
         map_parts! {
-            /// The values.
+            /// Iterates over the values.
             Values<'a> of Iter, &'a V, 1
         }
         map_parts! {
-            /// The values, to be changed.
+            /// Iterates over the values, mutably.
             ValuesMut<'a> of IterMut, &'a mut V, 1
         }
         map_parts! {
-            /// The keys of what is given up.
+            /// Iterates over the keys of a consumed map.
             IntoKeys<> of IntoIter, K, 0
         }
         map_parts! {
-            /// The values of what is given up.
+            /// Iterates over the values of a consumed map.
             IntoValues<> of IntoIter, V, 1
         }
 
@@ -81,30 +81,30 @@ macro_rules! map_parts {
         }
 
         impl<K, V, D> $map<K, V, D> {
-            /// The keys.
+            /// Iterates over the keys.
             #[must_use]
             pub fn keys(&self) -> Keys<'_, K, V> {
                 Keys(self.iter())
             }
 
-            /// The values.
+            /// Iterates over the values.
             #[must_use]
             pub fn values(&self) -> Values<'_, K, V> {
                 Values(self.iter())
             }
 
-            /// The values, to be changed.
+            /// Iterates over the values, mutably.
             pub fn values_mut(&mut self) -> ValuesMut<'_, K, V> {
                 ValuesMut(self.iter_mut())
             }
 
-            /// Its keys, while it is given up.
+            /// Consumes the map and iterates over its keys.
             #[must_use]
             pub fn into_keys(self) -> IntoKeys<K, V> {
                 IntoKeys(self.into_iter())
             }
 
-            /// Its values, while it is given up.
+            /// Consumes the map and iterates over its values.
             #[must_use]
             pub fn into_values(self) -> IntoValues<K, V> {
                 IntoValues(self.into_iter())

@@ -1,8 +1,6 @@
-//! What every map of Rust has, written once for the maps here: iterators, entries, equality,
-//! indexing.
+//! The common surface of maps, written once: iterators, entries, equality, indexing.
 //!
-//! As macros and not as generic types, so that users meet plain ones: `Iter<'a, K, V>` of a map and
-//! not an adapter of its memory.
+//! Macros rather than generic types, so that users meet plain types such as `Iter<'a, K, V>`.
 
 mod entry;
 mod iter;

@@ -1,4 +1,4 @@
-//! What every map of Rust can be asked for by a trait.
+//! The common traits of maps.
 
 macro_rules! map_traits {
     ($map:ident) => {
@@ -8,7 +8,7 @@ macro_rules! map_traits {
             }
         }
 
-        /// Two are equal if they have the same items, whatever their layouts.
+        /// Two maps are equal if they have the same items, whatever their layouts.
         impl<K: Eq, V: PartialEq, D: crate::hash::Digester<K>> PartialEq for $map<K, V, D> {
             fn eq(&self, other: &Self) -> bool {
                 self.len() == other.len() && self.iter().all(|(key, value)| other.get(key) == Some(value))
@@ -25,10 +25,10 @@ macro_rules! map_traits {
         {
             type Output = V;
 
-            /// The value of a key.
+            /// Returns the value of a key.
             ///
             /// # Panics
-            /// If the key is not there; `get` says so without.
+            /// If the key is absent; [`get`](Self::get) returns `None` instead.
             fn index(&self, key: &Q) -> &V {
                 self.get(key).expect("the key is in the table")
             }

@@ -1,4 +1,4 @@
-//! What cannot be joined or changed: a clear error, and nothing changed.
+//! Summaries and tables that cannot be joined or changed: a clear error, and nothing changes.
 
 use oneread::bytes::Saved;
 use oneread::hash::Digester;
@@ -123,14 +123,14 @@ fn a_map_is_saved_by_its_parts_and_joined_again_without_a_rebuild() {
     assert!((0..1000).all(|key| map.get(&key).is_some() == (key < 500)));
     assert_eq!((map.remove(&3), map.insert(1000, 1)), (Ok(Some(3)), Ok(None)));
 
-    // A key that the summary does not have any more.
+    // Without a key that the table has.
     let mut less = summary.clone();
     let level = map.table().locate(&4).location.unwrap().level;
     less.remove(map.table().digester().digest(&4u64), level).unwrap();
     let error = Summarized::rejoin(loaded(), less).err();
     assert_eq!(error, Some(JoinError::Items { level }));
     assert!(error.unwrap().to_string().contains("Summarized::new"));
-    // More than the table has does no harm.
+    // With a key that the table lacks, which does no harm.
     let mut more = summary;
     more.insert(map.table().digester().digest(&2000u64), 0).unwrap();
     assert!(Summarized::rejoin(loaded(), more).unwrap().get(&2000).is_none());

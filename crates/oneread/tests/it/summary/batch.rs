@@ -1,4 +1,4 @@
-//! Batches answer as one key after the other does.
+//! Batched lookups answer like single ones.
 
 use oneread::bytes::Saved;
 use oneread::hash::{Digest, Digester, Portable};
@@ -11,8 +11,7 @@ use oneread::summary::{
     MultiFilterSummary, MultiFilterView, SingleFilterSummary, Summary,
 };
 
-/// Half a megabyte is where batches begin to ask for memory: this is more in every form, and less
-/// in the small ones.
+/// Batching begins at half a megabyte: all forms of this size exceed it, and the small ones do not.
 const LARGE: u64 = 1 << 23;
 const SMALL: u64 = 1 << 10;
 const KEYS: u64 = 400;
@@ -21,7 +20,7 @@ fn digest(key: u64) -> Digest {
     Portable::with_seed(1).digest(&key)
 }
 
-/// As many keys as make whole batches, one more, one, and none.
+/// Checks key counts of whole batches, one more, one, and none.
 fn check<S: Summary>(mut summary: S) -> S {
     for key in 0..KEYS {
         _ = summary.insert(digest(key), (key % 7).min(3) as usize % summary.level_count());
@@ -40,8 +39,7 @@ fn check<S: Summary>(mut summary: S) -> S {
 #[cfg_attr(miri, ignore = "megabytes")]
 fn batches_answer_as_single_lookups_do() {
     for size in [SMALL, LARGE] {
-        // More or fewer levels than the stages look at, and filters with fewer probes than the
-        // first ones.
+        // More or fewer levels than stages, and filters with fewer probes than the first stages.
         for filters in
             [vec![(size, 1)], vec![(size, 7), (size, 1)], vec![(size, 2), (size, 49), (100, 64), (10, 9)]]
         {
@@ -61,7 +59,7 @@ fn batches_answer_as_single_lookups_do() {
             at += 1;
         });
         assert_eq!(at, keys.len());
-        // More probes than are under way at once, in several passes.
+        // More probes than are in flight at once, in several passes.
         for hashes in [1, 2, 15, 64] {
             for levels in [1, 5, 9] {
                 let layout = SingleFilterLayout::new(size, hashes).unwrap();
@@ -70,7 +68,7 @@ fn batches_answer_as_single_lookups_do() {
         }
         let table = MultilevelLayout::new([size / 4, size / 16, 9, 9]).unwrap().with_slots(3).unwrap();
         let strings = InterpolationLayout::new(50).unwrap();
-        // Most of the blocks are empty, and take more than a cache.
+        // Most of the blocks are empty, and exceed the cache.
         check(InterpolationSummary::in_blocks(strings, 4, size / 8, Portable::with_seed(1)).unwrap());
         let cells =
             CountingCellsLayout::new(SingleFilterLayout::new(size, 5).unwrap(), [4, 3, 2, 1]).unwrap();

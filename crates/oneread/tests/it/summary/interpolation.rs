@@ -1,4 +1,4 @@
-//! The sorted strings.
+//! Tests of the sorted strings.
 
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{InterpolationLayout, MultilevelLayout};
@@ -24,7 +24,7 @@ fn takes_the_papers_bytes_and_names_the_level_of_every_key() {
         blocks.insert(digest(key), key as usize % 5).unwrap();
     }
     assert_eq!((summary.byte_len(), layout(55).byte_len(10_000, &table)), (72_500, 72_500));
-    // 128 blocks of 32 bytes besides.
+    // Plus 128 blocks of 32 bytes.
     assert_eq!(blocks.byte_len(), 72_500 + 128 * 32);
     for key in 0..20_000 {
         // Strings of 55 bits: an absent key is named once in 3.6e12.
@@ -70,8 +70,8 @@ fn keys_with_equal_strings_are_told_apart_by_their_levels() {
 
 #[test]
 fn strings_that_are_not_random_are_found_too() {
-    // Digests whose words share their leading bits do not exist, but many equal strings do: 3000
-    // keys of 8 bits.
+    // Digests whose words share their leading bits do not occur, but many equal strings do: 3000
+    // keys with strings of 8 bits.
     let mut summary = InterpolationSummary::with_seed(layout(8), 64, 1).unwrap();
     let keys = if cfg!(miri) { 50 } else { 3000 };
     (0..keys).for_each(|key| summary.insert(digest(key), key as usize % 64).unwrap());

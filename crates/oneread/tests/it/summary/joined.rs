@@ -1,4 +1,4 @@
-//! What goes together, what does not, and what happens when the user's code fails in the middle.
+//! Which tables and summaries can be joined, and what happens when user code panics in a change.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,7 +47,7 @@ fn a_table_with_items_gets_a_summary_of_them() {
     let mut table = Table::with_seed(layout, 1).unwrap();
     (0..60).for_each(|key| _ = table.insert(key, key).unwrap());
     let mut summary = MultiFilterSummary::with_seed(paper_filters(), 1).unwrap();
-    // What it had before is forgotten.
+    // A key that the summary had before is forgotten.
     let stale = summary.digester().digest(&1000u64);
     summary.insert(stale, 4).unwrap();
     let map = Summarized::new(table, summary).unwrap();
@@ -89,7 +89,7 @@ fn full_tables_give_the_item_back_and_stay_exact() {
     let inserted: Vec<u64> = (0..20).filter(|&key| map.insert(key, key).is_ok()).collect();
     assert!((3..=4).contains(&inserted.len()));
     assert!((0..20).all(|key| map.get(&key).is_some() == inserted.contains(&key)));
-    // The one in the stash is not in the summary, and is found without a read.
+    // The item in the stash is not in the summary, and is found without a read.
     assert_eq!((map.table().stash_len(), map.summary().len()), (1, inserted.len() - 1));
     assert_eq!(map.stats().measured.hits - map.stats().measured.reads_of_hits, 1);
 }
@@ -112,7 +112,7 @@ fn plans_of_every_kind_become_maps() {
     }
 }
 
-/// A digester that panics when its time has come.
+/// A digester that panics after a given number of calls.
 #[derive(Clone, Debug)]
 struct Fragile<'a>(&'a Cell<u32>);
 
@@ -150,7 +150,7 @@ fn a_panic_in_the_middle_of_a_change_leaves_an_exact_map() {
             }));
             panics += u32::from(change.is_err());
             fuse.set(0);
-            // Whatever the table has by now is what the map answers.
+            // The map answers with whatever the table has by now.
             for key in 0..61 {
                 assert_eq!(map.get(&key), map.table().get(&key), "{name}, round {round}");
             }

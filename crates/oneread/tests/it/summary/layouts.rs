@@ -1,4 +1,4 @@
-//! Layouts of summaries in serde's formats: whole, and checked.
+//! Layouts of summaries in serde formats: complete and checked.
 
 use oneread::layout::{Counting, CountingCellsLayout, CountingFiltersLayout, MultipleFiltersLayout};
 

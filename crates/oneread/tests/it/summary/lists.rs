@@ -1,4 +1,4 @@
-//! Lists in the place of the deepest filters: as exact, planned, and honest when they are full.
+//! Lists in place of the deepest filters: exact, planned, and still correct when full.
 
 use oneread::hash::{Digest, Digester};
 use oneread::layout::{Counting, CountingFiltersLayout, LayoutError, ListLayout, MultipleFiltersLayout};
@@ -59,7 +59,7 @@ fn a_key_is_at_the_level_of_its_entry() {
         assert_eq!(summary.lookup(key), LevelSet::up_to(level));
     }
     assert_eq!(summary.list_load(), (2, false), "levels 3 and 4 have one each");
-    // Down from a filter to the list, and within it.
+    // From a filter down to the list, and within the list.
     summary.relocate(keys[1], 1, 3).unwrap();
     summary.relocate(keys[3], 3, 4).unwrap();
     assert_eq!(summary.list_load(), (3, false));
@@ -79,12 +79,12 @@ fn a_full_list_takes_every_key_for_one_of_its_own() {
         summary.insert(key, 4).unwrap();
     }
     assert_eq!((summary.list_load(), summary.lookup(keys[0])), ((2, false), LevelSet::up_to(2)));
-    // No room at level 3: whoever passes the filters may be there.
+    // No room at level 3: any key that passes the filters may be at that level.
     summary.insert(keys[3], 3).unwrap();
     assert_eq!(summary.list_load(), (2, true));
     assert_eq!([0, 1, 3].map(|key| summary.lookup(keys[key]).first()), [Some(3), Some(4), Some(3)]);
     assert_eq!(summary.lookup(keys[9]), LevelSet::EMPTY, "the filters still keep absent keys out");
-    // The one without an entry goes deeper, and the list follows.
+    // The key without an entry goes deeper, and so does the spilled level.
     summary.relocate(keys[3], 3, 4).unwrap();
     assert_eq!([0, 1, 3].map(|key| summary.lookup(keys[key]).first()), [Some(4); 3]);
 }
@@ -105,7 +105,7 @@ fn keys_leave_a_counted_list_as_they_came() {
     summary.remove(keys[0], 4).unwrap();
     assert_eq!((summary.lookup(keys[0]), summary.list_load()), (LevelSet::EMPTY, (0, false)));
     assert_eq!(summary.largest_counters(), [0; 3]);
-    // One more than there is room for can be removed too, and what it spilled stays.
+    // A key without an entry can be removed too, but the spilled level stays.
     for &key in &keys[..3] {
         summary.insert(key, 3).unwrap();
     }
@@ -120,8 +120,8 @@ fn keys_leave_a_counted_list_as_they_came() {
     assert_eq!(summary.list_load(), (0, false));
 }
 
-/// Strings of two bits, so that mistakes are common: a key that is not in a list of s is taken to
-/// be with 1 − (3/4)^s.
+/// Strings of two bits, so that errors are common: a list of s keys names an absent key with
+/// probability 1 − (3/4)^s.
 #[test]
 #[cfg_attr(miri, ignore = "100 000 lookups")]
 fn strings_are_mistaken_as_often_as_planned() {
@@ -135,10 +135,10 @@ fn strings_are_mistaken_as_often_as_planned() {
         keys.by_ref().take(6).for_each(|key| summary.insert(key, 1).unwrap());
         mistakes += keys.take(lookups).filter(|&key| summary.lookup(key).contains(1)).count();
     }
-    // Lookups of one list are not independent: how many of the four strings it has varies. With N
-    // of them missing, E[N] = 4·(3/4)^6 and E[N(N − 1)] = 12·(1/2)^6, so N/4 has a variance of
-    // .0245, a lookup one of .1463, and two lookups of a list a correlation of .168: a hundred
-    // count as much as 100/(1 + 99·.168) independent ones, that is each as 1/17.6.
+    // Lookups of one list are not independent: the number of the four strings that it has varies.
+    // With N of them missing, E[N] = 4·(3/4)^6 and E[N(N − 1)] = 12·(1/2)^6, so N/4 has a variance
+    // of 0.0245, a lookup one of 0.1463, and two lookups of a list a correlation of 0.168. A
+    // hundred count as much as 100/(1 + 99·0.168) independent ones: each as 1/17.6.
     const DESIGN_EFFECT: u64 = 18;
     let planned = 1.0 - 0.75f64.powi(6);
     let (found, trials) = (mistakes as u64 / DESIGN_EFFECT, lists * lookups as u64 / DESIGN_EFFECT);
@@ -154,15 +154,15 @@ fn odds_of_a_list_are_those_of_its_strings_and_its_room() {
     assert_eq!(plan(short).unwrap_err(), LayoutError::FilterForEachLevel { expected: 5, found: 4 });
     let filters = plan(paper_filters()).unwrap();
     let list = plan(with_list(16, 60)).unwrap();
-    // What the first filters do is as it was.
+    // The first filters are unchanged.
     assert_eq!(list.failure_by_level()[..2], filters.failure_by_level()[..2]);
     assert_eq!(list.false_positive(), filters.false_positive());
-    // E[L_2·S_3]·2^-60: 63.45·.40609 keys and a little, since both are correlated (Table II of the
-    // paper, exact).
+    // E[L_2·S_3]·2^-60: slightly more than 63.45·0.40609 keys, since both are correlated (Table II
+    // of the paper, exact).
     let share = list.failure_by_level()[2] * 60f64.exp2() / (63.4510 * 0.40609);
     assert!((0.9..1.2).contains(&share), "{share}");
-    // Room for one: it fails wholly if two keys come so deep. With Poisson's S_3 of mean .40609
-    // that is 6.31e-2 of all tables, and then all 63 keys of level 2 do.
+    // Room for one key: the list fails if two keys come this deep. With a Poisson S_3 of mean
+    // 0.40609 these are 6.31e-2 of all tables, and then all 63 keys of level 2 fail.
     let tight = plan(with_list(1, 60)).unwrap();
     let expected = 63.4510 * (1.0 - (-0.40609f64).exp() * 1.40609);
     let found = tight.failure_by_level()[2];
@@ -187,7 +187,7 @@ fn a_table_with_a_list_reads_one_bucket_a_hit() {
     assert_eq!(map.stats().measured.reads_per_hit(), 1.0, "planned to fail once in 2e11 tables");
 }
 
-/// A list for most levels with little room: over random changes no key's level is missing from the
+/// A list for most levels, with little room: after random changes every key's level is in the
 /// answer.
 #[test]
 fn small_lists_keep_every_level() {

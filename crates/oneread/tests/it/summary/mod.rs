@@ -1,4 +1,4 @@
-//! Summaries: each against a model of what it must never forget, and all against the paper's sizes
+//! Summaries: each against a model of what it must not forget, and all against the paper's sizes
 //! and odds.
 
 mod bad_input;
@@ -14,7 +14,7 @@ mod properties;
 pub(crate) mod saved;
 mod single;
 mod sizes;
-// Whole tables of the paper.
+// The paper's whole tables.
 #[cfg(not(miri))]
 mod promises;
 #[cfg(not(miri))]
@@ -27,24 +27,24 @@ use oneread::layout::{
 
 use crate::table::{Random, halving, policies};
 
-/// The paper's table for ten thousand items (section IX).
+/// The paper's table for 10,000 items (section IX).
 fn paper_table() -> MultilevelLayout {
     MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500]).unwrap()
 }
 
-/// Its filters.
+/// The filters of that table.
 fn paper_filters() -> MultipleFiltersLayout {
     MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)]).unwrap()
 }
 
-/// Its counters (section XI-B), the conservative choice.
+/// The counters of these filters (section XI-B), the conservative choice.
 fn paper_counters() -> CountingFiltersLayout {
     let (each, once) = (Counting::EachProbe, Counting::OncePerItem);
     let counters = [(4, each), (4, each), (4, each), (4, once), (2, once)];
     CountingFiltersLayout::new(paper_filters(), counters).unwrap()
 }
 
-/// Its single filter.
+/// The single filter of that table.
 fn paper_cells() -> SingleFilterLayout {
     SingleFilterLayout::new(120_000, 15).unwrap()
 }

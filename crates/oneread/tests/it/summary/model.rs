@@ -1,5 +1,5 @@
-//! A summarized table beside a `HashMap`: the same operations, the same answers, with every summary
-//! and policy that go together.
+//! A summarized table against a `HashMap`: the same operations, the same answers, with every valid
+//! pair of summary and policy.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -17,8 +17,7 @@ use oneread::table::MultilevelTable;
 
 use super::{Random, counting_cells, halving, policies};
 
-/// Filters so small that every kind of mistake is common, and counters so narrow that many are
-/// stuck.
+/// Filters so small that every kind of error is common, and counters so narrow that many saturate.
 fn small_filters(levels: usize) -> MultipleFiltersLayout {
     let filters = [(150, 2), (40, 3), (20, 3), (9, 5), (5, 5)];
     MultipleFiltersLayout::new(&filters[..levels]).unwrap()
@@ -31,13 +30,13 @@ fn small_counters(levels: usize) -> CountingFiltersLayout {
 }
 
 thread_local! {
-    /// Counters that were stuck in the end, in all maps of a test.
+    /// The saturated counters at the end of each map of a test, summed.
     static STUCK: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Random operations on keys below `keys`; the summary must have the level of every key after each
-/// few of them. Gives how often the map was drained, after which the next change makes the summary
-/// anew.
+/// Applies random operations on keys below `keys`, and checks after every few that the summary
+/// names the level of every key. Returns how often the map was drained, after which the next change
+/// rebuilds the summary.
 fn compare<D, S>(
     map: &mut Summarized<MultilevelTable<u64, u64, D>, S>,
     keys: u64,
@@ -100,13 +99,13 @@ where
                 key % 3 > 0
             });
         }
-        // Now and then all begins again; more often where nothing ever leaves.
+        // Clears the map now and then, more often where nothing is ever removed.
         if operation % 1024 == 1023 && random.below(if removes { 8 } else { 2 }) == 0 {
             if operation % 2048 == 2047 {
                 map.clear();
             } else {
                 drained += 1;
-                // What is not asked for goes too.
+                // The drain also drops what it did not yield.
                 assert!(map.drain().take(10).all(|(key, value)| model.get(&key) == Some(&value)));
             }
             model.clear();
@@ -119,7 +118,7 @@ where
     drained
 }
 
-/// The same with every summary that can follow the table.
+/// Like [`compare`], with every summary that can follow the table.
 fn compare_all<D>(layout: &MultilevelLayout, digester: &D, keys: u64, operations: u64, seed: u64)
 where
     D: Digester<u64> + Clone + PartialEq + Debug,
@@ -142,9 +141,9 @@ where
     let cells = counting_cells(90, 3, &counter_bits[..levels]);
     let cells = CountingSingleFilterSummary::with_digester(cells, digester.clone());
     stuck.extend(compare_with!(cells).summary().stuck());
-    // All may have been cleared just now; across layouts, the callers look.
+    // One map may have been cleared just now, so the callers check the sum over the layouts.
     STUCK.with(|sum| sum.set(sum.get() + stuck.iter().sum::<u64>()));
-    // Five bits: equal strings are common.
+    // Strings of five bits: equal ones are common.
     let strings = InterpolationLayout::new(5).unwrap();
     compare_with!(InterpolationSummary::with_digester(strings, levels, digester.clone()));
     compare_with!(InterpolationSummary::in_blocks(strings, levels, 300, digester.clone()));
@@ -159,8 +158,8 @@ fn operations() -> u64 {
     if cfg!(miri) { 60 } else { 6000 }
 }
 
-/// 15 policies, 5 summaries and two more for two of them, 2 numbers of keys: 79 · 2 · 6000 are 950
-/// 000 operations.
+/// 15 policies, 5 summaries (two policies have two more), 2 numbers of keys: 79 · 2 · 6000 are
+/// 950,000 operations.
 #[test]
 fn does_what_a_hash_map_does_with_every_summary_and_policy() {
     for (at, (_, moves)) in policies().into_iter().enumerate() {
@@ -200,8 +199,8 @@ fn does_what_a_hash_map_does_while_the_table_is_rebuilt() {
     }
 }
 
-/// All keys have one digest: nothing but the levels' one bucket each and the stash is left, and all
-/// strings are equal.
+/// One digest for all keys: only one bucket per level and the stash are left, and all strings are
+/// equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Constant;
 

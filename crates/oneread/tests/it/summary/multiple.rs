@@ -1,4 +1,4 @@
-//! Multiple filters, with and without counters.
+//! Tests of multiple filters, with and without counters.
 
 use oneread::hash::{Digest, Digester};
 use oneread::layout::{Counting, CountingFiltersLayout, MultipleFiltersLayout};
@@ -47,15 +47,15 @@ fn absent_keys_are_named_as_often_as_planned() {
     // fill^7.
     let rate = summary.fill()[0].powi(7);
     assert!(binomial_z(named as u64, absent, rate).abs() < SIX_SIGMA, "{named}");
-    // Over all fills it is .00616; the fill's standard deviation is .0012 of .483, so the rate's
-    // below 2%: six are 12%.
+    // The mean over all fills is 0.00616. The fill's standard deviation is 0.0012 of 0.483, so the
+    // rate's is below 2%: six are 12%.
     let planned = bloom::partitioned(106_000, 7, 10_000);
     assert!((rate / planned - 1.0).abs() < 0.12, "{rate} {planned}");
 }
 
 /// The trap of the paper's section VIII-B: with double hashing, a key of level 0 passes `B_1` once
-/// in 80 000 times. With a word for each probe the chance is fill^49, which is checked where it is
-/// not too small: with fewer hashes.
+/// in 80,000 times. With a word per probe the probability is fill^49. The test has fewer hashes, so
+/// that it is measurable.
 #[test]
 #[cfg_attr(miri, ignore = "a million lookups")]
 fn probes_of_a_filter_are_independent() {
@@ -72,9 +72,9 @@ fn probes_of_a_filter_are_independent() {
     }
     let fill = summary.fill();
     assert!(binomial_z(first, trials, fill[0]).abs() < SIX_SIGMA);
-    // The filters share their first word, at places that follow from one another, so that who
-    // passes `B_0` is likelier to pass the first of twelve probes in `B_1`. At most the whole of
-    // that probe.
+    // The filters share their first word, and the two places follow from it. A key that passes
+    // `B_0` is therefore likelier to pass the first of twelve probes in `B_1`: at most that probe
+    // is lost.
     let (least, most) = (fill[1].powi(12), fill[1].powi(11));
     assert!(
         binomial_z(both, first, least) > -SIX_SIGMA && binomial_z(both, first, most) < SIX_SIGMA,
@@ -84,7 +84,8 @@ fn probes_of_a_filter_are_independent() {
 
 #[test]
 fn counts_a_key_once_where_its_probes_coincide() {
-    // One place and many probes: each probe counts to the maximum at once, once per item does not.
+    // One place and many probes: counting each probe saturates the counter at once, counting once
+    // per item does not.
     let filters = MultipleFiltersLayout::new([(1, 20), (1, 20)]).unwrap();
     let counters = [(4, Counting::EachProbe), (4, Counting::OncePerItem)];
     let layout = CountingFiltersLayout::new(filters, counters).unwrap();
@@ -97,7 +98,7 @@ fn counts_a_key_once_where_its_probes_coincide() {
     for &key in &keys {
         summary.remove(key, 1).unwrap();
     }
-    // The first is stuck, and so says that anything may be there; the second is empty again.
+    // The first filter is saturated and passes every key; the second is empty again.
     assert_eq!((summary.largest_counters(), summary.stuck()), (vec![15, 0], vec![1, 0]));
     assert_eq!(summary.lookup(keys[0]), LevelSet::up_to(0));
 }

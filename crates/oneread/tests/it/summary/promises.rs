@@ -1,8 +1,8 @@
-//! Summaries that the solver proposes keep what was asked for: tables with 10 to a million keys,
+//! Summaries that the solver proposes keep the requested odds: tables with 10 to a million keys,
 //! measured as a user would.
 //!
-//! Each seed makes a table and a summary of its own, so what they do is independent. The mean of a
-//! measure is normal around the true one to good accuracy, with a deviation that is measured along.
+//! Each seed makes its own table and summary, so the samples are independent. The mean of a measure
+//! is nearly normal around the true one; its deviation is measured along with it.
 
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{LayoutError, MultilevelLayout, SummaryLayout};
@@ -18,9 +18,9 @@ use crate::statistics::{SIX_SIGMA, chernoff_most};
 
 const FALSE_POSITIVE: f64 = 0.01;
 
-/// What lookups in one table with its summary did.
+/// The lookups of one table with its summary.
 struct Sample {
-    /// Keys that found no room, or were named at a wrong level first.
+    /// Keys that found no room, or whose wrong level was named first.
     failed: f64,
     extra_reads: f64,
     false_positive: f64,
@@ -34,7 +34,7 @@ fn sample<S: Summary<Digester = Portable>>(
     let stashed = (0..items).filter(|&key| map.insert(key, ()).is_err()).count() + map.table().stash_len();
     assert!(map.len() + stashed >= items as usize && (0..items).all(|key| map.get(&key).is_some()));
     let measured = map.stats().measured;
-    // What is in the stash is not read from a bucket.
+    // Items in the stash are not read from a bucket.
     let hits = measured.hits - map.table().stash_len() as u64;
     let summary = map.summary();
     let is_named = |key: &u64| summary.lookup(summary.digester().digest(key)).first().is_some();
@@ -64,8 +64,8 @@ fn samples(planned: &Planned, items: u64, tables: u64, absent: u64) -> Vec<Sampl
     (0..tables).map(of_seed).collect()
 }
 
-/// Refuses a mean that is above what was asked for by six standard deviations, at least those of a
-/// number of rare events.
+/// Refuses a mean that exceeds `asked` by six standard deviations. The deviation is at least that
+/// of a count of rare events.
 fn mean_keeps(name: &str, values: impl Iterator<Item = f64> + Clone, asked: f64, least_deviation: f64) {
     let count = values.clone().count() as f64;
     let mean = values.clone().sum::<f64>() / count;
@@ -74,9 +74,9 @@ fn mean_keeps(name: &str, values: impl Iterator<Item = f64> + Clone, asked: f64,
     assert!(mean <= asked + SIX_SIGMA * deviation, "{name}: {mean:.3e} ± {deviation:.1e}, asked for {asked}");
 }
 
-/// Each kind of summary of a table that the solver proposes too.
+/// Checks each kind of summary, for a table that the solver proposes too.
 fn solved_summaries_keep_their_odds(items: u64, tables: u64, absent: u64, failure: f64, extra_reads: f64) {
-    // A small part of the failures are items without room.
+    // Items without room are a small part of the failures.
     let odds = solve::Odds::Crisis(failure / 10.0);
     let targets = solve::TableTargets { items, levels: 5, slots: 1, buckets: None, odds };
     let layout = solve::table(&targets).unwrap().best.layout;
@@ -124,7 +124,7 @@ fn solved_summaries_of_many_keys_keep_what_was_asked_for() {
 }
 
 /// The single filter of the paper's appendix fails in at most (10/7)·n^−(c + 1) of all tables,
-/// whatever the table: here one in which more than half of the items are below the first level.
+/// whatever the table. In this table, more than half of the items are below the first level.
 fn filters_for_an_exponent_fail_as_rarely_as_proved(items: u64, exponent: u32, tables: u64) {
     let layout = single_for_exponent(items, exponent).unwrap();
     let levels = [[items / 2; 4].as_slice(), &[items; 8]].concat();
@@ -133,7 +133,7 @@ fn filters_for_an_exponent_fail_as_rarely_as_proved(items: u64, exponent: u32, t
     let samples = samples(&Planned::Summary(plan), items, tables, 1);
     let failed = samples.iter().filter(|sample| sample.failed > 0.0).count() as f64;
     let proved = 10.0 / 7.0 * (items as f64).powi(-1 - exponent as i32);
-    // Tables are independent. A correct filter fails in more of them once in 1e9 tests.
+    // Tables are independent. A correct filter fails in more of them with probability 1e-9.
     let most = chernoff_most(proved * tables as f64, 1e-9);
     assert!(failed <= most, "{items} items, exponent {exponent}: {failed} of {tables} tables, {proved:.1e}");
 }

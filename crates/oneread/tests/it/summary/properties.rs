@@ -1,5 +1,5 @@
-//! What every summary promises, over random operations: the level of a key is among the answers,
-//! and errors change nothing.
+//! The promises of every summary, under random operations: the answer has the level of the key, and
+//! errors change nothing.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ fn digest(key: u64) -> Digest {
     Ideal::with_seed(1).digest(&key)
 }
 
-/// Random insertions, moves and removals of keys, with their levels beside.
+/// Random insertions, moves and removals of keys, with a model of their levels.
 fn keeps_every_level<S: Summary>(summary: &mut S, operations: &[(u64, u64, usize)]) {
     let mut levels: HashMap<u64, usize> = HashMap::new();
     for &(operation, key, level) in operations {
@@ -73,7 +73,7 @@ proptest! {
 
     #[test]
     fn counting_filters_keep_every_level(operations in operations(), bits in 1..200u64, width in 1..5u32) {
-        // Few and narrow counters: most get stuck.
+        // Few and narrow counters, most of which saturate.
         let layout = MultipleFiltersLayout::new([(bits, 3), (bits, 5), (bits / 2 + 1, 5), (1, 64)]).unwrap();
         let counters =
             [(width, Counting::EachProbe), (3, Counting::OncePerItem), (width, Counting::OncePerItem), (2, Counting::EachProbe)];

@@ -1,4 +1,4 @@
-//! Reads a lookup, measured on whole tables, beside the plan.
+//! Reads per lookup, measured on whole tables and compared with the plan.
 
 use oneread::hash::Portable;
 use oneread::layout::{
@@ -26,7 +26,7 @@ fn measured(plan: &SummaryPlan) -> Measured {
     measured
 }
 
-/// The same with ten absent keys for each of as many items as planned.
+/// Like [`measured`], with ten absent keys per planned item.
 fn measured_in(plan: &SummaryPlan, tables: u64) -> Measured {
     measured_of(|seed| Summarized::from_plan_with_seed(plan, seed).unwrap(), plan.table().items(), tables)
 }
@@ -54,8 +54,8 @@ fn measured_of<S: Summary<Digester = Portable>>(
     sum
 }
 
-/// A count is within six deviations of what was expected: those of a Poisson variable, and those of
-/// the tables among each other, a share of the count.
+/// Checks that a count is within six deviations of the expected one. The variance is that of a
+/// Poisson variable plus that between tables, given as a share of the count.
 #[track_caller]
 fn agrees(count: u64, expected: f64, between_tables: f64) {
     agrees_in(TABLES, count, expected, between_tables);
@@ -72,12 +72,12 @@ fn agrees_in(tables: u64, count: u64, expected: f64, between_tables: f64) {
 fn the_papers_multiple_filters_read_once_a_hit_and_hardly_ever_a_miss() {
     let plan = plan(paper_filters());
     let measured = measured(&plan);
-    // Any second read is planned for once in 2e11 tables.
+    // The plan expects any second read in one of 2e11 tables.
     assert_eq!((measured.reads_per_hit(), measured.wrong_levels), (1.0, 0));
     assert!((plan.reads_per_miss() - 0.0014).abs() < 5e-5, "{}", plan.reads_per_miss());
     assert!((plan.false_positive() - 0.0062).abs() < 5e-5);
-    // The fill of B_0 has a standard deviation of .0012 of .483, and 7 times its share is 1.7%;
-    // that of level 0 is .3%.
+    // The fill of `B_0` has a standard deviation of 0.0012 of 0.483, and 7 times its share is 1.7%;
+    // that of level 0 is 0.3%.
     agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.02);
     agrees(measured.buckets_named_for_misses, plan.false_positive() * measured.misses as f64, 0.02);
     println!(
@@ -85,8 +85,8 @@ fn the_papers_multiple_filters_read_once_a_hit_and_hardly_ever_a_miss() {
         measured.reads_per_miss(),
         measured.reads_per_miss_without_occupancy()
     );
-    // A million misses: 1400 ± 38 and 6200 ± 88 by the same deviations; six of them, and half of
-    // the last printed digit.
+    // A million misses: 1400 ± 38 and 6200 ± 88 by the same deviations. The bound is six of them,
+    // and half of the last printed digit.
     assert!((measured.reads_per_miss() - 0.0014).abs() < 2.3e-4 + 5e-5);
     assert!((measured.reads_per_miss_without_occupancy() - 0.0062).abs() < 5.3e-4 + 5e-5);
 }
@@ -100,7 +100,7 @@ fn the_papers_designs_for_a_hundred_thousand_read_once_a_hit() {
     let table = MultilevelLayout::new([400_000, 100_000, 50_000, 25_000, 12_500, 12_500]).unwrap();
     let filters = [(1_060_000, 7), (875_000, 49), (55_000, 49), (1000, 49), (1000, 49), (1000, 49)];
     let layouts: [(SummaryLayout, f64); 2] = [
-        // Ten times as many items: √10 less deviation than with ten thousand.
+        // Ten times as many items: the deviation is smaller by √10.
         (MultipleFiltersLayout::new(filters).unwrap().into(), 0.007),
         (SingleFilterLayout::new(1_200_000, 15).unwrap().into(), 0.01),
     ];
@@ -108,14 +108,14 @@ fn the_papers_designs_for_a_hundred_thousand_read_once_a_hit() {
         let plan = SummaryPlan::new(&table, ITEMS, &layout).unwrap();
         let measured = measured_in(&plan, TABLES);
         assert_eq!((measured.hits, measured.misses), (TABLES * ITEMS, TABLES * 10 * ITEMS));
-        // Any second read is planned for less than once in 1e8 tables.
+        // The plan expects any second read in less than one of 1e8 tables.
         assert_eq!((measured.reads_per_hit(), measured.wrong_levels), (1.0, 0), "{layout:?}");
         let misses = measured.misses as f64;
         agrees_in(TABLES, measured.reads_of_misses, plan.reads_per_miss() * misses, between_tables);
         agrees_in(TABLES, measured.buckets_named_for_misses, plan.false_positive() * misses, between_tables);
     }
 
-    // Strings of 61 bits, in blocks: in one array each insertion would shift half of 800 KB.
+    // Strings of 61 bits, in blocks: in a single array each insertion would shift half of 800 KB.
     let strings = InterpolationLayout::new(61).unwrap();
     let empty = |seed| {
         let digester = Portable::with_seed(seed);
@@ -131,7 +131,7 @@ fn the_papers_single_filter_reads_once_a_hit_too() {
     let plan = plan(paper_cells());
     let measured = measured(&plan);
     assert_eq!((measured.reads_per_hit(), measured.wrong_levels), (1.0, 0));
-    // 15 bands, each filled to .71 with a standard deviation of .0045: √15·.0045/.71 = 2.5%.
+    // 15 bands, each filled to 0.71 with a standard deviation of 0.0045: √15·0.0045/0.71 = 2.5%.
     agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.03);
 }
 
@@ -141,9 +141,8 @@ fn the_papers_strings_read_once_a_hit_and_never_a_miss() {
     assert_eq!((measured.reads_per_hit(), measured.reads_of_misses), (1.0, 0));
 }
 
-/// The average sizing: who can bear one hit in a thousand that reads twice needs a summary a
-/// quarter smaller. Table and summary share one digest, and the reads are as planned all the same:
-/// neither sees the other's bits.
+/// A summary that may cost one hit in a thousand a second read is a quarter smaller. Table and
+/// summary share one digest and the reads are still as planned: their words are independent.
 #[test]
 fn a_summary_sized_for_the_average_is_much_smaller_and_reads_as_planned() {
     let filters =
@@ -154,7 +153,7 @@ fn a_summary_sized_for_the_average_is_much_smaller_and_reads_as_planned() {
     assert!(bytes as f64 <= 0.75 * 32_450.0, "{bytes}");
     let measured = measured(&plan);
     let extra = measured.reads_of_hits - measured.hits;
-    // B_1 has 11 500 bits of which half are set, to within .7%: 7 of these are 5%.
+    // Half of the 11,500 bits of `B_1` are set, to within 0.7%: for 7 of them this is 5%.
     agrees(extra, plan.extra_reads_per_hit() * measured.hits as f64, 0.06);
     agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.02);
     assert!(measured.wrong_levels >= extra, "some wrong levels are empty, and not read");

@@ -1,5 +1,4 @@
-//! Saved summaries come back as they were and answer where they lie; damaged or forged ones are
-//! refused.
+//! Saved summaries load as they were and answer as views; damaged or forged ones are refused.
 
 use oneread::bytes::{Identified, Kind, LoadError, Saved};
 use oneread::hash::{Digest, Digester, Keyed, Portable};
@@ -22,7 +21,7 @@ const KEYS: u64 = 40;
 const PAYLOAD: usize = 128;
 const LAYOUT: usize = 64;
 
-/// Key i at level 0, every fourth at 1, every eighth at 2, every sixteenth at 3.
+/// Returns level 0 for most keys, 1 for every fourth, 2 for every eighth, 3 for every sixteenth.
 fn level_of(key: u64) -> usize {
     (key.trailing_zeros() as usize).saturating_sub(1).min(LEVELS - 1)
 }
@@ -50,7 +49,7 @@ fn counting(filters: MultipleFiltersLayout) -> CountingFiltersLayout {
     CountingFiltersLayout::new(filters, counters).unwrap()
 }
 
-/// A small file of each kind, and of each form of it.
+/// A small file of each kind and form.
 fn samples() -> Vec<(&'static str, Kind, Vec<u8>)> {
     let single = |levels| {
         let layout = SingleFilterLayout::new(130, 5).unwrap();
@@ -81,8 +80,8 @@ fn digest(key: u64) -> Digest {
     Portable::with_seed(SEED).digest(&key)
 }
 
-/// Loads a summary, asks it and changes it a little; gives the levels of some keys, and what it was
-/// saved as again.
+/// Loads a summary, queries it and changes it a little. Returns the levels of some keys, and the
+/// bytes saved again.
 fn loaded<S: Summary + Saved>(bytes: &[u8]) -> Result<(Vec<LevelSet>, Vec<u8>), LoadError> {
     let mut summary = S::from_bytes(bytes)?;
     let levels = (0..100).map(|key| summary.lookup(digest(key))).collect();
@@ -110,7 +109,7 @@ fn load_with_levels(kind: Kind, bytes: &[u8]) -> Result<(Vec<LevelSet>, Vec<u8>)
     }
 }
 
-/// Opens a view, asks it, and verifies it.
+/// Opens a view, queries it, and verifies it.
 fn open_with_levels(kind: Kind, bytes: &[u8]) -> Result<Vec<LevelSet>, LoadError> {
     macro_rules! open {
         ($view:ident) => {{
@@ -129,17 +128,17 @@ fn open_with_levels(kind: Kind, bytes: &[u8]) -> Result<Vec<LevelSet>, LoadError
     }
 }
 
-/// What a summary of the kind is saved as again.
+/// Loads a summary of the kind and saves it again.
 pub(crate) fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
     load_with_levels(kind, bytes).map(|(_, saved)| saved)
 }
 
-/// Whether a view of the kind can be opened and verified.
+/// Opens and verifies a view of the kind.
 pub(crate) fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
     open_with_levels(kind, bytes).map(drop)
 }
 
-/// Both ways in agree.
+/// Checks that loading and opening agree.
 #[track_caller]
 fn load_and_open(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
     match (load_with_levels(kind, bytes), open_with_levels(kind, bytes)) {
@@ -162,7 +161,7 @@ fn summaries_of_every_kind_come_back_as_they_were() {
         for key in 1..=KEYS {
             assert!(levels[key as usize].contains(level_of(key)), "{name}: key {key}");
         }
-        // Most of these were never inserted, and most filters say so.
+        // Most of these were never inserted, and most filters recognize that.
         let named = levels[KEYS as usize + 1..].iter().filter(|levels| levels.first().is_some()).count();
         assert!(named < 30, "{name}: {named} of 59 absent keys");
     }
@@ -271,7 +270,7 @@ fn put(bytes: &mut [u8], at: usize, field: u64) {
     bytes[at..at + 8].copy_from_slice(&field.to_le_bytes());
 }
 
-/// Makes both checksums right again.
+/// Corrects both checksums.
 fn reseal(bytes: &mut [u8]) {
     let payload = xxh3_64(&bytes[PAYLOAD..]);
     put(bytes, 40, payload);
@@ -312,7 +311,7 @@ const ABSURD: [u64; 12] = [0, 1, 63, 64, 65, 129, 1025, 1 << 32, (1 << 46) + 1, 
 #[test]
 fn a_small_file_cannot_ask_for_a_large_summary() {
     for (name, kind, bytes) in samples() {
-        // The fields of the layout, and the records of filters or levels, which come first.
+        // The fields of the layout, and the records of filters or levels that begin the payload.
         for at in (LAYOUT..bytes.len().min(PAYLOAD + 128)).step_by(8) {
             for value in ABSURD {
                 let mut forged = bytes.clone();
@@ -329,7 +328,7 @@ fn a_small_file_cannot_ask_for_a_large_summary() {
                 }
             }
         }
-        // Fields that the kind does not have.
+        // Fields that the kind does not use.
         let mut forged = bytes.clone();
         put(&mut forged, PAYLOAD - 8, 1);
         reseal(&mut forged);
@@ -350,23 +349,23 @@ fn refused(name: &str, at: usize, change: impl Fn(u64) -> u64) {
 
 #[test]
 fn what_no_summary_has_is_refused() {
-    // Three cells a byte: 215 is the largest that is one, and the last of 44 bytes has one cell and
-    // a digit of up to 5.
+    // Three cells per byte: 215 is the largest valid value. The last of 44 bytes has one cell and a
+    // digit of up to 5.
     refused("single", PAYLOAD, |word| word | 0xff);
     refused("single", PAYLOAD + 40, |word| word & !(0xff << 24) | 6 << 24);
     refused("single", PAYLOAD + 40, |word| word | 1 << 32);
-    // Five bits a cell would be wrong: levels 0 to 9 are 4 bits, of which 10 to 15 are none.
+    // Levels 0 to 9 take 4 bits, of which 10 to 15 are invalid.
     refused("single_bits", PAYLOAD, |word| word | 0xf);
-    // 130 cells of 4 bits are 8 bits of the last of nine words.
+    // 130 cells of 4 bits use 8 bits of the last of nine words.
     refused("single_bits", PAYLOAD + 64, |word| word | 1 << 8);
-    // 29 + 2 bits an entry: the first string becomes larger than the second.
+    // 29 + 2 bits per entry: the first string becomes larger than the second.
     refused("interpolation", PAYLOAD, |word| word | ((1 << 29) - 1));
-    // A block that has one more.
+    // A block that claims one more.
     refused("interpolation_blocks", PAYLOAD, |word| word + 1);
-    // Two records, then 700 bits of filters, then the level spilled in two bits: 3 is none of two
-    // levels.
+    // Two records, then 700 bits of filters, then the spilled level in two bits: 3 is invalid for
+    // two levels.
     refused("multiple_list", PAYLOAD + 32 + 8 * 10, |word| word | 3 << 60);
-    // The last record's way to count.
+    // The counting of the last record.
     refused("counting_multiple", PAYLOAD + 3 * 32 + 24, |_| 2);
     // 130 cells in five bands: 129 would leave four over.
     refused("single", LAYOUT, |_| 129);
@@ -380,7 +379,7 @@ fn damaged_views_answer_something() {
         for _ in 0..if cfg!(miri) { 2 } else { 200 } {
             let mut damaged = bytes.clone();
             for _ in 0..8 {
-                // Behind the records, which views do believe only after they have checked them.
+                // After the records, which views trust only once they are verified.
                 let at = PAYLOAD + random.below((bytes.len() - PAYLOAD) as u64) as usize;
                 damaged[at] = random.word() as u8;
             }
@@ -411,8 +410,7 @@ fn summaries_go_through_serde() {
     }
 }
 
-/// The bytes of a golden file, which are those of what is made today; `ONEREAD_BLESS=1` writes one
-/// that is missing.
+/// Checks that a golden file has the bytes made now; `ONEREAD_BLESS=1` writes a missing one.
 #[cfg(not(miri))]
 fn golden(name: &str, made: &[u8]) -> std::path::PathBuf {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");

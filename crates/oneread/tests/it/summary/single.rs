@@ -1,4 +1,4 @@
-//! Single filters, with and without counters.
+//! Tests of single filters, with and without counters.
 
 use oneread::hash::{Digest, Digester};
 use oneread::layout::SingleFilterLayout;
@@ -22,12 +22,12 @@ fn names_the_level_of_every_key_of_the_papers_table() {
     let levels = loads.iter().enumerate().flat_map(|(level, &load)| std::iter::repeat_n(level, load));
     let keys: Vec<(usize, Digest)> = levels.zip(digests(1)).collect();
     keys.iter().for_each(|&(level, digest)| summary.insert(digest, level).unwrap());
-    // A failure of any key is planned for once in 1e9 tables.
+    // The plan expects any key to fail in one of 1e9 tables.
     assert!(keys.iter().all(|&(level, digest)| summary.lookup(digest) == LevelSet::up_to(level)));
 
-    // A false positive is 15 cells above 0, each of a band of its own: (1 − (1 − k/m)^n)^k =
-    // .00632. Given this table it varies by the fills of 15 bands, each with a standard deviation
-    // of .0045 of .71: at most 15·.0045/.71/√15 = 2.5%.
+    // A false positive is 15 cells above 0, each in its own band: (1 − (1 − k/m)^n)^k = 0.00632.
+    // Between tables it varies with the fills of 15 bands, each with a standard deviation of 0.0045
+    // of 0.71: at most 15·0.0045/0.71/√15 = 2.5%.
     let absent: u64 = 1_000_000;
     let named = digests(2).take(absent as usize).filter(|&digest| !summary.lookup(digest).is_empty()).count();
     let planned = bloom::partitioned(120_000, 15, 10_000);
@@ -35,8 +35,8 @@ fn names_the_level_of_every_key_of_the_papers_table() {
     assert!((named as f64 / absent as f64 / planned - 1.0).abs() < SIX_SIGMA * 0.025, "{named}");
 }
 
-/// Few cells, so that mistakes happen: a key of level 0 is taken for one of level 1 as often as the
-/// formula says.
+/// Few cells, so that errors are common: a key of level 0 is named at level 1 as often as the
+/// formula predicts.
 #[test]
 #[cfg_attr(miri, ignore = "many tables")]
 fn keys_are_taken_for_deeper_ones_as_often_as_planned() {
@@ -53,8 +53,8 @@ fn keys_are_taken_for_deeper_ones_as_often_as_planned() {
         trials += 50;
     }
     // 100 keys are deeper: (1 − (1 − 1/200)^100)^3. Keys of one table share its fill, which varies
-    // by 4% of .394 or so in each of three bands; that adds a variance between tables of (p·3·.04)²
-    // / 3, as much as 1 in (p·.07)² tables' keys would have.
+    // by about 4% of 0.394 in each of three bands. This adds a variance between tables of
+    // (p·3·0.04)² / 3, as much as 1 in (p·0.07)² tables' keys would have.
     let planned = bloom::partitioned(600, 3, 100);
     let between = planned * 0.07 / f64::from(tables as u32).sqrt();
     let within = (planned * (1.0 - planned) / trials as f64).sqrt();
@@ -77,7 +77,7 @@ fn counters_of_cells_come_back_to_zero_and_stick() {
     }
     assert!(keys.iter().all(|&digest| summary.lookup(digest).is_empty()));
 
-    // A counter of one bit sticks at the first key.
+    // A counter of one bit saturates at the first key.
     let mut narrow = CountingSingleFilterSummary::with_seed(counting_cells(2000, 5, &[1]), 1).unwrap();
     narrow.insert(keys[0], 0).unwrap();
     narrow.remove(keys[0], 0).unwrap();

@@ -1,4 +1,4 @@
-//! The bytes of the paper: Table III and section XI-B.
+//! The sizes printed in the paper: Table III and section XI-B.
 
 use oneread::layout::{
     Counting, CountingCellsLayout, CountingFiltersLayout, LayoutError, MultipleFiltersLayout,
@@ -17,7 +17,7 @@ fn summaries_without_counters_are_as_large_as_the_paper_says() {
     assert_eq!(SingleFilterSummary::with_seed(paper_cells(), 5, 1).unwrap().byte_len(), 40_000);
     let large = SingleFilterLayout::new(1_200_000, 15).unwrap();
     assert_eq!(SingleFilterSummary::with_seed(large, 6, 1).unwrap().byte_len(), 450_000);
-    // With a bit a bucket: 32 450 and 47 500.
+    // With the occupancy bits: 32,450 and 47,500.
     assert_eq!(paper_table().occupancy_bytes(), 7_500);
 }
 
@@ -30,7 +30,7 @@ fn summaries_with_counters_are_as_large_as_the_paper_says() {
     assert_eq!(CountingMultiFilterSummary::with_seed(narrow, 1).unwrap().byte_len(), 99_700);
     let cells = counting_cells(120_000, 15, &[4, 4, 3, 2, 1]);
     assert_eq!(CountingSingleFilterSummary::with_seed(cells, 1).unwrap().byte_len(), 210_000);
-    // The paper's choice of where an item counts once is that of the usual layout too.
+    // The usual layout counts once per item in the same filters as the paper.
     let usual = CountingFiltersLayout::usual(paper_filters());
     assert!(usual.counters().iter().zip(paper_counters().counters()).all(|(ours, paper)| ours.1 == paper.1));
 }

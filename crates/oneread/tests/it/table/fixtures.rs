@@ -1,4 +1,4 @@
-//! What the tests of tables share.
+//! Shared parts of the tests of tables.
 
 use std::hash::{Hash, Hasher};
 
@@ -36,7 +36,7 @@ pub(crate) fn halving(first: u64, levels: u32, moves: Moves) -> MultilevelLayout
     MultilevelLayout::geometric(first, 0.5, levels).unwrap().with_moves(moves).unwrap()
 }
 
-/// One digest for all keys: nothing is left but one bucket a level, or one of each function.
+/// One digest for all keys: only one bucket per level is left, or one per generation.
 #[derive(Clone, Copy)]
 pub(crate) struct Constant;
 
@@ -46,7 +46,7 @@ impl Digester<u64> for Constant {
     }
 }
 
-/// Keys that say of all others that they are equal, or of none, not even of themselves.
+/// Keys that equal all others, or none, not even themselves.
 #[derive(Clone, Copy)]
 pub(crate) struct Liar(pub(crate) u64, pub(crate) bool);
 

@@ -1,5 +1,5 @@
-//! Hints as `HintRule` documents them, by a second, naive program: every item is where that program
-//! puts it.
+//! Hints as `HintRule` documents them: a second, naive program must put every item in the same
+//! place.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use super::{Random, halving};
 /// A cell: its level and its number. The stash is the level after the last.
 type Cell = (usize, u64);
 
-/// A table of one slot per bucket that keeps the item and the hint of each cell in a map, and knows
-/// nothing of bits or places.
+/// A table of one slot per bucket that keeps the item and the hint of each cell in a map, without
+/// bits or places.
 struct Model {
     levels: usize,
     hints: Hints,
@@ -35,7 +35,7 @@ impl Model {
         item.is_some_and(|&item| self.cell(placement, item, cell.0) == cell)
     }
 
-    /// An item that goes to `at` found `cell` full, or left it.
+    /// Writes a hint at `at` into `cell`, which the item there found full or left.
     fn hint(&mut self, placement: &Placement, cell: Cell, at: Cell) {
         let is_deeper = self.hint_of.get(&cell).is_some_and(|hint| hint.0 > at.0);
         let is_kept = match self.hints.rule {
@@ -57,7 +57,7 @@ impl Model {
                 at = Some(cell);
                 break;
             }
-            // Both this cell and the next are full: the item here may have room one level down.
+            // This cell and the next are full: the item here may have room one level down.
             if self.second_chance && level + 1 < self.levels && self.items.contains_key(&own[level + 1]) {
                 let other = self.items[&cell];
                 let below = self.cell(placement, other, level + 1);

@@ -1,4 +1,4 @@
-//! Input that makes no sense: an error that says so, or an answer; never an endless loop.
+//! Nonsensical input: a clear error or an answer, never an endless loop.
 
 use oneread::hash::{Digester, Std};
 use oneread::layout::{Hints, LayoutError, Maps, Moves, MultilevelLayout, OnCrisis, Restriction};
@@ -20,7 +20,7 @@ fn layouts_without_places_are_refused() {
     let large = MultilevelLayout::new([1 << 32]).unwrap();
     assert!(large.clone().with_moves(Moves::Hints(Hints::default())).is_err());
     assert!(large.with_moves(Moves::SecondChance).is_ok());
-    // Slots are checked again when they come after the moves.
+    // Slots are checked again if they are set after the moves.
     let hinted =
         MultilevelLayout::new([1 << 31]).unwrap().with_moves(Moves::Hints(Hints::default())).unwrap();
     assert!(hinted.with_slots(2).is_err());
@@ -42,11 +42,11 @@ fn restrictions_that_cannot_be_are_refused() {
     assert!(with(&[8; 14], 2, Maps::Random).is_err());
     assert!(with(&[8; 64], 1, Maps::Random).is_ok());
     assert!(with(&[8, 4, 2], 2, Maps::Shifts).unwrap().with_slots(2).is_err());
-    // No levels below: any map will do.
+    // Without levels below, all maps are equal.
     assert!(with(&[1], 8, Maps::Shifts).is_ok());
 }
 
-// An interpreter does not refuse memory as a machine does.
+// Miri does not refuse memory as a machine does.
 #[cfg(not(miri))]
 #[test]
 fn a_table_without_memory_for_it_is_an_error() {

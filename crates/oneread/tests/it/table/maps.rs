@@ -1,6 +1,6 @@
-//! What both maps do: the methods of a `HashMap`, the same answers as one, and keys that panic.
+//! Tests of both maps: the methods of a `HashMap`, the same answers, and keys that panic.
 //!
-//! As macros, since the maps share no trait; each module below has what the tests begin with.
+//! Macros, since the maps share no trait; each module below has what its tests need.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -9,12 +9,12 @@ use oneread::hash::{Canonical, Key};
 
 use super::tracked::{Digests, Ledger, Tracked};
 
-/// Silences the messages of panics that are expected.
+/// Runs `work`, and catches its panic.
 pub(super) fn quietly(work: impl FnOnce()) {
     _ = catch_unwind(AssertUnwindSafe(work));
 }
 
-/// Without the messages of panics.
+/// Runs `work` without printing messages of panics.
 pub(super) fn without_messages(work: impl FnOnce()) {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
@@ -40,7 +40,7 @@ impl Key for Named {
     }
 }
 
-/// A random operation on a map and its model; whether it was refused for want of room.
+/// Applies a random operation to a map and its model; returns whether the map had no room.
 macro_rules! one_operation {
     ($map:expr, $model:expr, $random:expr, $keys:expr) => {{
         let (key, value) = ($random.below($keys), $random.word());
@@ -92,8 +92,8 @@ macro_rules! one_operation {
 }
 pub(super) use one_operation;
 
-/// Now and then something that changes all items; what is left is compared. It takes time in
-/// proportion to the map.
+/// Applies an operation on all items now and then, and compares the rest. Takes time proportional
+/// to the map.
 macro_rules! whole_map {
     ($map:expr, $model:expr, $random:expr) => {
         match $random.below(16) {
@@ -123,7 +123,7 @@ macro_rules! whole_map {
 }
 pub(super) use whole_map;
 
-/// Tests of a map, from three strings, another map that is larger, an empty one, one of keys that
+/// Generates the tests of a map from three strings, a larger map, an empty one, one of keys that
 /// panic, and numbers from 0 to 49.
 macro_rules! map_tests {
     () => {
@@ -261,7 +261,7 @@ macro_rules! map_tests {
             std::mem::forget(drain);
             assert_eq!(map.len(), 20);
             (0..50).for_each(|key| assert_eq!(map.contains_key(&key), !given.contains(&(key, key))));
-            // What it left is put right as the map is used.
+            // The map repairs the leaked state as it is used.
             (0..50).for_each(|key| assert!(map.insert(key, key).is_ok()));
             (0..50).for_each(|key| assert_eq!(map.remove(&key), Some(key)));
             assert!(map.is_empty());
@@ -269,7 +269,7 @@ macro_rules! map_tests {
     };
 }
 
-/// A test that panics in `retain` leaves a map that works.
+/// Generates a test that panics in `retain` and leaves a valid map.
 macro_rules! panic_in_retain {
     ($map:expr, $name:expr) => {{
         let (mut map, mut seen) = ($map, 0);
@@ -364,7 +364,7 @@ mod bounded {
         of_capacity(500, 99)
     }
 
-    /// The one home line is full, so that keys are out.
+    /// The one home line is full, so some keys are out.
     fn numbers(seed: u64) -> BoundedMap<u64, u64> {
         let mut map = BoundedMap::with_seed(BoundedLayout::new(70, 1, 1).unwrap(), seed).unwrap();
         map.try_extend((0..50).map(|key| (key, key))).unwrap();

@@ -1,4 +1,4 @@
-//! Tables: the product against a model, the placement against the plans.
+//! Tables: the maps against a model, the placement against the plans.
 
 mod bounded;
 pub(crate) mod fixtures;
@@ -20,7 +20,7 @@ use oneread::layout::{HintChain, HintRule, Hints, Keep, Maps, Moves, Restriction
 
 pub(crate) use fixtures::{Constant, Liar, Random, halving};
 
-/// All policies, with a name each.
+/// All policies by name.
 pub(crate) fn policies() -> Vec<(&'static str, Moves)> {
     let hints = |rule, chain| Hints { rule, chain };
     let restricted = |fanout, maps, keep| Moves::Restricted(Restriction { fanout, maps, keep });

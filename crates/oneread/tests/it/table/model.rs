@@ -1,4 +1,4 @@
-//! The table beside a `HashMap`: the same operations, the same answers.
+//! The table against a `HashMap`: the same operations, the same answers.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! Keys and values that panic: nothing is lost, nothing is dropped twice, and the table goes on
-//! working.
+//! Keys and values that panic: nothing is lost or dropped twice, and the table stays valid.
 
 use std::rc::Rc;
 
@@ -34,7 +33,7 @@ fn a_panic_in_a_comparison_or_a_digest_leaves_a_table_that_works() {
                 }
             });
             ledger.fuse.set(0);
-            // What is there can be found and removed; what is gone was dropped.
+            // Every remaining item can be found and removed; every other one was dropped.
             assert_eq!(ledger.alive.get(), 2 * table.len() as i64, "{name}, {fuse}");
             let numbers: Vec<_> = table.keys().map(|key| key.number).collect();
             assert_eq!(numbers.len(), table.len(), "{name}, {fuse}");

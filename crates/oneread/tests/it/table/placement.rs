@@ -9,7 +9,7 @@ use oneread_study::hash::Ideal;
 
 use super::{Random, halving, policies};
 
-/// Digests where they are.
+/// Digests by place.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Digests(Vec<Option<Digest>>);
 
@@ -52,7 +52,7 @@ impl Simple {
         self.placement.remove(place, digest, &mut self.items);
     }
 
-    /// Everything is where a lookup looks, and the bits and loads say so.
+    /// Checks that everything is where lookups search, and that bits and loads agree.
     fn check(&self) {
         let mut loads = vec![0; self.placement.level_loads().len() + 1];
         for (place, item) in self.items.0.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Simple {
 
 #[test]
 fn buckets_are_those_of_the_written_arithmetic() {
-    // Computed from `docs/format.md` by another program: words 0 to 4 of domain 2^31 + 3, then
+    // Calculated from `docs/format.md` by another program: words 0 to 4 of domain 2^31 + 3, then
     // words 128 to 132.
     let layout = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500]).unwrap();
     let (first, second) = (Placement::new(&layout).unwrap(), Placement::with_generation(&layout, 1).unwrap());
@@ -98,7 +98,7 @@ fn items_are_where_lookups_look_under_every_policy() {
                 let before = (table.items.clone(), table.placement.len());
                 match table.insert(digest) {
                     Ok(_) => alive.push(digest),
-                    // On a crisis nothing changes.
+                    // A crisis changes nothing.
                     Err(Crisis) => assert_eq!((table.items.clone(), table.placement.len()), before, "{name}"),
                 }
                 for made in table.placement.moves() {
@@ -167,8 +167,8 @@ fn greedy_buckets_keep_an_item_of_the_child_with_the_most() {
             let at = random.below(90) as usize;
             table.remove(std::mem::replace(&mut alive[at], random.digest()));
             table.insert(alive[at]).unwrap();
-            // For each bucket that is not of the last level: how many that come to it belong to
-            // which child. A part's buckets come after those of the parts to its left.
+            // For each bucket above the last level: the number of items that come to it, by child.
+            // The buckets of a part come after those of the parts to its left.
             let mut coming: HashMap<(usize, u64), HashMap<u64, u32>> = HashMap::new();
             let mut kept = HashMap::new();
             for &digest in &alive {
@@ -195,26 +195,26 @@ fn greedy_buckets_keep_an_item_of_the_child_with_the_most() {
 
 #[test]
 fn the_deepest_hint_is_kept_while_it_is_good() {
-    // One bucket a level: the hints of level 0 and what comes back are easily foretold.
+    // One bucket per level: it is easy to predict the hints of level 0 and the moves.
     let after_removal = |rule| {
         let moves = Moves::Hints(Hints { rule, chain: HintChain::One });
         let layout = MultilevelLayout::new([1, 1, 1]).unwrap().with_moves(moves).unwrap();
         let mut table = Simple::new(&layout);
         let digests: Vec<_> = (0..5u64).map(|key| Ideal::with_seed(1).digest(&key)).collect();
-        // Levels 0, 1, 2 and the stash; then the item of level 1 is replaced, which makes it the
-        // newest.
+        // Items in levels 0, 1, 2 and the stash; then the item of level 1 is replaced, which makes
+        // the new one the newest.
         digests[..4].iter().for_each(|&digest| _ = table.insert(digest).unwrap());
         table.remove(digests[1]);
         let place = table.insert(digests[4]).unwrap();
         table.remove(digests[0]);
         (table.placement.level_of(place), table.placement.moves().first().map(|made| made.from))
     };
-    // Item 1 leaves level 1, where item 3 was the last to find it full: it comes back from the
-    // stash (place 3). So item 4 goes to the stash, too, and both rules bring it back.
+    // Item 1 leaves level 1, where item 3 was the last to find the bucket full: it comes back from
+    // the stash (place 3). So item 4 goes to the stash too, and both rules bring it back.
     assert_eq!(after_removal(HintRule::Replace), (3, Some(3)));
     assert_eq!(after_removal(HintRule::Deepest), (3, Some(3)));
-    // With hints at the next level only, item 2 comes back to level 1 and item 4 takes its place in
-    // level 2; level 0 remembers item 1, whose place item 2 has now.
+    // With hints at the next level only, item 2 comes back to level 1, and item 4 takes its place
+    // in level 2. Level 0 still has the hint at item 1's place, where item 2 is now.
     assert_eq!(after_removal(HintRule::Next), (2, Some(1)));
 }
 

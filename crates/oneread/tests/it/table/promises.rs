@@ -1,4 +1,4 @@
-//! Tables and maps that the solver proposes keep what was asked for: with 10 to a million items,
+//! Tables and maps that the solver proposes keep the requested odds: with 10 to a million items,
 //! filled or churned as a user would.
 
 use oneread::layout::MultilevelLayout;
@@ -15,14 +15,14 @@ fn solved(items: u64, slots: u32, odds: Odds) -> Vec<Planned> {
     std::iter::once(solution.best).chain(solution.runners_up).collect()
 }
 
-/// The items that find no room when a table is filled once, the stash included.
+/// The number of items without room in a table filled once, including those in the stash.
 fn without_room(layout: &MultilevelLayout, items: u64, seed: u64) -> usize {
     let mut table = MultilevelTable::with_seed(layout.clone(), seed).unwrap();
     let refused = (0..items).filter(|&key| table.insert(key, ()).is_err()).count();
     refused + table.stash_len()
 }
 
-/// A correct table has more crises once in 1e9 tests.
+/// A correct table exceeds the bound on crises with probability 1e-9.
 fn crises_are_as_rare_as_asked(items: u64, slots: u32, crisis: f64, tables: u64) {
     for planned in solved(items, slots, Odds::Crisis(crisis)) {
         let crises = (0..tables).filter(|&seed| without_room(&planned.layout, items, seed) > 0).count();
@@ -35,13 +35,13 @@ fn crises_are_as_rare_as_asked(items: u64, slots: u32, crisis: f64, tables: u64)
     }
 }
 
-/// Tables are independent, and the mean of their stashes is normal around the true one, with a
-/// deviation that is measured along.
+/// Tables are independent, and the mean of their stashes is nearly normal around the true one. Its
+/// deviation is measured along with it.
 fn stash_is_kept(name: &str, stashes: &[f64], asked: f64) {
     let tables = stashes.len() as f64;
     let mean = stashes.iter().sum::<f64>() / tables;
     let spread = stashes.iter().map(|stash| (stash - mean).powi(2)).sum::<f64>() / (tables - 1.0);
-    // At least that of a Poisson number, which few tables may underestimate.
+    // At least the deviation of a Poisson number, which few tables may underestimate.
     let deviation = (spread.max(asked) / tables).sqrt();
     assert!(mean <= asked + SIX_SIGMA * deviation, "{name}: {mean:.3} ± {deviation:.3}, asked for {asked}");
 }
@@ -78,7 +78,7 @@ fn solved_tables_of_a_million_items_keep_what_was_asked_for() {
     stash_of_filled_tables_is_as_asked(1_000_000, 1, 10.0, 10);
 }
 
-/// What maps have in common.
+/// The common methods of the maps.
 trait Map {
     fn insert(&mut self, key: u64);
     fn remove(&mut self, key: u64);
@@ -109,8 +109,7 @@ impl Map for BoundedMap<u64, ()> {
     }
 }
 
-/// The mean entries in the stash at the ends of some turnovers, after those that bring a map to its
-/// steady state.
+/// The mean number of stash entries after each turnover, once the map is in its steady state.
 fn mean_stash(mut map: impl Map, entries: u64, turnovers: u64, seed: u64) -> f64 {
     const SETTLING: u64 = 5;
     let mut random = Random::new(seed);

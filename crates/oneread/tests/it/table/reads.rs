@@ -1,5 +1,5 @@
-//! How many buckets operations read: counted beside the table by whoever has the items, and never
-//! more than the layout says.
+//! Buckets read per operation: counted by a second owner of the items, and within the layout's
+//! bounds.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use oneread_study::hash::Ideal;
 
 use super::{Random, halving, policies};
 
-/// Digests in their places, and the places that were read since the list was emptied.
+/// Digests in their places, and the places read since the list was cleared.
 struct Watched {
     digests: Vec<Option<Digest>>,
     read: RefCell<Vec<usize>>,
@@ -42,7 +42,7 @@ impl Counted {
         Self { placement, items }
     }
 
-    /// Looks at a digest's places in the order of a lookup, until it is there.
+    /// Reads a digest's places in the order of a lookup until it is found.
     fn look(&mut self, digest: Digest) -> Option<usize> {
         self.items.read.borrow_mut().clear();
         self.placement.candidates(digest).find(|&place| self.items.digest(place) == digest)
@@ -62,7 +62,7 @@ impl Counted {
         }
     }
 
-    /// The buckets that were read since the last look began, without the stash.
+    /// The number of buckets read since the last lookup began, without the stash.
     fn buckets_read(&self) -> u64 {
         let locations =
             self.items.read.borrow().iter().map(|&place| self.placement.location(place)).collect();
@@ -73,8 +73,8 @@ impl Counted {
     }
 }
 
-/// Random changes of a table and of a counted placement; gives the most that an insertion and a
-/// removal read.
+/// Applies random changes to a table and a counted placement; returns the most reads of an
+/// insertion and of a removal.
 fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
     let digester = Ideal::with_seed(keys);
     let mut table = MultilevelTable::<u64, u64, _>::with_digester(layout.clone(), digester).unwrap();
@@ -103,8 +103,7 @@ fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
         let bound = if insertion { layout.most_insertion_reads() } else { layout.most_removal_reads() };
         assert!(found <= bound, "{name}: {found} buckets read, at most {bound} were promised");
         if layout.moves().restriction().is_some() {
-            // What a change has just moved to an own bucket that was empty is not read, though it
-            // is asked for.
+            // An item that the change itself moved to an empty bucket is asked for, but not read.
             assert!(told <= found, "{name}: {told} {found}");
         } else {
             assert_eq!(told, found, "{name}");
@@ -118,7 +117,7 @@ fn most_reads(layout: &MultilevelLayout, keys: u64, name: &str) -> [u64; 2] {
 #[test]
 fn no_change_reads_more_buckets_than_the_layout_says() {
     for (name, moves) in policies() {
-        // Half full, more than full, and next to empty.
+        // Half full, overfull, and nearly empty.
         for keys in [100, 300, 20] {
             let layout = halving(64, 4, moves).with_stash(10).unwrap();
             most_reads(&layout, keys, name);
@@ -135,22 +134,23 @@ fn no_change_reads_more_buckets_than_the_layout_says() {
 #[test]
 fn the_bounds_are_reached_where_they_should_be() {
     let most = |moves, keys| most_reads(&halving(64, 4, moves).with_stash(10).unwrap(), keys, "");
-    // One a level, d = 4, in a table that is nearly full.
+    // One per level, d = 4, in a table that is nearly full.
     assert_eq!(most(Moves::None, 120), [4, 4]);
     assert_eq!(most(Moves::SecondChance, 120), [4, 4]);
     assert_eq!(most(Moves::Both(Hints::default()), 120), [4, 4]);
-    // 2d − 2 with the deepest hints; one less where the bucket that the item goes to is empty, as
-    // it is with one slot.
+    // 2d − 2 with the deepest hints; one less if the bucket that the item goes to is empty, as it
+    // is with one slot.
     let deepest = Moves::Hints(Hints { rule: HintRule::Deepest, ..Hints::default() });
     assert_eq!(most(deepest, 200), [5, 4]);
     let slots = halving(64, 4, deepest).with_slots(2).unwrap();
     assert_eq!(most_reads(&slots, 400, ""), [6, 4]);
-    // 2d − 1 down two ways; a removal of the first looks at what is below it, 15 buckets at most.
+    // 2d − 1 along two paths. A removal from level 0 looks at everything below it, at most 15
+    // buckets.
     let [insertion, removal] = most(Moves::Restricted(Restriction::default()), 300);
     assert!(insertion == 7 && removal > 8, "{insertion} {removal}");
     let greedy = Restriction { keep: Keep::Greedy(Ties::Left), ..Restriction::default() };
     assert!(most(Moves::Restricted(greedy), 300)[0] > 7);
-    // A chain has one bucket a level below each.
+    // Each bucket of a chain has one bucket per level below.
     let chain = Restriction { fanout: 1, maps: Maps::Random, keep: Keep::Random };
     assert_eq!(most(Moves::Restricted(chain), 300), [4, 4]);
 }
@@ -161,7 +161,7 @@ fn a_rebuilding_reads_every_bucket_with_items() {
     let layout = layout.with_crisis(OnCrisis::Rebuild { attempts: 100 }).unwrap();
     let mut table = MultilevelTable::with_seed(layout, 3).unwrap();
     let rebuilt = (0..1000u64).find(|&key| table.insert(key, ()).is_ok() && table.generation() > 0);
-    // All items before it had a bucket of one slot each.
+    // Each item before it had its own bucket, of one slot.
     assert_eq!(Some(table.last_reads()), rebuilt);
     table.remove(&0);
     assert!(table.last_reads() <= 2);

@@ -1,4 +1,4 @@
-//! Saved tables come back as they were, places, hints and all; damaged or forged ones are refused.
+//! Saved tables load as they were, including places and hints; damaged or forged ones are refused.
 
 use oneread::bytes::{LoadError, Record, Saved};
 use oneread::hash::{Keyed, Portable};
@@ -12,7 +12,7 @@ pub(super) type Table = MultilevelTable<u64, u32>;
 
 const STEPS: u32 = if cfg!(miri) { 100 } else { 1000 };
 
-/// A table that has seen some churn.
+/// A table after some churn.
 pub(super) fn churned(moves: Moves) -> Table {
     let layout = halving(64, 3, moves).with_stash(9).unwrap();
     let mut table = MultilevelTable::with_seed(layout, 1).unwrap();
@@ -33,7 +33,7 @@ fn tables_of_every_policy_come_back_as_they_were() {
         assert_eq!(loaded.to_bytes(), bytes, "{name}");
         assert_eq!((loaded.layout(), loaded.digester()), (table.layout(), table.digester()));
         assert!(table.iter().eq(loaded.iter()), "{name}: each item in its place");
-        // The same from here on, since the hints are the same too.
+        // Both behave alike from here on, since their hints are equal too.
         let mut random = Random::new(2);
         for _ in 0..STEPS {
             let key = random.below(90);
@@ -61,7 +61,7 @@ fn items_of_any_recordable_type_come_back() {
         MultilevelTable::<String, (Option<i8>, Vec<u8>), Keyed>::from_bytes(&bytes),
         Err(LoadError::DigesterNeeded)
     ));
-    // Another type: the items are not what it has.
+    // Another type: the bytes of the items do not fit it.
     assert!(MultilevelTable::<String, (Option<i64>, u64), Keyed>::from_bytes_with(&bytes, digester).is_err());
 }
 
@@ -76,7 +76,7 @@ fn every_bit_that_is_changed_is_noticed() {
     }
 }
 
-/// Makes both checksums right again.
+/// Corrects both checksums.
 pub(super) fn reseal(bytes: &mut [u8]) {
     let payload = xxh3_64(&bytes[128..]);
     bytes[40..48].copy_from_slice(&payload.to_le_bytes());
@@ -122,7 +122,7 @@ fn forged_tables_are_refused_or_work() {
 fn a_small_file_cannot_ask_for_a_large_table() {
     let table = Table::with_seed(MultilevelLayout::new([1]).unwrap(), 1).unwrap();
     let mut bytes = table.to_bytes();
-    // 2^40 buckets; the bits that say which are in use are missing.
+    // 2^40 buckets, whose occupancy bits are missing.
     bytes[128..136].copy_from_slice(&(1u64 << 40).to_le_bytes());
     reseal(&mut bytes);
     assert!(matches!(Table::from_bytes(&bytes), Err(LoadError::Invalid { .. })));
@@ -166,7 +166,7 @@ fn records_are_read_as_they_were_written() {
 #[test]
 fn golden_bytes_load_forever() {
     // The smallest table: two levels, a stash of one, one item in level 0. By hand from
-    // `docs/format.md`, but for the checksums and which bucket the key has (one bucket a level).
+    // `docs/format.md`, except for the checksums and the key's bucket (there is one per level).
     let layout = MultilevelLayout::new([1, 1]).unwrap().with_stash(1).unwrap();
     let mut table = MultilevelTable::with_digester(layout, Portable::with_seed(5)).unwrap();
     table.insert(0x0102u16, 3u8).unwrap();
@@ -214,8 +214,8 @@ fn tables_of_version_1_load() {
     }
 }
 
-/// The reader in Python was written from `docs/format.md` alone; it computes the bucket of every
-/// key in its level.
+/// The Python reader was written from `docs/format.md` alone; it calculates the bucket of every key
+/// in its level.
 #[cfg(not(miri))]
 #[test]
 #[ignore = "needs python3: cargo xtask test python"]

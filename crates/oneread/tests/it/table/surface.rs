@@ -1,4 +1,4 @@
-//! What only the multilevel table has, each with something that could go wrong.
+//! Features that only the multilevel table has, each with its pitfalls.
 
 use oneread::hash::Keyed;
 use oneread::layout::{HintChain, Hints, Moves, MultilevelLayout, OnCrisis};
@@ -29,7 +29,7 @@ fn levels_can_be_named() {
         assert_eq!(table.get_in_levels(&key, [2, 1, 0, 77]), Some(&key));
         assert_eq!(table.get_in_levels(&key, (0..3).filter(|&level| level != key as usize)), None);
     }
-    // The stash counts as the level after the last; it is searched whatever is named, and no
+    // The stash counts as the level after the last. It is searched with any levels, and reads no
     // bucket.
     assert_eq!(table.locate(&3).location.unwrap().level, 3);
     assert_eq!((table.locate(&3).buckets_read, table.get_in_levels(&3, [])), (3, Some(&3)));
@@ -47,8 +47,8 @@ fn moves_are_told_with_what_and_where() {
     let mut table = MultilevelTable::with_seed(layout, 1).unwrap();
     (0..3u64).for_each(|key| assert_eq!(table.insert(key, key), Ok(None)));
     assert_eq!(table.last_moves(), []);
-    // The newest hint is followed: the item of level 2 comes to level 0, and nothing is left that
-    // could follow it.
+    // The newest hint is followed: the item of level 2 comes to level 0, and no hint is left to
+    // follow.
     table.remove(&0);
     let [moved] = table.last_moves() else { panic!("one move: {:?}", table.last_moves()) };
     assert_eq!((table.location(moved.from).level, table.location(moved.to).level), (2, 0));

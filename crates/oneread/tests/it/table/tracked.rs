@@ -1,15 +1,15 @@
-//! Keys and values that are counted, and panic when told to.
+//! Keys and values that count themselves, and can be made to panic.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use oneread::hash::{Digest, Digester, Portable};
 
-/// How many tracked things are alive, and when something of theirs panics next.
+/// The number of tracked values alive, and the next panic.
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) alive: Cell<i64>,
-    /// The calls until the panic; 0 for never.
+    /// Calls until the panic; 0 for never.
     pub(crate) fuse: Cell<u32>,
 }
 

@@ -1,5 +1,4 @@
-//! Long use at the load it is made for: no insertion fails, nothing grows, and the plan's figures
-//! come out.
+//! Long use at the planned load: no insertion fails, nothing grows, and the plan's numbers hold.
 
 use oneread::layout::BoundedLayout;
 use oneread::plan::bounded::for_churn;
@@ -9,8 +8,8 @@ use oneread::table::bounded::Region;
 use crate::statistics::chernoff_most;
 use crate::table::Random;
 
-/// Fills a map to its capacity and replaces each item so many times, in no order; any failed
-/// insertion is a panic.
+/// Fills a map to its capacity, then replaces each item `turnovers` times in random order. Panics
+/// if an insertion fails.
 fn churned(items: u64, turnovers: u64, seed: u64) -> (BoundedMap<u64, u64>, Vec<u64>) {
     let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(items).unwrap(), seed).unwrap();
     let mut random = Random::new(seed);
@@ -37,9 +36,9 @@ fn stays_as_it_is(items: u64, turnovers: u64) {
     let misses: usize = (0..sample).map(|_| map.locate(&random.word()).tag_lines).sum();
     let hits: usize = located.iter().map(|found| found.tag_lines).sum();
     let [away, misses, hits] = [away, misses, hits].map(|count| count as f64 / sample as f64);
-    // The keys out of their lines are the plan's .054, and those in the neighbour come to that.
-    // Each of the former costs a hit a line or two more; a miss goes on for one out-tag in 255 and
-    // for what homes cannot tell. The bar is 1.25 lines a miss.
+    // The plan puts 0.054 of the keys out of their lines, and the neighbour has the others. The
+    // former cost a hit one or two lines more. A miss goes on for one out-tag in 255 and for keys
+    // that homes only count. The bar is 1.25 lines per miss.
     assert!((0.06..0.09).contains(&away) && misses < 1.1 && hits < 1.15, "{away} {misses} {hits}");
 }
 
@@ -49,7 +48,7 @@ fn nothing_fails_and_nothing_grows_under_churn_at_the_nominal_load() {
     stays_as_it_is(100_000, 12);
 }
 
-/// The insertions that go to the stash, of all, while items of maps at their capacity are replaced.
+/// The insertions into the stash, and all insertions, while items of full maps are replaced.
 fn insertions_into_the_stash(items: u64, probability: f64) -> (u64, u64) {
     let layout = for_churn(items, probability).unwrap();
     let steps = (4 * items).max(2000);
@@ -66,7 +65,7 @@ fn insertions_into_the_stash(items: u64, probability: f64) -> (u64, u64) {
             let before = map.stash_len();
             assert_eq!(map.insert(key, ()), Ok(None));
             keys[at] = key;
-            // Ten turnovers bring the map to its steady state, which the plan is for.
+            // Ten turnovers bring the map to the steady state that the plan describes.
             if step >= 10 * items {
                 stashed += u64::from(map.stash_len() > before);
                 insertions += 1;
@@ -78,8 +77,8 @@ fn insertions_into_the_stash(items: u64, probability: f64) -> (u64, u64) {
 
 fn stash_is_needed_as_seldom_as_asked(items: u64, probability: f64) {
     let (stashed, insertions) = insertions_into_the_stash(items, probability);
-    // The plan agrees with churned maps to a few percent, so a tenth more may be true. Beyond that,
-    // a false alarm in 1e9 tests.
+    // The plan agrees with churned maps to a few percent, so 10% more may be true. The false-alarm
+    // probability beyond that is 1e-9.
     let most = chernoff_most(1.1 * probability * insertions as f64, 1e-9);
     assert!(
         stashed as f64 <= most,

@@ -1,4 +1,4 @@
-//! The bounded map: against a model, under churn, with keys that panic, and by its surface.
+//! The bounded map: against a model, under churn, with keys that panic, and its own features.
 
 // Many millions of steps.
 #[cfg(not(miri))]

@@ -1,4 +1,4 @@
-//! The map beside a `HashMap`: the same operations, the same answers.
+//! The map against a `HashMap`: the same operations, the same answers.
 
 use std::collections::HashMap;
 use std::hash::RandomState;
@@ -12,7 +12,7 @@ use oneread_study::hash::Ideal;
 use crate::table::maps::{one_operation, whole_map};
 use crate::table::{Constant, Random};
 
-/// Keys share digests by the dozen.
+/// Dozens of keys share a digest.
 #[derive(Clone, Copy)]
 struct Colliding;
 
@@ -22,7 +22,7 @@ impl Digester<u64> for Colliding {
     }
 }
 
-/// So many digests in all: tags are alike, and groups full.
+/// Few digests in all: tags are equal, and groups full.
 #[derive(Clone, Copy)]
 struct Few {
     digests: u64,
@@ -34,8 +34,8 @@ impl Digester<u64> for Few {
     }
 }
 
-/// Random operations on keys below `keys`, in a map that may become full; gives how many insertions
-/// were refused.
+/// Applies random operations on keys below `keys` to a map that may become full; returns the number
+/// of refused insertions.
 fn compare<D: Digester<u64> + Clone>(
     map: &mut BoundedMap<u64, u64, D>,
     keys: u64,
@@ -84,7 +84,7 @@ fn does_what_a_hash_map_does() {
         let layout = BoundedLayout::for_capacity(capacity).unwrap();
         let mut map = BoundedMap::with_seed(layout, capacity).unwrap();
         let refused = compare(&mut map, keys, scaled(500_000), keys);
-        // Two thirds of the keys are there at a time: only maps for fewer are ever full.
+        // Two thirds of the keys are present at a time: only maps for fewer are ever full.
         assert!(cfg!(miri) || (refused > 0) == (keys >= capacity * 3 / 2), "{capacity} {refused}");
     }
 }
@@ -98,7 +98,7 @@ fn does_what_a_hash_map_does_with_digests_that_collide() {
 
 #[test]
 fn does_what_a_hash_map_does_with_one_digest_for_all() {
-    // Room on one route is for 192, unless its lines are the same.
+    // One route has room for 192, unless some of its lines coincide.
     let layout = BoundedLayout::for_capacity(2000).unwrap();
     let mut map = BoundedMap::with_digester(layout, Constant).unwrap();
     let refused = compare(&mut map, 500, scaled(200_000), 8);
@@ -112,17 +112,16 @@ fn does_what_a_hash_map_does_through_the_standard_library() {
     compare(&mut map, 3000, scaled(500_000), 9);
 }
 
-/// Values so large that a map of a thousand does not fit a cache: there lookups go in batches.
+/// The values are so large that a map of a thousand is not cache-resident: its lookups are batched.
 #[test]
 #[cfg_attr(miri, ignore = "too slow")]
 fn keys_in_batches_are_found_as_one_after_the_other() {
-    // From each key in a digest of its own to routes that are full, so that keys are at home, out,
-    // and in the stash.
+    // From a digest per key to full routes, so that keys are at home, out, and in the stash.
     for digests in [1, 3, 50, 5000] {
         let layout = BoundedLayout::new(1000, 100, 3).unwrap();
         let mut map = BoundedMap::with_digester(layout, Few { digests }).unwrap();
         for key in 0..1000 {
-            // Not all find room where digests are few.
+            // With few digests, not all find room.
             _ = map.insert(key, [key + 1; 200]);
         }
         assert!(map.byte_len() > 4 << 20);

@@ -1,5 +1,4 @@
-//! Keys and values that panic: nothing is lost, nothing is dropped twice, and the map goes on
-//! working.
+//! Keys and values that panic: nothing is lost or dropped twice, and the map stays valid.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -40,7 +39,7 @@ fn a_panic_in_a_comparison_or_a_digest_leaves_a_map_that_works() {
             }
         });
         ledger.fuse.set(0);
-        // What is there can be found and removed; what is gone was dropped.
+        // Every remaining item can be found and removed; every other one was dropped.
         assert_eq!(ledger.alive.get(), 2 * table.len() as i64, "{fuse}");
         let numbers: Vec<_> = table.keys().map(|key| key.number).collect();
         assert_eq!(numbers.len(), table.len(), "{fuse}");
@@ -55,7 +54,7 @@ fn a_panic_in_a_comparison_or_a_digest_leaves_a_map_that_works() {
 
 #[test]
 fn a_panic_in_a_clone_leaves_nothing_behind() {
-    /// Cloned, it counts down to a panic.
+    /// A clone counts down to a panic.
     struct Cloned(Rc<Ledger>);
     impl Clone for Cloned {
         fn clone(&self) -> Self {
@@ -91,7 +90,7 @@ fn a_panic_in_a_clone_leaves_nothing_behind() {
 
 #[test]
 fn digests_that_contradict_each_other_cost_answers_and_nothing_else() {
-    /// Another digest every time.
+    /// Makes another digest every time.
     struct Fickle(Cell<u64>);
     impl Digester<u64> for Fickle {
         fn digest(&self, key: &u64) -> Digest {
@@ -127,8 +126,8 @@ fn keys_that_lie_about_equality_are_kept_or_found_and_dropped_once() {
             _ = map.remove(&Liar(number % 30, equal));
         }
         assert_eq!(map.iter().count(), map.len());
-        // Keys that are equal to nothing are never removed, until there is no room; of the others
-        // some take others for themselves.
+        // Keys that equal nothing are never removed, so the map fills up. With the others, some
+        // keys match the wrong items.
         assert!(if equal { map.len() <= 50 } else { map.len() == 100 }, "{equal} {}", map.len());
     }
 }

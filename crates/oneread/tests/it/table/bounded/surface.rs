@@ -1,4 +1,4 @@
-//! What only the bounded map has, each with something that could go wrong.
+//! Features that only the bounded map has, each with its pitfalls.
 
 use oneread::layout::{BoundedLayout, LayoutError};
 use oneread::plan::solve;
@@ -12,7 +12,7 @@ fn map() -> BoundedMap<String, u32> {
     map
 }
 
-/// What the solver promised of a map holds for the map: room for all entries, in no more bytes.
+/// The solver's promises hold for the map: room for all entries, in at most the promised bytes.
 #[test]
 fn a_plan_becomes_the_map_that_was_planned() {
     let bytes = size_of::<Option<(u64, u64)>>() as u64;
@@ -34,7 +34,7 @@ fn a_full_map_gives_the_pair_back_and_stays_as_it_is() {
     let full = map.insert(4, 'd').unwrap_err();
     assert_eq!((full.key, full.value, map.len()), (4, 'd', 3));
     assert!(map.entry(4).or_try_insert('d').is_err());
-    // What is there is replaced all the same.
+    // Present keys can still be replaced.
     assert_eq!(map.insert(2, 'x'), Ok(Some('b')));
     assert_eq!(map.try_extend([(3, 'y'), (5, 'e'), (6, 'f')]).unwrap_err().key, 5);
     assert_eq!((map[&3], map.len(), map.capacity()), ('y', 3, 3));
@@ -68,8 +68,8 @@ fn memory_is_what_the_docs_say() {
     for items in [100_000, 1_000_000] {
         let map = BoundedMap::<u64, u64>::with_capacity(items).unwrap();
         let bytes = map.byte_len() as f64 / items as f64;
-        // Eighteen bytes a slot, and nine of ten slots are for items, or a hair more: lines are
-        // whole.
+        // Eighteen bytes per slot, and 90% of the slots for items, or slightly more, because lines
+        // are whole.
         assert!((19.99..=20.0).contains(&bytes), "{bytes}");
         // A set: ten bytes per slot.
         let set = BoundedMap::<u64, ()>::with_capacity(items).unwrap();
@@ -110,7 +110,7 @@ fn serde_writes_a_map_and_reads_it_with_or_without_a_capacity() {
     assert!(into(2).unwrap_err().to_string().contains("no bucket of the key has room"));
     let bytes = postcard::to_stdvec(&map).unwrap();
     assert_eq!(postcard::from_bytes::<BoundedMap<String, u32>>(&bytes).unwrap(), map);
-    // A count of 2^60 items that are not there.
+    // The input claims 2^60 items, which it does not have.
     assert!(
         postcard::from_bytes::<BoundedMap<u64, u64>>(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10])
             .is_err()
