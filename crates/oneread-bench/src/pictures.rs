@@ -44,7 +44,7 @@ pub(crate) fn draw(from: &Path, to: &Path) -> Result<()> {
 fn frontier(rows: &[&Row]) -> Picture {
     let mut series = designs(rows, |row| Some((row.rate.filter(|&rate| rate > 0.0)?, row.bits?)));
     let limit = (0..=20).map(|step| 10f64.powf(-5.5 + 0.2 * f64::from(step)));
-    series.push(Series::calculated("log2 1/ε", limit.map(|rate| (rate, -rate.log2()))));
+    series.push(Series::calculated("the limit, log2 1/ε", limit.map(|rate| (rate, -rate.log2()))));
     Picture {
         id: "filters-frontier".to_owned(),
         title: "Bits per key by false-positive rate, a million keys".to_owned(),
@@ -103,7 +103,7 @@ mod tests {
         let picture = frontier(&rows);
         // What never erred has no place on an axis of factors.
         let names: Vec<_> = picture.series.iter().map(|series| series.name.as_str()).collect();
-        assert_eq!(names, ["one", "log2 1/ε"]);
+        assert_eq!(names, ["one", "the limit, log2 1/ε"]);
         assert_eq!(picture.series[0].points.len(), 2);
         assert_eq!(speed(&rows).series.len(), 2);
         assert!(svg::file(&picture).contains("bits per key"));

@@ -189,9 +189,9 @@ fn legend(picture: &Picture, names: &[&str]) -> (String, f64) {
             of_source.any(|series| series.shape == Shape::BySource)
         })
         .collect();
-    // One source for all needs no words.
-    let sources =
-        if sources.len() == 1 && names.len() > 1 && !has_errors(picture) { Vec::new() } else { sources };
+    // Where each name has one source, its mark says enough.
+    let is_plain = names.iter().all(|name| picture.series.iter().filter(|of| of.name == *name).count() == 1);
+    let sources = if names.len() > 1 && is_plain && !has_errors(picture) { Vec::new() } else { sources };
     for source in sources {
         let colour = if names.len() > 1 { "" } else { "c0 " };
         let at = (6.0, -4.0);
@@ -212,7 +212,8 @@ fn legend(picture: &Picture, names: &[&str]) -> (String, f64) {
     }
     let (mut x, mut lines, mut svg) = (RIGHT, 0.0, String::new());
     for (mark, class, words) in entries {
-        let wide = 20.0 + LETTER * words.chars().count() as f64 + 14.0;
+        let letter = if class.is_empty() { LETTER } else { BOLD_LETTER };
+        let wide = 20.0 + letter * words.chars().count() as f64 + 18.0;
         if x > RIGHT && x + wide > WIDTH {
             (x, lines) = (RIGHT, lines + 1.0);
         }
