@@ -1,15 +1,15 @@
-//! Eight words at once, where the machine can.
+//! Vector instructions that process all eight words of a line.
 
 use super::Bits;
 use crate::bits::Line;
 use crate::filter::simd::{InstructionSet, Isa, Portable, Work};
 
-/// Bits in the eight words of a line.
+/// Operations on the bits of a key in a line.
 pub(in crate::filter) trait BlockBits: Copy {
     /// Whether the line has all eight bits.
     fn has_bits(self, line: &Line, bits: Bits) -> bool;
 
-    /// Sets all eight bits; says whether they were set before.
+    /// Sets all eight bits; reports whether they were set before.
     fn set_bits(self, line: &mut Line, bits: Bits) -> bool;
 }
 
@@ -24,7 +24,7 @@ pub(super) fn has_bits(isa: Isa, line: &Line, bits: Bits) -> bool {
     has_bits_by_call(isa, line, bits)
 }
 
-/// Never inlined: in the loop of a caller it would take the registers of what is done in place.
+/// Never inlined: in a caller's loop it would take the registers of the inlined path.
 #[inline(never)]
 fn has_bits_by_call(isa: Isa, line: &Line, bits: Bits) -> bool {
     struct Has<'a>(&'a Line, Bits);

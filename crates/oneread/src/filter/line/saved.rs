@@ -1,4 +1,4 @@
-//! A line filter as bytes. Its lines are checked when it is loaded: what is changed must be whole.
+//! A line filter as bytes. Loading checks its lines, since changes rely on them.
 
 use super::places::{MOVABLE, Stash};
 use super::simd::{self, LineWork};
@@ -11,7 +11,7 @@ use crate::filter::cores::SavedCore;
 use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
-/// The layout, the number of keys and the entries of the stash.
+/// Decodes the layout, the number of keys and the entries of the stash.
 fn decode(block: &LayoutBlock) -> Result<(LineLayout, u64, u64), LoadError> {
     let [remainder_bits, lines, len, stashed] = block.fields()?;
     let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
@@ -23,8 +23,8 @@ fn decode(block: &LayoutBlock) -> Result<(LineLayout, u64, u64), LoadError> {
     Ok((layout, len, stashed))
 }
 
-/// Whether every line is one that changes make, and every guest and entry of the stash would be
-/// found.
+/// Checks that changes can make every line, and that lookups find every guest and entry of the
+/// stash.
 struct Check<'a, S> {
     table: &'a Table<S>,
 }
