@@ -1,4 +1,4 @@
-//! Why bytes cannot be loaded.
+//! Errors of loading bytes.
 
 use core::fmt;
 

@@ -91,7 +91,7 @@ pub trait Saved: Sized {
     /// Reads a structure, and nothing beyond it, with the digester that the container names.
     ///
     /// # Errors
-    /// As [`from_bytes`](Saved::from_bytes), or if reading fails.
+    /// Like [`from_bytes`](Saved::from_bytes), or if reading fails.
     #[cfg(feature = "std")]
     fn load<R: std::io::Read>(reader: R) -> Result<Self, LoadError> {
         load(&mut super::source::Reader(reader), None, None)
@@ -100,7 +100,7 @@ pub trait Saved: Sized {
     /// Reads a structure, and nothing beyond it, that was made with this digester.
     ///
     /// # Errors
-    /// As [`from_bytes_with`](Saved::from_bytes_with), or if reading fails.
+    /// Like [`from_bytes_with`](Saved::from_bytes_with), or if reading fails.
     #[cfg(feature = "std")]
     fn load_with<R: std::io::Read>(reader: R, digester: Self::Digester) -> Result<Self, LoadError> {
         load(&mut super::source::Reader(reader), Some(digester), None)

@@ -494,7 +494,7 @@ pub(super) fn encode_layout(layout: BloomLayout) -> [u64; 3] {
 
 /// The layout of a container's fields, if they are what [`encode_layout`] writes.
 pub(super) fn decode_layout([bits, hashes, scheme]: [u64; 3]) -> Result<BloomLayout, LoadError> {
-    let invalid = LoadError::Invalid { what: "a Bloom filter of impossible bits, hashes or scheme" };
+    let invalid = LoadError::Invalid { what: "a Bloom filter with invalid bits, hashes or scheme" };
     let scheme = u8::try_from(scheme).ok().and_then(SchemeName::from_number);
     let layout = u32::try_from(hashes).ok().and_then(|hashes| BloomLayout::new(bits, hashes).ok());
     match layout.zip(scheme).and_then(|(layout, scheme)| layout.with_scheme(scheme).ok()) {

@@ -385,7 +385,7 @@ fn decode_layout(block: &LayoutBlock) -> Result<(CountMinLayout, u64), LoadError
     let layout = u32::try_from(depth).ok().and_then(|depth| CountMinLayout::new(width, depth).ok());
     match layout.zip(form) {
         Some((layout, &(update, rows))) => Ok((layout.with_update(update).with_rows(rows), total)),
-        None => Err(LoadError::Invalid { what: "a Count-Min sketch of impossible width, depth or update" }),
+        None => Err(LoadError::Invalid { what: "a Count-Min sketch with invalid width, depth or update" }),
     }
 }
 

@@ -30,7 +30,7 @@ impl<C: Build> Filter<C> {
     /// An empty filter of this layout, with a random seed.
     ///
     /// # Errors
-    /// As [`with_digester`](Self::with_digester).
+    /// Like [`with_digester`](Self::with_digester).
     #[cfg(feature = "std")]
     pub fn new(layout: C::Layout) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::random())
@@ -39,7 +39,7 @@ impl<C: Build> Filter<C> {
     /// An empty filter of this layout with this seed.
     ///
     /// # Errors
-    /// As [`with_digester`](Self::with_digester).
+    /// Like [`with_digester`](Self::with_digester).
     pub fn with_seed(layout: C::Layout, seed: u64) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::with_seed(seed))
     }
@@ -211,7 +211,7 @@ impl<C: Insert, D> Filter<C, D> {
     /// Inserts the key of a digest; see [`insert`](Self::insert).
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> C::Inserted {
         self.core.insert(digest)
@@ -278,7 +278,7 @@ impl<C: Remove, D> Filter<C, D> {
     /// key depends on another one. Do not remove keys from a set filled this way.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     ///
     /// # Example
     /// ```
@@ -356,7 +356,7 @@ impl<C: ChangeShared, D> Filter<Shared<C>, D> {
     /// Inserts the key of a digest; see [`insert`](Self::insert).
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> C::Inserted {
         self.core.0.insert(digest)
@@ -406,7 +406,7 @@ impl<C: RemoveShared, D> Filter<Shared<C>, D> {
     /// one. Do not remove keys from a set filled this way.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     #[inline]
     pub fn insert_if_absent<Q: ?Sized>(&self, key: &Q) -> C::Inserted
     where
@@ -591,7 +591,7 @@ impl<C: SavedCore<Storage: Owned>> Filter<C> {
     /// Reads a filter, and nothing beyond it, with the seed that the bytes name.
     ///
     /// # Errors
-    /// As [`from_bytes`](Self::from_bytes), or if reading fails.
+    /// Like [`from_bytes`](Self::from_bytes), or if reading fails.
     #[cfg(feature = "std")]
     pub fn load<R: std::io::Read>(reader: R) -> Result<Self, LoadError> {
         Saved::load(reader)
@@ -626,7 +626,7 @@ impl<C: SavedCore<Storage: Owned>, D: Identified> Filter<C, D> {
     /// Reads a filter, and nothing beyond it, that was made with this digester.
     ///
     /// # Errors
-    /// As [`from_bytes_with`](Self::from_bytes_with), or if reading fails.
+    /// Like [`from_bytes_with`](Self::from_bytes_with), or if reading fails.
     #[cfg(feature = "std")]
     pub fn load_with<R: std::io::Read>(reader: R, digester: D) -> Result<Self, LoadError> {
         Saved::load_with(reader, digester)
@@ -684,7 +684,7 @@ impl<C: SavedCore<Storage = LittleEndian<'static>>> View<'static, Filter<C>> {
     /// an `Arc` of one.
     ///
     /// # Errors
-    /// As [`open`](View::open).
+    /// Like [`open`](View::open).
     ///
     /// # Example
     /// ```
@@ -712,7 +712,7 @@ impl<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified> View<'static,
     /// Opens a view that owns its bytes, of a filter with this digester.
     ///
     /// # Errors
-    /// As [`open_with`](View::open_with).
+    /// Like [`open_with`](View::open_with).
     pub fn open_owned_with<B>(bytes: B, digester: D) -> Result<Self, LoadError>
     where
         B: Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,

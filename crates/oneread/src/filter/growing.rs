@@ -465,7 +465,7 @@ fn decode_layout<L: LayerCore>(block: &LayoutBlock) -> Result<(GrowingLayout, us
         layout.with_growth(growth)?.with_tightening(f64::from_bits(tightening))
     };
     let layout =
-        layout().map_err(|_| LoadError::Invalid { what: "a growing filter of impossible rate or growth" })?;
+        layout().map_err(|_| LoadError::Invalid { what: "a growing filter with invalid rate or growth" })?;
     match usize::try_from(layers) {
         Ok(layers) if (1..=L::MAX_LAYERS).contains(&layers) && (L::HEADER_HAS_LEN || len == 0) => {
             Ok((layout, layers, len))
@@ -563,7 +563,7 @@ impl<S: Words> LayerCore for Bloom<S> {
     }
 }
 
-const IMPOSSIBLE: LoadError = LoadError::Invalid { what: "a layer of impossible number or capacity" };
+const IMPOSSIBLE: LoadError = LoadError::Invalid { what: "a layer with invalid number or capacity" };
 
 impl GrowLayer for Bloom<Vec<u64>> {
     fn plan(layout: GrowingLayout, number: u32) -> Result<(BloomLayout, u64), LayoutError> {

@@ -89,7 +89,7 @@ pub(crate) fn contains_in_batches(
         for (first, &digest) in first.iter_mut().zip(digests) {
             *first = prefetch_first(digest);
         }
-        // Without a branch, which one key in four would take.
+        // No branch here: one key in four would take it.
         let (mut left, mut count) = ([0u8; BATCH], 0);
         for (key, &[one, other]) in first[..digests.len()].iter().enumerate() {
             left[count] = key as u8;

@@ -19,7 +19,7 @@ fn decode_layout(block: &LayoutBlock) -> Result<CountingLayout, LoadError> {
     match layout.zip(counting) {
         // Bands with leftover counters would have been written without them.
         Some((layout, counting)) if layout.counters() == counters => Ok(layout.with_counting(counting)),
-        _ => Err(LoadError::Invalid { what: "a counting filter of impossible counters, hashes or scheme" }),
+        _ => Err(LoadError::Invalid { what: "a counting filter with invalid counters, hashes or scheme" }),
     }
 }
 

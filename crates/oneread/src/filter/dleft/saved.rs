@@ -66,8 +66,7 @@ pub(super) fn layout_block(layout: DLeftLayout) -> LayoutBlock {
 }
 
 pub(super) fn decode_layout(block: &LayoutBlock) -> Result<DLeftLayout, LoadError> {
-    const INVALID: LoadError =
-        LoadError::Invalid { what: "a d-left filter whose sizes or ways make no layout" };
+    const INVALID: LoadError = LoadError::Invalid { what: "a d-left filter with invalid sizes or policies" };
     let [ways, pages, buckets @ ..] = block.fields::<6>()?;
     let [bits, semisort, ties, division, group, 0, 0, 0] = ways.to_le_bytes() else { return Err(INVALID) };
     let bits = match bits {

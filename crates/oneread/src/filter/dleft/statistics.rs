@@ -124,7 +124,7 @@ impl<S: Words> DLeft<S> {
         for page in 0..pages {
             let mut bucket = page as usize * page_buckets(self.layout.bucket_bits());
             for (subtable, &size) in self.layout.buckets().iter().enumerate() {
-                // Sub-tables are whole groups.
+                // Each sub-table has whole groups.
                 for _ in 0..size / group as u64 {
                     let loads: Vec<u32> = (bucket..bucket + group).map(|bucket| self.load(bucket)).collect();
                     for (place, &load) in loads.iter().enumerate() {

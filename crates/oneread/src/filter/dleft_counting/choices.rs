@@ -41,9 +41,9 @@ pub(super) struct Chooser {
 /// The possible locations of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choices {
-    /// b.
+    /// The place b.
     place: u64,
-    /// r.
+    /// The minimal remainder r.
     minimal: u64,
     /// The remainder: its highest bits are the minimal one; the state of a bucket may imply its
     /// lowest.

@@ -146,7 +146,7 @@ impl<S: Words> LayerCore for DLeftCounting<S> {
         source: &mut impl Source<S>,
     ) -> Result<Layer<Self>, LoadError> {
         const IMPOSSIBLE: LoadError =
-            LoadError::Invalid { what: "a layer of impossible number, cells or buckets" };
+            LoadError::Invalid { what: "a layer with invalid number, cells or buckets" };
         let &[number, room, used, len, buckets_each, capacity, subtables, counter_bits] = record else {
             return Err(IMPOSSIBLE);
         };
@@ -216,7 +216,7 @@ impl GrowLayer for DLeftCounting<Vec<u64>> {
 }
 
 impl ShrinkLayer for DLeftCounting<Vec<u64>> {
-    /// By invariant 2.
+    /// Invariant 2 forbids it.
     const GIVES_NEWEST_BACK: bool = false;
 
     fn take(layers: &mut [Layer<Self>], digest: Digest) -> Option<(usize, bool)> {

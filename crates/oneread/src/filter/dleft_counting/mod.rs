@@ -84,7 +84,7 @@ pub struct DLeftCounting<S> {
 /// saturates at four.
 ///
 /// # Costs
-/// An operation reads 16 bytes d times, with d from two to four by
+/// An operation makes d reads of 16 bytes, with d from two to four by
 /// [`plan::dleft_counting::for_rate`]. Each filter has a table of 23 to 31 KiB at any size, or 2
 /// KiB if remainders are fixed.
 ///
@@ -100,8 +100,8 @@ pub struct DLeftCounting<S> {
 /// # Repeated keys
 /// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its
 /// count is saturated: [`remove`](Filter::remove) still answers `Ok`, but the key stays. Keys with
-/// equal remainders share a count, so that copies of both saturate it. A key shares it with another
-/// with about the probability of a false positive. Saturated cells fill the filter in the end:
+/// equal remainders share a count, so that copies of both saturate it; this is about as probable as
+/// a false positive. Saturated cells fill the filter in the end:
 /// [`statistics`](Self::statistics) counts them, and [`clear`](Filter::clear) frees them. With
 /// [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and the cells of a bucket
 /// limit n.

@@ -17,8 +17,7 @@ fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> 
     let layout = layout.zip(policies).and_then(|(layout, (&remainders, &repeats))| {
         layout.with_policies(remainders, narrow(capacity), narrow(counter_bits), repeats).ok()
     });
-    let invalid =
-        LoadError::Invalid { what: "a d-left counting filter of impossible buckets, cells or keys" };
+    let invalid = LoadError::Invalid { what: "a d-left counting filter with invalid buckets, cells or keys" };
     Ok((layout.filter(|_| len < MAX_KEYS).ok_or(invalid)?, len))
 }
 

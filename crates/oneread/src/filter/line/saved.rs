@@ -16,9 +16,11 @@ fn decode(block: &LayoutBlock) -> Result<(LineLayout, u64, u64), LoadError> {
     let [remainder_bits, lines, len, stashed] = block.fields()?;
     let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
     let layout =
-        layout.map_err(|_| LoadError::Invalid { what: "a line filter of impossible lines or remainders" })?;
+        layout.map_err(|_| LoadError::Invalid { what: "a line filter with invalid lines or remainders" })?;
     if stashed > layout.stash() {
-        return Err(LoadError::Invalid { what: "a line filter with more in its stash than it takes" });
+        return Err(LoadError::Invalid {
+            what: "a line filter with more stashed fingerprints than its layout allows",
+        });
     }
     Ok((layout, len, stashed))
 }
@@ -58,7 +60,7 @@ impl<S: Lines> LineWork for Check<'_, S> {
 impl<S: Lines> LineTable<S> {
     pub(super) fn check(&self) -> Result<(), LoadError> {
         let is_valid = simd::run(self.isa, self.table.layout.remainder_bits(), Check { table: &self.table });
-        if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "a line that no changes make" }) }
+        if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "an invalid line" }) }
     }
 }
 

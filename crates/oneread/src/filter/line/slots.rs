@@ -239,7 +239,7 @@ fn exact_starts<const R: u32, I: LineBytes>(set: I, line: &Line) -> u64 {
     starts::<R, I>(set, line) & !(u64::from(!is_full::<R, I>(set, line)) << At::<R>::SLOTS)
 }
 
-/// Whether all slots are in use.
+/// Reports whether all slots are in use.
 #[inline(always)]
 pub(super) fn is_full<const R: u32, I: LineBytes>(set: I, line: &Line) -> bool {
     starts::<R, I>(set, line).count_ones() == occupied(line).count_ones() + 1

@@ -100,7 +100,7 @@ impl PlacedFilter {
     /// A filter of all these keys, with fingerprints of `fingerprint_bits` bits and a random seed.
     ///
     /// # Errors
-    /// As [`from_digests`](Self::from_digests).
+    /// Like [`from_digests`](Self::from_digests).
     #[cfg(feature = "std")]
     pub fn from_keys<'q, Q: ?Sized + 'q>(
         keys: impl IntoIterator<Item = &'q Q>,

@@ -45,7 +45,7 @@ impl<S: Words> SavedCore for Placed<S> {
         let possible = (1..=Placed::MAX_BITS).contains(&fingerprint_bits) && attempt < ATTEMPTS;
         // In this order: the number of words overflows for too many cells.
         if !possible || !(1..=MAX_PLACES).contains(&cells) || keys > cells {
-            return Err(LoadError::Invalid { what: "a filter of placed fingerprints of impossible cells" });
+            return Err(LoadError::Invalid { what: "a placed filter with an invalid number of cells" });
         }
         let words = source.take(word_count(cells, fingerprint_bits))?;
         Ok(Self { keys, cells, fingerprint_bits, attempt, words })

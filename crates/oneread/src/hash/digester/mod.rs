@@ -20,8 +20,8 @@ use super::Digest;
 /// | [`Portable`] | [`Key`](super::Key) | yes | no | everything saved, shared or merged |
 /// | [`Keyed`] | [`Key`](super::Key) | yes | while its key is secret | keys that strangers choose |
 /// | [`Std`] | any [`Hash`](core::hash::Hash) | no | as its hasher | types of your own, in memory |
+///
 /// The crate `oneread-study` has two more for experiments: `Ideal`, whose digests no test can tell
-/// from random ones, and `FromFamily`, whose digests are as random as a theorem says.
 /// from random ones, and `FromFamily`, whose digests are as random as a theorem says.
 pub trait Digester<Q: ?Sized> {
     /// The digest of a key: the same for equal keys.

@@ -63,7 +63,7 @@ impl AnyScheme {
     /// The named scheme; see [`Scheme::new`].
     ///
     /// # Errors
-    /// As [`Scheme::new`].
+    /// Like [`Scheme::new`].
     pub fn new(name: SchemeName, domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
         Ok(Self(match name {
             SchemeName::Independent => Chosen::Independent(Scheme::new(domain, hashes, size)?),

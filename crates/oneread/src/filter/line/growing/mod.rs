@@ -185,7 +185,7 @@ impl<S: Lines> LayerCore for LineTable<S> {
         source: &mut impl Source<S>,
     ) -> Result<Layer<Self>, LoadError> {
         const IMPOSSIBLE: LoadError =
-            LoadError::Invalid { what: "a layer of impossible number, fingerprints or lines" };
+            LoadError::Invalid { what: "a layer with invalid number, fingerprints or lines" };
         let &[number, room, used, remainder_bits, lines, stashed, 0, 0] = record else {
             return Err(IMPOSSIBLE);
         };
