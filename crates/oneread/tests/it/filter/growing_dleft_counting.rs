@@ -114,7 +114,7 @@ fn lives(steps: u64) {
         }
         println!("{most_layers} layers at most, {fewest_later} after shrinking, {filter:?}");
         assert!(most_layers > 3);
-        // No layer is added once one holds all 6000 keys, and it has at most twice the room for them.
+        // No layer is added once one holds all 6000 keys, with at most twice the room for them.
         assert!(filter.byte_len() < 6000 * 4 * 8);
     }
 }
