@@ -1,9 +1,8 @@
-//! A map that is nearly full and used for long: what that does to its memory and to its slowest
-//! insertion.
+//! A nearly full map under long churn: its memory and its slowest insertion.
 //!
 //! Run it with `cargo run --release -p oneread --example bounded_memory`. It keeps a table of
 //! 450,000 sessions, replaces each of them ten times, and does the same with the standard library's
-//! map with room reserved for as many.
+//! map of the same capacity.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use oneread::hash::{Digester, Domain, Portable, reduce};
 use oneread::table::BoundedMap;
 
-/// Nearly all that a `HashMap` of 2^19 buckets takes, of which seven eighths can be used.
+/// Nearly all of a `HashMap` of 2^19 buckets, which uses at most seven eighths of them.
 const SESSIONS: u64 = 450_000;
 const TURNOVERS: u64 = 10;
 
@@ -44,12 +43,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Fills a map, replaces its entries in no order, and gives the longest that one replacement took.
+/// Fills a map, replaces its entries in random order, and returns the longest time of a
+/// replacement.
 fn churn<M, E>(
     map: &mut M,
     mut replace: impl FnMut(&mut M, u64, u64) -> Result<(), E>,
 ) -> Result<Duration, E> {
-    // A key that is not there is removed for nothing.
+    // Removing an absent key does nothing.
     let mut alive: Vec<u64> = (0..SESSIONS).collect();
     alive.iter().try_for_each(|&key| replace(map, u64::MAX, key))?;
     let mut slowest = Duration::ZERO;

@@ -1,9 +1,8 @@
-//! A table that is used for long: what moves are worth when items come and go.
+//! A table under long churn: what moves are worth when items come and go.
 //!
 //! Run it with `cargo run --release -p oneread --example churn`. It keeps two tables of the same
-//! size half full, replaces each of their items sixteen times, and counts what found no room: in a
-//! table whose items stay where they are, and in one that moves at most one on an insertion and one
-//! on a deletion.
+//! size half full, replaces each item sixteen times, and counts the items without room. One table
+//! never moves items; the other moves at most one per insertion and one per deletion.
 
 use oneread::layout::{HintRule, Hints, Moves, MultilevelLayout};
 use oneread::table::MultilevelTable;
@@ -20,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for key in 0..ITEMS {
             table.insert(key, ())?;
         }
-        // An odd multiplier goes through all of them, in no order of the keys.
+        // An odd multiplier visits all of them, in an order unrelated to the keys.
         let (mut oldest, mut moved) = (vec![0; ITEMS as usize], 0);
         oldest.iter_mut().zip(0..).for_each(|(key, number)| *key = number);
         for key in ITEMS..17 * ITEMS {

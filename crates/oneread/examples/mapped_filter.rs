@@ -1,9 +1,9 @@
 //! A filter in a file, queried without loading it.
 //!
 //! Run it with `cargo run --release -p oneread --example mapped_filter`. It plans a filter, fills
-//! it, saves it to a temporary file, and answers queries from the file's bytes as they lie. (A
-//! program that keeps the file open for long would map it, for example with the crate `memmap2`;
-//! the view takes any `&[u8]`.)
+//! it, saves it to a temporary file, and answers queries from the file's bytes in place. (A
+//! long-running program would map the file, for example with the crate `memmap2`; the view takes
+//! any `&[u8]`.)
 
 use std::error::Error;
 use std::fs::File;

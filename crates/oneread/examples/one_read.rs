@@ -1,8 +1,7 @@
-//! One read a lookup: the paper's table for ten thousand items, with each of its summaries.
+//! One read per lookup: the paper's table for ten thousand items, with each of its summaries.
 //!
 //! Run it with `cargo run --release -p oneread --example one_read`. It prints the bytes of each
-//! summary, what its lookups read beside what was planned, and how many lookups a second the
-//! summary alone answers.
+//! summary, measured and planned reads per lookup, and the lookups per second of the summary alone.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -52,8 +51,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Millions of lookups a second, of as many keys as there are items, from `first` on: the best of
-/// some rounds.
+/// Millions of lookups per second, of as many keys as there are items, from `first` on: the best of
+/// several rounds.
 fn speed(summary: &impl Summary<Digester = Portable>, first: u64) -> f64 {
     const ROUNDS: u32 = 50;
     let digests: Vec<Digest> = (first..first + ITEMS).map(|key| summary.digester().digest(&key)).collect();

@@ -1,7 +1,7 @@
 //! One digest, two decisions: which server has a key, and in which slot.
 //!
-//! Run it with `cargo run -p oneread --example shards`. It counts what goes wrong when both
-//! decisions use the same bits, and what does not when each draws from its own domain.
+//! Run it with `cargo run -p oneread --example shards`. It counts the slots in use when both
+//! decisions use the same bits, and when each draws from its own domain.
 
 use oneread::hash::{Digester, Domain, Portable, reduce};
 
@@ -18,7 +18,7 @@ fn main() {
     for key in 0..KEYS {
         let digest = digester.digest(&key);
         let shard = reduce(digest.word(SHARD, 0), SHARDS);
-        // Only one server's slots are looked at: that of shard 0.
+        // Only the slots of one server, that of shard 0, are counted.
         if shard == 0 {
             same_bits[reduce(digest.word(SHARD, 0), SLOTS) as usize] += 1;
             own_domains[reduce(digest.word(SLOT, 0), SLOTS) as usize] += 1;

@@ -1,5 +1,5 @@
-//! From targets to structures: state what a table and its summary are to keep to, and build what
-//! the solvers find.
+//! From targets to structures: state the limits of a table and its summary, and build what the
+//! solvers find.
 //!
 //! Run it with `cargo run --release -p oneread --example solve`.
 
@@ -21,14 +21,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("levels {:?}: {:.2} buckets an item", planned.layout.levels(), planned.buckets_per_item());
     let planned = planned.filled.ok_or("a table that is filled once")?;
 
-    // The smallest summary of it, with which a lookup reads one bucket and a thousandth, or a
-    // hundredth if the key is absent.
+    // Its smallest summary with which a lookup reads on average 1.001 buckets for a present key and
+    // 0.01 for an absent one.
     let goal = Goal::Average { extra_reads: 0.001 };
     let solution =
         solve::summary(&planned, &SummaryTargets { false_positive: 0.01, goal, bytes: None }, None)?;
     println!("{}: {} bytes, with a bit a bucket", solution.best.kind().name(), solution.best.total_bytes());
 
-    // One call from the plan to the structure.
+    // One call turns the plan into the structure.
     let plan = solution.best.summary().ok_or("a summary with a bit a bucket")?;
     let mut map = Summarized::from_plan_with_seed(plan, 1)?;
     for key in 0..ITEMS {
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let measured = map.stats().measured;
     println!("reads a hit {:.5}, a miss {:.5}", measured.reads_per_hit(), measured.reads_per_miss());
 
-    // A filter whose keys can be removed, whichever is the smallest.
+    // The smallest filter with removal.
     let needs = Needs { delete: true, ..Needs::default() };
     let best = solve::filter(&FilterTargets { items: ITEMS, rate: 0.001, needs, bytes: None })?.best;
     println!("{}: {:.1} bits a key", best.structure, best.bits_per_key());
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(!filter.contains("a key"));
     }
 
-    // A map of fixed size in which entries come and go.
+    // A map of fixed size under churn.
     let best = solve::map(&MapTargets::new(ITEMS, 16))?.best;
     println!(
         "{}: {:.1} bytes an entry of 16, stash {:.2}",

@@ -1,6 +1,6 @@
 //! Loading takes no more memory than the file warrants, whatever its header says.
 //!
-//! A test binary of its own, since it counts the allocations of the whole program.
+//! A separate test binary, since it counts the allocations of the whole program.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use oneread::layout::{
 use xxhash_rust::xxh3::xxh3_64;
 
 thread_local! {
-    /// Bytes that this thread holds, and the most it held since it was last asked.
+    /// The bytes that this thread holds, and the most it held since the last reset.
     static HELD: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
@@ -33,7 +33,7 @@ fn change(add: usize, take: usize) {
     });
 }
 
-// SAFETY: every call is handed to the system's allocator unchanged; counting allocates nothing.
+// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         change(layout.size(), 0);
@@ -59,7 +59,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most memory that was held at a time during some work, beyond what was held before.
+/// The most memory held during some work, beyond what was held before.
 fn most_during<R>(work: impl FnOnce() -> R) -> usize {
     let before = HELD.with(|held| {
         let (now, _) = held.get();
@@ -74,7 +74,7 @@ fn put(bytes: &mut [u8], at: usize, field: u64) {
     bytes[at..at + 8].copy_from_slice(&field.to_le_bytes());
 }
 
-/// Makes both checksums right again; positions as in `docs/format.md`.
+/// Recomputes both checksums; positions as in `docs/format.md`.
 fn reseal(bytes: &mut [u8]) {
     let payload = xxh3_64(&bytes[128..]);
     put(bytes, 40, payload);
@@ -82,16 +82,16 @@ fn reseal(bytes: &mut [u8]) {
     put(bytes, 56, header);
 }
 
-/// A loaded vector grows by doubling: at most twice its final size, beside half of that while it
-/// moves, and the small change of errors and layers.
+/// A loaded vector grows by doubling: at most twice its final size, plus half of that while it
+/// moves, plus a little for errors and layers.
 fn warranted(file: usize) -> usize {
     3 * file + 1024
 }
 
 const SIZES: [u64; 8] = [1, 4096, 1_000_000, 1 << 30, 1 << 37, 1 << 46, 1 << 63, u64::MAX];
 
-/// Loads and views with every absurd number in every field of the layout, and every absurd length
-/// of the payload.
+/// Loads and views with each absurd number in each field of the layout, and each absurd length of
+/// the payload.
 fn takes_what_the_file_warrants(
     bytes: &[u8],
     tables: usize,
@@ -115,13 +115,13 @@ fn takes_what_the_file_warrants(
                     most <= warranted(forged.len()),
                     "field {field} = {value}, length {length}: {most} bytes"
                 );
-                // A stream does not say how long it is.
+                // A stream does not state its length.
                 let most = most_during(|| _ = load_stream(&forged));
                 assert!(
                     most <= warranted(forged.len()),
                     "field {field} = {value}, length {length}: {most} bytes"
                 );
-                // A view copies nothing but, at most, the list of its layers.
+                // A view copies nothing but the list of its layers.
                 let most = most_during(|| _ = open(&forged));
                 assert!(
                     most <= warranted(forged.len()),
@@ -138,7 +138,7 @@ macro_rules! check {
     ($filter:ident, $view:ident, $structure:expr) => {
         check!($filter, $view, $structure, 0)
     };
-    // With so many bytes for tables, whatever the size of the file.
+    // With `$tables` bytes for tables, whatever the size of the file.
     ($filter:ident, $view:ident, $structure:expr, $tables:expr) => {
         takes_what_the_file_warrants(
             &$structure.to_bytes(),
@@ -175,10 +175,10 @@ fn no_header_makes_loading_allocate_more_than_the_file_warrants() {
     );
 }
 
-/// How buckets are read is in tables, by the layout: in a d-left filter the lengths in a group of
-/// four buckets of up to eleven fingerprints, 12^4 times 4 bytes, in a vector that grows by
-/// doubling; in a counting one 256 states of 128 bytes, 512 rows of 64 for lookups and 512 of 32
-/// for insertions, once for all filters that have the same.
+/// The layout determines tables for reading buckets. In a d-left filter they have the lengths in a
+/// group of four buckets of up to eleven fingerprints: 12^4 times 4 bytes, in a vector that grows
+/// by doubling. In a counting filter they have 256 states of 128 bytes, 512 rows of 64 for lookups
+/// and 512 of 32 for insertions, shared by all filters with the same policies.
 const DLEFT_TABLES: usize = 3 * 4 * 12 * 12 * 12 * 12 + 65_536;
 const COUNTING_TABLES: usize = 256 * 128 + 512 * 64 + 512 * 32;
 
@@ -214,7 +214,7 @@ fn no_header_of_a_filter_of_placed_fingerprints_does() {
     check!(PlacedFilter, PlacedView, PlacedFilter::from_keys(&keys, 13).unwrap());
 }
 
-/// A growing filter's records are in the payload: they too can lie.
+/// A growing filter's records are in the payload, and can be false too.
 #[test]
 fn no_layer_makes_loading_allocate_more_than_the_file_warrants() {
     let mut filter = GrowingFilter::with_seed(GrowingLayout::new(10, 0.01).unwrap(), 1).unwrap();
@@ -259,8 +259,8 @@ fn no_layer_of_a_growing_line_filter_does() {
     let mut filter = GrowingLineFilter::with_seed(layout, 1).unwrap();
     (0..100u64).for_each(|key| _ = filter.insert(&key).unwrap());
     let bytes = filter.to_bytes();
-    // A layer has the other lines of 28 quotients in a table, and so takes less than 512 bytes
-    // beside its lines; a vector begins with four.
+    // A layer has a table of the other lines of 28 quotients, and so takes less than 512 bytes
+    // besides its lines; a vector starts with four.
     let warranted = |file| warranted(file) + 4 * 512;
     for word in 0..8 * filter.layers() {
         for value in SIZES {
@@ -275,7 +275,7 @@ fn no_layer_of_a_growing_line_filter_does() {
     }
 }
 
-/// A whole file takes its own size, with the room that a growing vector has.
+/// A valid file takes its own size, plus the spare capacity of a growing vector.
 #[test]
 fn a_large_file_is_loaded_in_about_its_own_size() {
     let filter = BloomFilter::with_seed(BloomLayout::new(10_000_000, 3).unwrap(), 1).unwrap();

@@ -1,4 +1,4 @@
-//! What everything rests on: bits, hash functions, layouts and plans. The modules mirror `src/`.
+//! Tests of the foundations: bits, hash functions, layouts and plans. The modules mirror `src/`.
 
 #[path = "it/bits/mod.rs"]
 mod bits;

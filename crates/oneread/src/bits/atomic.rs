@@ -6,37 +6,34 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Those of a checker that tries every order in which threads can meet: `cargo xtask test loom`.
+/// The atomics of a checker that tries every interleaving of threads: `cargo xtask test loom`.
 #[cfg(all(loom, test))]
 use loom::sync::atomic::AtomicU64;
 
 use super::line::Lines;
 use super::{Line, Words, huge_pages, prefetch};
 
-/// Words whose bits can be set through a shared reference; each eight of them lie in one cache
-/// line.
+/// Words whose bits can be set through a shared reference. Eight words share a cache line.
 ///
-/// All accesses are relaxed. A bit once set stays set, and a thread that learns of an insertion by
-/// any synchronisation (a lock, a channel, a join) sees its bits; without one there is no "after"
-/// to speak of.
+/// All accesses are relaxed. A bit once set stays set. A thread that learns of an insertion through
+/// a lock, a channel or a join sees its bits; without such synchronisation no order is defined.
 #[derive(Debug, Default)]
 pub struct AtomicWords {
-    /// A few more words than are meant, so that the first of them can begin a cache line.
+    /// Has up to seven spare words, so that the first word in use can begin a cache line.
     allocated: Box<[AtomicU64]>,
-    /// Where the first word is.
+    /// The index of the first word in use.
     first: usize,
     len: usize,
 }
 
 impl AtomicWords {
-    /// Sets one bit; says whether it was set before.
+    /// Sets one bit; reports whether it was set before.
     ///
-    /// Without looking first: whether the bit is set already is a branch that nobody can predict.
-    /// Looking took 47 ns a key instead of 29 (one thread, 100,000 keys, eleven bits each), and
-    /// with two threads it was slower too.
+    /// It writes without looking first: the branch on a bit is unpredictable and costs more than
+    /// the write (`docs/decisions/atomic-writes.md`).
     ///
     /// # Panics
-    /// If there are not that many bits; the structures of this library never ask for one.
+    /// If `location` is out of range; this library's structures never pass such a location.
     #[inline(always)]
     pub fn set_bit(&self, location: u64) -> bool {
         let bit = 1 << (location % 64);
@@ -46,7 +43,7 @@ impl AtomicWords {
     /// Sets the bits of word `at` that are set in `bits`.
     ///
     /// # Panics
-    /// If there are not that many words; the structures of this library never ask for one.
+    /// If `at` is out of range; this library's structures never pass such an index.
     #[inline(always)]
     pub(crate) fn set_bits(&self, at: usize, bits: u64) {
         if bits != 0 {
@@ -54,16 +51,16 @@ impl AtomicWords {
         }
     }
 
-    /// Puts `to` in place of word `at`, if that is still `from`; says whether it was.
+    /// Replaces word `at` by `to` if it is still `from`; reports whether it was.
     ///
     /// # Panics
-    /// If there are not that many words; the structures of this library never ask for one.
+    /// If `at` is out of range; this library's structures never pass such an index.
     #[inline(always)]
     pub fn replace(&self, at: usize, from: u64, to: u64) -> bool {
         self.words()[at].compare_exchange(from, to, Relaxed, Relaxed).is_ok()
     }
 
-    /// Asks for word `at` to be brought near, to be changed.
+    /// Prefetches word `at` for writing.
     #[inline(always)]
     pub(crate) fn prefetch_to_write(&self, at: usize) {
         prefetch::prefetch_to_write(self.words(), at);
@@ -87,8 +84,8 @@ impl From<&[u64]> for AtomicWords {
         huge_pages::ask_for_large_pages(allocated.spare_capacity_mut());
         allocated.resize_with(len, AtomicU64::default);
         let allocated = allocated.into_boxed_slice();
-        // A box does not move its words. (If the offset could not be computed, any other would be
-        // right, only slower.)
+        // A box does not move its words. If no offset can be computed, any other is correct but
+        // slower.
         let first = allocated.as_ptr().align_offset(Line::BYTES).min(Line::WORDS - 1);
         let atomic = Self { allocated, first, len: words.len() };
         atomic.words().iter().zip(words).for_each(|(atomic, word)| atomic.store(*word, Relaxed));
@@ -122,8 +119,8 @@ impl Words for AtomicWords {
     #[inline(always)]
     unsafe fn word_unchecked(&self, at: usize) -> u64 {
         debug_assert!(at < self.len);
-        // SAFETY: the caller keeps `at` below the length, and there are that many words from
-        // `first` on.
+        // SAFETY: the caller keeps `at` below the length, and `first` leaves as many words after
+        // it.
         unsafe { self.words().get_unchecked(at).load(Relaxed) }
     }
 

@@ -14,7 +14,7 @@ pub struct Counters<S> {
     bits: u32,
 }
 
-/// The number of words that so many counters take, or `None` if it overflows.
+/// The number of words that `counters` counters take, or `None` on overflow.
 pub fn counter_words(counters: u64, bits: u32) -> Option<u64> {
     Some(counters.checked_mul(u64::from(bits))?.div_ceil(64))
 }
@@ -33,15 +33,15 @@ impl<S: Words> Counters<S> {
         maximum(self.bits)
     }
 
-    /// The words that hold them.
+    /// The words that hold the counters.
     pub fn words(&self) -> &S {
         &self.words
     }
 
-    /// Counter `at`.
+    /// The value of counter `at`.
     ///
     /// # Panics
-    /// If there are not that many counters; the structures of this library never ask for one.
+    /// If `at` is out of range; this library's structures never pass such an index.
     #[inline(always)]
     pub fn get(&self, at: u64) -> u64 {
         let (word, shift) = place(at, self.bits);
@@ -51,12 +51,8 @@ impl<S: Words> Counters<S> {
         self.words.word(word) >> shift & self.maximum()
     }
 
-    /// Counter `at`, without looking whether there is one. The caller tells the width: with a
-    /// constant the compiler leaves out what that width does not need.
-    ///
-    /// Why: of 4-bit counters a lookup in a filter of 100,000 keys took 15.4 ns with `get`, 11.8 ns
-    /// with a constant width, and 11.1 ns without looking; the least of 60 rounds each, on a loaded
-    /// machine.
+    /// Like [`get`](Self::get), but without a bounds check and with the width from the caller: with
+    /// a constant width the compiler leaves out what that width does not need.
     ///
     /// # Safety
     /// There must be more than `at` counters, of `bits` bits.
@@ -67,23 +63,25 @@ impl<S: Words> Counters<S> {
         if shift + bits > 64 {
             return self.get_across(word, shift);
         }
-        // SAFETY: by the caller's promise the counter's word is there.
+        // SAFETY: the caller promises that the counter exists, and so does its word.
         unsafe { self.words.word_unchecked(word) >> shift & maximum(bits) }
     }
 
-    /// A counter that lies across two words: never one whose width is a power of two.
+    /// Reads a counter that lies across two words. No width that is a power of two has such
+    /// counters.
     #[cold]
     fn get_across(&self, word: usize, shift: u32) -> u64 {
         (self.words.word(word) >> shift | self.words.word(word + 1) << (64 - shift)) & self.maximum()
     }
 
-    /// Asks for counter `at` to be brought near.
+    /// Prefetches counter `at`.
     #[inline(always)]
     pub(crate) fn prefetch(&self, at: u64) {
         self.prefetch_as(at, self.bits);
     }
 
-    /// The same; the caller tells the width, so that the compiler may know it.
+    /// Like [`prefetch`](Self::prefetch), but with the width from the caller, who may know it as a
+    /// constant.
     #[inline(always)]
     pub(crate) fn prefetch_as(&self, at: u64, bits: u32) {
         debug_assert_eq!(bits, self.bits);
@@ -92,7 +90,7 @@ impl<S: Words> Counters<S> {
 }
 
 impl Counters<Vec<u64>> {
-    /// The counters, to be changed. The caller tells their width: with a constant the compiler
+    /// The counters, for changes. The caller passes their width: with a constant the compiler
     /// leaves out what that width does not need.
     #[inline(always)]
     #[doc(hidden)]
@@ -107,31 +105,31 @@ impl Counters<Vec<u64>> {
     }
 }
 
-/// Counters that are being changed. (Apart from [`Counters`], so that a loop keeps the width in a
-/// register: writes to the words cannot change it.)
+/// Counters that are being changed. A type of its own, so that a loop keeps the width in a
+/// register: writes to the words cannot change it.
 pub struct Cells<'a> {
     words: &'a mut [u64],
     bits: u32,
 }
 
 impl Cells<'_> {
-    /// Counts one more at counter `at`, unless it has its maximum; returns what it was.
+    /// Adds 1 to counter `at`, unless it is saturated; returns its value before.
     #[inline(always)]
     pub(crate) fn increment(&mut self, at: u64) -> u64 {
         let maximum = maximum(self.bits);
         self.update(at, |counter| counter + u64::from(counter != maximum))
     }
 
-    /// Counts one less at counter `at`, unless it has its maximum or is 0; returns what it was.
+    /// Subtracts 1 from counter `at`, unless it is saturated or 0; returns its value before.
     #[inline(always)]
     pub(crate) fn decrement(&mut self, at: u64) -> u64 {
         let maximum = maximum(self.bits);
-        // From 1 to below the maximum, told by one comparison: 0 wraps.
+        // One comparison tests for 1 to below the maximum: 0 wraps.
         self.update(at, |counter| counter - u64::from(counter.wrapping_sub(1) < maximum - 1))
     }
 
-    /// Replaces counter `at` by a function of it, whose values must not exceed the maximum; returns
-    /// what it was.
+    /// Replaces counter `at` by `change` of it; returns its value before. The new value must not
+    /// exceed the maximum.
     #[inline(always)]
     pub fn update(&mut self, at: u64, change: impl FnOnce(u64) -> u64) -> u64 {
         let maximum = maximum(self.bits);
@@ -141,13 +139,13 @@ impl Cells<'_> {
         }
         let word = &mut self.words[word];
         let before = *word >> shift & maximum;
-        // The counter's own bits change, and no others: a counter never exceeds its maximum.
+        // Only the counter's own bits change: no counter exceeds its maximum.
         *word = word.wrapping_add(change(before).wrapping_sub(before) << shift);
         before
     }
 }
 
-/// The same for a counter that lies across two words: never one whose width is a power of two.
+/// Like [`Cells::update`], but for a counter that lies across two words.
 #[cold]
 fn update_across(
     words: &mut [u64],
@@ -163,17 +161,17 @@ fn update_across(
     before
 }
 
-/// The largest value of a counter of so many bits.
+/// The largest value of a counter of `bits` bits.
 #[inline(always)]
 const fn maximum(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// The word of a counter, and its lowest bit there.
+/// The word of a counter, and the counter's lowest bit in it.
 #[inline(always)]
 fn place(at: u64, bits: u32) -> (usize, u32) {
     if bits == 4 {
-        // The same, in a form from which compilers do not make a shift over two registers.
+        // Written so that compilers do not shift over two registers.
         return ((at / 16) as usize, (at % 16) as u32 * 4);
     }
     let bit = at * u64::from(bits);

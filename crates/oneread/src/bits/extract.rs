@@ -1,10 +1,10 @@
-//! The bits that a mask selects, gathered.
+//! Collects the bits that a mask selects.
 
 /// The bits of a word that a mask selects, lowest first: x86's `pext`, on every machine.
 #[inline(always)]
 pub(crate) fn extract(word: u64, mut mask: u64) -> u64 {
     let (mut extracted, mut filled) = (0, 0);
-    // One step for each run of ones: few, where masks select fields.
+    // One step per run of ones. Masks that select fields have few.
     while mask != 0 {
         let start = mask.trailing_zeros();
         let length = (!(mask >> start)).trailing_zeros();
@@ -16,8 +16,8 @@ pub(crate) fn extract(word: u64, mut mask: u64) -> u64 {
     extracted
 }
 
-/// Whether the machine has instructions for that, and for shifts and products that leave the flags
-/// alone.
+/// Reports whether the machine has BMI1 and BMI2: `pext`, and shifts and products that keep the
+/// flags.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(crate) fn has_bmi() -> bool {
     use std::arch::is_x86_feature_detected as has;

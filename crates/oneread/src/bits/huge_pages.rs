@@ -1,17 +1,17 @@
-//! Asking for large pages, so that a lookup misses one cache and not two.
+//! Large pages, so that a lookup misses one cache and not two.
 //!
-//! Why unsafe: a structure of more than a few megabytes has more pages than the processor remembers
-//! the addresses of, so that a random read waits for its page's address first and then for the
-//! data. With pages of 2 MiB it waits for the data alone. Most Linux systems give such pages only
-//! to those who ask, and there is no safe call for it.
+//! Why unsafe: the processor caches too few page addresses for a structure of many megabytes. A
+//! random read then waits for its page's address before it waits for the data. Pages of 2 MiB avoid
+//! the first wait. Most Linux systems give them only on request, and no safe call requests them.
 
-/// Asks the system to put the memory of a vector that is about to be filled on large pages. A wish,
-/// not a condition.
+/// Advises the system to put the memory of a vector that is about to be filled on large pages. The
+/// system may decline.
 #[cfg(all(target_os = "linux", feature = "std", not(miri)))]
 pub fn ask_for_large_pages<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
     const HUGE_PAGE: usize = 2 << 20;
     const PAGE: usize = 4096;
-    // Smaller structures fit the second-level address cache, and would waste most of a large page.
+    // The second-level address cache covers smaller structures, which would waste most of a large
+    // page.
     if size_of_val(memory) < 2 * HUGE_PAGE {
         return;
     }
@@ -23,6 +23,6 @@ pub fn ask_for_large_pages<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
     unsafe { libc::madvise(memory.start.with_addr(start).cast(), length, libc::MADV_HUGEPAGE) };
 }
 
-/// Does nothing where there is no such call.
+/// Does nothing on systems without this call.
 #[cfg(not(all(target_os = "linux", feature = "std", not(miri))))]
 pub fn ask_for_large_pages<T>(_memory: &mut [core::mem::MaybeUninit<T>]) {}

@@ -17,27 +17,24 @@ impl Line {
 
 /// Cache lines that can be read.
 pub trait Lines: Words {
-    /// Hands line `at` to a function: in place where it can be, else as a copy.
+    /// Calls `read` with line `at`: in place if possible, else with a copy.
     ///
     /// # Panics
-    /// If there are not that many lines; the structures of this library never ask for one.
+    /// If `at` is out of range; this library's structures never pass such an index.
     fn read_line<R>(&self, at: usize, read: impl FnOnce(&Line) -> R) -> R;
 
-    /// The same without looking whether there is such a line.
-    ///
-    /// Why: a lookup in a blocked filter of 100,000 keys took 2.41 ns with the check and 2.22 ns
-    /// without.
+    /// Like [`read_line`](Lines::read_line), but without a bounds check.
     ///
     /// # Safety
     /// `at` must be below the number of whole lines.
     #[inline(always)]
     unsafe fn read_line_unchecked<R>(&self, at: usize, read: impl FnOnce(&Line) -> R) -> R {
-        // SAFETY: the caller keeps `at` below the number of lines, so all words of the line are
-        // there.
+        // SAFETY: the caller keeps `at` below the number of lines, so every word of the line
+        // exists.
         read(&Line(core::array::from_fn(|i| unsafe { self.word_unchecked(at * Line::WORDS + i) })))
     }
 
-    /// Asks for line `at` to be brought near, without waiting for it.
+    /// Prefetches line `at`.
     fn prefetch_line(&self, at: usize) {
         self.prefetch(at * Line::WORDS);
     }
@@ -57,7 +54,7 @@ impl Words for Vec<Line> {
     #[inline(always)]
     unsafe fn word_unchecked(&self, at: usize) -> u64 {
         debug_assert!(at < Words::len(self));
-        // SAFETY: the caller keeps `at` below the number of words, so its line is there.
+        // SAFETY: the caller keeps `at` below the number of words, so its line exists.
         unsafe { self.get_unchecked(at / Line::WORDS) }.0[at % Line::WORDS]
     }
 

@@ -10,34 +10,34 @@ use super::{Line, Words, prefetch};
 /// Words read in place from little-endian bytes, such as a mapped file.
 #[derive(Clone)]
 pub struct LittleEndian<'a> {
-    /// Valid as long as `owner` lives, if there is one, and never handed out for longer.
+    /// Valid as long as `owner` lives, if there is one, and never borrowed for longer than that.
     words: &'a [[u8; 8]],
     owner: Option<Arc<dyn Send + Sync>>,
 }
 
 impl<'a> LittleEndian<'a> {
-    /// Words over bytes; up to seven bytes after the last whole word are left out.
+    /// Words over bytes; up to seven bytes after the last whole word are ignored.
     #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { words: bytes.as_chunks().0, owner: None }
     }
 
-    /// The bytes of `owner` from number `start` on, which live as long as these words and their
-    /// clones.
+    /// Words over the bytes of `owner` from index `start` on. These words and their clones keep the
+    /// owner alive.
     pub(crate) fn of_owner<B>(owner: Arc<B>, start: usize) -> Self
     where
         B: Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
     {
         let bytes = ptr::from_ref((**owner).as_ref().get(start..).unwrap_or_default());
-        // SAFETY: what `deref` and `as_ref` returned is valid while its owner is borrowed. From now
-        // on it is borrowed for good: it lies in an `Arc` that nobody else can change or move it
-        // out of while `owner` below, or a clone of it, lives.
+        // SAFETY: what `deref` and `as_ref` returned is valid while its owner is borrowed. The
+        // borrow lasts as long as `owner` below or a clone of it: it lies in an `Arc`, so nobody
+        // can change it or move it out.
         let words = unsafe { &*bytes }.as_chunks().0;
         Self { words, owner: Some(owner) }
     }
 
-    /// The first `words` words and the rest, if there are that many.
+    /// The first `words` words and the rest, or `None` if there are fewer.
     #[must_use]
     pub fn split(&self, words: u64) -> Option<(Self, Self)> {
         let (head, tail) = self.words.split_at_checked(usize::try_from(words).ok()?)?;

@@ -1,14 +1,14 @@
-//! Memory that may not be there.
+//! Memory allocation that can fail.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::huge_pages;
 
-/// There is not as much memory as a structure of this layout takes.
+/// There is not enough memory for a structure of this layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// What was asked for.
+    /// The number of bytes requested.
     pub bytes: u64,
 }
 

@@ -1,7 +1,6 @@
-//! Where bits are kept: in memory of one's own, in memory that threads share, or in bytes that
-//! somebody else owns.
+//! Storage for bits: owned memory, memory that threads share, or bytes that somebody else owns.
 //!
-//! A filter's queries are written once, over [`Words`]; what they read decides what else it can do:
+//! A filter's queries are written once, over [`Words`]. The storage decides what else it can do:
 //!
 //! | storage | read | changed |
 //! | --- | --- | --- |
@@ -41,31 +40,28 @@ use alloc::vec::Vec;
 
 /// 64-bit words that can be read.
 pub trait Words {
-    /// How many there are.
+    /// The number of words.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Reports whether there are no words.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Word `at`.
+    /// The value of word `at`.
     ///
     /// # Panics
-    /// If there are not that many words; the structures of this library never ask for one.
+    /// If `at` is out of range; this library's structures never pass such an index.
     fn word(&self, at: usize) -> u64;
 
-    /// Word `at`, without looking whether there is one.
-    ///
-    /// Why: the loop over a filter's locations has fourteen instructions a location with the check
-    /// and twelve without, by counting them; timings on a noisy machine agreed for lookups and were
-    /// mixed for insertions.
+    /// Like [`word`](Words::word), but without a bounds check, which lookups repeat for each
+    /// location.
     ///
     /// # Safety
     /// `at` must be below [`len`](Words::len).
     unsafe fn word_unchecked(&self, at: usize) -> u64;
 
-    /// Asks for word `at` to be brought near, without waiting for it. Out of range it does nothing.
+    /// Prefetches word `at`. Does nothing if `at` is out of range.
     fn prefetch(&self, at: usize);
 
     /// The number of bits that are 1.

@@ -1,11 +1,10 @@
-//! Bringing memory near before it is needed.
+//! Brings memory into the cache before it is needed.
 //!
-//! Why unsafe: a batch of 32 lookups that asks for all its cache lines first waits for memory once
-//! rather than 32 times. Measured on the blocked filter with 40 million keys, batches were 2.1 to
-//! 2.3 times as fast as single operations. There is no safe intrinsic for it.
+//! Why unsafe: a batch of 32 lookups that prefetches all its cache lines waits for memory once
+//! rather than 32 times (`docs/decisions/batches.md`). There is no safe intrinsic for it.
 
-/// Asks for the cache line of `items[at]`. Does nothing out of range, or where there is no such
-/// instruction.
+/// Prefetches the cache line of `items[at]`. Does nothing if `at` is out of range, or on machines
+/// without such an instruction.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], at: usize) {
     if let Some(item) = items.get(at) {
@@ -22,8 +21,7 @@ fn prefetch_address(address: *const i8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
 }
 
-/// Asks for the cache line of `items[at]` as one that will be written: no other processor keeps a
-/// copy. Does nothing out of range, or where there is no such instruction.
+/// Like `prefetch`, but for writing: no other processor keeps a copy of the line.
 #[inline(always)]
 pub fn prefetch_to_write<T>(items: &[T], at: usize) {
     if let Some(item) = items.get(at) {
@@ -35,9 +33,8 @@ pub fn prefetch_to_write<T>(items: &[T], at: usize) {
 #[inline(always)]
 fn prefetch_address_to_write(address: *const i8) {
     // SAFETY: prefetching reads and writes nothing that the program could observe and never faults,
-    // whatever the address; processors without the instruction do nothing in its place. (The
-    // compiler's own function for it makes a prefetch to read, unless it knows that the machine has
-    // it.)
+    // whatever the address. Processors without the instruction ignore it. (The compiler's intrinsic
+    // prefetches for reading, unless it knows that the machine has this instruction.)
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) address, options(readonly, nostack, preserves_flags));
     }

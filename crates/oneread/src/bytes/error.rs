@@ -1,15 +1,15 @@
-//! Why bytes cannot be loaded.
+//! Errors of loading bytes.
 
 use core::fmt;
 
 use super::header::Kind;
 use crate::bits::OutOfMemory;
 
-/// Bytes are not what they should be.
+/// The error of loading a structure from bytes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The bytes do not begin as a container does.
+    /// The bytes do not begin like a container.
     NotAContainer,
     /// The container was written by a later version of the library.
     Version {
@@ -18,18 +18,18 @@ pub enum LoadError {
         /// The version of the container.
         found: u16,
     },
-    /// The container holds another kind of structure.
+    /// The container holds a structure of another kind.
     Kind {
-        /// What was to be loaded.
+        /// The kind to be loaded.
         expected: Kind,
-        /// The number of what the container holds.
+        /// The number of the kind in the container.
         found: u16,
     },
-    /// There are fewer bytes, or more, than the header says.
+    /// The length is not what the header says.
     Length {
         /// Bytes of the whole container.
         expected: u64,
-        /// Bytes that there are; a stream that goes on is not read to its end.
+        /// Bytes found; a stream with more is not read to its end.
         found: u64,
     },
     /// A checksum differs: the bytes were changed since they were written.
@@ -38,19 +38,18 @@ pub enum LoadError {
         part: &'static str,
         /// The checksum that was written.
         expected: u64,
-        /// The checksum of what is there.
+        /// The checksum of the bytes found.
         found: u64,
     },
-    /// The header is whole, but what it says cannot be: it was not written by this library.
+    /// The header is intact but inconsistent: this library did not write it.
     Invalid {
         /// What is wrong with it.
         what: &'static str,
     },
     /// The structure was made with another digester or seed than the one given.
     Digester,
-    /// The structure was made with another kind of digester than its type names, or with one that a
-    /// file does not hold, such as one with a secret: load it with the digester given
-    /// (`from_bytes_with`, `load_with`).
+    /// The structure needs its digester to be passed in (`from_bytes_with`, `load_with`): it has a
+    /// secret, or is of another kind than the type names.
     DigesterNeeded,
     /// There is no memory for a structure of this size.
     OutOfMemory(OutOfMemory),
@@ -88,7 +87,7 @@ impl fmt::Display for LoadError {
     }
 }
 
-// What a variant wraps is part of its message, so it is not repeated as a source.
+// The messages contain those of the wrapped errors, so these are no sources.
 impl core::error::Error for LoadError {}
 
 impl From<OutOfMemory> for LoadError {

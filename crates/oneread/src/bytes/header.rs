@@ -1,4 +1,4 @@
-//! The first 128 bytes of a container. Positions live here; their meaning is in `docs/format.md`.
+//! The first 128 bytes of a container: positions are here, their meaning in `docs/format.md`.
 
 use core::fmt;
 
@@ -69,17 +69,17 @@ impl Kind {
         Self::GrowingLine,
     ];
 
-    /// The kind of a number in a file.
+    /// The kind with this number in a file.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u16 == number)
     }
 
-    /// The kind of structure that some bytes hold, by their first few.
+    /// The kind of structure that bytes hold, from their header.
     ///
     /// # Errors
-    /// [`LoadError::NotAContainer`] if they are none of ours, [`LoadError::Invalid`] if the kind is
-    /// unknown.
+    /// [`LoadError::NotAContainer`] if they are not a container, [`LoadError::Invalid`] if the kind
+    /// is unknown.
     pub fn of(bytes: &[u8]) -> Result<Self, LoadError> {
         let number = bytes.get(KIND..KIND + 2).filter(|_| bytes.starts_with(&MAGIC));
         let number = number.ok_or(LoadError::NotAContainer)?;
@@ -115,7 +115,7 @@ impl fmt::Display for Kind {
 const MAGIC: [u8; 8] = *b"\x89oneread";
 const VERSION: u16 = 1;
 
-// Where the fields begin.
+// The positions of the fields.
 const VERSION_AT: usize = 8;
 const KIND: usize = 10;
 const DIGESTER: usize = 12;
@@ -181,13 +181,13 @@ impl Header {
         })
     }
 
-    /// The length of the whole container, if it is a number.
+    /// The length of the whole container, or `None` on overflow.
     pub(super) fn container_length(&self) -> Option<u64> {
         self.payload_length.checked_add(Self::LENGTH as u64)
     }
 }
 
-/// Over everything in the header but the checksum itself.
+/// The checksum of everything in the header but the checksum itself.
 fn header_checksum(bytes: &[u8; Header::LENGTH]) -> u64 {
     let mut hasher = Xxh3Default::new();
     hasher.update(&bytes[..HEADER_CHECKSUM]);
@@ -195,7 +195,7 @@ fn header_checksum(bytes: &[u8; Header::LENGTH]) -> u64 {
     hasher.digest()
 }
 
-/// The part of the header that the structure itself defines: eight 64-bit fields.
+/// The part of the header that each structure defines: eight 64-bit fields.
 #[derive(Clone, Copy, Debug)]
 pub struct LayoutBlock {
     bytes: [u8; Self::LENGTH],
@@ -205,7 +205,7 @@ impl LayoutBlock {
     const LENGTH: usize = 64;
     const FIELDS: usize = Self::LENGTH / 8;
 
-    /// A block of these fields, then zeros.
+    /// A block of these fields, padded with zeros.
     pub(crate) fn new<const N: usize>(fields: [u64; N]) -> Self {
         const { assert!(N <= Self::FIELDS) };
         let mut bytes = [0; Self::LENGTH];
@@ -215,7 +215,7 @@ impl LayoutBlock {
         Self { bytes }
     }
 
-    /// The fields, if all that follow them are zero.
+    /// The first `N` fields, if all others are zero.
     pub(crate) fn fields<const N: usize>(&self) -> Result<[u64; N], LoadError> {
         const { assert!(N <= Self::FIELDS) };
         let fields = |at: usize| u64::from_le_bytes(self.bytes.as_chunks().0[at]);

@@ -1,23 +1,23 @@
-//! Which digester made what is saved.
+//! Names the digester that made a saved structure.
 
 use crate::hash::{Digester, Keyed, Portable};
 
-/// How a digester is written down: its number and sixteen bytes that tell its seeds apart.
+/// A digester as it is saved: its number, and sixteen bytes that tell its seeds apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Which digester it is.
+    /// The number of the digester.
     pub digester: u16,
-    /// Its seed, or what stands for it.
+    /// The seed, or a fingerprint of it.
     pub seed: [u8; 16],
 }
 
-/// A digester that saved structures can name. ([`Std`](crate::hash::Std) is not one: its digests
-/// depend on the machine.)
+/// A digester that saved structures can name. [`Std`](crate::hash::Std) is not one: its digests
+/// depend on the machine.
 pub trait Identified: Sized {
-    /// What is written down.
+    /// The identity that is saved.
     fn identity(&self) -> Identity;
 
-    /// The digester that was written down, if that is enough to restore it.
+    /// Restores the digester from its identity, if the identity determines it.
     fn from_identity(identity: &Identity) -> Option<Self>;
 }
 
@@ -45,8 +45,7 @@ impl Identified for Portable {
 }
 
 impl Identified for Keyed {
-    /// Not the secret, but the digest of a fixed text under it: it tells secrets apart and gives
-    /// none away.
+    /// A digest of a fixed text under the secret: it tells secrets apart without revealing them.
     fn identity(&self) -> Identity {
         Identity {
             digester: KEYED,

@@ -1,9 +1,8 @@
 //! Structures as bytes: saved, loaded, and queried in place.
 //!
-//! Every structure that implements [`Saved`] writes one self-describing container: what it is,
-//! which digester and seed made it, its layout, its payload, and checksums over all of it.
-//! `docs/format.md` specifies it byte by byte. Versions that a release has written load in every
-//! later release.
+//! Every structure that implements [`Saved`] writes one self-describing container: its kind,
+//! digester, seed, layout and payload, and checksums over all of it. `docs/format.md` specifies
+//! every byte. Every later release loads what a release has written.
 //!
 //! ```
 //! use oneread::filter::{BloomFilter, BloomView};
@@ -22,7 +21,7 @@
 //!
 //! let damaged = [&bytes[..200], &[bytes[200] ^ 1], &bytes[201..]].concat();
 //! assert!(BloomFilter::from_bytes(&damaged).is_err());
-//! assert!(BloomView::open(&damaged)?.verify().is_err()); // a view reads the payload only when asked to
+//! assert!(BloomView::open(&damaged)?.verify().is_err()); // opening does not read the payload
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -48,7 +47,7 @@ pub(crate) use source::{Owned, Payload, Rest, Source};
 
 use crate::bits::Words;
 
-/// Hands over words as little-endian bytes, in pieces of a few kilobytes.
+/// Passes words to `sink` as little-endian bytes, in pieces of a few kilobytes.
 pub(crate) fn write_words(words: &impl Words, sink: &mut dyn FnMut(&[u8])) {
     const PIECE: usize = 512;
     let mut piece = [[0; 8]; PIECE];

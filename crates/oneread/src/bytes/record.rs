@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 
 /// A key or value that a saved table can hold.
 ///
-/// # How they are written
-/// Numbers as their bytes, the least significant first, `usize` and `isize` as 64 bits; `bool` as a
-/// byte, `char` as 32 bits; byte arrays as they are; strings and byte vectors as a 64-bit length
-/// and their bytes; pairs one after the other; an option as a byte, 0 or 1, and what it has.
+/// # Encoding
+/// Numbers are little-endian, `usize` and `isize` as 64 bits. A `bool` is a byte and a `char` 32
+/// bits. Byte arrays are written as they are, strings and byte vectors after a 64-bit length. Pairs
+/// follow one another. An option is a byte, 0 or 1, and its value.
 ///
 /// # Your own types
 /// Write the fields one after the other, and read them back in the same order.
@@ -36,19 +36,19 @@ use alloc::vec::Vec;
 /// assert_eq!(Hop::read(&mut &bytes[..]), Some(Hop { port: 258, host: "a".to_owned() }));
 /// ```
 pub trait Record: Sized {
-    /// How many bytes are written, if it is always the same number: then a saved table is searched
-    /// in place without going through it before.
+    /// The number of bytes written, if it is constant. Opening a saved table in place then needs no
+    /// pass over its entries.
     const BYTES: Option<usize> = None;
 
     /// Appends the bytes.
     fn write(&self, bytes: &mut Vec<u8>);
 
-    /// Takes as many bytes from the front as were written; none if there are too few, or if they
-    /// are not what was written.
+    /// Reads a value from the front and advances `bytes` past it. Returns `None` if the bytes are
+    /// too few or invalid.
     fn read(bytes: &mut &[u8]) -> Option<Self>;
 
-    /// Takes as many bytes from the front as [`read`](Self::read) would, and may see only that
-    /// there are enough.
+    /// Advances `bytes` as far as [`read`](Self::read) would, and may check only that there are
+    /// enough.
     fn skip(bytes: &mut &[u8]) -> Option<()> {
         match Self::BYTES {
             Some(length) => take(bytes, length).map(drop),
@@ -57,7 +57,7 @@ pub trait Record: Sized {
     }
 }
 
-/// The first bytes, if there are that many.
+/// The first `length` bytes, if there are enough.
 fn take<'a>(bytes: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
     let (first, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;

@@ -8,15 +8,14 @@ use super::header::{Header, Kind, LayoutBlock};
 use super::source::{Payload, Stream};
 use super::{Identified, LoadError};
 
-/// A structure that can be written to bytes and read back.
+/// A structure that can be saved to bytes and loaded again.
 ///
-/// The provided methods are for users; the required ones are how this library's structures describe
-/// themselves.
+/// The provided methods are for users; the required ones describe the structure.
 pub trait Saved: Sized {
-    /// What the container says it holds.
+    /// The kind that the container names.
     const KIND: Kind;
 
-    /// The digester that made it.
+    /// The type of its digester.
     type Digester: Identified;
 
     /// The digester that made it.
@@ -28,7 +27,7 @@ pub trait Saved: Sized {
     #[doc(hidden)]
     fn payload_length(&self) -> u64;
 
-    /// Hands over the payload in pieces, the same ones every time.
+    /// Passes the payload to `sink` in pieces, the same ones every time.
     #[doc(hidden)]
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8]));
 
@@ -39,14 +38,14 @@ pub trait Saved: Sized {
         payload: &mut Payload<'_>,
     ) -> Result<Self, LoadError>;
 
-    /// What is checked once the payload is known to be whole, so that damage is not taken for a
-    /// forgery.
+    /// Checks the content once the checksum of the payload has matched, so that damage is reported
+    /// as damage.
     #[doc(hidden)]
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
     }
 
-    /// The structure as bytes.
+    /// Returns the structure as bytes.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = header_of(self).encode().to_vec();
         bytes.reserve_exact(self.payload_length() as usize);
@@ -57,8 +56,8 @@ pub trait Saved: Sized {
     /// Loads a structure, with the digester that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if the digester has a
-    /// secret.
+    /// If the bytes are not a valid container of this kind; [`LoadError::DigesterNeeded`] if the
+    /// digester has a secret.
     fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
         load(&mut &*bytes, None, Some(bytes.len() as u64))
     }
@@ -66,13 +65,13 @@ pub trait Saved: Sized {
     /// Loads a structure that was made with this digester.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made
-    /// them.
+    /// If the bytes are not a valid container of this kind; [`LoadError::Digester`] if another
+    /// digester or seed made them.
     fn from_bytes_with(bytes: &[u8], digester: Self::Digester) -> Result<Self, LoadError> {
         load(&mut &*bytes, Some(digester), Some(bytes.len() as u64))
     }
 
-    /// Writes the structure; a file should be buffered.
+    /// Writes the structure to `writer`, which should be buffered if it is a file.
     ///
     /// # Errors
     /// If writing fails.
@@ -89,10 +88,10 @@ pub trait Saved: Sized {
         writer.flush()
     }
 
-    /// Reads a structure, and nothing beyond it, with the digester that it names.
+    /// Reads a structure, and nothing beyond it, with the digester that the container names.
     ///
     /// # Errors
-    /// As [`from_bytes`](Saved::from_bytes), or if reading fails.
+    /// Like [`from_bytes`](Saved::from_bytes), or if reading fails.
     #[cfg(feature = "std")]
     fn load<R: std::io::Read>(reader: R) -> Result<Self, LoadError> {
         load(&mut super::source::Reader(reader), None, None)
@@ -101,7 +100,7 @@ pub trait Saved: Sized {
     /// Reads a structure, and nothing beyond it, that was made with this digester.
     ///
     /// # Errors
-    /// As [`from_bytes_with`](Saved::from_bytes_with), or if reading fails.
+    /// Like [`from_bytes_with`](Saved::from_bytes_with), or if reading fails.
     #[cfg(feature = "std")]
     fn load_with<R: std::io::Read>(reader: R, digester: Self::Digester) -> Result<Self, LoadError> {
         load(&mut super::source::Reader(reader), Some(digester), None)
@@ -120,7 +119,7 @@ fn header_of<F: Saved>(structure: &F) -> Header {
     }
 }
 
-/// Reads a container; `available` is its length where that is known beforehand.
+/// Reads a container; `available` is its length if that is known in advance.
 fn load<F: Saved>(
     source: &mut dyn Stream,
     digester: Option<F::Digester>,
@@ -154,8 +153,7 @@ pub(super) fn check_kind(header: &Header, expected: Kind) -> Result<(), LoadErro
     }
 }
 
-/// The digester given, if it is the one that made the container; else the one that the container
-/// names.
+/// The given digester if it made the container; without one, the digester that the container names.
 pub(super) fn choose_digester<D: Identified>(header: &Header, given: Option<D>) -> Result<D, LoadError> {
     match given {
         Some(digester) if digester.identity() == header.identity => Ok(digester),

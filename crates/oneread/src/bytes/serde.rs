@@ -1,4 +1,4 @@
-//! Structures in serde's formats: as the bytes of their container, checked like any other bytes.
+//! Structures in serde's formats: as the bytes of their container, with the same checks.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -21,7 +21,7 @@ fn deserialize<'de, F: Saved, D: Deserializer<'de>>(deserializer: D) -> Result<F
     F::from_bytes(&bytes).map_err(D::Error::custom)
 }
 
-/// Takes bytes in whatever form a format has them.
+/// Accepts bytes in any form that a format has for them.
 struct Bytes;
 
 impl<'de> Visitor<'de> for Bytes {
@@ -39,7 +39,7 @@ impl<'de> Visitor<'de> for Bytes {
         Ok(bytes)
     }
 
-    /// Formats without bytes, such as JSON, have a sequence of numbers. Its length is not trusted.
+    /// Formats without bytes, such as JSON, use a sequence of numbers. Its length is not trusted.
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Vec<u8>, A::Error> {
         let mut bytes = Vec::new();
         while let Some(byte) = sequence.next_element()? {

@@ -1,4 +1,4 @@
-//! Where a payload is read from: nothing is allocated before the bytes for it have arrived.
+//! Reads payloads. Nothing is allocated before the bytes for it have arrived.
 
 use alloc::vec::Vec;
 
@@ -7,9 +7,9 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::LoadError;
 use crate::bits::{Line, LittleEndian, OutOfMemory, Words};
 
-/// Something that fills buffers, or fails.
+/// A stream of bytes that can fail.
 pub(super) trait Stream {
-    /// Fills the buffer; says how much of it, if the source ends before.
+    /// Fills the buffer; returns how many bytes it wrote, which are fewer at the end of the stream.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, LoadError>;
 }
 
@@ -23,7 +23,7 @@ impl Stream for &[u8] {
     }
 }
 
-/// A reader as a source.
+/// Adapts a reader to a stream.
 #[cfg(feature = "std")]
 pub(super) struct Reader<R>(pub(super) R);
 
@@ -51,12 +51,12 @@ pub struct Payload<'a> {
     hasher: Xxh3Default,
 }
 
-/// What the words of a saved structure are taken from, one part after the other.
+/// The words of a saved structure, taken in parts.
 pub trait Source<S> {
-    /// The next words, as they are kept.
+    /// The next words, in the storage of the structure.
     fn take(&mut self, words: u64) -> Result<S, LoadError>;
 
-    /// The next words, in memory.
+    /// The next words, copied into memory.
     fn copy(&mut self, words: u64) -> Result<Vec<u64>, LoadError>;
 }
 
@@ -88,7 +88,7 @@ impl<S: Owned> Source<S> for Payload<'_> {
     }
 }
 
-/// What is left of a payload that is queried in place.
+/// The part of a payload queried in place that was not taken yet.
 pub(crate) struct Rest<'a>(LittleEndian<'a>);
 
 impl<'a> Rest<'a> {
@@ -96,7 +96,7 @@ impl<'a> Rest<'a> {
         Self(payload)
     }
 
-    /// All of the payload has been taken.
+    /// Checks that all of the payload was taken.
     pub(crate) fn finish(self) -> Result<(), LoadError> {
         if self.0.is_empty() { Ok(()) } else { Err(LONG) }
     }
@@ -111,7 +111,7 @@ impl<'a> Source<LittleEndian<'a>> for Rest<'a> {
 
     fn copy(&mut self, words: u64) -> Result<Vec<u64>, LoadError> {
         let own = self.take(words)?;
-        // No larger than the bytes that it is a copy of.
+        // No larger than the bytes it is copied from.
         Ok((0..own.len()).map(|at| own.word(at)).collect())
     }
 }
@@ -119,7 +119,7 @@ impl<'a> Source<LittleEndian<'a>> for Rest<'a> {
 const SHORT: LoadError = LoadError::Invalid { what: "the payload is shorter than its layout says" };
 const LONG: LoadError = LoadError::Invalid { what: "the payload is longer than its layout says" };
 
-/// How many bytes are read at once.
+/// The number of bytes per read.
 const CHUNK: usize = 1 << 16;
 
 impl<'a> Payload<'a> {
@@ -132,7 +132,7 @@ impl<'a> Payload<'a> {
         self.items(count, |word: &[u8; 8]| u64::from_le_bytes(*word))
     }
 
-    /// The whole words that were not taken yet.
+    /// The number of whole words that were not taken yet.
     pub(crate) fn words_left(&self) -> u64 {
         (self.length - self.taken) / 8
     }
@@ -145,7 +145,7 @@ impl<'a> Payload<'a> {
         })
     }
 
-    /// All of the payload has been taken, and its checksum is this.
+    /// Checks that all of the payload was taken and that its checksum is `expected`.
     pub(super) fn finish(self, expected: u64) -> Result<(), LoadError> {
         if self.taken != self.length {
             return Err(LONG);
@@ -157,8 +157,8 @@ impl<'a> Payload<'a> {
         Ok(())
     }
 
-    /// Memory grows with the bytes that arrive, so a header cannot make it larger than a small
-    /// multiple of the file.
+    /// Memory grows with the bytes that arrive, so a false header cannot make it much larger than
+    /// the file.
     fn items<T, const N: usize>(
         &mut self,
         count: u64,

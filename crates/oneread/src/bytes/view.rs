@@ -1,4 +1,4 @@
-//! Structures queried where they lie.
+//! Structures queried in place.
 
 use core::ops::Deref;
 
@@ -10,14 +10,14 @@ use super::{Identified, LoadError};
 use crate::bits::LittleEndian;
 use crate::hash::Portable;
 
-/// A structure over bytes that somebody else owns, such as a mapped file: nothing is copied.
+/// A structure queried in bytes that somebody else owns, such as a mapped file, without a copy.
 ///
-/// Opening it checks the header and all lengths; the payload is read by queries, and checked only
-/// by [`verify`](View::verify). A damaged payload gives wrong answers, but no query panics or reads
-/// outside it. All methods of the structure that only read are there.
+/// Opening checks the header and all lengths. Queries read the payload, and only
+/// [`verify`](View::verify) checks it. A damaged payload gives wrong answers, but no query panics
+/// or reads outside it. A view has all read-only methods of its structure.
 ///
-/// A view of a filter can own its bytes ([`open_owned`](View::open_owned)), so that it can be kept
-/// in a struct.
+/// A view of a filter can own its bytes ([`open_owned`](View::open_owned)), so that a struct can
+/// keep it.
 #[derive(Clone, Debug)]
 pub struct View<'a, F> {
     structure: F,
@@ -43,13 +43,13 @@ pub trait Viewed<'a>: Sized {
     /// Opens a view, with the digester that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if the bytes
-    /// do not hold the digester.
+    /// If the header or the length is wrong; [`LoadError::DigesterNeeded`] if the bytes do not hold
+    /// the digester.
     fn open(bytes: &'a [u8]) -> Result<View<'a, Self>, LoadError> {
         View::check(bytes, None, LittleEndian::new)
     }
 
-    /// What loading checks and opening does not, since it would read the whole payload.
+    /// Checks what loading checks and opening does not, since it would read the whole payload.
     #[doc(hidden)]
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
@@ -60,8 +60,8 @@ impl<'a, F: Viewed<'a, Digester = Portable>> View<'a, F> {
     /// Opens a view, with the seed that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::DigesterNeeded`] if another
-    /// digester made it.
+    /// If the header or the length is wrong; [`LoadError::DigesterNeeded`] if the bytes do not hold
+    /// the digester.
     pub fn open(bytes: &'a [u8]) -> Result<Self, LoadError> {
         Self::check(bytes, None, LittleEndian::new)
     }
@@ -71,13 +71,13 @@ impl<'a, F: Viewed<'a>> View<'a, F> {
     /// Opens a view of a structure that was made with this digester.
     ///
     /// # Errors
-    /// Whatever is wrong with the header or the length; [`LoadError::Digester`] if another digester
-    /// or seed made it.
+    /// If the header or the length is wrong; [`LoadError::Digester`] if another digester or seed
+    /// made it.
     pub fn open_with(bytes: &'a [u8], digester: F::Digester) -> Result<Self, LoadError> {
         Self::check(bytes, Some(digester), LittleEndian::new)
     }
 
-    /// Opens a view with the words that `words_of` makes of the payload.
+    /// Opens a view over the words that `words_of` makes of the payload.
     pub(crate) fn check<'b>(
         bytes: &'b [u8],
         digester: Option<F::Digester>,

@@ -1,4 +1,4 @@
-//! The Bloom filter: k bits a key, anywhere in one array.
+//! The Bloom filter: k bits per key, anywhere in one array.
 //!
 //! # Invariants
 //! 1. `words` has ⌈bits/64⌉ words, and the bits beyond the last are 0.
@@ -22,12 +22,12 @@ use crate::hash::{Digest, Domain, Portable};
 use crate::layout::{BloomLayout, LayoutError};
 use crate::plan;
 
-/// Keys whose lines an atomic filter prefetches at once. As many as other filters prefetch were no
-/// faster than insertions one by one.
+/// Keys whose lines an atomic filter prefetches at once. With a full batch of 32, insertions were
+/// no faster than one by one.
 const ATOMIC_BATCH: usize = 4;
 
-/// From this size on, an atomic filter partitions large batches: sooner than others, since an
-/// atomic write costs as much as many others.
+/// The size from which an atomic filter partitions large batches: smaller than for others, since an
+/// atomic write is expensive.
 const ATOMIC_LARGE_BYTES: u64 = 16 << 20;
 
 /// The core of [`BloomFilter`], [`AtomicBloomFilter`] and [`BloomView`], over words of storage `S`.
@@ -38,30 +38,31 @@ pub struct Bloom<S> {
     words: S,
 }
 
-/// Tells which keys are certainly not in a set, in about 1.44·log2(1/ε) bits a key for a rate of ε.
+/// Tells which keys are certainly not in a set, in about 1.44·log2(1/ε) bits per key for a rate of
+/// ε.
 ///
-/// Inserting a key sets k bits of an array; a key is *perhaps* there if all its k bits are 1. A
-/// filter for a million keys at 1% has 9.6 million bits and 7 hashes, and half of its bits are 1
+/// Inserting a key sets k bits of an array; a key is *perhaps* in the set if all its k bits are 1.
+/// A filter for a million keys at 1% has 9.6 million bits and 7 hashes, and half of its bits are 1
 /// when it is full.
 ///
 /// # Source
 /// Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; lecture notes
 /// "Hashing" (chapter 6), section 6.4. The k locations come from two words of the digest (Kirsch,
-/// Mitzenmacher, "Less Hashing, Same Performance", 2006), by default with the scheme
-/// [`Accelerated`](crate::hash::probes::Accelerated), whose rate is that of independent hash
-/// functions already for a hundred keys; plain double hashing errs three times as often there. The
-/// lecture's k bands are the scheme [`SchemeName::IndependentBands`].
+/// Mitzenmacher, "Less Hashing, Same Performance", 2006). The default scheme is
+/// [`Accelerated`](crate::hash::probes::Accelerated), which matches independent hash functions from
+/// 100 keys on; plain double hashing errs three times as often there. The lecture's k bands are the
+/// scheme [`SchemeName::IndependentBands`].
 ///
 /// # Costs
-/// Up to k cache lines an operation. A lookup of an absent key reads two or three.
+/// Up to k cache lines per operation. A lookup of an absent key reads two or three.
 ///
 /// # Limits
-/// No removal ([`CountingBloomFilter`](super::CountingBloomFilter) has it) and no growth
-/// ([`GrowingFilter`](super::GrowingFilter)): beyond the planned number of keys the rate rises, and
-/// [`false_positive_rate`](Filter::false_positive_rate) says how far.
+/// No removal (see [`CountingBloomFilter`](super::CountingBloomFilter)) and no growth (see
+/// [`GrowingFilter`](super::GrowingFilter)). Beyond the planned number of keys the rate rises;
+/// [`false_positive_rate`](Filter::false_positive_rate) reports it.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate.
 ///
 /// # Example
@@ -77,10 +78,10 @@ pub struct Bloom<S> {
 /// ```
 pub type BloomFilter<D = Portable> = Filter<Bloom<Vec<u64>>, D>;
 
-/// A [`BloomFilter`] that many threads insert into and look up in at once, through `&self`.
+/// A [`BloomFilter`] that many threads insert into and look up in, through `&self`.
 ///
-/// A lookup that runs beside an insertion of the same key may miss it; once the insertion has
-/// returned and the looking thread knows it (by a lock, a channel, a join), it never does.
+/// A lookup concurrent with an insertion of the same key may miss it. A thread that learns of the
+/// finished insertion through a lock, a channel or a join finds the key.
 ///
 /// ```
 /// use oneread::filter::{AtomicBloomFilter, BloomFilter};
@@ -98,16 +99,15 @@ pub type BloomFilter<D = Portable> = Filter<Bloom<Vec<u64>>, D>;
 /// ```
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate.
 pub type AtomicBloomFilter<D = Portable> = Filter<Shared<Bloom<AtomicWords>>, D>;
 
-/// A [`BloomFilter`] queried where its bytes lie.
+/// A [`BloomFilter`] queried in place.
 pub type BloomView<'a, D = Portable> = View<'a, Filter<Bloom<LittleEndian<'a>>, D>>;
 
 impl BloomFilter {
-    /// A filter of so many bits, with the number of hashes that is best for `items` keys, and a
-    /// random seed.
+    /// A filter of `bits` bits, with the best number of hashes for `items` keys and a random seed.
     ///
     /// # Errors
     /// If there are no bits or too many, or no memory for them.
@@ -177,7 +177,7 @@ impl<S: Words> Intersect<Bloom<S>> for Bloom<Vec<u64>> {
 }
 
 impl Bloom<Vec<u64>> {
-    /// An empty filter with locations from words of this domain.
+    /// An empty filter whose locations come from words of this domain.
     pub(super) fn in_domain(layout: BloomLayout, domain: Domain) -> Result<Self, BuildError> {
         Ok(Self { layout, scheme: scheme_of(layout, domain), words: zeroed(0, word_count(layout))? })
     }
@@ -215,7 +215,7 @@ impl Clear for Bloom<AtomicWords> {
 }
 
 impl Bloom<AtomicWords> {
-    /// Asks for all lines of a digest's locations, which will be written.
+    /// Prefetches all lines of a digest's locations for writing.
     #[inline(always)]
     fn prefetch_to_write(&self, digest: Digest) {
         self.scheme.for_each(digest, |location| self.words.prefetch_to_write((location / 64) as usize));
@@ -226,8 +226,8 @@ impl Bloom<AtomicWords> {
         self.scheme.fold(digest, true, |before, location| self.words.set_bit(location) & before)
     }
 
-    /// Inserts into words of one's own, which are joined with the filter's in the end: a word is
-    /// written once, and its line taken from other threads once.
+    /// Inserts into private words and joins them with the filter's at the end: each word is written
+    /// once, and each line is taken from other threads once.
     fn insert_by_way_of(&self, mut own: Vec<u64>, digests: impl Iterator<Item = Digest>) {
         for digest in digests {
             self.scheme.for_each(digest, |location| own[(location / 64) as usize] |= 1 << (location % 64));
@@ -242,8 +242,7 @@ impl ChangeShared for Bloom<AtomicWords> {
     #[inline]
     fn insert(&self, digest: Digest) -> bool {
         if self.is_cached() {
-            // An atomic write waits for its line, and the next one for it: let all lines come at
-            // once.
+            // An atomic write waits for its line before the next begins: fetch all lines at once.
             self.prefetch_to_write(digest);
         }
         self.set(digest)
@@ -259,7 +258,7 @@ impl ChangeShared for Bloom<AtomicWords> {
                 _ => digests.for_each(|digest| _ = self.insert(digest)),
             };
         }
-        // Long rounds, for the same reason: as much memory as the filter has.
+        // Long rounds, for the same reason: with as much memory as the filter has.
         if let Some(locations) =
             self.partition(&digests, ATOMIC_LARGE_BYTES, scratch.min(self.byte_len() as u64))
         {
@@ -308,8 +307,8 @@ impl VisitLocations for SetBits<'_> {
     }
 }
 
-/// Sets bits in words of its own, and joins those of a block with the filter's: each word is
-/// written once, and each line is taken from the other threads once.
+/// Sets bits in private words, and joins each block with the filter's: each word is written once,
+/// and each line is taken from the other threads once.
 struct JoinWords<'a> {
     words: &'a AtomicWords,
     own: Vec<u64>,
@@ -339,8 +338,7 @@ impl<S: Words> FilterCore for Bloom<S> {
         if self.is_cached() {
             self.scheme.every(digest, 0, |location| self.shifted(location))
         } else {
-            // A mispredicted branch costs less than the cache lines of locations that need not be
-            // looked at.
+            // A mispredicted branch costs less than cache lines of locations that are not needed.
             self.scheme.all(digest, |location| self.bit(location))
         }
     }
@@ -398,12 +396,12 @@ impl<S: Words> Estimate for Bloom<S> {
 }
 
 impl<S: Words> Bloom<S> {
-    /// The locations of a batch, at least.
+    /// A lower bound on the locations of a batch.
     fn visits(&self, digests: &impl Iterator) -> u64 {
         (digests.size_hint().0 as u64).saturating_mul(self.layout.hashes().into())
     }
 
-    /// Where to sort the locations of a batch, if that pays.
+    /// The partition for a batch, if sorting pays.
     fn partition(&self, digests: &impl Iterator, large_bytes: u64, scratch: u64) -> Option<BitPartition> {
         let words = self.words.len() as u64;
         if 8 * words < large_bytes {
@@ -413,13 +411,13 @@ impl<S: Words> Bloom<S> {
         BitPartition::new(Shape { words, lines_each: 1, max_shift, entries, scratch })
     }
 
-    /// Whether a second- or third-level cache holds the filter.
+    /// Reports whether a second- or third-level cache holds the filter.
     #[inline(always)]
     fn is_cached(&self) -> bool {
         self.byte_len() < THIRD_LEVEL_BYTES
     }
 
-    /// Asks for all lines of a digest's locations.
+    /// Prefetches all lines of a digest's locations.
     #[inline(always)]
     fn prefetch(&self, digest: Digest) {
         self.scheme.for_each(digest, |location| self.words.prefetch((location / 64) as usize));
@@ -431,7 +429,7 @@ impl<S: Words> Bloom<S> {
         self.shifted(location) & 1 == 1
     }
 
-    /// The word with the bit at one of the scheme's locations, so that this bit is the lowest.
+    /// The word of one of the scheme's locations, shifted so that its bit is the lowest.
     #[inline(always)]
     fn shifted(&self, location: u64) -> u64 {
         // SAFETY: by invariants 1 and 2 every location is below `bits`, and there is a word for
@@ -441,7 +439,7 @@ impl<S: Words> Bloom<S> {
     }
 }
 
-/// The scheme of a layout. A layout has been checked, so there always is one.
+/// The scheme of a layout: a checked layout always has one.
 fn scheme_of(layout: BloomLayout, domain: Domain) -> AnyScheme {
     AnyScheme::new(layout.scheme(), domain, layout.hashes(), layout.bits()).expect("a checked layout")
 }
@@ -496,11 +494,11 @@ pub(super) fn encode_layout(layout: BloomLayout) -> [u64; 3] {
 
 /// The layout of a container's fields, if they are what [`encode_layout`] writes.
 pub(super) fn decode_layout([bits, hashes, scheme]: [u64; 3]) -> Result<BloomLayout, LoadError> {
-    let invalid = LoadError::Invalid { what: "a Bloom filter of impossible bits, hashes or scheme" };
+    let invalid = LoadError::Invalid { what: "a Bloom filter with invalid bits, hashes or scheme" };
     let scheme = u8::try_from(scheme).ok().and_then(SchemeName::from_number);
     let layout = u32::try_from(hashes).ok().and_then(|hashes| BloomLayout::new(bits, hashes).ok());
     match layout.zip(scheme).and_then(|(layout, scheme)| layout.with_scheme(scheme).ok()) {
-        // Bands that leave bits over would have been written without them.
+        // Bands with leftover bits would have been written without them.
         Some(layout) if layout.bits() == bits => Ok(layout),
         _ => Err(invalid),
     }
@@ -529,7 +527,7 @@ impl<S: Words> SavedCore for Bloom<S> {
 }
 
 impl<S: Words> Bloom<S> {
-    /// A filter over words that were saved.
+    /// A filter over saved words.
     pub(super) fn over_words(layout: BloomLayout, words: S, domain: Domain) -> Result<Self, LoadError> {
         if words.len() as u64 != word_count(layout) {
             return Err(LoadError::Invalid {

@@ -1,7 +1,7 @@
-//! What is under the keys: a filter's core takes digests and knows neither keys nor digesters.
+//! The cores of filters, which take digests and know neither keys nor digesters.
 //!
-//! To add a filter, write a core that implements [`FilterCore`] and what else it can do, and give
-//! [`Filter`](super::Filter) over it a name. Nobody outside of this crate can name these traits.
+//! To add a filter, write a core that implements [`FilterCore`] and the traits of its other
+//! operations, and name [`Filter`](super::Filter) over it. Only this crate can name these traits.
 
 use super::batch::in_batches;
 use super::{BuildError, MergeError, NotPresent};
@@ -13,8 +13,7 @@ use crate::layout::LayoutError;
 pub trait FilterCore {
     fn contains(&self, digest: Digest) -> bool;
 
-    /// Prefetches what the digests' operations read, unless the filter is so small that a cache has
-    /// it.
+    /// Prefetches what the digests' operations read, unless the filter is small enough for a cache.
     fn prefetch_all(&self, digests: &[Digest]);
 
     /// Calls `answer` for each digest, in order; a large batch may take `scratch` bytes of memory.
@@ -36,27 +35,27 @@ pub trait FilterCore {
     fn false_positive_rate(&self) -> f64;
 }
 
-/// A core that was made by a layout.
+/// A core made from a layout.
 pub trait HasLayout: FilterCore {
     type Layout: Copy;
     fn layout(&self) -> Self::Layout;
 }
 
-/// A core that can be made empty.
+/// A core that can be empty.
 pub trait Build: HasLayout + Sized {
     fn build(layout: Self::Layout) -> Result<Self, BuildError>;
 }
 
-/// A core of which a planner knows the smallest for a number of keys and a rate.
+/// A core with a planner, which knows the smallest one for a number of keys and a rate.
 pub trait ForRate: Build {
     fn for_rate(items: u64, rate: f64) -> Result<Self::Layout, LayoutError>;
 }
 
-/// What an insertion returns: whether the key may have been there, or an error.
+/// What an insertion returns: whether the key may have been present, or an error.
 pub trait Outcome: Sized {
-    /// What many insertions return.
+    /// The result of many insertions.
     type Many;
-    /// The key may have been there.
+    /// Reports that the key may have been present.
     const PRESENT: Self;
     /// Inserts until one fails.
     fn all(outcomes: impl Iterator<Item = Self>) -> Self::Many;
@@ -93,7 +92,7 @@ impl<E> Outcome for Result<bool, E> {
     }
 }
 
-/// What many insertions into a core return.
+/// The result of many insertions into a core.
 pub(super) type ManyInserted<O> = <O as Outcome>::Many;
 
 /// A core that takes more digests.
@@ -123,7 +122,7 @@ pub trait Insert: FilterCore {
 pub trait Remove: Insert {
     fn remove(&mut self, digest: Digest) -> Result<(), NotPresent>;
 
-    /// Removes up to the first digest that is not there.
+    /// Removes up to the first digest that is absent.
     #[inline]
     fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
         let mut result = Ok(());
@@ -137,23 +136,23 @@ pub trait Remove: Insert {
     }
 }
 
-/// A core that can become empty again.
+/// A core that can be cleared.
 pub trait Clear {
     type Cleared;
     fn clear(&mut self) -> Self::Cleared;
 }
 
-/// A core that takes in another one.
+/// A core that can take over the digests of another.
 pub trait Union<C> {
     fn union(&mut self, other: &C) -> Result<(), MergeError>;
 }
 
-/// A core that keeps what another one has too.
+/// A core that can be intersected with another.
 pub trait Intersect<C> {
     fn intersect(&mut self, other: &C) -> Result<(), MergeError>;
 }
 
-/// A core that can be compared with another one: the same layout and the same bits.
+/// A core that can be compared with another: equal layouts and equal bits.
 pub trait Same<C> {
     fn is_same(&self, other: &C) -> bool;
 }
@@ -191,7 +190,7 @@ impl<C: Same<E> + Unshared, E> Same<Shared<E>> for C {
     }
 }
 
-/// A core that knows how many keys it has.
+/// A core that counts its keys.
 pub trait Counted {
     fn len(&self) -> u64;
 }
@@ -201,32 +200,32 @@ pub trait CountCopies {
     fn count(&self, digest: Digest) -> u64;
 }
 
-/// A core whose bits tell how many keys it has.
+/// A core whose bits tell about how many keys it has.
 pub trait Estimate {
-    /// The bits, or counters, that are not 0.
+    /// The number of bits, or counters, that are not 0.
     fn ones(&self) -> u64;
     fn estimated_items(&self) -> f64;
 }
 
-/// A core of which a container holds the layout and the words.
+/// A core that a container stores as a layout and words.
 pub trait SavedCore: Sized {
     const KIND: Kind;
-    /// Where its words are.
+    /// The storage of its words.
     type Storage;
     fn layout_block(&self) -> LayoutBlock;
     fn payload_length(&self) -> u64;
-    /// Hands over the payload in pieces, the same ones every time.
+    /// Passes the payload to `sink` in pieces, the same ones every time.
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8]));
     fn read(layout: &LayoutBlock, source: &mut impl Source<Self::Storage>) -> Result<Self, LoadError>;
 
-    /// What is checked once the payload is known to be whole, so that damage is not taken for a
-    /// forgery.
+    /// Checks the content once the checksum of the payload has matched, so that damage is reported
+    /// as damage.
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
     }
 }
 
-/// A core that many threads change at once.
+/// A core that many threads can change.
 pub trait ChangeShared: FilterCore {
     type Inserted: Outcome;
     fn insert(&self, digest: Digest) -> Self::Inserted;
@@ -237,9 +236,9 @@ pub trait ChangeShared: FilterCore {
     ) -> ManyInserted<Self::Inserted>;
 }
 
-/// A core from which many threads remove at once.
+/// A core from which many threads can remove.
 pub trait RemoveShared: ChangeShared {
-    /// Inserts a digest unless it is there; no other thread comes in between.
+    /// Inserts a digest unless it is present, as one atomic operation.
     fn insert_if_absent(&self, digest: Digest) -> Self::Inserted;
     fn remove(&self, digest: Digest) -> Result<(), NotPresent>;
     fn remove_many(&self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent>;

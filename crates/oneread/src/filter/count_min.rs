@@ -1,9 +1,9 @@
-//! The Count-Min sketch: how often did a key come, at most?
+//! The Count-Min sketch: upper bounds on how often keys occurred.
 //!
 //! # Invariants
 //! 1. Row i is counters i·width to i·width + width − 1; a key has one counter in each row.
-//! 2. Every counter of a key is at least the key's true count, unless that exceeds 2^64 − 1:
-//!    counters stop there.
+//! 2. Every counter of a key is at least the key's true count, unless that exceeds 2^64 − 1, where
+//!    counters saturate.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -24,11 +24,11 @@ pub struct CountMin<D, S> {
     rows: Bands,
     digester: D,
     counters: S,
-    /// Everything that was ever added, at most 2^64 − 1.
+    /// The sum of all counts, at most 2^64 − 1.
     total: u64,
 }
 
-/// A band of the counters for each row: one location of a digest in each.
+/// One band of the counters per row; a digest has a location in each.
 #[derive(Clone, Copy)]
 enum Bands {
     Independent(IndependentBands),
@@ -36,7 +36,7 @@ enum Bands {
 }
 
 impl Bands {
-    /// A layout has been checked, so there always are bands for it.
+    /// A checked layout always has bands.
     fn new(layout: CountMinLayout) -> Self {
         let (depth, counters) = (layout.depth(), layout.counters());
         match layout.rows() {
@@ -48,7 +48,7 @@ impl Bands {
         .expect("a checked layout")
     }
 
-    /// Visits the counter of each row, handing what one visit returns to the next.
+    /// Visits the counter of each row, and passes the result of each visit to the next.
     #[inline(always)]
     fn fold<T>(&self, digest: Digest, start: T, mut visit: impl FnMut(T, usize) -> T) -> T {
         match self {
@@ -67,25 +67,25 @@ impl Bands {
     }
 }
 
-/// Counts keys in a stream in fixed memory: never too low, and seldom much too high.
+/// Counts keys in a stream in fixed memory: never too low, and rarely much too high.
 ///
-/// A sketch for (ε, δ) has ⌈ln 1/δ⌉ rows of ⌈e/ε⌉ counters. An estimate is above the truth by more
-/// than ε times the total of all counts with probability at most δ.
+/// A sketch for (ε, δ) has ⌈ln 1/δ⌉ rows of ⌈e/ε⌉ counters. With probability at least 1 − δ, an
+/// estimate exceeds the truth by at most ε times the total of all counts.
 ///
 /// # Source
 /// Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its
-/// Applications", 2005. Rows are independent: each has a word of the digest. Rows made of two words
-/// ([`Rows::TwoWords`]), the extension that Kirsch, Mitzenmacher, "Less Hashing, Same Performance",
-/// 2006, mention, cannot keep a small δ: [`plan::count_min`](crate::plan::count_min) derives why.
+/// Applications", 2005. Rows are independent: each has its own word of the digest. Rows from two
+/// words ([`Rows::TwoWords`]) are an extension in Kirsch, Mitzenmacher, "Less Hashing, Same
+/// Performance", 2006. They cannot keep a small δ: see [`plan::count_min`](crate::plan::count_min).
 /// Conservative update: Estan, Varghese, "New Directions in Traffic Measurement and Accounting",
 /// 2002.
 ///
 /// # Costs
-/// One cache line for each row.
+/// One cache line per row.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can raise the
-/// estimate of any key.
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can raise
+/// the estimate of any key.
 ///
 /// # Example
 /// ```
@@ -101,7 +101,7 @@ impl Bands {
 /// ```
 pub type CountMinSketch<D = Portable> = CountMin<D, Vec<u64>>;
 
-/// A [`CountMinSketch`] queried where its bytes lie.
+/// A [`CountMinSketch`] queried in place.
 pub type CountMinView<'a, D = Portable> = View<'a, CountMin<D, LittleEndian<'a>>>;
 
 impl CountMinSketch {
@@ -114,7 +114,7 @@ impl CountMinSketch {
         Self::with_digester(layout, Portable::random())
     }
 
-    /// An empty sketch of this layout: the same for the same seed.
+    /// An empty sketch of this layout with this seed.
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -135,7 +135,7 @@ impl CountMinSketch {
 }
 
 impl<D> CountMinSketch<D> {
-    /// An empty sketch of this layout for digests of this digester.
+    /// An empty sketch of this layout with this digester.
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -149,7 +149,7 @@ impl<D> CountMinSketch<D> {
         })
     }
 
-    /// Counts a key `count` more times.
+    /// Adds `count` to the count of a key.
     #[inline]
     pub fn add<Q: ?Sized>(&mut self, key: &Q, count: u64)
     where
@@ -158,7 +158,7 @@ impl<D> CountMinSketch<D> {
         self.add_digest(self.digester.digest(key), count);
     }
 
-    /// Counts the key of a digest `count` more times.
+    /// Adds `count` to the count of a digest's key.
     #[inline]
     pub fn add_digest(&mut self, digest: Digest, count: u64) {
         self.total = self.total.saturating_add(count);
@@ -179,8 +179,7 @@ impl<D> CountMinSketch<D> {
         }
     }
 
-    /// Counts each of many keys once more, faster than one after the other where the sketch does
-    /// not fit the cache.
+    /// Adds 1 to the count of each key, prefetching if the sketch does not fit the cache.
     pub fn add_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
     where
         D: Digester<Q> + Clone,
@@ -194,7 +193,7 @@ impl<D> CountMinSketch<D> {
         });
     }
 
-    /// Adds the counts of another sketch of the same layout, digester and seed: the result is that
+    /// Adds the counts of another sketch of the same layout, digester and seed. The result is that
     /// of one sketch that saw both streams.
     ///
     /// # Errors
@@ -220,8 +219,9 @@ impl<D> CountMinSketch<D> {
         Ok(())
     }
 
-    /// Replaces the counts by a weighted sum of other sketches' counts: the result is that of one
-    /// sketch that saw each stream so many times. (This sketch may be among the others, as a copy.)
+    /// Replaces the counts by a weighted sum of other sketches' counts. The result is that of one
+    /// sketch that saw each stream as often as its weight says. A copy of this sketch may be one of
+    /// the others.
     ///
     /// # Errors
     /// If a layout or digester differs, if the update is conservative, or if a sum is negative or
@@ -245,7 +245,7 @@ impl<D> CountMinSketch<D> {
         if self.layout.update() == Update::Conservative {
             return Err(MergeError::Conservative);
         }
-        // A product is below 2^127, and a sum of them saturates far outside the range of a counter.
+        // A product is below 2^127, and sums saturate far outside the range of a counter.
         let sum = |count: &dyn Fn(&CountMin<D, S>) -> u64| {
             let sum = parts.clone().fold(0i128, |sum, (other, weight)| {
                 sum.saturating_add(i128::from(weight) * i128::from(count(other)))
@@ -271,7 +271,7 @@ impl<D> CountMinSketch<D> {
 }
 
 impl<D, S: Words> CountMin<D, S> {
-    /// How often a key was counted, at most.
+    /// The estimated count of a key: an upper bound.
     #[inline]
     pub fn estimate<Q: ?Sized>(&self, key: &Q) -> u64
     where
@@ -280,14 +280,14 @@ impl<D, S: Words> CountMin<D, S> {
         self.estimate_digest(self.digester.digest(key))
     }
 
-    /// How often the key of a digest was counted, at most.
+    /// The estimated count of a digest's key: an upper bound.
     #[inline]
     pub fn estimate_digest(&self, digest: Digest) -> u64 {
         self.rows.fold(digest, u64::MAX, |least, location| least.min(self.counters.word(location)))
     }
 
-    /// Estimates many keys, faster than one after the other where the sketch does not fit the
-    /// cache; `answer` gets the estimates in the order of the keys.
+    /// Estimates many keys, prefetching if the sketch does not fit the cache; `answer` gets the
+    /// estimates in order.
     pub fn estimate_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
@@ -318,22 +318,22 @@ impl<D, S: Words> CountMin<D, S> {
         self.total
     }
 
-    /// The layout it was made with.
+    /// The layout of the sketch.
     pub fn layout(&self) -> CountMinLayout {
         self.layout
     }
 
-    /// The digester that its keys go through.
+    /// The digester of its keys.
     pub fn digester(&self) -> &D {
         &self.digester
     }
 
-    /// Whether nothing has been counted.
+    /// Reports whether nothing has been counted.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// The memory of its counters.
+    /// The number of bytes of its counters.
     pub fn byte_len(&self) -> usize {
         self.counters.len() * size_of::<u64>()
     }
@@ -369,8 +369,8 @@ impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountMinSketc
     }
 }
 
-/// The update and the rows, in the order of their number in a file: 1 for a conservative update,
-/// and 2 for independent rows.
+/// The update and the rows, by their number in a file: 1 for a conservative update, plus 2 for
+/// independent rows.
 const FORMS: [(Update, Rows); 4] = [
     (Update::Plain, Rows::TwoWords),
     (Update::Conservative, Rows::TwoWords),
@@ -385,7 +385,7 @@ fn decode_layout(block: &LayoutBlock) -> Result<(CountMinLayout, u64), LoadError
     let layout = u32::try_from(depth).ok().and_then(|depth| CountMinLayout::new(width, depth).ok());
     match layout.zip(form) {
         Some((layout, &(update, rows))) => Ok((layout.with_update(update).with_rows(rows), total)),
-        None => Err(LoadError::Invalid { what: "a Count-Min sketch of impossible width, depth or update" }),
+        None => Err(LoadError::Invalid { what: "a Count-Min sketch with invalid width, depth or update" }),
     }
 }
 

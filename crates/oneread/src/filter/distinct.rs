@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::bits::OutOfMemory;
 use crate::hash::Digest;
 
-/// The digests that differ, in order; an error where collecting them would abort the process.
+/// The distinct digests, in order; an error where collecting them would abort the process.
 pub fn distinct(digests: impl IntoIterator<Item = Digest>) -> Result<Vec<Digest>, OutOfMemory> {
     let mut all: Vec<Digest> = Vec::new();
     for digest in digests {

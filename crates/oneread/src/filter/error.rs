@@ -1,8 +1,8 @@
-//! What filters cannot do.
+//! Errors of filters.
 
 use core::fmt;
 
-/// Two filters cannot be joined: their bits mean different things. Nothing was changed.
+/// The error of joining two filters whose bits mean different things. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeError {
@@ -12,9 +12,9 @@ pub enum MergeError {
     Digesters,
     /// Sketches with conservative update cannot be added: their counters are not sums.
     Conservative,
-    /// Joined, there would be more layers than a growing filter can have.
+    /// The result would have more layers than a growing filter can have.
     TooManyLayers,
-    /// A bucket has no room for the fingerprints of both.
+    /// A bucket has no room for the fingerprints of both filters.
     Full,
     /// A count would be negative, or above 2^64 − 1.
     OutOfRange,
@@ -41,7 +41,7 @@ impl fmt::Display for MergeError {
 
 impl core::error::Error for MergeError {}
 
-/// A key was to be removed that is certainly not in the filter. Nothing was changed.
+/// The error of removing a key that is certainly not in the filter. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPresent;
 
@@ -53,7 +53,7 @@ impl fmt::Display for NotPresent {
 
 impl core::error::Error for NotPresent {}
 
-/// There was no room for a key in any of its buckets. Nothing was changed.
+/// The error of inserting a key that no bucket has room for. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 

@@ -1,4 +1,4 @@
-//! The one place where filters meet keys: a core and a digester, and everything that users call.
+//! The façade of all filters: a core, a digester and every public method.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -17,9 +17,9 @@ use crate::hash::{Digest, Digester, Portable};
 
 /// A filter of keys: a `Core` that takes digests, and a digester `D` that makes them.
 ///
-/// Its forms have names, such as [`BloomFilter`](super::BloomFilter); their docs say what each
-/// promises and costs. What insertions return depends on the form: `bool`, whether the key may have
-/// been there before, or a `Result` of that where there may be no room.
+/// Its forms have names, such as [`BloomFilter`](super::BloomFilter), whose docs state promises and
+/// costs. Insertion returns `bool`, whether the key may have been present, or a `Result` of that in
+/// forms that can be full.
 #[derive(Clone)]
 pub struct Filter<Core, D = Portable> {
     core: Core,
@@ -30,16 +30,16 @@ impl<C: Build> Filter<C> {
     /// An empty filter of this layout, with a random seed.
     ///
     /// # Errors
-    /// As [`with_digester`](Self::with_digester).
+    /// Like [`with_digester`](Self::with_digester).
     #[cfg(feature = "std")]
     pub fn new(layout: C::Layout) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::random())
     }
 
-    /// An empty filter of this layout: the same for the same seed.
+    /// An empty filter of this layout with this seed.
     ///
     /// # Errors
-    /// As [`with_digester`](Self::with_digester).
+    /// Like [`with_digester`](Self::with_digester).
     pub fn with_seed(layout: C::Layout, seed: u64) -> Result<Self, BuildError> {
         Self::with_digester(layout, Portable::with_seed(seed))
     }
@@ -49,8 +49,8 @@ impl<C: ForRate> Filter<C> {
     /// The smallest filter that holds `items` keys at a false-positive rate of at most `rate`, with
     /// a random seed.
     ///
-    /// The planner of the form ([`plan`](crate::plan)) decides: with its usual policies, and for
-    /// filters that age with removals, after some of these.
+    /// The form's planner ([`plan`](crate::plan)) decides, with its default policies. For filters
+    /// that age with removals it plans for some of these.
     ///
     /// # Errors
     /// If there is no such filter, or no memory for it.
@@ -61,10 +61,10 @@ impl<C: ForRate> Filter<C> {
 }
 
 impl<C: Build, D> Filter<C, D> {
-    /// An empty filter of this layout for digests of this digester.
+    /// An empty filter of this layout with this digester.
     ///
     /// # Errors
-    /// If the filter cannot do what the layout says, or if there is no memory for it.
+    /// If the filter does not support this layout, or if there is no memory for it.
     pub fn with_digester(layout: C::Layout, digester: D) -> Result<Self, BuildError> {
         Ok(Self::of(C::build(layout)?, digester))
     }
@@ -95,7 +95,7 @@ impl<C, D> Filter<C, D> {
         Filter { core: change(self.core), digester: self.digester }
     }
 
-    /// The digester that its keys go through.
+    /// The digester of its keys.
     pub const fn digester(&self) -> &D {
         &self.digester
     }
@@ -118,14 +118,14 @@ impl<C, D> Filter<C, D> {
 }
 
 impl<C: HasLayout, D> Filter<C, D> {
-    /// The layout it was made with.
+    /// The layout of the filter.
     pub fn layout(&self) -> C::Layout {
         self.core.layout()
     }
 }
 
 impl<C: FilterCore, D> Filter<C, D> {
-    /// Whether a key may be in the set; `false` is certain.
+    /// Reports whether a key may be in the set; `false` is certain.
     #[inline]
     pub fn contains<Q: ?Sized>(&self, key: &Q) -> bool
     where
@@ -134,14 +134,14 @@ impl<C: FilterCore, D> Filter<C, D> {
         self.core.contains(self.digester.digest(key))
     }
 
-    /// Whether the key of a digest may be in the set; `false` is certain.
+    /// Reports whether the key of a digest may be in the set; `false` is certain.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.core.contains(digest)
     }
 
-    /// Looks many keys up, faster than one after the other where the filter does not fit the cache;
-    /// `answer` gets the answers in the order of the keys.
+    /// Looks many keys up, prefetching if the filter does not fit the cache; `answer` gets the
+    /// answers in order.
     ///
     /// Like [`contains_many_with_scratch`](Self::contains_many_with_scratch) with 256 MiB.
     #[inline]
@@ -155,12 +155,11 @@ impl<C: FilterCore, D> Filter<C, D> {
         self.contains_many_with_scratch(keys, DEFAULT_SCRATCH, answer);
     }
 
-    /// Looks many keys up in at most `scratch_bytes` of extra memory, apart from some 100 KiB.
+    /// Looks many keys up in at most `scratch_bytes` of extra memory, apart from about 100 KiB.
     ///
-    /// d-left and line filters of more than 32 MiB sort a large batch, of whose length the iterator
-    /// knows, by cache block first. This takes a little more than half of the filter's memory at
-    /// most, and answers come many at a time. Otherwise the memory of 32 keys at a time is
-    /// prefetched.
+    /// In d-left and line filters of more than 32 MiB, large batches from an iterator with a known
+    /// length are sorted by cache block first. This uses a little more than half of the filter's
+    /// memory, and delays answers. Otherwise the cache lines of 32 keys at a time are prefetched.
     #[inline]
     pub fn contains_many_with_scratch<'q, Q: ?Sized + 'q>(
         &self,
@@ -174,34 +173,33 @@ impl<C: FilterCore, D> Filter<C, D> {
         self.core.contains_many(digests, scratch_bytes, answer);
     }
 
-    /// Whether no key is in the set. (Counters that are saturated may be left.)
+    /// Reports whether no key is in the set. Saturated counters may be left.
     pub fn is_empty(&self) -> bool {
         self.core.is_empty()
     }
 
-    /// The memory of its bits.
+    /// The number of bytes of its bits.
     pub fn byte_len(&self) -> usize {
         self.core.byte_len()
     }
 
-    /// The probability that a key which is not in the set is taken to be, with the bits as they are
-    /// now. May read the whole filter.
+    /// The probability that an absent key is found, with the present bits. May read the whole
+    /// filter.
     pub fn false_positive_rate(&self) -> f64 {
         self.core.false_positive_rate()
     }
 }
 
 impl<C: Insert, D> Filter<C, D> {
-    /// Inserts a key; says whether it may have been there before.
+    /// Inserts a key; reports whether it may have been present before.
     ///
-    /// In a filter that takes removals a key inserted twice is there until it is removed twice, and
-    /// takes as much room as two keys, or counts twice;
-    /// [`insert_if_absent`](Self::insert_if_absent) inserts it once. In other filters a duplicate
-    /// takes nothing.
+    /// In a filter with removal, a key inserted twice must be removed twice, and takes as much room
+    /// as two keys or counts twice; [`insert_if_absent`](Self::insert_if_absent) inserts it once.
+    /// In other filters a duplicate changes nothing.
     ///
     /// # Errors
-    /// Where that is possible: if there is no room for it, or no memory to grow. Nothing is changed
-    /// then.
+    /// In forms that return a `Result`: if there is no room, or no memory to grow. Nothing is
+    /// changed then.
     #[inline]
     pub fn insert<Q: ?Sized>(&mut self, key: &Q) -> C::Inserted
     where
@@ -213,18 +211,19 @@ impl<C: Insert, D> Filter<C, D> {
     /// Inserts the key of a digest; see [`insert`](Self::insert).
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> C::Inserted {
         self.core.insert(digest)
     }
 
-    /// Inserts many keys, faster than one after the other where the filter does not fit the cache.
+    /// Inserts many keys, prefetching if the filter does not fit the cache.
     ///
     /// Like [`insert_many_with_scratch`](Self::insert_many_with_scratch) with 256 MiB.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert); the keys before are in, those after it are not.
+    /// Like [`insert`](Self::insert); the keys before the failing one are inserted, the others are
+    /// not.
     #[inline]
     pub fn insert_many<'q, Q: ?Sized + 'q>(
         &mut self,
@@ -236,16 +235,17 @@ impl<C: Insert, D> Filter<C, D> {
         self.insert_many_with_scratch(keys, DEFAULT_SCRATCH)
     }
 
-    /// Inserts many keys in at most `scratch_bytes` of extra memory, apart from some 100 KiB.
+    /// Inserts many keys in at most `scratch_bytes` of extra memory, apart from about 100 KiB.
     ///
-    /// Bloom, counting, d-left and line filters of more than 32 MiB sort a large batch, of whose
-    /// length the iterator knows, by cache block first. This takes up to half of the filter's
-    /// memory, a quarter of a counting filter's. The answers are then those of the same keys
-    /// inserted one by one; the bytes of a line filter may differ, as its fingerprints may lie in
-    /// other lines. Otherwise the memory of 32 keys at a time is prefetched.
+    /// In Bloom, counting, d-left and line filters of more than 32 MiB, large batches from an
+    /// iterator with a known length are sorted by cache block first. This uses up to half of the
+    /// filter's memory, and a quarter in a counting filter. Answers are those of inserting the keys
+    /// one by one. The bytes of a line filter may differ, as fingerprints may lie in other lines.
+    /// Otherwise the cache lines of 32 keys at a time are prefetched.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert); the keys before are in, those after it are not.
+    /// Like [`insert`](Self::insert); the keys before the failing one are inserted, the others are
+    /// not.
     ///
     /// # Example
     /// ```
@@ -271,14 +271,14 @@ impl<C: Insert, D> Filter<C, D> {
 }
 
 impl<C: Remove, D> Filter<C, D> {
-    /// Inserts a key unless it may be there already; says whether it may have been.
+    /// Inserts a key unless it may be present already; reports whether it may have been.
     ///
-    /// Use this to remove duplicates from a stream: a duplicate takes no room, where
-    /// [`insert`](Self::insert) takes some each time. A false positive takes no room either, so the
-    /// key then relies on another one. Remove keys only from sets that were filled by `insert`.
+    /// Use this to remove duplicates from a stream: a duplicate takes no room, while
+    /// [`insert`](Self::insert) stores it again. A false positive takes no room either, so that its
+    /// key depends on another one. Do not remove keys from a set filled this way.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     ///
     /// # Example
     /// ```
@@ -304,7 +304,7 @@ impl<C: Remove, D> Filter<C, D> {
     /// Removes a key that was inserted.
     ///
     /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
+    /// If the key is certainly absent; nothing is changed then.
     #[inline]
     pub fn remove<Q: ?Sized>(&mut self, key: &Q) -> Result<(), NotPresent>
     where
@@ -316,17 +316,16 @@ impl<C: Remove, D> Filter<C, D> {
     /// Removes the key of a digest that was inserted.
     ///
     /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
+    /// If the key is certainly absent; nothing is changed then.
     #[inline]
     pub fn remove_digest(&mut self, digest: Digest) -> Result<(), NotPresent> {
         self.core.remove(digest)
     }
 
-    /// Removes many keys that were inserted, faster than one after the other where the filter does
-    /// not fit the cache.
+    /// Removes many keys that were inserted, prefetching if the filter does not fit the cache.
     ///
     /// # Errors
-    /// If a key is certainly not there; those before it are removed, those after it are not.
+    /// If a key is certainly absent; the keys before it are removed, the others are not.
     #[inline]
     pub fn remove_many<'q, Q: ?Sized + 'q>(
         &mut self,
@@ -340,12 +339,12 @@ impl<C: Remove, D> Filter<C, D> {
 }
 
 impl<C: ChangeShared, D> Filter<Shared<C>, D> {
-    /// Inserts a key; says whether it may have been there before.
+    /// Inserts a key; reports whether it may have been present before.
     ///
-    /// Of threads that insert the same key at once, several may be told that it was not there.
+    /// If several threads insert the same key concurrently, several of them may see it as absent.
     ///
     /// # Errors
-    /// Where that is possible: if there is no room for it; nothing is changed then.
+    /// In forms that return a `Result`: if there is no room; nothing is changed then.
     #[inline]
     pub fn insert<Q: ?Sized>(&self, key: &Q) -> C::Inserted
     where
@@ -357,19 +356,18 @@ impl<C: ChangeShared, D> Filter<Shared<C>, D> {
     /// Inserts the key of a digest; see [`insert`](Self::insert).
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> C::Inserted {
         self.core.0.insert(digest)
     }
 
-    /// Inserts many keys, faster than one after the other. They are there when this returns; some
-    /// may be before.
+    /// Inserts many keys with prefetching. All are visible when this returns, some earlier.
     ///
     /// Like [`insert_many_with_scratch`](Self::insert_many_with_scratch) with 256 MiB.
     ///
     /// # Errors
-    /// Where that is possible: if there is no room for some key. Others are inserted.
+    /// In forms that return a `Result`: if there is no room for a key. The others are inserted.
     #[inline]
     pub fn insert_many<'q, Q: ?Sized + 'q>(
         &self,
@@ -381,11 +379,11 @@ impl<C: ChangeShared, D> Filter<Shared<C>, D> {
         self.insert_many_with_scratch(keys, DEFAULT_SCRATCH)
     }
 
-    /// Inserts many keys in at most `scratch_bytes` of extra memory, apart from some 100 KiB. Large
-    /// batches into a Bloom filter take up to as much memory as the filter has.
+    /// Inserts many keys in at most `scratch_bytes` of extra memory, apart from about 100 KiB. A
+    /// large batch into a Bloom filter takes up to the memory of the filter.
     ///
     /// # Errors
-    /// Where that is possible: if there is no room for some key. Others are inserted.
+    /// In forms that return a `Result`: if there is no room for a key. The others are inserted.
     #[inline]
     pub fn insert_many_with_scratch<'q, Q: ?Sized + 'q>(
         &self,
@@ -400,15 +398,15 @@ impl<C: ChangeShared, D> Filter<Shared<C>, D> {
 }
 
 impl<C: RemoveShared, D> Filter<Shared<C>, D> {
-    /// Inserts a key unless it may be there already; says whether it may have been.
+    /// Inserts a key unless it may be present already; reports whether it may have been.
     ///
-    /// Of threads that do so with the same key at once, one is told that it was not there, unless
-    /// the key is a false positive. A duplicate takes no room, where [`insert`](Self::insert) takes
-    /// some each time. A false positive takes no room either, so the key then relies on another
-    /// one. Remove keys only from sets that were filled by `insert`.
+    /// If several threads do so with the same key concurrently, exactly one sees it as absent,
+    /// unless it is a false positive. A duplicate takes no room, while [`insert`](Self::insert)
+    /// stores it again. A false positive takes no room either, so that its key depends on another
+    /// one. Do not remove keys from a set filled this way.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Like [`insert`](Self::insert).
     #[inline]
     pub fn insert_if_absent<Q: ?Sized>(&self, key: &Q) -> C::Inserted
     where
@@ -420,7 +418,7 @@ impl<C: RemoveShared, D> Filter<Shared<C>, D> {
     /// Removes a key that was inserted.
     ///
     /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
+    /// If the key is certainly absent; nothing is changed then.
     #[inline]
     pub fn remove<Q: ?Sized>(&self, key: &Q) -> Result<(), NotPresent>
     where
@@ -432,16 +430,16 @@ impl<C: RemoveShared, D> Filter<Shared<C>, D> {
     /// Removes the key of a digest that was inserted.
     ///
     /// # Errors
-    /// If the key is certainly not there; nothing is changed then.
+    /// If the key is certainly absent; nothing is changed then.
     #[inline]
     pub fn remove_digest(&self, digest: Digest) -> Result<(), NotPresent> {
         self.core.0.remove(digest)
     }
 
-    /// Removes many keys that were inserted, faster than one after the other.
+    /// Removes many keys that were inserted, with prefetching.
     ///
     /// # Errors
-    /// If some are certainly not there; all others are removed.
+    /// If some are certainly absent; all others are removed.
     #[inline]
     pub fn remove_many<'q, Q: ?Sized + 'q>(
         &self,
@@ -455,11 +453,11 @@ impl<C: RemoveShared, D> Filter<Shared<C>, D> {
 }
 
 impl<C: Clear, D> Filter<C, D> {
-    /// Removes all keys, also those that no removal takes away, and all layers but the first.
+    /// Removes all keys, saturated ones included, and all layers but the first.
     ///
     /// # Errors
-    /// Where that is possible: if there is no memory for a new first layer; nothing is changed
-    /// then.
+    /// In forms that return a `Result`: if there is no memory for a new first layer; nothing is
+    /// changed then.
     pub fn clear(&mut self) -> C::Cleared {
         self.core.clear()
     }
@@ -479,8 +477,8 @@ impl<C, D> Filter<C, D> {
         self.core.union(&other.core)
     }
 
-    /// Keeps what may be in both filters. The rate is at most the smaller of the two, and higher
-    /// than that of a filter built from the common keys alone.
+    /// Keeps what may be in both filters. The rate is at most the smaller of the two, but higher
+    /// than that of a filter built from the common keys.
     ///
     /// # Errors
     /// If the layouts or digesters differ; nothing is changed then.
@@ -495,15 +493,15 @@ impl<C, D> Filter<C, D> {
 }
 
 impl<C: Counted, D> Filter<C, D> {
-    /// The number of keys: insertions less removals. Duplicates count where they take room.
+    /// The number of keys: insertions minus removals. Duplicates count if they take room.
     pub fn len(&self) -> u64 {
         self.core.len()
     }
 }
 
 impl<C: CountCopies, D> Filter<C, D> {
-    /// How often a key may have been inserted and not removed: never too low, unless its count is
-    /// saturated, and then the number at which it is.
+    /// An upper bound on the copies of a key in the filter, up to the number at which its count
+    /// saturates.
     #[inline]
     pub fn count<Q: ?Sized>(&self, key: &Q) -> u64
     where
@@ -512,7 +510,7 @@ impl<C: CountCopies, D> Filter<C, D> {
         self.core.count(self.digester.digest(key))
     }
 
-    /// The same as [`count`](Self::count) for the key of a digest.
+    /// Like [`count`](Self::count), but for the key of a digest.
     #[inline]
     pub fn count_digest(&self, digest: Digest) -> u64 {
         self.core.count(digest)
@@ -525,8 +523,8 @@ impl<C: Estimate, D> Filter<C, D> {
         self.core.ones()
     }
 
-    /// How many keys are probably in the set, by the number of bits that are 1; infinite if all
-    /// are. Reads the whole filter.
+    /// Estimates the number of keys from the number of bits that are 1; infinite if all are. Reads
+    /// the whole filter.
     pub fn estimated_items(&self) -> f64 {
         self.core.estimated_items()
     }
@@ -563,7 +561,7 @@ where
     C: ForRate + Insert<Inserted = bool>,
     Portable: Digester<Q>,
 {
-    /// A filter of the keys at a rate of 1%, with a random seed.
+    /// Makes a filter of the keys at a rate of 1%, with a random seed.
     ///
     /// # Panics
     /// If there is no memory for it.
@@ -584,15 +582,16 @@ impl<C: SavedCore<Storage: Owned>> Filter<C> {
     /// Loads a filter, with the seed that the bytes name.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::DigesterNeeded`] if another digester made it.
+    /// If the bytes are not a valid container of this kind; [`LoadError::DigesterNeeded`] if they
+    /// do not hold the digester.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
         Saved::from_bytes(bytes)
     }
 
-    /// Reads a filter, and nothing beyond it, with the seed that it names.
+    /// Reads a filter, and nothing beyond it, with the seed that the bytes name.
     ///
     /// # Errors
-    /// As [`from_bytes`](Self::from_bytes), or if reading fails.
+    /// Like [`from_bytes`](Self::from_bytes), or if reading fails.
     #[cfg(feature = "std")]
     pub fn load<R: std::io::Read>(reader: R) -> Result<Self, LoadError> {
         Saved::load(reader)
@@ -601,12 +600,12 @@ impl<C: SavedCore<Storage: Owned>> Filter<C> {
 
 /// The methods of [`Saved`], without importing it.
 impl<C: SavedCore<Storage: Owned>, D: Identified> Filter<C, D> {
-    /// The filter as bytes.
+    /// Returns the filter as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         Saved::to_bytes(self)
     }
 
-    /// Writes the filter; a file should be buffered.
+    /// Writes the filter to `writer`, which should be buffered if it is a file.
     ///
     /// # Errors
     /// If writing fails.
@@ -618,8 +617,8 @@ impl<C: SavedCore<Storage: Owned>, D: Identified> Filter<C, D> {
     /// Loads a filter that was made with this digester.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes; [`LoadError::Digester`] if another digester or seed made
-    /// them.
+    /// If the bytes are not a valid container of this kind; [`LoadError::Digester`] if another
+    /// digester or seed made them.
     pub fn from_bytes_with(bytes: &[u8], digester: D) -> Result<Self, LoadError> {
         Saved::from_bytes_with(bytes, digester)
     }
@@ -627,7 +626,7 @@ impl<C: SavedCore<Storage: Owned>, D: Identified> Filter<C, D> {
     /// Reads a filter, and nothing beyond it, that was made with this digester.
     ///
     /// # Errors
-    /// As [`from_bytes_with`](Self::from_bytes_with), or if reading fails.
+    /// Like [`from_bytes_with`](Self::from_bytes_with), or if reading fails.
     #[cfg(feature = "std")]
     pub fn load_with<R: std::io::Read>(reader: R, digester: D) -> Result<Self, LoadError> {
         Saved::load_with(reader, digester)
@@ -681,11 +680,11 @@ impl<'a, C: SavedCore<Storage = LittleEndian<'a>>, D: Identified> Viewed<'a> for
 
 /// Views that own their bytes.
 impl<C: SavedCore<Storage = LittleEndian<'static>>> View<'static, Filter<C>> {
-    /// Opens a view that owns its bytes, so that it can be kept in a struct: a `Vec<u8>`, a mapped
-    /// file, an `Arc` of one.
+    /// Opens a view that owns its bytes, so that a struct can keep it: a `Vec<u8>`, a mapped file,
+    /// an `Arc` of one.
     ///
     /// # Errors
-    /// As [`open`](View::open).
+    /// Like [`open`](View::open).
     ///
     /// # Example
     /// ```
@@ -710,10 +709,10 @@ impl<C: SavedCore<Storage = LittleEndian<'static>>> View<'static, Filter<C>> {
 }
 
 impl<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified> View<'static, Filter<C, D>> {
-    /// Opens a view that owns its bytes, of a filter that was made with this digester.
+    /// Opens a view that owns its bytes, of a filter with this digester.
     ///
     /// # Errors
-    /// As [`open_with`](View::open_with).
+    /// Like [`open_with`](View::open_with).
     pub fn open_owned_with<B>(bytes: B, digester: D) -> Result<Self, LoadError>
     where
         B: Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
@@ -722,7 +721,7 @@ impl<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified> View<'static,
     }
 }
 
-/// Cores keep nothing of the payload but words with their owner.
+/// Cores keep only words of the payload, and these hold the owner.
 fn open_owned<C: SavedCore<Storage = LittleEndian<'static>>, D: Identified>(
     bytes: impl Deref<Target: AsRef<[u8]>> + Send + Sync + 'static,
     digester: Option<D>,

@@ -1,18 +1,18 @@
 //! The growing filter: layers of smaller filters for a set of unknown size.
 //!
 //! # Invariants
-//! 1. A key that was inserted is in a layer, or was taken to be in one already and still is: no
-//!    false negatives.
-//! 2. New keys go to layers that have room for one more ([`Layer::room`]), or a new layer is made
-//!    first.
+//! 1. A key that was inserted is in a layer, or was found in one already and still is: no false
+//!    negatives.
+//! 2. New keys go to layers with room for one more ([`Layer::room`]); if there is none, a layer is
+//!    added first.
 //! 3. Layer number i is planned for its share of the rate ([`GrowingLayout::layer`]).
 //!
-//! Which layer a key joins and leaves is the policy of the layers' type ([`GrowLayer`]): of Bloom
-//! filters the newest (here), of d-left counting filters the oldest that has it, of line filters
-//! the newest that has it. The last two prove in their files that removals then lose no key.
+//! The type of the layers decides which layer a key joins and leaves ([`GrowLayer`]). With Bloom
+//! filters it is the newest (here), with d-left counting filters the oldest that has the key, with
+//! line filters the newest that has it. The last two files prove that removals lose no other key.
 //!
 //! # Layout
-//! A record for each layer, the oldest first; then the words of each; then what they have besides.
+//! One record per layer, the oldest first; then the words of each layer; then any other data.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -29,11 +29,11 @@ use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::{BloomLayout, GrowingLayout, LayoutError};
 use crate::plan;
 
-/// The core of growing filters, of layers `L`.
+/// The core of growing filters with layers `L`.
 #[derive(Clone)]
 pub struct Growing<L> {
     layout: GrowingLayout,
-    /// Insertions less removals.
+    /// Insertions minus removals.
     len: u64,
     /// The oldest first.
     layers: Vec<Layer<L>>,
@@ -42,27 +42,27 @@ pub struct Growing<L> {
 /// A layer of a [`Growing`] filter.
 #[derive(Clone)]
 pub struct Layer<L> {
-    /// Which layer of the layout it is. Those that were emptied are gone, and merged filters have
-    /// some numbers twice.
+    /// The layer's index in the layout. Emptied layers leave gaps, and merged filters have
+    /// duplicates.
     pub(super) number: u16,
     /// The most keys, cells or fingerprints that it may have.
     pub(super) room: u64,
-    /// How many it has.
+    /// The keys, cells or fingerprints that it has.
     pub(super) used: u64,
     pub(super) core: L,
 }
 
-/// A core that can be a layer, also where its bytes lie.
+/// A core that can be a layer, in memory or in place.
 pub trait LayerCore: HasLayout + SavedCore {
-    /// What a growing filter of such layers is.
+    /// The kind of a growing filter with such layers.
     const GROWING: Kind;
     const MAX_LAYERS: usize;
-    /// Whether the number of keys is in the header, since it does not follow from the layers.
+    /// Whether the header holds the number of keys, since the layers do not determine it.
     const HEADER_HAS_LEN: bool = false;
-    /// The words of a record.
+    /// The number of words of a record.
     const RECORD: usize;
 
-    /// The keys in all layers; `len` is what the filter counted.
+    /// The number of keys in all layers; `len` is the filter's own count.
     fn keys(layers: &[Layer<Self>], len: u64) -> u64;
 
     #[inline]
@@ -96,38 +96,38 @@ pub trait LayerCore: HasLayout + SavedCore {
         Ok(())
     }
 
-    /// Whether a layer can come after another one.
+    /// Reports whether a layer can come after another one.
     fn follows(_older: &Layer<Self>, _newer: &Layer<Self>) -> bool {
         true
     }
 
-    /// What is checked once the payload is known to be whole.
+    /// Checks the content once the checksum of the payload has matched.
     fn check(_: &Layer<Self>) -> Result<(), LoadError> {
         Ok(())
     }
 }
 
-/// What came of trying the layers that there are.
+/// The result of trying the present layers.
 pub struct Placement {
-    /// Whether the key may have been there.
+    /// Whether the key may have been present.
     pub(super) before: bool,
-    /// Whether it is there now.
+    /// Whether the key is present now.
     pub(super) is_done: bool,
 }
 
-/// A layer that takes keys, and the policy by which they join layers.
+/// A layer that takes keys, and the policy of which layer takes a key.
 pub trait GrowLayer: LayerCore {
-    /// The layout of layer `number`, and its room.
+    /// The layout and the capacity of layer `number`.
     fn plan(layout: GrowingLayout, number: u32) -> Result<(Self::Layout, u64), LayoutError>;
     fn make(layout: Self::Layout, number: u16) -> Result<Self, BuildError>;
     fn bytes(layout: Self::Layout) -> u64;
 
-    /// Whether a layer of the second layout may come after one of the first.
+    /// Reports whether a layer of the second layout may come after one of the first.
     fn nest(_older: Self::Layout, _newer: Self::Layout) -> bool {
         true
     }
 
-    /// Adds a key to a layer; says whether there was room.
+    /// Adds a key to a layer; reports whether there was room.
     fn add(layer: &mut Layer<Self>, digest: Digest) -> bool;
 
     /// Puts a key into one of the layers, if one takes it.
@@ -136,11 +136,11 @@ pub trait GrowLayer: LayerCore {
 
 /// A layer from which keys can be removed.
 pub trait ShrinkLayer: GrowLayer {
-    /// Whether an empty newest layer goes too, once the one before is half empty: not at once, else
-    /// a key that comes and goes could have it made again each time.
+    /// Whether an empty newest layer is dropped once the one before is half empty. Earlier, a key
+    /// that comes and goes could make and drop the layer each time.
     const GIVES_NEWEST_BACK: bool;
 
-    /// Removes a key from the layer that has it; says which one, and whether that has room again.
+    /// Removes a key from the layer that has it; returns which one, and whether it has room again.
     fn take(layers: &mut [Layer<Self>], digest: Digest) -> Option<(usize, bool)>;
 }
 
@@ -149,29 +149,28 @@ pub trait CountLayers: LayerCore {
     fn count(layers: &[Layer<Self>], digest: Digest) -> u64;
 }
 
-/// A filter for a set whose size nobody knows beforehand: the asked rate holds at every size.
+/// A filter for a set of unknown size: its false-positive rate holds at every size.
 ///
-/// It starts as a Bloom filter for the first few keys. When that is full, a layer of twice its size
-/// is added, made for .85 times its rate, and so on. The first layer gets the share .15 of the
-/// rate, so that all layers *together* stay below the rate, however many there are. Duplicates take
-/// no room.
+/// It starts as a Bloom filter for the first few keys. When that is full, it adds a layer of twice
+/// the size and 0.85 times the rate, and so on. The first layer gets 0.15 of the rate, so that all
+/// layers *together* stay below it. Duplicates take no room.
 ///
 /// # Source
 /// Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007; see [`GrowingLayout`] for
 /// where we differ.
 ///
 /// # Costs
-/// A lookup asks the layers from the newest, so a key that is there is found in the first or second
-/// in three cases out of four; a key that is not asks all of them, about log2(keys/first). Memory
-/// at 1% with a thousand first items: 13.5 bits per key for a thousand keys and 17.6 for sixteen
-/// million if the last layer is full. Just after a layer was added it is three times that for the
-/// second layer, and little more than twice for later ones.
+/// A lookup tests the layers from the newest on. It finds three out of four present keys in the
+/// first or second, and reads all layers for an absent key: about log2(keys/first). At 1% with 1000
+/// first items a filter takes 13.5 bits per key for 1000 keys, and 17.6 for 16 million if the last
+/// layer is full. Just after growing it takes three times that for the second layer, and little
+/// more than twice for later ones.
 ///
 /// # Limits
-/// No removal. Merging joins layers, and so adds up the rates of the two filters.
+/// No removal. Merging joins layers, and adds the rates of the two filters.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate.
 ///
 /// # Example
@@ -189,15 +188,15 @@ pub trait CountLayers: LayerCore {
 /// ```
 pub type GrowingFilter<D = Portable> = Filter<Growing<Bloom<Vec<u64>>>, D>;
 
-/// A [`GrowingFilter`] queried where its bytes lie.
+/// A [`GrowingFilter`] queried in place.
 pub type GrowingView<'a, D = Portable> = View<'a, Filter<Growing<Bloom<LittleEndian<'a>>>, D>>;
 
-/// The first layer of a filter that was not told a size: a few kilobytes.
+/// The keys of the first layer if the caller names no size: a few kilobytes.
 #[cfg(feature = "std")]
 const FIRST_ITEMS: u64 = 1000;
 
 impl<L: GrowLayer> Filter<Growing<L>> {
-    /// An empty filter that keeps the rate at any size, with a first layer of a thousand keys and a
+    /// An empty filter that keeps the rate at any size, with a first layer for 1000 keys and a
     /// random seed.
     ///
     /// # Errors
@@ -209,11 +208,11 @@ impl<L: GrowLayer> Filter<Growing<L>> {
 }
 
 impl<L: GrowLayer, D> Filter<Growing<L>, D> {
-    /// The same as [`insert`](Self::insert) in a filter that may take so many bytes at most.
+    /// Like [`insert`](Self::insert), but with at most `most_bytes` of memory.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert), or if a new layer is needed and would be too large; nothing is
-    /// changed then.
+    /// Like [`insert`](Self::insert), or if a new layer would be too large; nothing is changed
+    /// then.
     pub fn insert_within<Q: ?Sized>(&mut self, key: &Q, most_bytes: u64) -> Result<bool, BuildError>
     where
         D: Digester<Q>,
@@ -231,19 +230,19 @@ impl<L: LayerCore, D> Filter<Growing<L>, D> {
 }
 
 impl<S: Words, D> Filter<Growing<Bloom<S>>, D> {
-    /// The number of keys that its layers are planned for; before more come, a layer is added.
+    /// The number of keys that its layers are planned for; beyond it, a layer is added.
     pub fn capacity(&self) -> u64 {
         self.core().layers.iter().map(|layer| layer.room).sum()
     }
 }
 
 impl<D> GrowingFilter<D> {
-    /// Takes in all keys of another filter of the same layout, digester and seed, by taking over
-    /// its layers.
+    /// Adds all keys of another filter of the same layout, digester and seed by taking over its
+    /// layers.
     ///
-    /// Layers of the same number become one where its room suffices for both; the others stand side
-    /// by side. The rate of the result is the sum of the two rates, so after many merges
-    /// [`false_positive_rate`](Filter::false_positive_rate) may be above the layout's.
+    /// Layers of the same number become one if it has room for both; otherwise both remain. The
+    /// rates of the two filters add up, so after many merges
+    /// [`false_positive_rate`](Filter::false_positive_rate) may exceed the layout's.
     ///
     /// # Errors
     /// If the layouts or digesters differ, or if there would be too many layers; nothing is changed
@@ -296,7 +295,7 @@ impl<L: GrowLayer> Growing<L> {
         Ok(before)
     }
 
-    /// Adds a layer, with a key in it.
+    /// Adds a layer with a key in it.
     fn grow(&mut self, digest: Digest, most_bytes: u64) -> Result<(), BuildError> {
         if self.layers.len() >= L::MAX_LAYERS {
             let (expected, found) = (L::MAX_LAYERS as u64, L::MAX_LAYERS as u64 + 1);
@@ -306,7 +305,7 @@ impl<L: GrowLayer> Growing<L> {
         let newest = self.layers.last().expect("there is a first layer");
         let number = newest.number + 1;
         let (layout, room) = L::plan(self.layout, number.into())?;
-        // A filter that was loaded may have been planned by others.
+        // A loaded filter may have been planned by another program.
         if !L::nest(newest.core.layout(), layout) {
             return Err(out_of_reach.into());
         }
@@ -328,7 +327,7 @@ impl<L: GrowLayer> Growing<L> {
 }
 
 impl<L: ShrinkLayer> Growing<L> {
-    /// Gives a layer back if it has become empty.
+    /// Drops a layer that has become empty.
     fn give_back(&mut self, at: usize) {
         if self.layers[at].used == 0 && at + 1 < self.layers.len() {
             self.layers.remove(at);
@@ -457,7 +456,7 @@ impl<L: LayerCore + Same<M>, M: LayerCore> Same<Growing<M>> for Growing<L> {
     }
 }
 
-/// The layout, the number of layers and the number of keys of a container's fields.
+/// Decodes the layout, the number of layers and the number of keys.
 fn decode_layout<L: LayerCore>(block: &LayoutBlock) -> Result<(GrowingLayout, usize, u64), LoadError> {
     let [first_items, rate, growth, tightening, layers, len] = block.fields()?;
     let layout = || -> Result<GrowingLayout, LayoutError> {
@@ -466,7 +465,7 @@ fn decode_layout<L: LayerCore>(block: &LayoutBlock) -> Result<(GrowingLayout, us
         layout.with_growth(growth)?.with_tightening(f64::from_bits(tightening))
     };
     let layout =
-        layout().map_err(|_| LoadError::Invalid { what: "a growing filter of impossible rate or growth" })?;
+        layout().map_err(|_| LoadError::Invalid { what: "a growing filter with invalid rate or growth" })?;
     match usize::try_from(layers) {
         Ok(layers) if (1..=L::MAX_LAYERS).contains(&layers) && (L::HEADER_HAS_LEN || len == 0) => {
             Ok((layout, layers, len))
@@ -520,20 +519,21 @@ impl<L: LayerCore> SavedCore for Growing<L> {
     }
 }
 
-/// Each layer draws its locations from a domain of its own. A record is: number, items, capacity,
-/// bits, hashes, scheme.
+/// Each layer draws its locations from its own domain. A record is: number, items, capacity, bits,
+/// hashes, scheme.
 impl<S: Words> LayerCore for Bloom<S> {
     const GROWING: Kind = Kind::Growing;
-    /// More layers than doubling from one key to 2^46 takes, and enough for many merges.
+    /// More than doubling from one key to 2^46 takes, and enough for many merges.
     const MAX_LAYERS: usize = 4096;
     const RECORD: usize = 6;
 
-    /// Duplicates are none.
+    /// Duplicates take no room.
     fn keys(layers: &[Layer<Self>], _: u64) -> u64 {
         layers.iter().map(|layer| layer.used).sum()
     }
 
-    /// Of the last layer, which every lookup reads and which is larger than all others together.
+    /// Prefetches in the last layer, which every lookup reads and which is larger than all others
+    /// together.
     fn prefetch(layers: &[Layer<Self>], digests: &[Digest]) {
         layers.iter().last().into_iter().for_each(|layer| layer.core.prefetch_all(digests));
     }
@@ -550,7 +550,7 @@ impl<S: Words> LayerCore for Bloom<S> {
     ) -> Result<Layer<Self>, LoadError> {
         let &[number, used, room, bits, hashes, scheme] = record else { return Err(IMPOSSIBLE) };
         let number = u16::try_from(number).map_err(|_| IMPOSSIBLE)?;
-        // At most 2^46 keys a layer, so that no sum over the layers overflows.
+        // At most 2^46 keys per layer, so that no sum over the layers overflows.
         if layout.layer(u32::from(number)).map_err(|_| IMPOSSIBLE)?.0 != room {
             return Err(IMPOSSIBLE);
         }
@@ -563,7 +563,7 @@ impl<S: Words> LayerCore for Bloom<S> {
     }
 }
 
-const IMPOSSIBLE: LoadError = LoadError::Invalid { what: "a layer of impossible number or capacity" };
+const IMPOSSIBLE: LoadError = LoadError::Invalid { what: "a layer with invalid number or capacity" };
 
 impl GrowLayer for Bloom<Vec<u64>> {
     fn plan(layout: GrowingLayout, number: u32) -> Result<(BloomLayout, u64), LayoutError> {
@@ -587,7 +587,7 @@ impl GrowLayer for Bloom<Vec<u64>> {
         has_room
     }
 
-    /// A key that is in a layer stays there, others join the newest.
+    /// A key that is in a layer stays there; others join the newest.
     fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement {
         let before = contains(layers, digest);
         let is_done = before || layers.last_mut().is_some_and(|newest| Self::add(newest, digest));

@@ -1,33 +1,31 @@
-//! Is a key in the set? *No* is certain; *yes* is wrong at a rate that was planned.
+//! Filters: is a key in the set? *No* is certain; *yes* is wrong at a planned rate.
 //!
 //! # Which to choose
 //! | you need | take | memory at a rate of 1% |
 //! | --- | --- | --- |
-//! | the fewest bits, insert and look up only | [`BloomFilter`] | 9.6 bits a key |
-//! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.1 bits a key |
-//! | the fewest false positives at 16 bits a key and more, in three words of a page | [`DLeftFilter`], [`AtomicDLeftFilter`] | 16 bits a key at .04% |
-//! | the same for a set that never changes | [`PlacedFilter`] | 15.75 bits a key at .012% |
-//! | either of them from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | the same |
-//! | to remove keys as well | [`CountingBloomFilter`] | 38 bits a key |
-//! | to remove keys, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits a key |
-//! | to remove keys, in the fewest bits and one cache line | [`LineFilter`], [`ShardedLineFilter`] | 11 bits a key at .35%, 13.2 at .07% |
-//! | to remove keys, and no idea how many will come | [`GrowingLineFilter`] | 13 to 16 bits a key, two to three times that just after growing |
-//! | the same at a rate below .05% | [`GrowingDLeftCountingFilter`] | 38 to 51 bits a key at .01%, two to three times that just after growing |
-//! | no idea how many keys will come | [`GrowingFilter`] | 14 to 18 bits a key, two to three times that just after growing |
-//! | how *often* a key came | [`CountMinSketch`] | by the error you accept |
+//! | the fewest bits, insert and look up only | [`BloomFilter`] | 9.6 bits per key |
+//! | the fastest lookup: one cache line | [`BlockedBloomFilter`] | 10.1 bits per key |
+//! | the fewest false positives at 16 bits per key and more, in three words of a page | [`DLeftFilter`], [`AtomicDLeftFilter`] | 16 bits per key at 0.04% |
+//! | a static set: the lowest false-positive rate per bit | [`PlacedFilter`] | 15.75 bits per key at 0.012% |
+//! | insertions from many threads | [`AtomicBloomFilter`], [`AtomicBlockedBloomFilter`] | as with one thread |
+//! | removals | [`CountingBloomFilter`] | 38 bits per key |
+//! | removals, in less memory, at a lower rate | [`DLeftCountingFilter`] | 13 to 17 bits per key |
+//! | removals, in the fewest bits and one cache line | [`LineFilter`], [`ShardedLineFilter`] | 11 bits per key at 0.35%, 13.2 at 0.07% |
+//! | removals, and an unknown number of keys | [`GrowingLineFilter`] | 13 to 16 bits per key, two to three times that just after growing |
+//! | removals, and an unknown number of keys, at a rate below 0.05% | [`GrowingDLeftCountingFilter`] | 38 to 51 bits per key at 0.01%, two to three times that just after growing |
+//! | an unknown number of keys | [`GrowingFilter`] | 14 to 18 bits per key, two to three times that just after growing |
+//! | how *often* a key was added | [`CountMinSketch`] | by the error you accept |
 //!
 //! # Promises of every filter here
-//! - No false negatives, whatever the load, also after removals of keys that were inserted.
-//! - `insert` says whether the key may have been there before.
+//! - No false negatives at any load, also after removals of keys that were inserted.
+//! - `insert` reports whether the key may have been in the set before.
 //! - `false_positive_rate` is that of the present load.
-//! - Keys are hashed once: methods that end in `_digest` take the digest of a key that was hashed
-//!   elsewhere.
-//! - `insert_many` and `contains_many` hide the latency of memory: they prefetch the cache lines of
-//!   many keys before they wait for the first. Very large batches may take memory, which the caller
-//!   can bound.
-//! - Filters that take removals have `insert_if_absent`: a duplicate takes no room there, where
-//!   `insert` takes some each time.
-//! - All of them save, load, and are queried in place from bytes: see [`bytes`](crate::bytes).
+//! - Keys are hashed once: methods that end in `_digest` take a digest computed elsewhere.
+//! - `insert_many` and `contains_many` hide memory latency: they prefetch the cache lines of many
+//!   keys. Very large batches may take memory, which the caller can bound.
+//! - Filters with removal have `insert_if_absent`: there a duplicate takes no room, while `insert`
+//!   stores it again.
+//! - All of them save, load, and can be queried in place: see [`bytes`](crate::bytes).
 
 pub(crate) mod batch;
 mod blocked;
@@ -64,7 +62,7 @@ pub use crate::layout::BuildError;
 pub use growing::{GrowingFilter, GrowingView};
 pub use placed::{PlacedFilter, PlacedView, PlacementError};
 
-/// What [`Filter`]s are made of, for code over filters of several forms.
+/// The cores of [`Filter`]s, for code over several forms of filters.
 #[doc(hidden)]
 pub mod generic {
     pub use super::blocked::Blocked;

@@ -1,15 +1,15 @@
 //! Keys of several parts: tuples, options, lists of integers and paths.
 //!
-//! **Invariant.** The bytes of one composite key are never a prefix of those of another one: each
-//! value begins with a tag, and what has no fixed length says its length before its content. So two
-//! keys share their bytes only if they have the same shape and the same parts.
+//! **Invariant.** The bytes of a composite key are never a prefix of those of another one. Each
+//! value begins with a tag, and values of variable length write their length first. So two keys
+//! share their bytes only if they have the same shape and the same parts.
 
 use alloc::vec::Vec;
 
 use super::{Canonical, Key};
 
-// Tags of values. No UTF-8 text contains a byte above 0xF7, so no text is the same key as a
-// composite one, which begins with such a byte.
+// Tags of values. No UTF-8 text contains a byte above 0xF7. A composite key begins with such a
+// byte, so no text is the same key.
 const WORD: u8 = 1;
 const WIDE: u8 = 2;
 const BYTES: u8 = 3;
@@ -18,12 +18,12 @@ const SOME: u8 = 0xfd;
 const NONE: u8 = 0xfe;
 const TUPLE: u8 = 0xff;
 
-/// The bytes of a key that were written for hashing: in place up to 64 of them, else in memory.
+/// The bytes of a key that were written for hashing: up to 64 of them in place, more on the heap.
 #[derive(Clone)]
 pub struct Written {
     near: [u8; Self::NEAR],
     len: usize,
-    /// All of the bytes, once there are more than `near` has room for.
+    /// All of the bytes, once `near` has no room for them.
     far: Vec<u8>,
 }
 
@@ -153,8 +153,8 @@ macro_rules! lists {
 
 lists!(u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize);
 
-/// Paths and strings of the operating system, where these are strings of bytes. On Windows they are
-/// not, and have no form that is the same everywhere.
+/// Paths and strings of the operating system, where these are strings of bytes. On Windows they
+/// have no form that is the same everywhere.
 #[cfg(all(unix, feature = "std"))]
 mod unix {
     use std::ffi::{OsStr, OsString};
@@ -178,7 +178,7 @@ mod unix {
     }
 
     impl Key for Path {
-        /// Equal paths may differ in their bytes, as `a//b`, `a/./b` and `a/b/` do.
+        /// Equal paths may differ in their bytes: `a//b`, `a/./b`, `a/b/`.
         fn canonical(&self) -> Canonical<'_> {
             let bytes = self.as_os_str().as_bytes();
             let redundant = bytes.len() > 1

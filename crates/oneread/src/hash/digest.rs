@@ -1,22 +1,22 @@
-//! The 128 bits that stand for a key everywhere behind the edge.
+//! The 128 bits that stand for a key inside all structures.
 
 use core::fmt;
 
 use super::domain::Domain;
 use super::mix::{WordSeed, digest_word, folded_multiply};
 
-/// A key's 128-bit hash under some digester and seed: computed once at the edge, used everywhere.
+/// A key's 128-bit hash under a digester and a seed: computed once, used everywhere.
 ///
-/// Its 128 bits tell keys apart; they are not random as they stand, and nothing uses them so. A
-/// structure asks for [words](Digest::word) of its own [`Domain`]: each is a uniform 64-bit number,
-/// and a filter, the table behind it and the directory in front of it see unrelated ones.
+/// The bits tell keys apart but are not uniform by themselves. A structure draws
+/// [words](Digest::word) of its own [`Domain`]: uniform 64-bit numbers. So a filter, the table
+/// behind it and the directory in front of it see unrelated numbers.
 ///
 /// # Costs
-/// A word is one multiplication, two additions and an exclusive-or.
+/// A word takes one multiplication, two additions and an exclusive-or.
 ///
 /// # Limits
 /// Two different integers of up to 64 bits never share a digest. Two byte strings may. The
-/// probabilities are over the seeds, and hold for strings that were made without knowing the seed:
+/// probabilities are over the seeds, for strings chosen without knowing the seed:
 ///
 /// | strings | probability that a pair shares its digest |
 /// | --- | --- |
@@ -25,7 +25,7 @@ use super::mix::{WordSeed, digest_word, folded_multiply};
 /// | longer, chosen by somebody who knows this library | at most 2^-62 |
 ///
 /// So among n = 10^8 strings that nobody chose, some pair shares a digest with probability about
-/// n²/2^129 = 1.5e-23. ([`Std`](super::Std) has only 64 bits: see there.)
+/// n²/2^129 = 1.5e-23. ([`Std`](super::Std) has only 64 bits.)
 ///
 /// # Example
 /// ```
@@ -54,8 +54,8 @@ impl Digest {
         Self { high, low }
     }
 
-    /// A digest from a hash of only 64 bits: keys that share the hash share the digest, others do
-    /// not.
+    /// A digest from a hash of only 64 bits. Two keys share the digest exactly if they share the
+    /// hash.
     #[inline]
     #[must_use]
     pub const fn from_hash64(hash: u64) -> Self {
@@ -69,8 +69,7 @@ impl Digest {
     pub const fn word(self, domain: Domain, index: u32) -> u64 {
         let salt = domain.salt(index);
         // Different masks, joined differently: exchanging the halves of a digest changes its words.
-        // (With two exclusive-ors, compilers were seen to move both halves to a vector register and
-        // back.)
+        // (With two exclusive-ors, compilers moved both halves to a vector register and back.)
         folded_multiply(self.low ^ salt, self.high.wrapping_add(salt.rotate_left(32)))
     }
 

@@ -1,14 +1,14 @@
-//! Who draws which words of a digest: one register, so that no two structures share a domain.
+//! A register of domains, so that no two structures draw the same words of a digest.
 
 use super::mix::{GOLDEN, spread};
 
 /// A name space of words: [`Digest::word`](super::Digest::word) gives unrelated words in different
 /// domains.
 ///
-/// Two structures on one path (a directory and the table below it, a table and its summary) must
-/// never use the same bits of a digest: what the first has sorted by, the second would find all
-/// alike. Giving each its own domain makes that impossible to get wrong. The library's own
-/// domains are the constants here; [`Domain::new`] makes one for a structure of yours.
+/// Two structures on one path, such as a table and its summary, must never use the same bits of a
+/// digest. Keys that the first has sorted by these bits would look alike to the second. A domain
+/// per structure prevents this. The library's own domains are the constants here; [`Domain::new`]
+/// makes one for your structure.
 ///
 /// ```
 /// use oneread::hash::{Digester, Domain, Portable};
@@ -22,8 +22,8 @@ use super::mix::{GOLDEN, spread};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
     id: u32,
-    /// Where the Weyl sequence of this domain's words begins; kept so that it is a constant in the
-    /// code.
+    /// The start of the Weyl sequence of this domain's words; a field, so that the code has it as a
+    /// constant.
     start: u64,
 }
 
@@ -41,28 +41,28 @@ impl Domain {
     pub const TABLE: Domain = Domain::numbered(RESERVED + 3);
     /// The strings and probe locations of a table's summary.
     pub const SUMMARY: Domain = Domain::numbered(RESERVED + 4);
-    // 5, 6 and 7 are those of the crate `oneread-store`.
+    // 5, 6 and 7 belong to the crate `oneread-store`.
     /// The buckets and the fingerprint of a d-left filter.
     pub const DLEFT: Domain = Domain::numbered(RESERVED + 9);
 
-    /// The buckets and remainders of a d-left filter that can delete.
+    /// The buckets and remainders of a d-left counting filter.
     pub const DLEFT_COUNTING: Domain = Domain::numbered(RESERVED + 8);
-    /// The cells and the fingerprint of a filter whose keys are placed offline.
+    /// The cells and the fingerprint of a placed filter.
     pub const PLACED: Domain = Domain::numbered(RESERVED + 11);
 
     /// The line and the fingerprint of a line filter.
     pub const LINE: Domain = Domain::numbered(RESERVED + 10);
 
-    /// The home and the tag of a key in a bounded map, and its other groups.
+    /// The home group and the tag of a key in a bounded map, and its other groups.
     pub const BOUNDED: Domain = Domain::numbered(RESERVED + 12);
 
-    /// The probe locations of a growing filter's layer; the highest 32768 numbers are theirs.
+    /// The probe locations of a growing filter's layer, which have the highest 32768 numbers.
     pub(crate) const fn layer(index: u16) -> Self {
         Self::numbered(u32::MAX - (index & 0x7fff) as u32)
     }
 
-    /// A domain for the caller's own structures. The upper half of the numbers is the library's:
-    /// the highest bit of `id` is ignored.
+    /// A domain for your own structures. The highest bit of `id` is ignored: that half of the
+    /// numbers belongs to the library.
     #[must_use]
     pub const fn new(id: u32) -> Self {
         Self::numbered(id & !RESERVED)
@@ -74,7 +74,7 @@ impl Domain {
         self.id
     }
 
-    /// A domain of one of this workspace's crates; the register above names its number.
+    /// A domain of one of this workspace's crates; the register above lists `number`.
     #[must_use]
     pub(crate) const fn reserved(number: u32) -> Self {
         Self::numbered(RESERVED | number)

@@ -1,4 +1,4 @@
-//! What a portable digest can be made of: one canonical form for every kind of key.
+//! The canonical form of keys: what a portable digest is computed from.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
@@ -20,12 +20,12 @@ pub enum Canonical<'a> {
     Wide(u128),
     /// A string of bytes.
     Bytes(&'a [u8]),
-    /// A string of bytes that was written for the purpose: a key of several parts.
+    /// The bytes of a key of several parts, written for hashing.
     Written(Written),
 }
 
 impl Canonical<'_> {
-    /// The same key, independent of what it was made from.
+    /// The same form, without a borrow.
     #[must_use]
     pub fn into_owned(self) -> Canonical<'static> {
         match self {
@@ -49,19 +49,20 @@ impl Canonical<'_> {
 /// - Byte slices, byte arrays, byte vectors and strings: their bytes, so that `"a"` and `b"a"` are
 ///   the same key.
 /// - Tuples of up to eight keys, options of keys, and arrays, slices and vectors of integers: their
-///   parts with tags, so that keys of different shapes differ: `("ab", "c")` and `("a", "bc")`,
-///   `(1, 2)` and `[1, 2]`, `Some(7)` and `7`. `docs/format.md` has the bytes. Up to 64 of them
-///   need no memory.
-/// - `OsStr` and `Path` on Unix: their bytes, those of a path without what equal paths may have
-///   besides (`a/./b/` is `a/b`), so that a path in UTF-8 is the same key as its text. On Windows
-///   they are not bytes and not keys: take `path.to_str()`.
+///   parts with tags. So keys of different shapes differ: `("ab", "c")` and `("a", "bc")`, `(1, 2)`
+///   and `[1, 2]`, `Some(7)` and `7`. `docs/format.md` has the bytes. Up to 64 bytes need no heap
+///   memory.
+/// - `OsStr` and `Path` on Unix: their bytes. A path is normalised first (`a/./b/` is `a/b`), so
+///   that equal paths are equal keys, and a path in UTF-8 is the same key as its text. On Windows
+///   they are not bytes and not keys: use `path.to_str()`.
 /// - References, boxes and the like: what they point to.
 ///
-/// What can be borrowed as another type ([`core::borrow::Borrow`]) has that type's canonical form.
+/// A type that can be borrowed as another ([`core::borrow::Borrow`]) has that type's canonical
+/// form.
 ///
 /// # Your own types
-/// A wrapper around one of these delegates to it, and a key of several fields to the tuple of them.
-/// Or use [`Std`](super::Std), which takes any [`core::hash::Hash`] type but is not portable.
+/// A wrapper delegates to the type it wraps, and a key of several fields to the tuple of them. Or
+/// use [`Std`](super::Std), which takes any [`core::hash::Hash`] type but is not portable.
 ///
 /// ```
 /// use oneread::hash::{Canonical, Digester, Key, Portable};

@@ -1,18 +1,18 @@
 //! The digest of a string of more than sixteen bytes: universal hashing with keys from the seed.
 //!
-//! A string is cut into lanes of sixteen bytes, each of which is two 64-bit words a and b. Lane i
-//! contributes the 128-bit product (a + key 2i) · (b + key 2i + 1) to a sum. Nobody who does not
-//! know the seed can choose strings that collide: see [`digest_long`].
-//! `docs/decisions/long-keys.md` has the reasons and the costs.
+//! A string is cut into lanes of sixteen bytes: two 64-bit words a and b each. Lane i contributes
+//! the 128-bit product (a + key 2i) · (b + key 2i + 1) to a sum. Without the seed, nobody can
+//! choose strings that collide: see [`digest_long`]. `docs/decisions/long-keys.md` has the reasons
+//! and the costs.
 
 use super::Digest;
 use super::mix::{halves_of_product, number_of_seed};
 
 /// The bytes of a lane.
 const LANE: usize = 16;
-/// The bytes of a block: as many as there are keys for in a [`LongSeed`].
+/// The bytes of a block: one word per key of a [`LongSeed`].
 const BLOCK: usize = 128;
-/// Keys of a block: one for each of its words.
+/// Keys of a block: one per word.
 const KEYS: usize = BLOCK / 8;
 
 /// Numbers 1 to 6 of a seed belong to [`WordSeed`](super::mix::WordSeed) and
@@ -67,7 +67,7 @@ impl LongSeed {
 ///    has exactly v trailing zeros, because it is a power of 3 times D modulo 2^64.
 /// 3. If these add up to 0, m is a multiple of 2^v and not 0. That contradicts m < 2^v.
 ///
-/// Strings that differ in several words and were not chosen to collide do so about as seldom as
+/// Strings that differ in several words, and were not chosen to collide, collide about as rarely as
 /// random digests.
 ///
 /// *Equal lengths, several blocks.* Each block becomes a lane of an outer sum with its own keys.
@@ -92,7 +92,7 @@ pub(super) fn digest_long(bytes: &[u8], seed: &LongSeed) -> Digest {
             sum.add_lane(inner.total(), keys);
         };
         // The blocks that end before the last byte, then the last 128 bytes, which may overlap the
-        // last of them.
+        // last block.
         let (blocks, _) = bytes[..bytes.len() - 1].as_chunks();
         blocks.iter().for_each(&mut add_block);
         add_block(bytes.last_chunk().expect("longer than a block"));
@@ -144,12 +144,12 @@ const fn join(low: u64, high: u64) -> u128 {
 mod tests {
     use alloc::vec::Vec;
 
-    /// For all keys of `words` words with `bits` bits: how many of them give the words and the
-    /// words 0 the same digest.
+    /// The number of keys, of `words` words with `bits` bits, under which these words and zeros
+    /// have the same digest.
     ///
     /// This is `Sum` with smaller words. Adding to a key what is added to its word changes no
-    /// product, and check words are linear. So the count for a pair of strings depends on the
-    /// differences of their words alone, and words 0 stand for all.
+    /// product, and check words are linear. So the count for two strings depends only on the
+    /// differences of their words, and zeros can be one of the two.
     fn keys_under_which_words_collide_with_zeros(words: &[u64], bits: u32) -> u64 {
         let (mask, square_mask) = ((1 << bits) - 1, (1 << (2 * bits)) - 1);
         let digest = |words: &mut dyn Iterator<Item = u64>, keys: u64| {
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "too many keys for an interpreter")]
     fn scaled_down_no_pair_collides_more_often_than_the_words_allow() {
-        // The bound that is proved: one in 2^bits of all keys; none if one word differs.
+        // The proved bound: one in 2^bits of all keys, and none if only one word differs.
         for (count, bits) in [(2, 5), (4, 3)] {
             let word = |number: u64, at: u32| number >> (at * bits) & ((1 << bits) - 1);
             for number in 1..1u64 << (count * bits) {

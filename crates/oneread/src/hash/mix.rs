@@ -1,5 +1,4 @@
-//! The arithmetic steps everything else is built from: a product and its folding, spreading a seed,
-//! and turning a word into a digest.
+//! The arithmetic of all hashing: folded products, seeds spread to many numbers, words to digests.
 //!
 //! The vector file under `tests/golden` pins these functions: changing one constant changes every
 //! saved structure.
@@ -17,8 +16,8 @@ pub(super) const fn halves_of_product(a: u64, b: u64) -> (u64, u64) {
     (product as u64, (product >> 64) as u64)
 }
 
-/// Multiplies to 128 bits and adds the halves without carry, so that every bit of both factors
-/// can reach every bit of the result.
+/// Multiplies to 128 bits and adds the halves without carry, so that every bit of both factors can
+/// reach every bit of the result.
 #[inline(always)]
 pub(super) const fn folded_multiply(a: u64, b: u64) -> u64 {
     let (low, high) = halves_of_product(a, b);
@@ -32,13 +31,12 @@ pub(super) const fn spread(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Number `index` of those that a seed stands for; each is used for one thing only.
+/// Number `index` of those that a seed generates; each has one purpose.
 pub(super) const fn number_of_seed(seed: u64, index: u64) -> u64 {
     spread(seed.wrapping_add(GOLDEN.wrapping_mul(index)))
 }
 
-/// What a seed contributes to the digest of a word: something to hide the key with, and a
-/// multiplier.
+/// What a seed contributes to the digest of a word: a mask that hides the key, and a multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WordSeed {
     mask: u64,
@@ -55,8 +53,8 @@ impl WordSeed {
 /// The digest of a 64-bit word: `key ^ mask` times the multiplier, to 128 bits.
 ///
 /// Different for every key, since the multiplier is not 0. It is not mixed yet: consecutive keys
-/// leave its upper half almost unchanged. That is the work of the second multiplication, in
-/// [`Digest::word`]. (Together they are the finishing steps of Wang Yi's wyhash.)
+/// have almost the same upper half. The second multiplication, in [`Digest::word`], mixes it.
+/// (Together they are the finishing steps of Wang Yi's wyhash.)
 #[inline(always)]
 pub(super) const fn digest_word(key: u64, seed: WordSeed) -> Digest {
     let (low, high) = halves_of_product(key ^ seed.mask, seed.multiplier);

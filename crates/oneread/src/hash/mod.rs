@@ -1,4 +1,4 @@
-//! From keys to digests, and from digests to places: everything that hashes.
+//! Hashing: from keys to digests, and from digests to locations.
 //!
 //! ```text
 //!  key ──▶ Digester ──▶ Digest, 128 bits ──▶ word(domain, i) ──▶ reduce ──▶ a location
@@ -6,10 +6,10 @@
 //!                                            each structure
 //! ```
 //!
-//! - A [`Digester`] turns a key into a [`Digest`], once. [`Portable`] is the default; see the table
-//!   [there](Digester) for the others.
-//! - A structure draws [words](Digest::word) from the digest, each in its own [`Domain`], so that
-//!   no two structures on one path depend on the same bits.
+//! - A [`Digester`] turns a key into a [`Digest`], once. [`Portable`] is the default; its
+//!   [documentation](Digester) compares the others.
+//! - A structure draws [words](Digest::word) from the digest in its own [`Domain`], so that no two
+//!   structures on one path depend on the same bits.
 //! - [`reduce`] maps a word to a location in a range of any size, and a scheme of [`probes`] maps a
 //!   digest to several.
 //!
@@ -32,7 +32,7 @@ pub use domain::Domain;
 pub use key::{Canonical, Key};
 pub use range::reduce;
 
-/// A seed nobody can foresee, from the keys that the standard library draws for its own maps.
+/// An unpredictable seed, from the keys that the standard library draws for its own maps.
 #[cfg(feature = "std")]
 fn random_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};

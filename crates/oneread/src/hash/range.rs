@@ -1,8 +1,8 @@
-//! From a uniform word to a uniform location.
+//! Maps a uniform word to a uniform location.
 
 /// Maps a uniform 64-bit word to `0..size`, for any size: the upper half of `word · size`.
 ///
-/// No size needs to be a power of two. Some locations get one word more than others, a bias below
+/// The size need not be a power of two. Some locations get one word more than others, a bias below
 /// `size / 2^64`. The result depends on the *upper* bits of the word; never apply it twice to the
 /// same word (take [words](super::Digest::word) of different domains).
 ///
@@ -14,7 +14,7 @@
 /// assert_eq!(reduce(u64::MAX, 1000), 999);
 /// ```
 ///
-/// With a size of 0 there is no location to map to, and the answer is 0.
+/// For a size of 0 the result is 0.
 #[inline(always)]
 #[must_use]
 pub const fn reduce(word: u64, size: u64) -> u64 {

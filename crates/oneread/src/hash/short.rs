@@ -1,9 +1,6 @@
-//! The digest of a string of at most sixteen bytes, in two multiplications that do not wait for
-//! each other.
+//! The digest of a string of at most sixteen bytes, in two independent multiplications.
 //!
-//! For 16 bytes with one word drawn, in a loop: 1.9 ns here, 3.7 with XXH3-128, 1.1 for the 64 bits
-//! of foldhash (`cargo xtask bench hash`). A Feistel network of two folded products, under which
-//! two strings of one length can never share a digest, took 2.2: its products wait for each other.
+//! `docs/decisions/digests.md` compares it with other functions.
 
 use super::Digest;
 use super::mix::{halves_of_product, number_of_seed};
@@ -14,7 +11,7 @@ const MAX_LENGTH: usize = 16;
 /// What a seed contributes to the digest of a short string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ShortSeed {
-    /// Both numbers of a string are raised by its length plus one times these.
+    /// Each number of a string is raised by one of these, times the length plus one.
     steps: [u64; 2],
     /// Odd, so that no two numbers have the same lower half of a product.
     multipliers: [u64; 2],
@@ -30,19 +27,19 @@ impl ShortSeed {
     }
 }
 
-/// The digest of a string, unless it is a long one.
+/// The digest of a string of up to sixteen bytes; `None` if it is longer.
 ///
-/// # Two strings with one digest
-/// With steps and multipliers as random as the seed makes them:
-/// - Strings of one length that have one of their two numbers in common: never, as the lower half
-///   of a product with an odd number tells the other ones apart.
-/// - Others of one length: with a chance of at most 4 · 2^-128. This is not proved but carried over
-///   from words of 3 to 7 bits, where all pairs under all multipliers were counted out (a test here
-///   does so for 5): on average the chance was that of random digests, and at most 4 times that,
-///   for strings that differ in the top bits of both numbers.
-/// - Strings whose lengths differ by d: the steps make the differences of both their numbers
-///   uniform, up to multiples of the power of two in d. So they have the same numbers with a chance
-///   of at most 2^-120, for lengths of 0 and 16, and the same digest otherwise as above.
+/// # When two strings share a digest
+/// With uniform steps and multipliers:
+/// - Strings of one length that share one of their two numbers: never, as the lower half of a
+///   product with an odd number tells the other numbers apart.
+/// - Other strings of one length: with probability at most 4 · 2^-128. This is not proved but
+///   extrapolated from words of 3 to 7 bits, where all pairs under all multipliers were counted (a
+///   test here does so for 5). The average was that of random digests. Strings that differ in the
+///   top bits of both numbers reached 4 times that.
+/// - Strings whose lengths differ by d: the steps make the differences of both numbers uniform, up
+///   to multiples of the power of two in d. So the numbers are equal with probability at most
+///   2^-120 (for lengths 0 and 16). Otherwise the digests are equal as above.
 #[inline(always)]
 pub(super) fn digest_short(bytes: &[u8], seed: ShortSeed) -> Option<Digest> {
     if bytes.len() > MAX_LENGTH {
@@ -59,8 +56,8 @@ pub(super) fn digest_short(bytes: &[u8], seed: ShortSeed) -> Option<Digest> {
     Some(Digest::from_halves(first_low ^ second_high, second_low ^ first_high))
 }
 
-/// Two numbers that hold all bytes of a short string, some of them twice: with the length they tell
-/// it from all others.
+/// Two numbers that hold all bytes of a short string, some of them twice; together with the length
+/// they identify the string.
 #[inline(always)]
 fn numbers(bytes: &[u8]) -> (u64, u64) {
     if let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) {

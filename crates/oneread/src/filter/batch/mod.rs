@@ -1,24 +1,23 @@
-//! Many keys at once: all their cache lines are prefetched before any of them is waited for.
+//! Batches of keys: the cache lines of a whole batch are prefetched before the first is read.
 //!
-//! This is what batches do by default, with [`BATCH`] keys at a time and no memory of their own.
-//! Where it pays, [`partition`] sorts very large batches by cache block first.
+//! Batches do this by default, with [`BATCH`] keys at a time and no memory of their own. Where it
+//! pays, [`partition`] sorts very large batches by cache block first.
 
 pub(super) mod partition;
 
 use crate::hash::Digest;
 use crate::hash::probes::AnyScheme;
 
-/// Keys in flight. More do not help (a core has about this many outstanding cache misses), and
-/// these digests still lie in the first-level cache.
+/// Keys in flight. More do not help: a core has about this many outstanding cache misses. The
+/// digests of a batch fit the first-level cache.
 pub(crate) const BATCH: usize = 32;
 
-/// A structure below this size lies in a second-level cache, where prefetching costs more than
-/// waiting.
+/// Structures below this size fit a second-level cache, where prefetching costs more than waiting.
 pub(crate) const CACHED_BYTES: usize = 1 << 19;
 
-/// The same for filters with many lines per key, and for those that hardly compute. Below this size
-/// most lines come from a third-level cache, and a processor waits for several of them at once,
-/// prefetched or not.
+/// Like [`CACHED_BYTES`], but for filters with many lines per key, and for those that hardly
+/// compute. Below this size most lines come from a third-level cache, and a processor waits for
+/// several of them at once, prefetched or not.
 pub(crate) const THIRD_LEVEL_BYTES: usize = 6 << 20;
 
 /// Calls `work` with the items, at most [`BATCH`] at a time, in order; `filler` may be any value.
@@ -45,8 +44,8 @@ pub(crate) fn in_batches(digests: impl Iterator<Item = Digest>, work: impl FnMut
     in_batches_of(digests, Digest::from_halves(0, 0), work);
 }
 
-/// Looks digests up in a filter all of whose locations must pass a test; `prefetch` prefetches a
-/// location, and `answer` gets the answers in order.
+/// Looks digests up in a filter that needs all locations to pass a test. `prefetch` prefetches a
+/// location; `answer` gets the answers in order.
 #[inline(always)]
 pub(crate) fn contains_in_batches(
     scheme: &AnyScheme,
@@ -55,12 +54,12 @@ pub(crate) fn contains_in_batches(
     test: impl Fn(u64) -> bool,
     mut answer: impl FnMut(bool),
 ) {
-    // Most absent keys fail at one of the first two locations: those of all keys are prefetched,
-    // and the others only of the keys that pass.
+    // Most absent keys fail at one of the first two locations. So these are prefetched for all
+    // keys, the others only for keys that pass.
     let prefetch_first = |digest| {
         let (mut first, mut at) = ([0; 2], 0);
         scheme.all(digest, |location| {
-            // With one location only, twice that.
+            // If there is only one location, it is prefetched twice.
             first = [if at == 0 { location } else { first[1] }, location];
             prefetch(location);
             at += 1;
@@ -90,7 +89,7 @@ pub(crate) fn contains_in_batches(
         for (first, &digest) in first.iter_mut().zip(digests) {
             *first = prefetch_first(digest);
         }
-        // Without a branch, which one key in four would take.
+        // No branch here: one key in four would take it.
         let (mut left, mut count) = ([0u8; BATCH], 0);
         for (key, &[one, other]) in first[..digests.len()].iter().enumerate() {
             left[count] = key as u8;

@@ -1,10 +1,10 @@
 //! Large batches, partitioned by cache block.
 //!
-//! Prefetching hides how long a cache line takes to arrive, but not how many can arrive per second.
-//! So the entries of a large batch are sorted by *blocks* of the filter, each of which fits a
-//! second-level cache. When a block has no room for more, all blocks are visited in order: the
-//! entries of one block share its lines, and the lines of the next block are prefetched meanwhile,
-//! one after the other. `docs/decisions/batches.md` says which operations gain from it.
+//! Prefetching hides the latency of a cache line, but not the limit on lines per second. So the
+//! entries of a large batch are sorted by *blocks* of the filter, each of which fits a second-level
+//! cache. When one block's buffer is full, all blocks are visited in order. The entries of one
+//! block share its lines, and meanwhile the lines of the next block are prefetched in sequence.
+//! `docs/decisions/batches.md` says which operations gain from it.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -12,33 +12,33 @@ use core::ops::Range;
 use super::BATCH;
 use crate::bits::zeroed;
 
-/// Smaller filters lie in a third-level cache for the most part, where prefetching alone is faster.
+/// Most of a smaller filter fits a third-level cache, where prefetching alone is faster.
 pub(in crate::filter) const LARGE_BYTES: u64 = 32 << 20;
 
-/// The most memory that a batch takes unless the caller sets another bound.
+/// The most memory that a batch takes, unless the caller sets another bound.
 pub(in crate::filter) const DEFAULT_SCRATCH: u64 = 256 << 20;
 
-/// The logarithm of the fewest words of a block: 64 KiB, so that a block, the next one and their
-/// entries lie in a second-level cache.
+/// The logarithm of the fewest words of a block: 64 KiB, so that a second-level cache holds a
+/// block, the next one and their entries.
 pub(in crate::filter) const MIN_SHIFT: u32 = 13;
 
-/// The most blocks: the last cache line of each is being written, and all of these should be
-/// cached.
+/// The most blocks. The last cache line of each block's buffer is being written, and all of these
+/// should stay cached.
 const MAX_BLOCKS: u64 = 1024;
 
 /// The words of a cache line.
 const LINE: usize = 8;
 
-/// What the partition needs to know of a filter and a batch.
+/// What the partition needs to know about a filter and a batch.
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct Shape {
     /// The words of the filter.
     pub(in crate::filter) words: u64,
     /// The lines that an entry visits.
     pub(in crate::filter) lines_each: u64,
-    /// The logarithm of the most words of a block in which an entry can tell its place.
+    /// The logarithm of the most words of a block that an entry can address.
     pub(in crate::filter) max_shift: u32,
-    /// The entries of the batch, at least.
+    /// A lower bound on the entries of the batch.
     pub(in crate::filter) entries: u64,
     /// The memory of all entries, apart from one cache line per block.
     pub(in crate::filter) scratch: u64,
@@ -46,7 +46,7 @@ pub(in crate::filter) struct Shape {
 
 /// Entries of a batch, sorted by the block of the filter that they visit.
 pub(in crate::filter) struct Partition<E> {
-    /// Those of block b begin at b · capacity.
+    /// The entries of block b begin at b · capacity.
     entries: Vec<E>,
     /// The number of entries in each block.
     filled: Vec<u32>,
@@ -60,8 +60,8 @@ pub(in crate::filter) struct Partition<E> {
 }
 
 impl<E: Copy + Default> Partition<E> {
-    /// None if it would not pay, since the batch visits fewer lines than the filter has, or a round
-    /// fewer than half of them; or if there is no memory.
+    /// Makes a partition. Returns `None` if there is no memory, or if it would not pay: the batch
+    /// visits fewer lines than the filter has, or a round fewer than half of them.
     pub(in crate::filter) fn new(shape: Shape) -> Option<Self> {
         let Shape { words, lines_each, max_shift, entries, scratch } = shape;
         let affordable = scratch / size_of::<E>() as u64;
@@ -77,10 +77,10 @@ impl<E: Copy + Default> Partition<E> {
             return None;
         }
         let blocks = words.div_ceil(1 << shift);
-        // Some blocks get more than others, and the first full one ends the round for all.
+        // Some blocks get more entries than others, and the first full one ends the round for all.
         let wanted = entries.saturating_add(entries / 8);
-        // An odd number of lines per block: else the lines that are being written would fall into
-        // the same few sets of a cache.
+        // An odd number of lines per block: otherwise the lines being written would share a few
+        // sets of the cache.
         let line_entries = (LINE * size_of::<u64>() / size_of::<E>()) as u64;
         let pairs = affordable.min(wanted).min(u64::from(u32::MAX) / 2) / blocks / (2 * line_entries);
         let capacity = pairs * 2 * line_entries + line_entries;
@@ -109,9 +109,9 @@ impl<E: Copy + Default> Partition<E> {
         self.filled.len()
     }
 
-    /// Adds an entry to the block of a word; `entry` gets the number of entries before it. Says
-    /// whether the block is full then: all blocks must be visited and cleared before another entry
-    /// is added.
+    /// Adds an entry to the block of a word; `entry` gets the number of entries before it. Reports
+    /// whether the block is full now: then all blocks must be visited and cleared before the next
+    /// entry is added.
     #[inline(always)]
     #[must_use]
     pub(in crate::filter) fn add(&mut self, word: usize, entry: impl FnOnce(u32) -> E) -> bool {
@@ -120,7 +120,7 @@ impl<E: Copy + Default> Partition<E> {
         self.push(word, entry(number))
     }
 
-    /// The same without counting entries, which would make each wait for the one before.
+    /// Like [`add`](Self::add), but does not count entries: each would wait for the one before.
     #[inline(always)]
     fn push(&mut self, word: usize, entry: E) -> bool {
         let block = word >> self.shift;
@@ -133,7 +133,8 @@ impl<E: Copy + Default> Partition<E> {
     /// The entries of a block, in the order in which they were added.
     pub(in crate::filter) fn block(&mut self, block: usize) -> Block<'_, E> {
         let words = 1 << self.shift;
-        // Lines in sequence arrive so much faster that only every second one need be wanted.
+        // Lines in sequence arrive so fast that it pays to prefetch all if every second one is
+        // needed.
         let is_dense = |block: usize| {
             self.filled
                 .get(block)
@@ -147,7 +148,7 @@ impl<E: Copy + Default> Partition<E> {
         Block { entries, ahead: Ahead { start, is_prefetched, coming, words_each } }
     }
 
-    /// Forgets all entries of a block but the first `entries`.
+    /// Discards all entries of a block but the first `entries`.
     pub(in crate::filter) fn truncate(&mut self, block: usize, entries: u32) {
         self.filled[block] = entries;
     }
@@ -157,10 +158,10 @@ impl<E: Copy + Default> Partition<E> {
         self.count = 0;
     }
 
-    /// Looks items up: `add` adds one to the partition, `look_up` writes the answers of a block by
+    /// Looks items up: `add` adds one to the partition, `look_up` writes the answers of a block at
     /// the entries' numbers, and `answer` gets all of them in order.
     ///
-    /// `answers` has room for those of a round.
+    /// `answers` has room for one round.
     pub(in crate::filter) fn look_up<T>(
         &mut self,
         items: impl Iterator<Item = T>,
@@ -183,12 +184,12 @@ impl<E: Copy + Default> Partition<E> {
     }
 }
 
-/// The locations of a batch of keys that set bits or add to counters, as distances in bits from the
-/// start of their blocks.
+/// The locations of a batch of keys that set bits or add to counters, in bits from the start of
+/// their blocks.
 pub(in crate::filter) type BitPartition = Partition<u32>;
 
 impl BitPartition {
-    /// The logarithm of the most words in which a `u32` counts bits.
+    /// The logarithm of the most words whose bits a `u32` can count.
     pub(in crate::filter) const MAX_SHIFT: u32 = u32::BITS - u64::BITS.ilog2();
 
     /// Adds the location of a bit.
@@ -201,7 +202,7 @@ impl BitPartition {
 
     /// Visits each location, block by block, and clears the partition.
     ///
-    /// Never inlined into the loop that adds locations, which would be slower for it.
+    /// Not inlined, to keep the loop that adds locations fast.
     #[inline(never)]
     pub(in crate::filter) fn visit(&mut self, filter: &mut impl VisitLocations) {
         for block in 0..self.blocks() {
@@ -218,13 +219,13 @@ impl BitPartition {
     }
 }
 
-/// What is done at the locations of a batch.
+/// The work at the locations of a batch.
 pub(in crate::filter) trait VisitLocations {
     /// Prefetches a word.
     fn prefetch(&self, word: usize);
-    /// Visits the bit that is `offset` bits after word `start`.
+    /// Visits the bit `offset` bits after the start of word `start`.
     fn visit(&mut self, start: usize, offset: u32);
-    /// All locations of the block that starts with this word were visited.
+    /// Called when all locations of the block that starts at this word were visited.
     fn finish_block(&mut self, _start: usize) {}
 }
 
@@ -240,16 +241,16 @@ pub(in crate::filter) struct Ahead {
     pub(in crate::filter) start: usize,
     /// Whether the lines of the block were prefetched while the block before was visited.
     is_prefetched: bool,
-    /// The words of the next block, unless so few of its lines are needed that they had better be
-    /// prefetched one by one.
+    /// The words of the next block; empty if few of its lines are needed, which are then prefetched
+    /// one by one.
     coming: Range<usize>,
-    /// How many of them for each batch of entries.
+    /// The number of these words to prefetch per batch of entries.
     words_each: usize,
 }
 
 impl Ahead {
-    /// Called before the entries of a batch are visited; `prefetch` prefetches a word, and
-    /// `visited` tells what words an entry visits of the block that starts with the word given.
+    /// Call before the entries of a batch are visited. `prefetch` prefetches a word; `visited`
+    /// gives the words that an entry visits in the block that starts at the given word.
     #[inline(always)]
     pub(in crate::filter) fn prefetch<E: Copy, const N: usize>(
         &mut self,
@@ -275,7 +276,7 @@ mod tests {
     use super::*;
     use crate::hash::{Digester, Domain, Portable, reduce};
 
-    /// Sums what it is handed, and checks that blocks come in order.
+    /// Sums its arguments, and checks that blocks come in order.
     struct Sum {
         block_words: u64,
         sum: u128,
@@ -299,7 +300,7 @@ mod tests {
 
     #[test]
     fn every_location_is_visited_once() {
-        // Of one block, of several, and of as many as there may be, the last of them not whole.
+        // One block, several, and the maximum, the last of them not whole.
         let sizes = [1 << 10, 5 << 20, (1 << 29) + (3 << 20) + 77_u64];
         for &bits in if cfg!(miri) { &sizes[..1] } else { &sizes[..] } {
             let visits = if cfg!(miri) { 3000 } else { 3_000_000 };
@@ -313,7 +314,7 @@ mod tests {
             let mut expected = 0u128;
             for key in 0..visits {
                 let word = Portable::with_seed(1).digest(&key).word(Domain::new(0), 0);
-                // Some locations again and again.
+                // Some locations are repeated.
                 let location = reduce(if key % 3 == 0 { 7 << 50 } else { word }, bits);
                 expected += u128::from(location).pow(2);
                 if partition.add_bit(location) {

@@ -33,9 +33,8 @@ use work::{ContainsAll, InsertAll};
 #[derive(Clone)]
 pub struct Blocked<S> {
     layout: BlockedLayout,
-    /// Always [`Domain::BLOCKED`]. Kept, because a loop over lookups has a value in memory for
-    /// nothing, while each constant of 64 bits takes an instruction: in a prototype .99 instead of
-    /// .94 times the peer's rate.
+    /// Always [`Domain::BLOCKED`]. A field, because a loop over lookups reads it from memory for
+    /// free, while each 64-bit constant takes an instruction.
     domain: Domain,
     lines: S,
     isa: Isa,
@@ -44,25 +43,25 @@ pub struct Blocked<S> {
 /// Tells which keys are certainly not in a set by reading one cache line.
 ///
 /// A key has one block of 512 bits, eight words, and sets one bit in each word. Blocks fill
-/// unevenly, which costs false positives: at 16 bits a key .091%, where a
-/// [`BloomFilter`](super::BloomFilter) has .046%. That is in the plan: a filter built for a rate
-/// gets as many blocks as the exact rate takes.
+/// unevenly, which costs false positives: 0.091% at 16 bits per key, where a
+/// [`BloomFilter`](super::BloomFilter) has 0.046%. Plans account for this: a filter built for a
+/// rate gets the blocks that the exact rate takes.
 ///
 /// # Source
-/// Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; one bit in
-/// each word is from the split block filters of Impala and Parquet, whose blocks have 256 bits.
-/// Blocks of 512 bits fill more evenly and err about .69 times as often at 16 bits a key.
+/// Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007. One bit per
+/// word is from the split block filters of Impala and Parquet, whose blocks have 256 bits. Blocks
+/// of 512 bits fill more evenly: they have 0.69 times the false positives at 16 bits per key.
 ///
 /// # Costs
-/// One cache line an operation, which AVX-512 or AVX2 handles in a few instructions; other machines
-/// do the same word by word.
+/// One cache line per operation. AVX-512 or AVX2 handles it in a few instructions; other machines
+/// process it word by word.
 ///
 /// # Limits
-/// As a Bloom filter: no removal, and beyond the planned number of keys the rate rises. Above about
-/// 64 bits a key, more memory no longer lowers the rate much.
+/// No removal. Beyond the planned number of keys the rate rises. Above about 64 bits per key, more
+/// memory hardly lowers the rate.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate.
 ///
 /// # Example
@@ -77,10 +76,10 @@ pub struct Blocked<S> {
 /// ```
 pub type BlockedBloomFilter<D = Portable> = Filter<Blocked<Vec<Line>>, D>;
 
-/// A [`BlockedBloomFilter`] that many threads insert into and look up in at once, through `&self`.
+/// A [`BlockedBloomFilter`] that many threads insert into and look up in, through `&self`.
 ///
-/// As for [`AtomicBloomFilter`](super::AtomicBloomFilter), a lookup that runs beside an insertion
-/// of the same key may miss it.
+/// Like in an [`AtomicBloomFilter`](super::AtomicBloomFilter), a lookup concurrent with an
+/// insertion of the same key may miss it.
 ///
 /// ```
 /// use oneread::filter::{AtomicBlockedBloomFilter, BlockedBloomFilter};
@@ -93,14 +92,14 @@ pub type BlockedBloomFilter<D = Portable> = Filter<Blocked<Vec<Line>>, D>;
 /// ```
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate.
 pub type AtomicBlockedBloomFilter<D = Portable> = Filter<Shared<Blocked<AtomicWords>>, D>;
 
-/// A [`BlockedBloomFilter`] queried where its bytes lie.
+/// A [`BlockedBloomFilter`] queried in place.
 pub type BlockedView<'a, D = Portable> = View<'a, Filter<Blocked<LittleEndian<'a>>, D>>;
 
-/// Where a digest's bits are.
+/// The location of a digest's bits.
 #[derive(Clone, Copy, Default)]
 struct Place {
     block: usize,
@@ -108,9 +107,9 @@ struct Place {
 }
 
 impl Place {
-    /// Makes the bit numbers depend on all of the word, since its upper bits are spent on the
-    /// block: an odd constant with good spectra (Steele, Vigna, "Computationally Easy, Spectrally
-    /// Good Multipliers", 2021).
+    /// Makes the bit numbers depend on the whole word, since its upper bits select the block. An
+    /// odd constant with good spectra (Steele, Vigna, "Computationally Easy, Spectrally Good
+    /// Multipliers", 2021).
     const SPREAD: u64 = 0xd134_2543_de82_ef95;
 
     #[inline(always)]
@@ -120,8 +119,8 @@ impl Place {
     }
 }
 
-/// The numbers of a digest's bits in the eight words of its block: six bits each, that of word 0
-/// lowest, above [`UNUSED`](Bits::UNUSED) others.
+/// The numbers of a digest's bits in the eight words of its block: six bits each, word 0 lowest,
+/// above [`UNUSED`](Bits::UNUSED) others.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Bits(u64);
 
@@ -129,7 +128,7 @@ impl Bits {
     /// The lowest bits of a product depend on few bits of its factors.
     const UNUSED: usize = 16;
 
-    /// Where the number for word `word` begins.
+    /// The position of the number for word `word`.
     const fn shift(word: usize) -> usize {
         Self::UNUSED + 6 * word
     }
@@ -225,8 +224,8 @@ impl Blocked<AtomicWords> {
     fn insert_at(&self, place: Place) -> bool {
         let first = place.block * Line::WORDS;
         let location = |at: usize| 64 * (first + at) as u64 + u64::from(place.bits.mask(at).trailing_zeros());
-        // The first write takes the line from the other threads; then it is cheap to look before
-        // writing.
+        // The first write takes the line from the other threads; after it, looking before writing
+        // is cheap.
         let mut before = self.lines.set_bit(location(0));
         for at in 1..Line::WORDS {
             let set = self.lines.word(first + at) & place.bits.mask(at) != 0;
@@ -264,8 +263,8 @@ impl<S> Blocked<S> {
     }
 }
 
-/// Whether a second- or third-level cache holds a filter. One operation takes so little that a
-/// processor waits for the lines of many at once.
+/// Reports whether a second- or third-level cache holds a filter. One operation takes so little
+/// that a processor waits for the lines of many at once.
 fn is_cached(layout: BlockedLayout) -> bool {
     layout.byte_len() < THIRD_LEVEL_BYTES as u64
 }
@@ -309,7 +308,7 @@ impl<S: Lines> FilterCore for Blocked<S> {
         self.lines.len() * size_of::<u64>()
     }
 
-    /// The average over the blocks of the product of their words' fills.
+    /// The average over the blocks of the product of their words' fill ratios.
     fn false_positive_rate(&self) -> f64 {
         let fill = |word: &u64| f64::from(word.count_ones()) / 64.0;
         let blocks = self.layout.blocks();

@@ -1,19 +1,19 @@
-//! Eight words at once, where the machine can.
+//! Vector instructions that process all eight words of a line.
 
 use super::Bits;
 use crate::bits::Line;
 use crate::filter::simd::{InstructionSet, Isa, Portable, Work};
 
-/// Bits in the eight words of a line.
+/// Operations on the bits of a key in a line.
 pub(in crate::filter) trait BlockBits: Copy {
-    /// Whether the line has all eight bits.
+    /// Reports whether the line has all eight bits.
     fn has_bits(self, line: &Line, bits: Bits) -> bool;
 
-    /// Sets all eight bits; says whether they were set before.
+    /// Sets all eight bits; reports whether they were set before.
     fn set_bits(self, line: &mut Line, bits: Bits) -> bool;
 }
 
-/// As [`BlockBits::has_bits`], for a single key.
+/// Like [`BlockBits::has_bits`], for a single key.
 #[inline(always)]
 pub(super) fn has_bits(isa: Isa, line: &Line, bits: Bits) -> bool {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -24,7 +24,7 @@ pub(super) fn has_bits(isa: Isa, line: &Line, bits: Bits) -> bool {
     has_bits_by_call(isa, line, bits)
 }
 
-/// Never inlined: in the loop of a caller it would take the registers of what is done in place.
+/// Never inlined: in a caller's loop it would take the registers of the inlined path.
 #[inline(never)]
 fn has_bits_by_call(isa: Isa, line: &Line, bits: Bits) -> bool {
     struct Has<'a>(&'a Line, Bits);
@@ -41,7 +41,7 @@ fn has_bits_by_call(isa: Isa, line: &Line, bits: Bits) -> bool {
     isa.run(Has(line, bits))
 }
 
-/// As [`BlockBits::set_bits`], for a single key.
+/// Like [`BlockBits::set_bits`], for a single key.
 #[inline(always)]
 pub(super) fn set_bits(isa: Isa, line: &mut Line, bits: Bits) -> bool {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -52,7 +52,7 @@ pub(super) fn set_bits(isa: Isa, line: &mut Line, bits: Bits) -> bool {
     set_bits_by_call(isa, line, bits)
 }
 
-/// Never inlined, as [`has_bits_by_call`].
+/// Never inlined, like [`has_bits_by_call`].
 #[inline(never)]
 fn set_bits_by_call(isa: Isa, line: &mut Line, bits: Bits) -> bool {
     struct Set<'a>(&'a mut Line, Bits);
@@ -229,7 +229,7 @@ mod x86 {
         let masks = masks_avx512(bits);
         // SAFETY: a line is 64 bytes, aligned to 64.
         let words = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
-        // A mask is one bit, so a word has it or has nothing of it.
+        // A mask is one bit, so a word has all of it or nothing.
         _mm512_testn_epi64_mask(words, masks) == 0
     }
 
@@ -241,7 +241,7 @@ mod x86 {
         let words = unsafe { _mm512_load_si512(line.0.as_ptr().cast()) };
         // SAFETY: the line is 64 bytes, aligned to 64, and borrowed mutably.
         unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), _mm512_or_si512(words, masks)) };
-        // A mask is one bit, so a word has it or has nothing of it.
+        // A mask is one bit, so a word has all of it or nothing.
         _mm512_testn_epi64_mask(words, masks) == 0
     }
 
@@ -308,7 +308,7 @@ mod tests {
     fn every_path_sets_and_finds_the_same_bits() {
         for isa in Isa::available() {
             let (mut line, mut alone, mut expected) = (Line::default(), Line::default(), Line::default());
-            // Enough insertions to fill a line to the brim, so that all answers occur.
+            // Enough insertions to fill a line completely, so that all answers occur.
             for key in 0..400u64 {
                 let Place { bits, .. } =
                     Place::of(hash::Portable::with_seed(5).digest(&key), Domain::BLOCKED, 1);

@@ -21,7 +21,7 @@ impl<I: Iterator<Item = Place>> Work for InsertAll<'_, I> {
     }
 }
 
-/// Looks at all places, and tells `answer` about each.
+/// Tests all places, and calls `answer` for each.
 pub(super) struct ContainsAll<'a, S, I, A> {
     pub(super) lines: &'a S,
     pub(super) places: I,

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! 1. A counter below its maximum is exactly the number of probes of the present keys that fall on
-//!    it (once for each key under once-per-item counting). A counter that reached its maximum is
-//!    *stuck* there for good.
+//!    it (one per key under once-per-item counting). A counter that reached its maximum is *stuck*:
+//!    it never changes again.
 //! 2. Insert and remove visit the same locations in the same way, so 1 survives both.
 //! 3. So every counter of a present key is above 0: no false negatives.
 
@@ -31,25 +31,24 @@ pub struct CountingBloom<S> {
     counters: Counters<S>,
 }
 
-/// The width of counters that has code of its own, without a multiplication to find a counter and
-/// without asking whether it lies across two words.
+/// The counter width with its own code, which needs no multiplication to find a counter and no
+/// check whether it lies across two words.
 const USUAL_BITS: u32 = 4;
 
-/// A Bloom filter from which keys can be removed: a small counter in the place of each bit.
+/// A Bloom filter from which keys can be removed: it has a small counter in place of each bit.
 ///
 /// With 4-bit counters it takes four times the memory of a [`BloomFilter`]. A counter that reaches
-/// 15 is *stuck*: it stays there, and so never loses a key. At the planned load that is rare (for
-/// an optimal filter of distinct keys, less than once in 10^13 counters: [`plan::counting`] has the
-/// exact number); [`stuck`](Filter::stuck) counts them.
+/// 15 is *stuck*: it never changes again, so that no key is lost. At the planned load this is rare:
+/// less than one counter in 10^13 for an optimal filter of distinct keys. [`plan::counting`] has
+/// the exact number, and [`stuck`](Filter::stuck) counts them.
 ///
 /// # Repeated keys
-/// A key inserted n times and removed n times is gone, if n·c is at most 2^b − 2 (14 for counters
-/// of b = 4 bits) and other keys leave a counter of its own unsaturated. c is 1, unless each of its
-/// probes falls on a counter with another of its probes; with [`Counting::OncePerItem`] it is
-/// always 1. Beyond, all of its counters are saturated: [`remove`](Filter::remove) still
-/// answers `Ok`, the key stays, and keys that have only saturated counters are found with it, until
-/// [`clear`](Filter::clear). It is copies that saturate counters: plan for the number of
-/// copies, not of distinct keys.
+/// A key inserted n times and removed n times is gone if n·c is at most 2^b − 2 (14 for counters of
+/// b = 4 bits) and one of its counters is not saturated by other keys. c is 1, unless each probe of
+/// the key shares its counter with another of its probes; with [`Counting::OncePerItem`] it is
+/// always 1. Beyond that limit all of its counters are saturated. Then [`remove`](Filter::remove)
+/// still answers `Ok`, but the key stays until [`clear`](Filter::clear), and so do all keys with
+/// only saturated counters. Plan for the number of copies, not of distinct keys.
 ///
 /// # Source
 /// Fan, Cao, Almeida, Broder, "Summary Cache", 2000; lecture notes "Hashing" (chapter 6), section
@@ -57,14 +56,15 @@ const USUAL_BITS: u32 = 4;
 /// Hashing With Choices", 2008, section XI-B.
 ///
 /// # Costs
-/// Up to k cache lines an operation.
+/// Up to k cache lines per operation.
 ///
 /// # Limits
-/// Remove only what was inserted. Removing a key that never was (but seems present) takes counts
-/// from others, which may then be lost, as in every filter with removal.
+/// Remove only what was inserted. Removing a key that was never inserted, but is a false positive,
+/// decrements the counters of others, which may then be lost. This holds for every filter with
+/// removal.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate and saturate counters.
 ///
 /// # Example
@@ -81,7 +81,7 @@ const USUAL_BITS: u32 = 4;
 /// ```
 pub type CountingBloomFilter<D = Portable> = Filter<CountingBloom<Vec<u64>>, D>;
 
-/// A [`CountingBloomFilter`] queried where its bytes lie.
+/// A [`CountingBloomFilter`] queried in place.
 pub type CountingView<'a, D = Portable> = View<'a, Filter<CountingBloom<LittleEndian<'a>>, D>>;
 
 impl Build for CountingBloom<Vec<u64>> {
@@ -148,7 +148,7 @@ impl Remove for CountingBloom<Vec<u64>> {
     }
 }
 
-/// Counts one more at the locations of a batch, which are those of counters of [`USUAL_BITS`].
+/// Increments the counters at the locations of a batch, all of [`USUAL_BITS`].
 struct CountUp<'a>(&'a mut Counters<Vec<u64>>);
 
 impl VisitLocations for CountUp<'_> {
@@ -165,7 +165,7 @@ impl VisitLocations for CountUp<'_> {
 }
 
 impl CountingBloom<Vec<u64>> {
-    /// Where to sort the locations of a batch, if that pays.
+    /// The partition for a batch, if sorting pays.
     fn partition(&self, digests: &impl Iterator, scratch: u64) -> Option<BitPartition> {
         let bytes = self.byte_len() as u64;
         if bytes < LARGE_BYTES || !self.is_usual() {
@@ -186,7 +186,8 @@ impl CountingBloom<Vec<u64>> {
         self.insert_as(digest, self.layout.counter_bits(), self.layout.counting())
     }
 
-    /// The same with what the layout says, so that the compiler can know it.
+    /// Like `insert`, but with the layout's policies as arguments, so that the compiler may know
+    /// them.
     #[inline(always)]
     fn insert_as(&mut self, digest: Digest, bits: u32, counting: Counting) -> bool {
         let mut cells = self.counters.cells(bits);
@@ -202,9 +203,8 @@ impl CountingBloom<Vec<u64>> {
         self.take_as(digest, self.layout.counter_bits(), self.layout.counting())
     }
 
-    /// Takes one from each counter of a digest that is above 0; returns a bit for each counter, 1
-    /// where it was above 0 and that of the last counter lowest, and how many counters there are.
-    /// (There are at most 64.)
+    /// Decrements each counter of a digest that is above 0. Returns one bit per counter, the last
+    /// counter's lowest, which is 1 if it was above 0; and the number of counters, at most 64.
     #[inline(always)]
     fn take_as(&mut self, digest: Digest, bits: u32, counting: Counting) -> (u64, u32) {
         let mut cells = self.counters.cells(bits);
@@ -218,9 +218,8 @@ impl CountingBloom<Vec<u64>> {
         }
     }
 
-    /// Gives back to a digest's counters what [`take_as`](Self::take_as) took. A counter below its
-    /// maximum was not stuck when it was visited, so it has lost one for each visit that took, and
-    /// has room for it.
+    /// Undoes [`take_as`](Self::take_as). A counter below its maximum was not stuck when visited,
+    /// so it lost one for each successful visit and has room for it.
     #[cold]
     fn give_back(&mut self, digest: Digest, taken: u64) {
         let locations = match self.layout.counting() {
@@ -260,7 +259,7 @@ impl Clear for CountingBloom<Vec<u64>> {
 }
 
 impl<S: Words> CountingBloom<S> {
-    /// Whether the counters are of the width, and count in the way, that has code of its own.
+    /// Reports whether the counters' width and counting policy have their own code.
     #[inline(always)]
     fn is_usual(&self) -> bool {
         self.layout.counter_bits() == USUAL_BITS && self.layout.counting() == Counting::EachProbe
@@ -283,14 +282,14 @@ impl<S: Words> CountingBloom<S> {
         let counter = move |location| unsafe { self.counters.get_unchecked(location, bits) };
         let maximum = (1 << bits) - 1;
         if self.is_cached() {
-            // The sum has another bit if the counter is above 0.
+            // The sum has one more bit if the counter is above 0.
             self.scheme.every(digest, bits, move |location| counter(location) + maximum)
         } else {
             self.scheme.all(digest, move |location| counter(location) > 0)
         }
     }
 
-    /// Looks digests up; with a constant width the compiler leaves out what that width does not
+    /// Looks digests up. With a constant width the compiler leaves out what that width does not
     /// need.
     #[inline(always)]
     fn contains_in_batches(
@@ -305,7 +304,7 @@ impl<S: Words> CountingBloom<S> {
         contains_in_batches(&self.scheme, digests, prefetch, test, answer);
     }
 
-    /// Whether a second- or third-level cache holds the filter.
+    /// Reports whether a second- or third-level cache holds the filter.
     #[inline(always)]
     fn is_cached(&self) -> bool {
         self.byte_len() < THIRD_LEVEL_BYTES
@@ -319,7 +318,7 @@ impl<S: Words> CountingBloom<S> {
         (0..self.layout.counters()).filter(|&at| test(self.counters.get(at))).count() as u64
     }
 
-    /// The layout of the Bloom filter with a bit for each counter.
+    /// The layout of the Bloom filter with one bit per counter.
     fn bloom_layout(&self) -> BloomLayout {
         BloomLayout::new(self.layout.counters(), self.layout.hashes())
             .and_then(|layout| layout.with_scheme(self.layout.scheme()))
@@ -394,8 +393,8 @@ impl<S: Words> Estimate for CountingBloom<S> {
 }
 
 impl<D, S: Words> Filter<CountingBloom<S>, D> {
-    /// How often a key was inserted and not removed, at most: the smallest of its counters. A stuck
-    /// counter stands for its maximum.
+    /// An upper bound on the copies of a key in the filter: its smallest counter. A stuck counter
+    /// counts as its maximum.
     pub fn count_at_most<Q: ?Sized>(&self, key: &Q) -> u64
     where
         D: Digester<Q>,
@@ -411,13 +410,13 @@ impl<D, S: Words> Filter<CountingBloom<S>, D> {
         self.ones()
     }
 
-    /// The number of counters that are stuck at their maximum. Reads the whole filter.
+    /// The number of stuck counters. Reads the whole filter.
     pub fn stuck(&self) -> u64 {
         self.core().stuck()
     }
 
-    /// The Bloom filter of the same keys: a quarter of the memory (with 4-bit counters), and the
-    /// same answers.
+    /// Makes the Bloom filter of the same keys: the same answers in a quarter of the memory (with
+    /// 4-bit counters).
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -450,7 +449,7 @@ impl Locations {
         all
     }
 
-    /// Without repetition.
+    /// The locations without repetition.
     fn distinct(scheme: &AnyScheme, digest: Digest) -> Self {
         let mut all = Self { places: [0; MAX_HASHES as usize], count: 0 };
         scheme.for_each(digest, |location| {
@@ -486,7 +485,7 @@ impl<S: Words, T: Words> Same<CountingBloom<T>> for CountingBloom<S> {
     }
 }
 
-/// Words of a layout. A layout has at most 2^46 counters of 8 bits, so nothing overflows.
+/// The number of words of a layout, which has at most 2^46 counters of 8 bits: nothing overflows.
 fn word_count(layout: CountingLayout) -> u64 {
     counter_words(layout.counters(), layout.counter_bits()).expect("a checked layout")
 }

@@ -7,8 +7,7 @@ use crate::filter::cores::SavedCore;
 use crate::hash::probes::SchemeName;
 use crate::layout::{Counting, CountingLayout};
 
-/// The layout of a container's fields: counters, hashes, scheme, bits of a counter, once per item
-/// or not.
+/// Decodes the layout: counters, hashes, scheme, bits per counter, once per item or not.
 fn decode_layout(block: &LayoutBlock) -> Result<CountingLayout, LoadError> {
     let [counters, hashes, scheme, counter_bits, once] = block.fields()?;
     let narrow = |field: u64| u32::try_from(field).ok();
@@ -18,13 +17,13 @@ fn decode_layout(block: &LayoutBlock) -> Result<CountingLayout, LoadError> {
     let counting = [Counting::EachProbe, Counting::OncePerItem].get(once.min(2) as usize).copied();
     let layout = layout.zip(scheme).and_then(|(layout, scheme)| layout.with_scheme(scheme).ok());
     match layout.zip(counting) {
-        // Bands that leave counters over would have been written without them.
+        // Bands with leftover counters would have been written without them.
         Some((layout, counting)) if layout.counters() == counters => Ok(layout.with_counting(counting)),
-        _ => Err(LoadError::Invalid { what: "a counting filter of impossible counters, hashes or scheme" }),
+        _ => Err(LoadError::Invalid { what: "a counting filter with invalid counters, hashes or scheme" }),
     }
 }
 
-/// Nothing is beyond the last counter.
+/// Checks that no bit is set beyond the last counter.
 fn check_words(layout: CountingLayout, words: &impl Words) -> Result<(), LoadError> {
     let unused = layout.bits() % 64;
     if unused != 0 && words.word(words.len() - 1) >> unused != 0 {

@@ -42,10 +42,9 @@ impl DLeft<AtomicWords> {
         self.choices.run(Insert { filter: self, digest })
     }
 
-    /// A bucket is one word, and an insertion changes it in one step, from what was seen to what
-    /// was made of it. If another thread was faster, all buckets are looked at anew. (A load that
-    /// changed meanwhile in *another* bucket makes for a choice that is no longer the best, and is
-    /// a place of the key all the same.)
+    /// Inserts by replacing one word, a bucket. If another thread changed it meanwhile, all buckets
+    /// are read again. (A change in *another* bucket may make this choice no longer the best, but
+    /// it remains valid.)
     #[inline(always)]
     fn insert_at<const DD: usize>(&self, choice: Choice<DD>) -> Result<bool, Full> {
         let Choice { buckets, fingerprint } = choice;
@@ -95,7 +94,7 @@ impl<I: Iterator<Item = Digest>> WithChoices for InsertMany<'_, I> {
     }
 }
 
-/// Inserts all choices, up to the first that finds no room.
+/// Inserts all choices, up to the first without room.
 struct InsertAll<'a, I> {
     filter: &'a DLeft<AtomicWords>,
     choices: I,
@@ -117,8 +116,7 @@ impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> 
 }
 
 impl<D> TryFrom<DLeftFilter<D>> for AtomicDLeftFilter<D> {
-    /// The filter, whose buckets are not single words: 128 bits, or groups, or another encoding
-    /// than the usual one.
+    /// Returns the filter if its buckets are not single words in the default encoding.
     type Error = DLeftFilter<D>;
 
     fn try_from(filter: DLeftFilter<D>) -> Result<Self, DLeftFilter<D>> {

@@ -1,12 +1,11 @@
-//! A bucket of 64 bits: a state of four bits and up to six fingerprints, which share the other
-//! sixty.
+//! A bucket of 64 bits: a state of four bits, and up to six fingerprints that share the other 60.
 //!
 //! # Invariants
 //! 1. A bucket of load a holds the top ⌊60/a⌋ bits of each of its fingerprints, in lanes of that
 //!    width, lane 0 lowest.
 //! 2. Fingerprints whose sorting bit is 0 come first. At loads 4 and 5 the state says how many
-//!    these are, so that this bit, which no longer fits the lane, is told all the same. At loads 1
-//!    to 3 it is in the lane; at load 6 it is forgotten.
+//!    these are, which implies the bit: it no longer fits the lane. At loads 1 to 3 it is in the
+//!    lane; at load 6 it is lost.
 //! 3. Bits above the lanes and below the state are 0.
 //!
 //! # Layout
@@ -20,24 +19,24 @@
 //!  9–14    12 12 12 12 12, 0 … 5 of them with 0          |<------- 20, 30, 60 -------- …
 //!  15      10 10 10 10 10 10                              s, the sorting bit, is the sixteenth
 //! ```
-//! The paper sorts by the first bit. By the sixteenth, a lane is always the top of the fingerprint,
-//! whatever the load: one shift.
+//! The paper sorts by the first bit. With the sixteenth, a lane is the top of the fingerprint at
+//! every load: one shift.
 
 use crate::bits::extract;
 
 /// The bits of a bucket that hold fingerprints.
 pub(super) const SPACE: u32 = 60;
 
-/// The most fingerprints.
+/// The most fingerprints in a bucket.
 pub(super) const CAPACITY: u32 = 6;
 
-/// The number of the sorting bit, counted from bit 0 of a fingerprint of 64 bits.
+/// The index of the sorting bit in a fingerprint of 64 bits.
 const SORTING_BIT: u32 = 48;
 
 /// The load of a state.
 #[inline(always)]
 pub(super) const fn load(bucket: u64) -> u32 {
-    // Four bits for each state, that of state 0 lowest.
+    // Four bits per state, state 0 lowest.
     const LOADS: u64 = 0x6555_5554_4444_3210;
     (LOADS >> ((bucket >> SPACE) * 4)) as u32 & 15
 }
@@ -51,7 +50,7 @@ pub(super) fn rank(bucket: u64) -> u32 {
 /// The [`rank`] of a full bucket.
 pub(super) const FULL: u32 = u64::BITS - lane_bits(CAPACITY);
 
-/// How many of the fingerprints have sorting bit 0, if the state tells.
+/// The number of fingerprints with sorting bit 0, if the state tells it.
 const fn told_zeros(state: usize) -> Option<u32> {
     match state {
         4..=8 => Some(state as u32 - 4),
@@ -60,23 +59,23 @@ const fn told_zeros(state: usize) -> Option<u32> {
     }
 }
 
-/// The width of a lane in a bucket of a load.
+/// The width of a lane at a load.
 const fn lane_bits(load: u32) -> u32 {
     SPACE / load
 }
 
-/// What a lookup needs to know of a bucket, by its state and the sorting bit of what is looked for.
-/// By columns, so that a state is an index as it is, and a column is two registers of 64 bytes.
+/// What a lookup needs to know about a bucket, by its state and the sorting bit of the fingerprint.
+/// Stored by columns, so that the state is the index, and a column is two registers of 64 bytes.
 #[repr(C, align(64))]
 pub(super) struct Lanes {
     /// The lowest bit of each lane that can match, by sorting bit and state.
     pub(super) ones: [[u64; 16]; 2],
     /// The highest bit of each lane that can match.
     highs: [[u64; 16]; 2],
-    /// From a fingerprint to a lane. An empty bucket has no lane to shift to.
+    /// The shift from a fingerprint to a lane. An empty bucket has no lane.
     pub(super) shift: [u8; 16],
-    /// Joined with a state, makes it an index of which the lowest byte asks for a byte of `shift`;
-    /// the others, with their highest bits set, ask for 0.
+    /// Joined with a state, makes a shuffle index: its lowest byte selects a byte of `shift`; the
+    /// others, whose highest bits are set, select 0.
     pub(super) nothing: u64,
 }
 
@@ -109,7 +108,7 @@ pub(super) static LANES: Lanes = {
     table
 };
 
-/// Where the sorting bit of a fingerprint says to look in [`LANES`].
+/// The index in [`LANES`] for the sorting bit of a fingerprint.
 #[inline(always)]
 pub(super) const fn sorting_bit(fingerprint: u64) -> usize {
     (fingerprint >> SORTING_BIT) as usize & 1
@@ -119,17 +118,16 @@ pub(super) const fn sorting_bit(fingerprint: u64) -> usize {
 #[inline(always)]
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(super) fn column(fingerprint: u64) -> *const u64 {
-    // The same as `LANES.ones[sorting_bit(fingerprint)]`, with the bit shifted once instead of
-    // twice.
+    // Equals `LANES.ones[sorting_bit(fingerprint)]`, with one shift instead of two.
     let words = fingerprint >> (SORTING_BIT - 4) & 16;
     LANES.ones.as_flattened()[words as usize..].as_ptr()
 }
 
-/// Not 0 if a bucket has a fingerprint, as far as it is kept there.
+/// Returns a number other than 0 if a bucket has a fingerprint, as far as it is kept there.
 ///
-/// A lane is 0 in `difference` where it is equal. Subtracting 1 from every lane then borrows, and
-/// the highest bit of the lane becomes 1 where it was 0. A borrow may disturb the lanes above, but
-/// there is one only if a lane is equal: the answer is exact.
+/// A lane is 0 in `difference` if it is equal. Subtracting 1 from every lane then borrows, and sets
+/// the highest bit of the lane where it was 0. A borrow may disturb the lanes above, but occurs
+/// only if a lane is equal: the answer is exact.
 #[inline(always)]
 pub(super) fn matches(bucket: u64, fingerprint: u64) -> u64 {
     let (state, sorting) = ((bucket >> SPACE) as usize, sorting_bit(fingerprint));
@@ -138,24 +136,24 @@ pub(super) fn matches(bucket: u64, fingerprint: u64) -> u64 {
     difference.wrapping_sub(ones) & !difference & highs
 }
 
-/// What an insertion needs to know of a bucket, by its state; that of a full one is never used. By
-/// columns, as [`Lanes`].
+/// What an insertion needs to know about a bucket, by its state. Stored by columns, like [`Lanes`];
+/// the row of a full bucket is unused.
 struct Growth {
-    /// The bits of the lanes that stay when they become narrower.
+    /// The bits of the lanes that remain when they become narrower.
     keep: [u64; 16],
     /// The sorting bits in the lanes.
     sorting: [u64; 16],
-    /// The number of fingerprints with sorting bit 0, or what the ones among `sorting` are taken
-    /// from to get it.
+    /// The number of fingerprints with sorting bit 0, or the number from which to subtract the ones
+    /// among `sorting`.
     zeros: [u8; 16],
-    /// The width of the lanes then.
+    /// The new width of the lanes.
     width: [u8; 16],
-    /// From a fingerprint to a lane of that width.
+    /// The shift from a fingerprint to a lane of that width.
     shift: [u8; 16],
-    /// The state then in its place, by the new fingerprint's sorting bit, if all others have 0 (or
-    /// the state tells how many have).
+    /// The new state by the new fingerprint's sorting bit, if all others have 0 or the state tells
+    /// how many have.
     state: [[u64; 16]; 2],
-    /// All ones if the ones among `sorting` are to be taken from that state.
+    /// All ones if the number of ones among `sorting` is to be subtracted from that state.
     tells: [u64; 16],
 }
 
@@ -207,9 +205,9 @@ static GROWTH: Growth = {
     table
 };
 
-/// The bucket with one more fingerprint. It must have room.
+/// Returns the bucket with one more fingerprint. It must have room.
 ///
-/// `extract` gathers the bits of a word that a mask selects, lowest first; `count_ones` counts the
+/// `extract` collects the bits of a word that a mask selects, lowest first; `count_ones` counts the
 /// ones of a word.
 #[inline(always)]
 pub(super) fn with(
@@ -221,28 +219,28 @@ pub(super) fn with(
     let state = (bucket >> SPACE) as usize;
     let ones = count_ones(bucket & GROWTH.sorting[state]);
     let lanes = extract(bucket, GROWTH.keep[state]);
-    // Between the zeros and the ones, whichever it is.
+    // Between those with sorting bit 0 and the others.
     let at = (u64::from(GROWTH.zeros[state]) - ones) * u64::from(GROWTH.width[state]);
     let above = lanes & u64::MAX << at;
     let below = lanes ^ above;
     let lane = fingerprint >> GROWTH.shift[state];
     let after = GROWTH.state[sorting_bit(fingerprint)][state] - ((ones & GROWTH.tells[state]) << SPACE);
-    // A lane of sixty bits is shifted out by as many, never by 64.
+    // A lane of 60 bits is shifted out by 60, never by 64.
     after | above << GROWTH.width[state] | lane << at | below
 }
 
-/// The same on every machine.
+/// Like [`with`], but for every machine.
 #[inline(always)]
 pub(super) fn with_portable(bucket: u64, fingerprint: u64) -> u64 {
     with(bucket, fingerprint, extract, |word| u64::from(word.count_ones()))
 }
 
-/// Whether insertions can make this bucket: nothing is in an empty one, and fingerprints with
+/// Reports whether insertions can make this bucket: an empty one has no bits, and fingerprints with
 /// sorting bit 0 come first. All states exist, and no load leaves bits between its lanes and the
 /// state.
 pub(super) fn is_valid(bucket: u64) -> bool {
-    // The sorting bits in the lanes, of loads 1 to 3; at higher loads the order is in the state, or
-    // forgotten.
+    // The sorting bits in the lanes, at loads 1 to 3. At higher loads the order is in the state, or
+    // lost.
     let all = GROWTH.sorting[(bucket >> SPACE) as usize];
     let ones = bucket & all;
     let from_first_one = if ones == 0 { 0 } else { u64::MAX << ones.trailing_zeros() };
@@ -255,15 +253,15 @@ mod tests {
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
-    /// What a fingerprint has left in a bucket of a load: what the lane holds, and the sorting bit
-    /// if it is kept.
+    /// What a bucket of a load keeps of a fingerprint: its lane, and the sorting bit if the bucket
+    /// keeps it.
     fn kept(fingerprint: u64, load: u32) -> (u64, Option<usize>) {
         let told = matches!(load, 4 | 5).then(|| sorting_bit(fingerprint));
         (fingerprint >> (64 - 60 / load), told)
     }
 
     proptest! {
-        /// The obviously right bucket is a list of fingerprints.
+        /// The model of a bucket is a list of fingerprints.
         #[test]
         fn a_bucket_has_what_was_inserted_and_what_cannot_be_told_from_it(
             inserted in prop::collection::vec(any::<u64>(), 1..=6),
@@ -276,7 +274,8 @@ mod tests {
                 prop_assert!(is_valid(bucket));
                 let load = count as u32 + 1;
                 let list: Vec<_> = inserted[..=count].iter().map(|&fingerprint| kept(fingerprint, load)).collect();
-                // Neighbours of what is there, by one bit: some can be told from it, some not.
+                // Neighbours of the inserted ones by one bit: the bucket can tell some of them
+                // apart.
                 let near = others.iter().map(|&(at, bit)| inserted[at % inserted.len()] ^ 1 << bit);
                 for other in inserted.iter().copied().chain(near) {
                     prop_assert_eq!(matches(bucket, other) != 0, list.contains(&kept(other, load)), "load {}", load);
@@ -294,7 +293,7 @@ mod tests {
     #[test]
     fn what_no_insertion_makes_is_not_valid() {
         assert!(is_valid(0) && !is_valid(1) && !is_valid(1 << 59));
-        // Two lanes of thirty bits, the sixteenth of which is bit 14; three of twenty, with bit 4.
+        // Two lanes of 30 bits, whose sixteenth is bit 14; three of 20, with bit 4.
         let two = |first: u64, second: u64| is_valid(2 << 60 | second << 44 | first << 14);
         assert!(two(0, 0) && two(0, 1) && two(1, 1) && !two(1, 0));
         let three = |bits: [u64; 3]| is_valid(3 << 60 | bits[2] << 44 | bits[1] << 24 | bits[0] << 4);

@@ -6,15 +6,15 @@ use crate::layout::{BucketBits, DLeftLayout};
 /// The most sub-tables of a filter.
 pub(super) const MAX_SUBTABLES: usize = 4;
 
-/// Where the buckets of digests are.
+/// The locations of digests' buckets.
 ///
 /// Buckets are numbered through all sub-tables, or through all pages with their sub-tables; a page
-/// counts as many as its bytes would hold.
+/// counts as many buckets as its bytes would hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Choices {
     /// Sub-tables one after the other.
     Spread {
-        /// Their buckets.
+        /// The number of buckets of each.
         buckets: [u64; MAX_SUBTABLES],
         subtables: usize,
     },
@@ -22,14 +22,14 @@ pub(super) enum Choices {
     Paged { pages: u64, bucket_bits: BucketBits },
 }
 
-/// The choices of one digest: the buckets, and what is to be found in one of them.
+/// The choices of one digest: its buckets, and the fingerprint to find in one of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Choice<const D: usize> {
     pub(super) buckets: Buckets<D>,
     pub(super) fingerprint: u64,
 }
 
-/// Numbers of buckets.
+/// The indexes of buckets.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::filter) struct Buckets<const D: usize>(pub(super) [usize; D]);
 
@@ -55,7 +55,7 @@ pub(super) const fn page_buckets(bucket_bits: BucketBits) -> usize {
     (DLeftLayout::PAGE_BYTES * 8) as usize / bucket_bits.bits() as usize
 }
 
-/// Of sub-tables one after the other: a word for each, and one for the fingerprint.
+/// Sub-tables one after the other: one word per sub-table, and one for the fingerprint.
 #[inline(always)]
 pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MAX_SUBTABLES]) -> Choice<D> {
     let mut start = 0;
@@ -67,15 +67,15 @@ pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MAX_SUBTABL
     Choice { buckets: Buckets(numbers), fingerprint: digest.word(Domain::DLEFT, D as u32) }
 }
 
-/// Of pages: the page by the upper bits of a word, the buckets in it by the lowest thirty; another
-/// word for the fingerprint.
+/// Pages: the upper bits of a word select the page, its lowest thirty the buckets in it; another
+/// word gives the fingerprint.
 ///
-/// Where the kind of bucket is a constant, so are the sizes of the sub-tables, the last two of
-/// which are powers of two.
+/// If the kind of bucket is a constant, so are the sizes of the sub-tables. The last two are powers
+/// of two.
 #[inline(always)]
 pub(super) fn paged(digest: Digest, pages: u64, bucket_bits: BucketBits) -> Choice<3> {
-    /// The bits for the first sub-table, the size of which is no power of two: one bucket is at
-    /// most 1.004 times as likely as another.
+    /// The bits for the first sub-table, whose size is no power of two: one bucket is at most 1.004
+    /// times as likely as another.
     const FIRST_BITS: u32 = 16;
     let (first, bits) = match bucket_bits {
         BucketBits::Bits64 => (254, 7),
@@ -106,7 +106,7 @@ mod tests {
                 starts[at + 1] = starts[at] + buckets as usize;
             }
             let mut seen = alloc::vec![false; 5 * page_buckets(bucket_bits)];
-            // The chance that a bucket is not seen is below e^-40.
+            // The probability that a bucket is not seen is below e^-40.
             for key in 0..100_000_u64 {
                 let Choice { buckets, .. } = paged(Portable::with_seed(1).digest(&key), 5, bucket_bits);
                 for (subtable, bucket) in buckets.0.into_iter().enumerate() {

@@ -1,17 +1,17 @@
-//! Buckets of every layout, by the book: decoded to a list of fingerprints, and encoded again.
+//! Buckets of every layout, decoded to lists of fingerprints and encoded again.
 //!
-//! [`bucket64`](super::bucket64) does the same for the layout that is used most, without lists.
-//! Here are the others: buckets of 128 bits, groups, no semi-sorting, fingerprints of one length.
+//! [`bucket64`](super::bucket64) handles the default layout without lists. This file has all
+//! others: buckets of 128 bits, groups, no semi-sorting, fingerprints of one length.
 //!
 //! # Invariants
-//! 1. Fingerprints only become shorter: each bit that a load keeps, or tells, was kept or told at
+//! 1. Fingerprints only become shorter: a bit that a load keeps or implies was kept or implied at
 //!    every lower load.
-//! 2. Fingerprints of a bucket are in the order of the bits that its state tells; in a single
-//!    bucket of 64 bits that tells none, in that of their sixteenth bit, while they have it.
+//! 2. Fingerprints of a bucket are ordered by the bits that its state implies. In a single 64-bit
+//!    bucket without implied bits they are ordered by their sixteenth bit, while they have it.
 //!
 //! # Layout
 //! The state of a bucket is its top 4 (of 64) or 8 (of 128) bits. The other bits of all buckets of
-//! a group, the first bucket's lowest, are one string, in which the lanes follow each other: those
+//! a group, the first bucket's lowest, form one string, in which the lanes follow each other: those
 //! of the first bucket, then those of the second …
 
 use alloc::vec::Vec;
@@ -19,23 +19,23 @@ use alloc::vec::Vec;
 use crate::filter::Full;
 use crate::layout::{BucketBits, DLeftLayout, Division, Lengths, MAX_GROUP, Semisort};
 
-/// What a state says: how many fingerprints begin with each value of the bits that it tells. What
-/// it does not tell counts as beginning with 0.
+/// A state: how many fingerprints begin with each value of the implied bits. Bits that it does not
+/// imply count as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     load: u32,
     counts: [u32; 4],
 }
 
-/// The sorting bit of a fingerprint in a single bucket of 64 bits: the sixteenth. See
+/// The index of the sorting bit of a fingerprint in a single 64-bit bucket: the sixteenth. See
 /// [`super::bucket64`].
 const SIXTEENTH: u32 = 48;
 
-/// How the buckets of a layout are encoded.
+/// The encoding of a layout's buckets.
 #[derive(Clone, Debug)]
 pub(super) struct Codec {
     layout: DLeftLayout,
-    /// In ascending order; a state's number is its place.
+    /// In ascending order; the number of a state is its index.
     states: Vec<State>,
     lengths: Lengths,
 }
@@ -53,12 +53,12 @@ impl Codec {
         Self { layout, states, lengths: Lengths::new(layout) }
     }
 
-    /// The words of a bucket.
+    /// The number of words of a bucket.
     fn bucket_words(&self) -> usize {
         self.layout.bucket_bits().bits() as usize / 64
     }
 
-    /// The words of a group.
+    /// The number of words of a group.
     pub(super) fn group_words(&self) -> usize {
         self.bucket_words() * self.layout.group() as usize
     }
@@ -73,7 +73,7 @@ impl Codec {
     }
 
     fn state(&self, group: &[u64], bucket: usize) -> State {
-        // Bytes from elsewhere may have a number that no state has: then the bucket is as good as
+        // Bytes from elsewhere may have a state that does not exist: the bucket then counts as
         // empty.
         let empty = State { load: 0, counts: [0; 4] };
         self.states.get(self.state_number(group, bucket)).copied().unwrap_or(empty)
@@ -84,7 +84,7 @@ impl Codec {
         (last >> (64 - state_bits(self.layout.bucket_bits()))) as usize
     }
 
-    /// Whether the states of a group exist, and no bit is set beyond its lanes.
+    /// Reports whether the states of a group exist, and no bit is set beyond its lanes.
     pub(super) fn is_valid(&self, group: &[u64]) -> bool {
         let buckets = self.layout.group() as usize;
         let mut loads = [0; MAX_GROUP];
@@ -115,12 +115,13 @@ impl Codec {
         self.lengths.of(loads)
     }
 
-    /// Whether the sorting bits are those at the top, which are not in a lane while they are told.
+    /// Reports whether the sorting bits are the top ones, which are in no lane while they are
+    /// implied.
     fn tells_leading_bits(&self) -> bool {
         self.layout.bucket_bits() == BucketBits::Bits128 || self.layout.group() > 1
     }
 
-    /// The bits of a fingerprint that the state tells at a load, as a number.
+    /// The bits of a fingerprint that the state implies at a load, as a number.
     fn told(&self, fingerprint: u64, load: u32) -> usize {
         let bits = self.layout.told_bits(load);
         if bits == 0 {
@@ -132,23 +133,23 @@ impl Codec {
         }
     }
 
-    /// What the fingerprints of a bucket are sorted by: the bits that the state tells and, in a
-    /// single bucket of 64 bits, the sixteenth while a lane holds it.
-    /// [`bucket64`](super::bucket64), which grows such a bucket, counts on that.
+    /// The sort key of a bucket's fingerprints: the implied bits and, in a single 64-bit bucket,
+    /// the sixteenth while a lane holds it. [`bucket64`](super::bucket64), which grows such a
+    /// bucket, relies on this order.
     fn order(&self, fingerprint: u64, load: u32, width: u32) -> usize {
         let holds_sixteenth = !self.tells_leading_bits() && width >= 64 - SIXTEENTH;
         if holds_sixteenth { (fingerprint >> SIXTEENTH) as usize & 1 } else { self.told(fingerprint, load) }
     }
 
-    /// What a lane of some width holds of a fingerprint at a load.
+    /// The lane of a fingerprint at a load, `width` bits wide.
     fn lane(&self, fingerprint: u64, load: u32, width: u32) -> u64 {
         let leading = if self.tells_leading_bits() { self.layout.told_bits(load) } else { 0 };
-        // A lane of no bits is that of an empty bucket.
+        // A lane of no bits belongs to an empty bucket.
         (fingerprint << leading).checked_shr(64 - width).unwrap_or(0)
     }
 
-    /// A fingerprint of which a bucket of a load keeps this lane, and tells these bits; its other
-    /// bits are 0.
+    /// A fingerprint with this lane and these implied bits in a bucket of a load; its other bits
+    /// are 0.
     fn fingerprint(&self, lane: u64, width: u32, told: usize, load: u32) -> u64 {
         let bits = self.layout.told_bits(load);
         let lane = lane.checked_shl(64 - width).unwrap_or(0);
@@ -161,8 +162,8 @@ impl Codec {
         }
     }
 
-    /// The fingerprints of each bucket of a group, as far as they are kept, and how many bits of
-    /// each lane that is.
+    /// The fingerprints of each bucket of a group, as far as they are kept, and the number of bits
+    /// kept in each lane.
     fn decode(&self, group: &[u64]) -> (Vec<Vec<u64>>, Vec<u32>) {
         let states: Vec<State> =
             (0..self.layout.group() as usize).map(|bucket| self.state(group, bucket)).collect();
@@ -184,7 +185,7 @@ impl Codec {
         (buckets, widths)
     }
 
-    /// Whether a bucket has a fingerprint, as far as it is kept there.
+    /// Reports whether a bucket has a fingerprint, as far as it is kept there.
     pub(super) fn contains(&self, group: &[u64], bucket: usize, fingerprint: u64) -> bool {
         let (buckets, widths) = self.decode(group);
         let (bucket, width) = (&buckets[bucket], widths[bucket]);
@@ -199,8 +200,8 @@ impl Codec {
     pub(super) fn insert(&self, group: &mut [u64], bucket: usize, fingerprint: u64) {
         let (mut buckets, _) = self.decode(group);
         let own = &mut buckets[bucket];
-        // The same place as in `bucket64`, so that the bits are the same: between those with
-        // sorting bit 0 and the others.
+        // Between those with sorting bit 0 and the others, as in `bucket64`, so that the bits are
+        // equal.
         let leading = if self.tells_leading_bits() { 63 } else { SIXTEENTH };
         let at = own.iter().filter(|&&other| other >> leading & 1 == 0).count();
         own.insert(at, fingerprint);
@@ -259,7 +260,7 @@ impl Codec {
         }
     }
 
-    /// Where a bit of the group's string is.
+    /// The position of a bit of the group's string.
     fn place(&self, at: u32) -> (usize, u32) {
         let (bucket, bit) = (at / self.space(), at % self.space());
         (bucket as usize * self.bucket_words() + bit as usize / 64, bit % 64)
@@ -290,7 +291,7 @@ fn compositions(
     }
 }
 
-/// Whether [`bucket64`](super::bucket64) knows the buckets of a layout.
+/// Reports whether [`bucket64`](super::bucket64) handles the buckets of a layout.
 pub(super) fn is_usual(layout: DLeftLayout) -> bool {
     layout.bucket_bits() == BucketBits::Bits64
         && layout.semisort() != Semisort::None
@@ -309,7 +310,7 @@ mod tests {
         Portable::with_seed(seed).digest(&at).word(Domain::new(0), 0)
     }
 
-    /// Layouts of every kind; the sizes do not matter here.
+    /// Layouts of every kind, at arbitrary sizes.
     fn layouts() -> impl Iterator<Item = DLeftLayout> {
         let ways = [BucketBits::Bits64, BucketBits::Bits128].into_iter().flat_map(|bits| {
             [Semisort::None, Semisort::One, Semisort::Paper].map(|semisort| (bits, semisort))
@@ -342,7 +343,7 @@ mod tests {
         }
     }
 
-    /// In every layout, whatever goes where: what was inserted is found, and few others are.
+    /// In every layout, inserted keys are found in any bucket, and few others are.
     #[test]
     fn no_bucket_forgets() {
         for layout in layouts() {
@@ -368,9 +369,9 @@ mod tests {
                         assert_eq!(codec.load(&words, bucket), count, "{layout:?}");
                     }
                 }
-                // The shortest fingerprints have ten bits: of a hundred others in a bucket of at
-                // most eleven, one is found on average. Ten or more are, by Poisson's distribution,
-                // once in 1e7 times; there are 30 layouts and 40 seeds.
+                // The shortest fingerprints have 10 bits. Of 100 others in a bucket of at most 11,
+                // one is found on average. By Poisson's distribution 10 or more are found once in
+                // 1e7 times; there are 30 layouts and 40 seeds.
                 let found = (0..100).filter(|&at| codec.contains(&words, 0, random(seed + 2000, at))).count();
                 assert!(found < 12, "{layout:?}: {found}");
             }
@@ -385,8 +386,8 @@ mod tests {
         assert_eq!(states(BucketBits::Bits64, Semisort::One), 16);
         assert_eq!(states(BucketBits::Bits128, Semisort::One), 78);
         assert_eq!(states(BucketBits::Bits128, Semisort::Paper), 256);
-        // Why two bits cannot be told at loads 7 and 8 instead, as the paper has it: C(10, 3) +
-        // C(11, 3) states are too many by themselves.
+        // Two bits cannot be implied at loads 7 and 8, unlike in the paper: C(10, 3) + C(11, 3)
+        // states are too many by themselves.
         let of_three = |n: u32| n * (n - 1) * (n - 2) / 6;
         assert!(of_three(10) + of_three(11) > 256);
     }

@@ -1,9 +1,9 @@
-//! Every order in which two threads can meet in an [`AtomicDLeftFilter`], tried by a checker:
+//! A checker for all interleavings of two threads in an [`AtomicDLeftFilter`]:
 //! `cargo xtask test loom`.
 //!
-//! The filters have one bucket in each sub-table, so that all insertions meet. A checker tries all
-//! that the memory model allows, also what no processor at hand does: values that a thread has
-//! written and another one does not see yet.
+//! The filters have one bucket per sub-table, so that all insertions meet. The checker tries
+//! everything that the memory model allows, even if no processor at hand does it, such as values
+//! that one thread has written and another does not see yet.
 
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -16,7 +16,7 @@ use super::{AtomicDLeftFilter, DLeftFilter};
 use crate::filter::Full;
 use crate::layout::{BucketBits, DLeftLayout};
 
-/// A filter of one bucket in each of some sub-tables, with the keys from 0 on.
+/// A filter of one bucket per sub-table, with the keys from 0 on.
 fn filter(subtables: u32, keys: u64) -> Arc<AtomicDLeftFilter> {
     let layout = DLeftLayout::new(subtables, 1, BucketBits::Bits64).unwrap();
     let mut filter = DLeftFilter::with_seed(layout, 1).unwrap();
@@ -26,7 +26,7 @@ fn filter(subtables: u32, keys: u64) -> Arc<AtomicDLeftFilter> {
     Arc::new(AtomicDLeftFilter::try_from(filter).unwrap())
 }
 
-/// Inserts a key in each of two threads, and gives what came of it.
+/// Inserts a key in each of two threads, and returns the outcomes.
 fn insert_both(filter: &Arc<AtomicDLeftFilter>, keys: [u64; 2]) -> Vec<Result<bool, Full>> {
     let threads = keys.map(|key| {
         let filter = filter.clone();
@@ -42,7 +42,7 @@ fn insert_both(filter: &Arc<AtomicDLeftFilter>, keys: [u64; 2]) -> Vec<Result<bo
 #[test]
 fn neither_of_two_keys_is_lost() {
     // Loads at which the encoding changes in every way: to lanes of 60, 30, 20, 15 and 12 bits,
-    // with and without told bits.
+    // with and without implied bits.
     for present in 0..4 {
         loom::model(move || {
             let filter = filter(1, present);
@@ -68,7 +68,7 @@ fn a_key_that_both_insert_is_there_once_in_one_bucket() {
         let filter = filter(1, 2);
         let mut outcomes = insert_both(&filter, [100, 100]);
         outcomes.sort_by_key(|outcome| *outcome == Ok(true));
-        // One of them comes first, since both change the same word.
+        // One comes first, since both change the same word.
         assert_eq!(outcomes, [Ok(false), Ok(true)]);
         assert_eq!(filter.fingerprints(), 3);
     });
@@ -108,12 +108,11 @@ fn a_finished_insertion_is_seen_by_every_later_lookup() {
                 finished.store(true, Release);
             })
         };
-        // What makes a lookup a later one is that it learned of the insertion.
+        // A lookup is later only if it learned of the insertion.
         if finished.load(Acquire) {
             assert!(filter.contains(&100u64));
         }
-        // Keys that were there are found at every moment, whatever is made of their buckets
-        // meanwhile.
+        // Keys inserted before are found at every moment, however their buckets change meanwhile.
         assert!(filter.contains(&0u64) && filter.contains(&1u64));
         inserting.join().unwrap();
         assert!(filter.contains(&100u64));

@@ -1,9 +1,9 @@
-//! The d-left filter: fingerprints in the least loaded of a few buckets, as long as there is room.
+//! The d-left filter: fingerprints in the least loaded of a few buckets, as long as space permits.
 //!
 //! # Invariants
 //! 1. A key that was inserted has its fingerprint, as far as its bucket keeps it, in one of its
-//!    buckets: no false negatives. Fingerprints only lose bits, and a key that was found before it
-//!    was inserted is found for ever by the same bits.
+//!    buckets: no false negatives. Fingerprints only lose bits. So a key that was a false positive
+//!    when it was inserted stays one, by the same bits.
 //! 2. The words of a page beyond its buckets are 0 in memory; in a file they hold the page's
 //!    checksum.
 
@@ -46,43 +46,43 @@ pub use statistics::DLeftStatistics;
 pub struct DLeft<S> {
     layout: DLeftLayout,
     choices: Choices,
-    /// The pages, if buckets are encoded in the usual way and in pages: so plans make them, and
-    /// operations on one key are inlined for these alone.
+    /// The number of pages, if buckets are paged and in the default encoding. Plans make these, and
+    /// only their operations on one key are inlined.
     usual_pages: Option<NonZeroU64>,
     words: S,
-    /// How buckets are encoded, unless in the usual way, that of [`bucket64`].
+    /// The encoding of buckets, unless it is the default, that of [`bucket64`].
     codec: Option<Codec>,
     isa: Isa,
 }
 
 /// Tells which keys are certainly not in a set by comparing fingerprints in three words.
 ///
-/// A key has a bucket of 64 bits in each of three sub-tables. Its fingerprint goes to the least
-/// loaded of them; loads are then so even that buckets of six, filled with four on average,
-/// practically never overflow. The fingerprints of a bucket share its bits: a lone one has 60 of
-/// them, each of four has 16.
+/// A key has one 64-bit bucket in each of three sub-tables, and its fingerprint goes to the least
+/// loaded. Loads are then so even that buckets for six, filled with four on average, practically
+/// never overflow. The fingerprints of a bucket share its bits: a single one has 60 bits, each of
+/// four has 16.
 ///
-/// At 16 bits a key it errs as rarely as a Bloom filter, or a little less, and reads three words
-/// instead of eleven. Unlike a Bloom filter it can be *full*: a key whose buckets have six
-/// fingerprints each is refused. At the planned load that has never been seen.
+/// At 16 bits per key its rate is that of a Bloom filter or slightly lower, and it reads three
+/// words instead of eleven. Unlike a Bloom filter it can be *full*: it refuses a key whose buckets
+/// hold six fingerprints each. We have never seen this at the planned load.
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
 /// Bit Reassignment", 2006. Differs from the paper in: the sorting bit is the sixteenth of a
-/// fingerprint, not the first, so that all other bits stay in their places; the first sub-table is
-/// as large as the other two together, which makes for fewer false positives than equal ones; all
-/// buckets of a key can lie in one page.
+/// fingerprint, not the first, so that the other bits keep their places; the first sub-table is as
+/// large as the other two together, which has fewer false positives than equal ones; all buckets of
+/// a key can lie in one page.
 ///
 /// # Costs
-/// 16 bits a key at 4.0e-4, by [`plan::dleft::for_items`]. Three words are read an operation, of
-/// one page; an insertion changes one.
+/// 16 bits per key at 4.0e-4, by [`plan::dleft::for_items`]. An operation reads three words of one
+/// page; an insertion changes one.
 ///
 /// # Limits
-/// [`Full`] beyond the planned number of keys: seen from 1.2 times as many on with a million keys,
-/// from 1.3 times with a thousand. No removal.
+/// [`Full`] beyond the planned number of keys: seen from 1.2 times that number on with a million
+/// keys, from 1.3 times with a thousand. No removal.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate, or fill the filter early.
 ///
 /// # Example
@@ -100,8 +100,8 @@ pub struct DLeft<S> {
 /// ```
 pub type DLeftFilter<D = Portable> = Filter<DLeft<Vec<u64>>, D>;
 
-/// A [`DLeftFilter`] that many threads insert into and look up in at once, through `&self` and
-/// without locks.
+/// A [`DLeftFilter`] that many threads insert into and look up in, through `&self` and without
+/// locks.
 ///
 /// An insertion is one compare-and-swap of one word. Once it has returned, every later lookup finds
 /// the key.
@@ -119,11 +119,11 @@ pub type DLeftFilter<D = Portable> = Filter<DLeft<Vec<u64>>, D>;
 /// ```
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate, or fill the filter early.
 pub type AtomicDLeftFilter<D = Portable> = Filter<Shared<DLeft<AtomicWords>>, D>;
 
-/// A [`DLeftFilter`] queried where its bytes lie.
+/// A [`DLeftFilter`] queried in place.
 pub type DLeftView<'a, D = Portable> = View<'a, Filter<DLeft<LittleEndian<'a>>, D>>;
 
 impl Build for DLeft<Vec<u64>> {
@@ -156,8 +156,7 @@ impl Insert for DLeft<Vec<u64>> {
 }
 
 impl<D> DLeftFilter<D> {
-    /// Inserts the key of a digest without looking whether it may be there: a key that is inserted
-    /// twice takes room twice.
+    /// Inserts the key of a digest without testing for it: a key inserted twice takes room twice.
     ///
     /// # Errors
     /// [`Full`] if none of its buckets has room; nothing was changed.
@@ -170,7 +169,7 @@ impl<D> DLeftFilter<D> {
 /// For filters that are balanced offline, in `oneread-study`.
 #[doc(hidden)]
 impl<D> DLeftFilter<D> {
-    /// The buckets of a digest, one in each sub-table.
+    /// The buckets of a digest, one per sub-table.
     pub fn buckets_of(&self, digest: Digest) -> impl Iterator<Item = usize> + use<D> {
         self.core().choices.run(AllBuckets(digest)).into_iter().flatten()
     }
@@ -200,7 +199,7 @@ impl<S: Words> Union<DLeft<S>> for DLeft<Vec<u64>> {
         let width = codec.group_words();
         let mut theirs = alloc::vec![0; width];
         for (at, group) in joined.chunks_exact_mut(width).enumerate() {
-            // A view's pages have their checksums there.
+            // In a view, pages have their checksums there.
             if !self.holds_buckets(at * width) {
                 continue;
             }
@@ -227,8 +226,8 @@ impl DLeft<Vec<u64>> {
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
             Some(pages) => self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
-            // With nothing known but the digest: whatever that function took would be in memory in
-            // the other case too.
+            // With only the digest as argument: any others would be spilled to memory in the
+            // default case too.
             None => self.insert_other_layout::<LOOK>(digest),
         }
     }
@@ -241,7 +240,7 @@ impl DLeft<Vec<u64>> {
         }
     }
 
-    /// Inserts into a filter of the usual kind.
+    /// Inserts into a filter of the default kind.
     #[inline(always)]
     fn insert_choice<const DD: usize, const LOOK: bool>(&mut self, choice: Choice<DD>) -> Result<bool, Full> {
         let Choice { buckets, fingerprint } = choice;
@@ -263,7 +262,7 @@ impl DLeft<Vec<u64>> {
         let mut ties = choice.buckets.0.into_iter().zip(loads).filter(|&(_, load)| load == least);
         let chosen = match self.layout.ties() {
             Ties::Left => 0,
-            // Bits that the fingerprints of such low loads do not come to.
+            // Bits that fingerprints at such low loads do not depend on.
             Ties::Random => reduce(choice.fingerprint.rotate_left(61), ties.clone().count() as u64) as usize,
         };
         let (bucket, _) = ties.nth(chosen).expect("one of them has the least load");
@@ -286,7 +285,7 @@ impl<S> DLeft<S> {
         Self { layout, choices, usual_pages, words, codec, isa: Isa::detect() }
     }
 
-    /// The words of a bucket's group, and which bucket of the group it is.
+    /// The words of a bucket's group, and the bucket's index in the group.
     fn group(&self, bucket: usize, codec: &Codec) -> (core::ops::Range<usize>, usize) {
         let group = self.layout.group() as usize;
         let (start, width) = (bucket / group, codec.group_words());
@@ -345,7 +344,7 @@ impl<S: Words> DLeft<S> {
         }
     }
 
-    /// Looks into a filter of the usual kind.
+    /// Looks into a filter of the default kind.
     #[inline(always)]
     fn contains_choice<const DD: usize>(&self, Choice { buckets, fingerprint }: Choice<DD>) -> bool {
         // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
@@ -369,7 +368,7 @@ impl<S: Words> DLeft<S> {
         words.map(|at| self.words.word(at)).collect()
     }
 
-    /// Asks for the buckets of a key to be brought near.
+    /// Prefetches the buckets of a key.
     #[inline(always)]
     fn prefetch<const DD: usize>(&self, buckets: Buckets<DD>) {
         let words = self.layout.bucket_bits().bits() as usize / 64;
@@ -378,7 +377,7 @@ impl<S: Words> DLeft<S> {
 }
 
 impl From<Outcome> for Result<bool, Full> {
-    /// As insertions return it: whether the key may have been there.
+    /// The result of an insertion: whether the key may have been present.
     #[inline(always)]
     fn from(outcome: Outcome) -> Self {
         match outcome {
@@ -389,7 +388,7 @@ impl From<Outcome> for Result<bool, Full> {
     }
 }
 
-/// What the structure can do of what a layout can say.
+/// Checks that this structure supports the layout.
 fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
     let too_large =
         |what, expected: usize, found: u64| LayoutError::TooLarge { what, expected: expected as u64, found };
@@ -408,7 +407,7 @@ fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
     Ok(())
 }
 
-/// Something to be done with the choices of digests, written once for every number of sub-tables.
+/// Work on the choices of digests, written once for every number of sub-tables.
 trait WithChoices {
     type Output;
     fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output;
@@ -526,7 +525,7 @@ impl<I: Iterator<Item = Digest>> WithChoices for InsertMany<'_, I> {
     }
 }
 
-/// Inserts all choices, up to the first that finds no room, into a filter of the usual kind.
+/// Inserts all choices, up to the first without room, into a filter of the default kind.
 struct InsertAll<'a, I> {
     filter: &'a mut DLeft<Vec<u64>>,
     choices: I,
@@ -537,8 +536,7 @@ impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> 
 
     #[inline(always)]
     fn run<V: InstructionSet>(self, set: V) -> Result<(), Full> {
-        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction
-        // set.
+        // A plain loop: an iterator's own loop may not be compiled for the instruction set.
         for Choice { buckets, fingerprint } in self.choices {
             // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has
             // a word for each bucket.
@@ -621,7 +619,7 @@ impl<S: Words> WithChoices for Prefetch<'_, S> {
     }
 }
 
-/// Looks all choices up, in a filter of the usual kind.
+/// Looks all choices up, in a filter of the default kind.
 struct ContainsAll<'a, S, I, A> {
     filter: &'a DLeft<S>,
     choices: I,

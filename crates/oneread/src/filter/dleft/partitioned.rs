@@ -1,13 +1,12 @@
 //! Large batches, partitioned by cache block: see [`partition`](crate::filter::batch::partition).
 //!
-//! A key of a paged filter has all its buckets in one page, so nothing in one page depends on
-//! another. The keys of a block are in the order in which they came, so the filter becomes the
-//! same, bit for bit.
+//! A key of a paged filter has all its buckets in one page, so pages are independent. The keys of a
+//! block keep their order, so the resulting filter is the same, bit for bit.
 //!
 //! # When a key finds no room
-//! Then the keys before it must be in and those after it not; but later keys of other blocks may be
-//! in already. So an insertion leaves in the place of a key what its bucket was before, and what
-//! came after the first key without room is undone, the last one first.
+//! The keys before it must be inserted and those after it not, but later keys of other blocks may
+//! already be. So an insertion records in place of a key what its bucket was before. All changes
+//! after the first key without room are undone, the last one first.
 
 use alloc::vec::Vec;
 
@@ -23,33 +22,33 @@ use crate::hash::Digest;
 use crate::layout::BucketBits::Bits64;
 use crate::layout::DLeftLayout;
 
-/// From this size on, batches are partitioned: three lines per key are more than a core can bring
-/// in the time that the rest takes.
+/// The size from which batches are partitioned: a core cannot fetch three lines per key in the time
+/// that the rest takes.
 const LARGE_BYTES: u64 = 16 << 20;
 
 /// The logarithm of a page's buckets, which are words.
 const PAGE: u32 = page_buckets(Bits64).ilog2();
 
-/// The logarithm of the most words of a block in which a [`Key`] can tell its buckets.
+/// The logarithm of the most words of a block whose buckets a [`Key`] can address.
 const MAX_SHIFT: u32 = u32::BITS - 2 * SMALL;
 
-/// The buckets of a page's first sub-table, and the logarithm of those of the two others.
+/// The buckets of a page's first sub-table, and the logarithm of those of the other two.
 const FIRST: usize = 254;
 const SMALL: u32 = 7;
 
 /// A key of a batch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
-    /// Its fingerprint; once it is inserted, what the bucket was that got it.
+    /// Its fingerprint; after insertion, the former value of the bucket that got it.
     word: u64,
-    /// Its buckets, counted from the start of the block; once it is inserted, the bucket that got
-    /// it, or [`NOWHERE`].
+    /// Its buckets, relative to the start of the block; after insertion, the bucket that got it, or
+    /// [`NOWHERE`].
     place: u32,
     /// The number of keys before it.
     number: u32,
 }
 
-/// No bucket was changed: the key seemed to be there.
+/// No bucket was changed: the key seemed to be present.
 const NOWHERE: u32 = u32::MAX;
 
 impl Key {
@@ -63,7 +62,7 @@ impl Key {
         Self { word: fingerprint, place: place as u32, number }
     }
 
-    /// What it was made of, in the block that starts with this bucket.
+    /// The choice that it was made from, in the block that starts with this bucket.
     #[inline(always)]
     fn choice(self, start: usize) -> Choice<3> {
         let place = self.place as usize;
@@ -95,7 +94,7 @@ impl Keys {
         self.add(choice.buckets.0[0], |number| Key::new(choice, number, shift))
     }
 
-    /// Inserts the choices, up to the first that finds no room.
+    /// Inserts the choices, up to the first without room.
     fn insert(
         &mut self,
         isa: Isa,
@@ -112,8 +111,8 @@ impl Keys {
 
     #[inline(never)]
     fn insert_round(&mut self, isa: Isa, words: &mut Vec<u64>) -> Result<(), Full> {
-        // The number of the first key that finds no room. The least of those of all blocks is that
-        // of the round, so later blocks need not go further.
+        // The number of the first key without room. The least over all blocks is that of the round,
+        // so later blocks need not go further.
         let mut end = u32::MAX;
         for number in 0..self.blocks() {
             let done = isa.run(InsertBlock { words, block: self.block(number), end: &mut end });
@@ -131,7 +130,7 @@ impl Keys {
         if end == u32::MAX { Ok(()) } else { Err(Full) }
     }
 
-    /// Looks the choices up; `answers` has room for those of a round.
+    /// Looks the choices up; `answers` has room for one round.
     fn contains<S: Words>(
         &mut self,
         isa: Isa,
@@ -147,7 +146,7 @@ impl Keys {
     }
 }
 
-/// Words, and the last change of them.
+/// Words, and their last change.
 struct Noting<'a> {
     words: &'a mut Vec<u64>,
     change: &'a mut Option<(usize, u64)>,
@@ -169,8 +168,8 @@ impl Store for Noting<'_> {
     }
 }
 
-/// Inserts the keys of a block up to number `end`, which becomes that of the first one that finds
-/// no room. Returns how many of them are in.
+/// Inserts the keys of a block up to number `end`, and lowers `end` to the first one without room.
+/// Returns how many are inserted.
 struct InsertBlock<'a> {
     words: &'a mut Vec<u64>,
     block: Block<'a, Key>,
@@ -215,7 +214,7 @@ impl Work for InsertBlock<'_> {
 struct ContainsBlock<'a, S> {
     words: &'a S,
     block: Block<'a, Key>,
-    /// By the numbers of keys.
+    /// Indexed by the numbers of keys.
     answers: &'a mut [bool],
 }
 
@@ -238,7 +237,8 @@ impl<S: Words> Work for ContainsBlock<'_, S> {
 }
 
 impl<S> DLeft<S> {
-    /// A partition for at least `keys` keys, if that pays, and what makes choices of their digests.
+    /// A partition for at least `keys` keys, if that pays, and a function that makes choices of
+    /// digests.
     fn partition(&self, keys: usize, scratch: u64) -> Option<(Keys, impl Fn(Digest) -> Choice<3> + use<S>)> {
         let pages = self.usual_pages?.get();
         if pages * DLeftLayout::PAGE_BYTES < LARGE_BYTES {
@@ -250,7 +250,7 @@ impl<S> DLeft<S> {
 }
 
 impl DLeft<Vec<u64>> {
-    /// Inserts digests, or gives them back if partitioning them does not pay.
+    /// Inserts digests, or returns them if partitioning them does not pay.
     pub(super) fn insert_partitioned<I: Iterator<Item = Digest>>(
         &mut self,
         digests: I,
@@ -264,7 +264,7 @@ impl DLeft<Vec<u64>> {
 }
 
 impl<S: Words> DLeft<S> {
-    /// Looks digests up, or gives them and the answer back if partitioning them does not pay.
+    /// Looks digests up, or returns them and `answer` if partitioning them does not pay.
     pub(super) fn contains_partitioned<I: Iterator<Item = Digest>, A: FnMut(bool)>(
         &self,
         digests: I,
@@ -290,8 +290,7 @@ mod tests {
     use crate::filter::cores::{Build, Same};
     use crate::hash::{Digester, Portable};
 
-    /// Choices of keys in some of the pages, most of them in the first `crowded`; some keys come
-    /// again.
+    /// Choices of keys in some of the pages, most of them in the first `crowded`; some keys repeat.
     fn some_choices(count: u64, pages: u64, crowded: u64) -> Vec<Choice<3>> {
         let choice = |number: u64| {
             let digest = Portable::with_seed(7).digest(&(if number % 10 == 9 { number / 2 } else { number }));
@@ -317,8 +316,8 @@ mod tests {
         }
     }
 
-    /// Evenly spread, and so that a block is full long before the others, and others have but a
-    /// few; with room for all, and without.
+    /// Evenly spread, and with one block full long before the others; with room for all, and
+    /// without.
     #[test]
     fn partitioned_keys_are_as_one_after_the_other() {
         let (mut full, mut rounds) = (0, 0);
@@ -357,12 +356,12 @@ mod tests {
     #[test]
     fn few_keys_little_memory_and_filters_beyond_all_measure_are_not_partitioned() {
         let keys = |pages, keys, scratch| Keys::new(shape(pages, keys, scratch));
-        // 64 lines a page, of which a key wants three.
+        // A page has 64 lines, and a key reads three of them.
         assert!(keys(300, 6399, u64::MAX).is_none());
         assert!(keys(300, 6400, u64::MAX).is_some());
         assert!(keys(300, u64::MAX, 1000).is_none());
         assert!(keys(1 << 22, u64::MAX, u64::MAX).is_none());
-        // Whatever is said of the keys.
+        // Whatever length the iterator claims.
         for scratch in [1 << 18, 1 << 19, u64::MAX] {
             let keys = keys(300, u64::MAX, scratch).unwrap();
             let bytes = keys.capacity() * size_of::<Key>() as u64;

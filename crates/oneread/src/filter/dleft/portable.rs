@@ -1,16 +1,16 @@
-//! A filter that does without the instructions that not every machine has.
+//! Filters without optional instructions.
 
 use super::statistics::HasBuckets;
 use crate::filter::Filter;
 use crate::filter::simd::Isa;
 
 impl<C: HasBuckets, D> Filter<C, D> {
-    /// The same filter, which from now on uses no instructions but those that every machine has:
-    /// for comparisons, and to see on one machine what others do.
+    /// Returns the same filter, restricted to instructions that every machine has: for comparisons,
+    /// and to see on one machine what others do.
     ///
-    /// Answers and buckets are the same, bit for bit. A filter that is made of this one by saving
-    /// and loading, or by a change between [`DLeftFilter`](super::DLeftFilter) and
-    /// [`AtomicDLeftFilter`](super::AtomicDLeftFilter), uses again what its machine has.
+    /// Answers and buckets are the same, bit for bit. Saving and loading, or converting between
+    /// [`DLeftFilter`](super::DLeftFilter) and [`AtomicDLeftFilter`](super::AtomicDLeftFilter),
+    /// lifts the restriction.
     ///
     /// ```
     /// use oneread::filter::DLeftFilter;

@@ -1,7 +1,7 @@
 //! D-left filters as bytes.
 //!
 //! A paged filter's payload begins with zeros up to byte 4096 of the file, so that a page of the
-//! filter is a page of the file; the last sixteen bytes of each page are its checksum and zeros.
+//! filter is a page of the file. The last sixteen bytes of each page are its checksum and zeros.
 
 use alloc::vec::Vec;
 
@@ -14,13 +14,13 @@ use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::filter::cores::SavedCore;
 use crate::layout::{BucketBits, DLeftLayout, Division, Semisort, Ties};
 
-/// The words of a page.
+/// The number of words of a page.
 pub(super) const PAGE_WORDS: usize = (DLeftLayout::PAGE_BYTES / 8) as usize;
 
-/// The words of a page that hold buckets.
+/// The number of words of a page that hold buckets.
 const BUCKET_WORDS: usize = PAGE_WORDS - 2;
 
-/// The words between a container's header and the first page.
+/// The number of words between a container's header and the first page.
 const PADDING_WORDS: usize = PAGE_WORDS - 128 / 8;
 
 pub(super) const PADDING_BYTES: u64 = PADDING_WORDS as u64 * 8;
@@ -66,8 +66,7 @@ pub(super) fn layout_block(layout: DLeftLayout) -> LayoutBlock {
 }
 
 pub(super) fn decode_layout(block: &LayoutBlock) -> Result<DLeftLayout, LoadError> {
-    const INVALID: LoadError =
-        LoadError::Invalid { what: "a d-left filter whose sizes or ways make no layout" };
+    const INVALID: LoadError = LoadError::Invalid { what: "a d-left filter with invalid sizes or policies" };
     let [ways, pages, buckets @ ..] = block.fields::<6>()?;
     let [bits, semisort, ties, division, group, 0, 0, 0] = ways.to_le_bytes() else { return Err(INVALID) };
     let bits = match bits {
@@ -101,13 +100,13 @@ pub(super) fn decode_layout(block: &LayoutBlock) -> Result<DLeftLayout, LoadErro
             2 => Division::Fixed,
             _ => return Err(INVALID),
         });
-    // What the fields say beyond what was used: sizes after a gap, or sizes that pages do not have.
+    // Fields beyond those used: sizes after a gap, or sizes that pages do not have.
     let is_whole = (0..buckets.len()).all(|at| buckets[at] == layout.buckets().get(at).copied().unwrap_or(0));
     if is_whole && check(layout).is_ok() { Ok(layout) } else { Err(INVALID) }
 }
 
 impl<S: Words> DLeft<S> {
-    /// A filter over the words of a payload as they are there.
+    /// A filter over the words of a payload, unchanged.
     fn take(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let layout = decode_layout(block)?;
         if layout.pages().is_some() && source.copy(PADDING_WORDS as u64)?.iter().any(|&word| word != 0) {
@@ -132,12 +131,12 @@ impl<S: Words> DLeft<S> {
         }
     }
 
-    /// The bytes of a page, its last two words as they are.
+    /// The bytes of a page, its last two words as stored.
     fn page_bytes(&self, number: usize) -> [[u8; 8]; PAGE_WORDS] {
         core::array::from_fn(|at| self.words.word(number * PAGE_WORDS + at).to_le_bytes())
     }
 
-    /// Whether the last two words of each page are its checksum and 0, as a file has them.
+    /// Checks that the last two words of each page are its checksum and 0, as in a file.
     fn check_pages(&self) -> Result<(), LoadError> {
         for number in 0..self.layout.pages().unwrap_or(0) {
             let bytes = self.page_bytes(number as usize);
@@ -153,7 +152,7 @@ impl<S: Words> DLeft<S> {
         Ok(())
     }
 
-    /// Whether every bucket is one that insertions make.
+    /// Checks that insertions can make every bucket.
     fn check_buckets(&self) -> Result<(), LoadError> {
         let group_words = self.codec.as_ref().map_or(1, Codec::group_words);
         let mut group = alloc::vec![0; group_words];
@@ -172,7 +171,7 @@ impl<S: Words> DLeft<S> {
         Ok(())
     }
 
-    /// Whether a word is a bucket's, and not one of those that a page has for its checksum.
+    /// Reports whether a word holds buckets, and not a page's checksum.
     pub(super) fn holds_buckets(&self, word: usize) -> bool {
         self.layout.pages().is_none() || word % PAGE_WORDS < BUCKET_WORDS
     }

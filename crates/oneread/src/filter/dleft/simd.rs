@@ -1,7 +1,7 @@
-//! The buckets of a key at once, where the machine can.
+//! Vector instructions that process all buckets of a key.
 //!
-//! AVX-512 compares the lanes of all buckets of a key at once, with tables that are registers;
-//! `pext` drops the bits that all fingerprints of a bucket lose in one instruction.
+//! AVX-512 compares the lanes of all buckets of a key, with tables in registers. `pext` drops the
+//! bits that all fingerprints of a bucket lose in one instruction.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
@@ -11,14 +11,14 @@ use super::choices::{Buckets, MAX_SUBTABLES};
 use crate::bits::{AtomicWords, Words};
 use crate::filter::simd::{InstructionSet, Isa, Portable, Work};
 
-/// The buckets of a key; those that it does not have are empty.
+/// The buckets of a key; missing ones are empty.
 pub(in crate::filter) type Four = [u64; MAX_SUBTABLES];
 
-/// What comes of inserting a fingerprint.
+/// The outcome of inserting a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::filter) enum Outcome {
     Inserted,
-    /// It may be there already.
+    /// It may have been present already.
     Found,
     /// No bucket has room.
     Full,
@@ -28,7 +28,7 @@ pub(in crate::filter) enum Outcome {
 pub(in crate::filter) trait Store {
     type Words: Words;
     fn words(&self) -> &Self::Words;
-    /// Puts `to` in place of word `at`, if that is still `from`; says whether it was.
+    /// Replaces word `at` by `to` if it is still `from`; reports whether it was.
     fn replace(&mut self, at: usize, from: u64, to: u64) -> bool;
 }
 
@@ -61,7 +61,7 @@ impl Store for &AtomicWords {
     }
 }
 
-/// As [`BucketMatch::contains`], for a single key.
+/// Like [`BucketMatch::contains`], but for a single key.
 ///
 /// # Safety
 /// There must be words for the buckets.
@@ -93,7 +93,7 @@ pub(super) unsafe fn contains<const DD: usize, S: Words>(
     }
 }
 
-/// As [`BucketMatch::insert`], for a single key.
+/// Like [`BucketMatch::insert`], but for a single key.
 ///
 /// # Safety
 /// There must be words for the buckets.
@@ -119,15 +119,15 @@ pub(super) unsafe fn insert<const DD: usize, const LOOK: bool, S: Store>(
     isa.run(Insert::<S, DD, LOOK>(store, buckets, fingerprint))
 }
 
-/// A way to handle buckets.
+/// An implementation of bucket operations.
 pub(in crate::filter) trait BucketMatch: Copy {
-    /// Whether one of the first `DD` buckets has a fingerprint, as far as it is kept there.
+    /// Reports whether one of the first `DD` buckets has a fingerprint, as far as it is kept there.
     fn matches<const DD: usize>(self, buckets: Four, fingerprint: u64) -> bool;
 
-    /// The bucket with one more fingerprint. It must have room.
+    /// Returns the bucket with one more fingerprint. It must have room.
     fn with(self, bucket: u64, fingerprint: u64) -> u64;
 
-    /// Whether one of these buckets has a fingerprint, as far as it is kept there.
+    /// Reports whether one of these buckets has a fingerprint, as far as it is kept there.
     ///
     /// # Safety
     /// There must be words for the buckets.
@@ -142,9 +142,9 @@ pub(in crate::filter) trait BucketMatch: Copy {
         self.matches::<DD>(unsafe { read(words, buckets) }, fingerprint)
     }
 
-    /// Inserts a fingerprint into the least loaded of these buckets, the leftmost of them; if asked
-    /// to `LOOK`, only if none has it. If another thread changed the bucket meanwhile, all are
-    /// looked at anew.
+    /// Inserts a fingerprint into the least loaded of these buckets, the leftmost of equals; with
+    /// `LOOK`, only if none has it. If another thread changed the bucket meanwhile, all are read
+    /// again.
     ///
     /// # Safety
     /// There must be words for the buckets.
@@ -161,9 +161,8 @@ pub(in crate::filter) trait BucketMatch: Copy {
             if LOOK && self.matches::<DD>(buckets, fingerprint) {
                 return Outcome::Found;
             }
-            // The least load, and of equal ones the leftmost. Nobody can predict which; and plain
-            // indexes, for a chain of iterators was not unrolled and took half of the time of an
-            // insertion.
+            // The least load, and of equal ones the leftmost. It is unpredictable, so no branch
+            // depends on it. Plain indexes, because compilers did not unroll a chain of iterators.
             let (mut own, mut bucket, mut least) = (at[0], buckets[0], bucket64::rank(buckets[0]));
             for number in 1..DD {
                 let rank = bucket64::rank(buckets[number]);
@@ -245,10 +244,10 @@ mod x86 {
         }
     }
 
-    /// As [`bucket64::matches`], for all buckets at once.
+    /// Like [`bucket64::matches`], but for all buckets at once.
     ///
-    /// The lowest bits of the lanes are looked up among the states in two registers, which is all
-    /// that is read besides the buckets: with three such columns the time was that of loading them.
+    /// Looks the lowest bits of the lanes up by state in two registers, the only memory read
+    /// besides the buckets: loading three such columns would dominate.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     fn matches_avx512([a, b, c, d]: Four, fingerprint: u64) -> bool {
@@ -309,7 +308,7 @@ mod tests {
         for isa in Isa::available() {
             for table in 0..200 {
                 let mut words = Vec::from([0; 4]);
-                // Loads of 0 to 6, in every place.
+                // Loads of 0 to 6, at every position.
                 for place in 0..4 {
                     for at in 0..(table + 3 * place as u64) % 7 {
                         let fingerprint = random(1000 * table + 10 * place as u64 + at);

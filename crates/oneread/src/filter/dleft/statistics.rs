@@ -1,4 +1,4 @@
-//! What is in the buckets, counted.
+//! Statistics of the buckets.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,8 +14,8 @@ use crate::plan::dleft::{any_match, bucket_match};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DLeftStatistics {
-    /// For each sub-table, from left to right, the number of buckets with each load, from 0 to the
-    /// capacity.
+    /// The number of buckets with each load, from 0 to the capacity, per sub-table from left to
+    /// right.
     pub loads: Vec<Vec<u64>>,
     /// The number of fingerprints of each length in bits, from 0 to 64.
     pub lengths: Vec<u64>,
@@ -66,8 +66,8 @@ impl<C: HasBuckets, D> Filter<C, D> {
         self.core().buckets().statistics()
     }
 
-    /// The number of fingerprints. Keys that may have been there when they were inserted have none
-    /// of their own. Reads the whole filter.
+    /// The number of fingerprints. Keys that were false positives when inserted have none of their
+    /// own. Reads the whole filter.
     pub fn fingerprints(&self) -> u64 {
         self.core().buckets().fingerprints()
     }
@@ -93,12 +93,12 @@ impl<S: Words> DLeft<S> {
         count
     }
 
-    /// A bucket of load a whose fingerprints have length f matches with probability 1 − (1 −
-    /// 2^−f)^a; a key has one bucket in each sub-table, of its page if there are pages.
+    /// A bucket of load a with fingerprints of length f matches with probability 1 − (1 − 2^−f)^a.
+    /// A key has one bucket per sub-table, in its page if there are pages.
     pub(super) fn rate(&self) -> f64 {
         let sizes = self.layout.buckets();
         let pages = self.layout.pages().unwrap_or(1);
-        // For each sub-table of the present page, the matches of all its buckets together.
+        // The matches of all buckets together, for each sub-table of the present page.
         let mut sums = vec![0.0; sizes.len()];
         let mut total = 0.0;
         let mut present = 0;
@@ -117,14 +117,14 @@ impl<S: Words> DLeft<S> {
         (total + of_page(&mut sums)) / pages as f64
     }
 
-    /// Calls with the page, sub-table, load and length of each bucket.
+    /// Calls `call` with the page, sub-table, load and length of each bucket.
     fn for_each_bucket(&self, mut call: impl FnMut(u64, usize, u32, u32)) {
         let pages = self.layout.pages().unwrap_or(1);
         let group = self.layout.group() as usize;
         for page in 0..pages {
             let mut bucket = page as usize * page_buckets(self.layout.bucket_bits());
             for (subtable, &size) in self.layout.buckets().iter().enumerate() {
-                // Sub-tables are whole groups.
+                // Each sub-table has whole groups.
                 for _ in 0..size / group as u64 {
                     let loads: Vec<u32> = (bucket..bucket + group).map(|bucket| self.load(bucket)).collect();
                     for (place, &load) in loads.iter().enumerate() {

@@ -1,52 +1,52 @@
-//! The buckets that a key can be in, one in each sub-table, by permutations.
+//! The buckets of a key, one per sub-table, by permutations.
 //!
-//! A digest gives a place b among the B buckets of a sub-table, and a word, the highest bits of
-//! which (and the lowest, where buckets always tell it) are the minimal remainder r. Sub-table i
-//! takes the key at
+//! A digest gives a place b among the B buckets of a sub-table, and a word. The word's highest bits
+//! (and its lowest, if all buckets imply it) are the minimal remainder r. In sub-table i the key is
+//! at
 //!
 //! ```text
 //!   P_i(b, r) = (b + s_i(r) mod B, r)        with s_0 = 0 and s_i(r) a hash of r among 0 … B − 1
 //! ```
 //!
-//! For any B and whatever the `s_i`, this is a permutation of the pairs (b, r): r is not changed,
-//! so that its shift is known, and b is the bucket less the shift, mod B. So from the bucket and
-//! the minimal remainder of a cell follow b and r, and with them all other buckets that its keys
-//! can be in: two keys that have the same bucket *and* minimal remainder in one sub-table have so
-//! in all. This is what makes removals unambiguous; independent hash functions would not do.
+//! For any B and any `s_i` this is a permutation of the pairs (b, r): r does not change, so its
+//! shift is known, and b is the bucket minus the shift, mod B. So the bucket and the minimal
+//! remainder of a cell determine b and r, and with them all other buckets of its keys. Two keys
+//! with the same bucket *and* minimal remainder in one sub-table have the same in all. This makes
+//! removals unambiguous; with independent hash functions they are not.
 //!
-//! The shifts are not linear in r. Were they r times a constant, mod B, the differences of shifts
-//! would be shifts again, and the buckets reached from one in two steps some R rather than R²: a
-//! bad spread of loads.
+//! The shifts are not linear in r. With r times a constant, mod B, differences of shifts would be
+//! shifts again. The buckets within two steps of one would be about R rather than R², which spreads
+//! loads badly.
 
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::DLeftCountingLayout;
 
-/// The first words of the domain are the place and the remainder of a key; from here on those of
-/// the shifts.
+/// The first words of the domain are the place and the remainder of a key; the words from here on
+/// are the shifts.
 const SHIFTS: u32 = 2;
 
-/// Any constant: the other half of the digest that stands for a minimal remainder.
+/// An arbitrary constant: the other half of the digest of a minimal remainder.
 const REMAINDER: u64 = 0x243f_6a88_85a3_08d3;
 
-/// What it takes to find a key's choices, worked out once for a filter.
+/// The constants of a filter that determine a key's choices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chooser {
     buckets_each: u64,
-    /// How far down a word is shifted to be the stored bits of the minimal remainder.
+    /// The shift from a word to the stored bits of the minimal remainder.
     minimal_shift: u32,
-    /// 1 if the lowest bit of the word is one of the minimal remainder's, else 0.
+    /// 1 if the lowest bit of the word belongs to the minimal remainder, else 0.
     told: u32,
 }
 
-/// Where a key can be.
+/// The possible locations of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choices {
-    /// b.
+    /// The place b.
     place: u64,
-    /// r.
+    /// The minimal remainder r.
     minimal: u64,
-    /// The remainder: its highest bits are the minimal one, its lowest may be told by a bucket's
-    /// state.
+    /// The remainder: its highest bits are the minimal one; the state of a bucket may imply its
+    /// lowest.
     pub(super) word: u64,
     buckets_each: u64,
 }
@@ -74,7 +74,7 @@ impl Chooser {
 }
 
 impl Choices {
-    /// The bucket in a sub-table, counted from the first of the first sub-table.
+    /// The bucket in a sub-table, counted from the first bucket of the first sub-table.
     #[inline(always)]
     pub(super) fn bucket(&self, subtable: u32) -> usize {
         if subtable == 0 {
@@ -87,7 +87,7 @@ impl Choices {
     }
 }
 
-/// How far sub-table i shifts the place of a minimal remainder.
+/// The shift of a minimal remainder's place in sub-table i.
 #[inline(always)]
 fn shift(minimal: u64, subtable: u32, buckets_each: u64) -> u64 {
     if subtable == 0 {
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn choices_in_different_subtables_are_unrelated() {
-        // Of 2^11 minimal remainders and 1000 buckets, two sub-tables shift alike some 2.05 times;
-        // 20 are never seen (Poisson tail below 1e-12).
+        // Of 2^11 minimal remainders and 1000 buckets, two sub-tables shift alike 2.05 times on
+        // average; 20 times are never seen (Poisson tail below 1e-12).
         for subtable in 1..8 {
             for other in 0..subtable {
                 let alike = (0..2048)

@@ -1,9 +1,8 @@
-//! Buckets whose remainders all have one length: no table of states is needed to read them.
+//! Buckets whose remainders have one length: no table of states is needed to read them.
 //!
-//! What is done here is done by `bucket` too, by a row of its table for each bucket. Here the
-//! pattern of a key is made once for all its buckets, a new cell goes after the others, and the
-//! state is their number: an insertion into three sub-tables took 18 ns where buckets of several
-//! lengths took 27, with 100,000 keys. What is seldom, equal remainders, is left to `bucket`.
+//! `bucket` does the same with a table row per bucket. Here the pattern of a key is made once for
+//! all its buckets, a new cell goes after the others, and the state is the number of cells, which
+//! is faster (`docs/decisions/dleft-buckets.md`). Equal remainders are rare and left to `bucket`.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
@@ -16,7 +15,7 @@ use crate::filter::Full;
 use crate::hash::Digest;
 use crate::layout::{DLeftCountingLayout, Remainders};
 
-/// More states than buckets of one length have.
+/// More states than buckets with remainders of one length have.
 const STATES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -24,22 +23,22 @@ pub(super) struct FixedCells {
     /// A 1 in the lowest bit of each cell, whether it is in use or not.
     ones: u128,
     /// By the number of cells in use: a 1 in the highest bit of each of their remainders. A bucket
-    /// of a damaged file may have any number: then the lowest bits of it count.
+    /// of a damaged file may have any number, of which the lowest bits count.
     tops: [u128; STATES],
-    /// How far down a word is shifted to be a remainder.
+    /// The shift from a word to a remainder.
     shift: u32,
-    /// The bits of a cell.
+    /// The number of bits of a cell.
     width: u32,
     counter_bits: u32,
     capacity: u32,
 }
 
-/// The remainder of a word in each cell.
+/// The remainder of a word, repeated in each cell.
 #[derive(Clone, Copy)]
 pub(super) struct Pattern(u128);
 
 impl FixedCells {
-    /// None if remainders have several lengths.
+    /// Returns `None` if remainders have several lengths.
     pub(super) fn new(layout: DLeftCountingLayout) -> Option<Self> {
         if layout.remainders() != Remainders::Fixed {
             return None;
@@ -73,23 +72,23 @@ impl FixedCells {
         (bucket >> STATE_AT) as usize
     }
 
-    /// The load, as [`Row`](super::format::Row) has it.
+    /// The load, in the form of [`Row`](super::format::Row).
     #[inline(always)]
     pub(super) fn load_above(&self, bucket: u128) -> u64 {
         (self.load(bucket) as u64) << LOAD_AT
     }
 
-    /// The highest bit of the first cell that has the remainder, and perhaps bits above it; 0 if
-    /// there is no such cell.
+    /// The highest bit of the first cell with the remainder, and possibly bits above it; 0 if there
+    /// is none.
     #[inline(always)]
     pub(super) fn found(&self, bucket: u128, pattern: Pattern) -> u128 {
         let differing = bucket ^ pattern.0;
-        // A cell that is 0 borrows from the one above it. Those in use are the first ones, so that
-        // what the others do is masked out.
+        // A cell that is 0 borrows from the one above it. The cells in use are the first ones; the
+        // others are masked out.
         differing.wrapping_sub(self.ones) & !differing & self.tops[self.load(bucket) % STATES]
     }
 
-    /// The bucket with a cell more, if there is room.
+    /// Returns the bucket with one more cell, if there is room.
     #[inline(always)]
     pub(super) fn with(&self, bucket: u128, word: u64) -> Option<u128> {
         let load = self.load(bucket) as u32;
@@ -101,8 +100,8 @@ impl FixedCells {
         Some((bucket | u128::from(word >> self.shift) << at).wrapping_add(1 << STATE_AT))
     }
 
-    /// The bucket without the cell that [`found`](Self::found) found (not 0), in the usual case:
-    /// that is the only one, and it counts one key.
+    /// Returns the bucket without the cell that [`found`](Self::found) found (not 0), if it is the
+    /// only one and counts one key, which is the usual case.
     #[inline(always)]
     pub(super) fn without(&self, bucket: u128, found: u128) -> Option<u128> {
         let counter = (bucket >> (found.trailing_zeros() + 1)) as u32 & ((1 << self.counter_bits) - 1);
@@ -115,10 +114,10 @@ impl FixedCells {
     }
 }
 
-// A function for each usual number of sub-tables: one for all would save the registers that the
-// longest of them needs.
+// One function per usual number of sub-tables: a common one would save the registers that the
+// longest needs.
 impl DLeftCounting<Vec<u64>> {
-    /// Inserts, as `place_as` does.
+    /// Inserts like `place_as`.
     #[inline]
     pub(super) fn place_fixed(&mut self, digest: Digest) -> Result<Outcome, Full> {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -164,7 +163,7 @@ impl DLeftCounting<Vec<u64>> {
         Ok(Outcome::New)
     }
 
-    /// Removes, as `take` does.
+    /// Removes like `take`.
     #[inline]
     pub(super) fn take_fixed(&mut self, digest: Digest) -> Option<bool> {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -194,7 +193,7 @@ impl DLeftCounting<Vec<u64>> {
         let choices = self.chooser.choices(digest);
         let pattern = fixed.pattern(choices.word);
         let (mut at, mut all) = (0, 0);
-        // Backwards, so that the first one is what stays.
+        // Backwards, so that the first match remains.
         for subtable in (0..self.subtables::<SUBTABLES>()).rev() {
             let place = choices.bucket(subtable);
             let found = fixed.found(self.bucket(place), pattern);
@@ -271,7 +270,7 @@ mod tests {
             let (format, fixed) = (Format::new(layout).unwrap(), FixedCells::new(layout).unwrap());
             let (mut bucket, mut seen) = (0, [0; 4]);
             for step in 0..if cfg!(miri) { 30 } else { 1000u64 } {
-                // What sticks would fill it in the end.
+                // Otherwise stuck cells would fill it.
                 if step % 50 == 0 {
                     bucket = 0;
                 }

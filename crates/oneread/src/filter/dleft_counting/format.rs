@@ -1,25 +1,25 @@
-//! What the 128 bits of a bucket mean: a table of its states.
+//! The table of states that gives the 128 bits of a bucket their meaning.
 //!
 //! # Layout
 //! ```text
-//!   bits 0 … 119: cells, those of group 0, then those of group 1, then zeros      bits 120 … 127: the state
+//!   bits 0 … 119: cells of group 0, cells of group 1, zeros      bits 120 … 127: the state
 //!   a cell, from its lowest bit: the remainder, its tail first; the counter
 //! ```
-//! A state is a class (into how many cells the bits are divided), and how many cells there are of
-//! each group:
+//! A state is a class, which is the number of cells that the bits are divided into, and the number
+//! of cells in each group:
 //!
 //! | remainders | group 0 | group 1 | states |
 //! | --- | --- | --- | --- |
 //! | fixed | all | none | loads 0 to the capacity |
-//! | one size | those whose told bit is 0 | those whose told bit is 1 | 246 for 5, 6, 7, 8, 9, 10 cells; 238 for 6, 7, 8, 9, 10, 12, where the last class tells nothing and all are in group 0 |
+//! | one size | those whose implied bit is 0 | those whose implied bit is 1 | 246 for 5, 6, 7, 8, 9, 10 cells; 238 for 6, 7, 8, 9, 10, 12, where the last class implies nothing and all are in group 0 |
 //! | two sizes | the shorter ones, of the class | the longer ones, of the class before | 219 for 5, 6, 7, 8, 9, 10, 12 cells |
 //!
 //! # Invariants
-//! 1. State 0 is the empty bucket: it is of the first class, whatever was in the bucket before.
-//! 2. A class is entered only when the one before has no room, and left for the one before only
-//!    when no cell is of the shorter length, or for the first when no cell is left.
-//! 3. What follows a state (on an insertion, on a removal) is in the table too, so that a change is
-//!    a look-up and a shift.
+//! 1. State 0 is the empty bucket. It is of the first class, whatever the bucket held before.
+//! 2. A class is entered only when the one before has no room. It is left for the one before only
+//!    when no cell is of the shorter length, and for the first when no cell is left.
+//! 3. The table also has the states after an insertion and after a removal, so that a change is a
+//!    look-up and a shift.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -28,19 +28,19 @@ use super::fixed::FixedCells;
 use crate::bits::{OutOfMemory, reserved};
 use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
 
-/// Where a bucket's state begins.
+/// The position of a bucket's state.
 pub(super) const STATE_AT: u32 = DLeftCountingLayout::CELL_SPACE;
 
 /// The bits of the cells.
 pub(super) const CELLS: u128 = (1 << STATE_AT) - 1;
 
-/// The states that 8 bits can tell.
+/// The number of states that 8 bits can express.
 const STATES: usize = 256;
 
-/// What an insertion makes of a bucket.
+/// What an insertion does to a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Insertion {
-    /// The state whose cells the present ones are cut to first; often the present one.
+    /// The state to which the present cells are cut first; often the present state.
     pub(super) cut: u8,
     /// The group of the new cell.
     pub(super) group: u8,
@@ -58,35 +58,35 @@ pub(super) struct State {
     pub(super) tops: [u128; 2],
     /// Ones in the stored bits of the minimal remainders.
     pub(super) minimal: u128,
-    /// By group: how far down a word is shifted to be a remainder of it.
+    /// By group: the shift from a word to its remainder.
     pub(super) shift: [u8; 2],
     /// By group: the bits of a cell.
     pub(super) width: [u8; 2],
     /// By group: the number of cells.
     pub(super) count: [u8; 2],
-    /// By group: where the last cell is, if there is one.
+    /// By group: the position of the last cell, if there is one.
     pub(super) last: [u8; 2],
     /// The number of cells.
     pub(super) load: u8,
-    /// 1 if the group is the told bit of the remainder, else 0.
+    /// 1 if the group is the implied bit of the remainder, else 0.
     pub(super) told: u8,
     /// By group: the state without one of its cells.
     pub(super) removed: [u8; 2],
-    /// By told bit.
+    /// By implied bit.
     pub(super) insertion: [Insertion; 2],
 }
 
-/// What a lookup needs to know of a bucket, by its state and the lowest bit of the word that is
-/// looked for, if a remainder can be in one group only: that of the told bit, or the only one. All
-/// in one cache line.
+/// What a lookup needs to know about a bucket, by its state and the word's lowest bit, if a
+/// remainder can be in one group only: that of the implied bit, or the only one. It fits one cache
+/// line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Row {
     pub(super) ones: u128,
     pub(super) tops: u128,
     pub(super) minimal: u128,
-    /// The load, shifted up by [`LOAD_AT`]: with the number of a bucket below it, the less is that
-    /// of the less loaded bucket and, of equals, of the first.
+    /// The load, shifted up by [`LOAD_AT`]. With the bucket's number in the lower bits, the minimum
+    /// is the least loaded bucket and, of equals, the first.
     pub(super) load: u64,
     pub(super) shift: u8,
     /// The bits of a cell.
@@ -98,30 +98,30 @@ pub(super) struct Row {
 /// Above the numbers of all buckets, which are below 2^42.
 pub(super) const LOAD_AT: u32 = 48;
 
-/// What an insertion makes of a bucket, by the same.
+/// What an insertion does to a bucket, by the same index.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Growth {
-    /// The bits of the cells that stay when they are cut, of each half.
+    /// The bits of the cells that remain when they are cut, of each half.
     pub(super) keep: [u64; 2],
     /// How many of the lower half.
     pub(super) kept_low: u8,
-    /// The state then; 0 if there is no room.
+    /// The new state; 0 if there is no room.
     pub(super) after: u8,
-    /// Where the new cell is.
+    /// The position of the new cell.
     pub(super) at: u8,
-    /// Its bits.
+    /// Its number of bits.
     pub(super) width: u8,
-    /// How far down a word is shifted to be its remainder.
+    /// The shift from a word to its remainder.
     pub(super) shift: u8,
 }
 
-/// How a filter's buckets are to be read.
+/// The format of a filter's buckets.
 #[derive(Clone, Debug)]
 pub(super) struct Format {
-    /// Those that exist, and others without cells. All 256, so that no number is too large.
+    /// All 256 states, those that do not exist without cells, so that every number is an index.
     states: Box<[State; STATES]>,
-    /// How many exist.
+    /// The number of states that exist.
     count: usize,
     rows: Box<[Row; 2 * STATES]>,
     growths: Box<[Growth; 2 * STATES]>,
@@ -129,10 +129,10 @@ pub(super) struct Format {
     /// Whether a key's remainder may be in either group.
     pub(super) two_sizes: bool,
     pub(super) repeats: Repeats,
-    /// Whether the cells of a row are all that can have its word's minimal remainder: the told bit
-    /// is one of that, or there is one group.
+    /// Whether the cells of a row are all that can have its word's minimal remainder: the implied
+    /// bit belongs to that, or there is one group.
     pub(super) minimal_by_row: bool,
-    /// If all remainders have one length: what is enough to read them.
+    /// Set if all remainders have one length: it suffices to read them.
     pub(super) fixed: Option<FixedCells>,
 }
 
@@ -169,8 +169,7 @@ impl Format {
         })
     }
 
-    /// The state of a bucket. In a damaged file it may be one that does not exist: then the bucket
-    /// has no cells.
+    /// The state of a bucket. If it does not exist, in a damaged file, the bucket has no cells.
     #[inline(always)]
     pub(super) fn state(&self, bucket: u128) -> &State {
         self.state_of((bucket >> STATE_AT) as u8)
@@ -187,13 +186,14 @@ impl Format {
         &self.rows[place((bucket >> STATE_AT) as usize, word as usize & 1)]
     }
 
-    /// What inserting a word makes of a bucket.
+    /// What inserting a word does to a bucket.
     #[inline(always)]
     pub(super) fn growth(&self, bucket: u128, word: u64) -> &Growth {
         &self.growths[place((bucket >> STATE_AT) as usize, word as usize & 1)]
     }
 
-    /// Whether these are the bits of a bucket: a state that exists, and nothing beyond its cells.
+    /// Reports whether these are the bits of a bucket: a state that exists, and nothing beyond its
+    /// cells.
     pub(super) fn is_valid(&self, bucket: u128) -> bool {
         let state = self.state(bucket);
         let end =
@@ -202,14 +202,14 @@ impl Format {
     }
 }
 
-/// Where the row of a state and the lowest bit of a word is: all states of one bit, then those of
-/// the other, so that with a key comes one table.
+/// The index of the row of a state and the lowest bit of a word. All states of one bit come first,
+/// so that a key uses one half of the table.
 #[inline(always)]
 fn place(state: usize, bit: usize) -> usize {
     (state + bit * STATES) & (2 * STATES - 1)
 }
 
-/// A table of defaults, or an error where there is no memory for it.
+/// A table of defaults, or an error if there is no memory for it.
 fn table<T: Clone + Default, const LEN: usize>() -> Result<Box<[T; LEN]>, OutOfMemory> {
     let mut table = reserved(LEN as u64)?;
     table.resize(LEN, T::default());
@@ -264,7 +264,7 @@ fn growth(states: &[State; STATES], number: usize, told: usize) -> Growth {
     }
 }
 
-/// A state by what it stands for: the class as an index, and the cells of each group.
+/// A state in readable form: the class as an index, and the cells of each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     class: usize,
@@ -275,7 +275,7 @@ const EMPTY: Key = Key { class: 0, count: [0, 0] };
 
 struct Builder {
     layout: DLeftCountingLayout,
-    /// By how many cells they have.
+    /// By their numbers of cells.
     classes: Vec<u32>,
 }
 
@@ -297,7 +297,7 @@ impl Builder {
         keys
     }
 
-    /// Whether buckets are in this state, the empty one excepted.
+    /// Reports whether a bucket can be in this state, the empty one excepted.
     fn exists(&self, Key { class, count: [first, second] }: Key) -> bool {
         let [width, other] = self.widths(class);
         let fits = first * width + second * other <= DLeftCountingLayout::CELL_SPACE;
@@ -308,7 +308,7 @@ impl Builder {
             && match self.layout.remainders() {
                 Remainders::Fixed => second == 0,
                 Remainders::OneSize => second == 0 || self.tells(class),
-                // All of the longer length would be of the class before.
+                // If all were of the longer length, it would be the class before.
                 Remainders::TwoSizes => second == 0 || class > 0 && first > 0,
             }
     }
@@ -322,7 +322,7 @@ impl Builder {
         }
     }
 
-    /// Whether the state tells a bit of each remainder.
+    /// Reports whether the state implies a bit of each remainder.
     fn tells(&self, class: usize) -> bool {
         self.layout.remainders() == Remainders::OneSize && self.classes[class] <= 10
     }
@@ -358,7 +358,7 @@ impl Builder {
         state
     }
 
-    /// What is left when a cell of the group is removed.
+    /// The state after removing a cell of the group.
     fn without(&self, mut key: Key, group: usize) -> Key {
         key.count[group] -= 1;
         match key.count {
@@ -379,14 +379,14 @@ impl Builder {
         found.map_or_else(Insertion::default, |(cut, group)| {
             let mut after = cut;
             after.count[group] += 1;
-            // All at the present length, and the new one the first of the next.
+            // All have the present length, and the new one is the first of the next.
             let relabelled = !self.exists(cut) && cut.count[0] == 0 && cut.count[1] > 0;
             let cut = if relabelled { Key { class: cut.class - 1, count: [cut.count[1], 0] } } else { cut };
             Insertion { cut: number(cut, keys), group: group as u8, after: number(after, keys) }
         })
     }
 
-    /// What the present cells are cut to, and the group of the new one.
+    /// The state to which the present cells are cut, and the group of the new one.
     fn insertion_of_one_size(&self, key: Key, told: usize) -> Option<(Key, usize)> {
         let [first, second] = key.count;
         let class = if first + second < self.classes[key.class] { key.class } else { key.class + 1 };
@@ -400,8 +400,8 @@ impl Builder {
         })
     }
 
-    /// The same, with as few present cells as possible cut, and the new one longer rather than
-    /// shorter.
+    /// Like [`insertion_of_one_size`](Self::insertion_of_one_size), but cuts as few cells as
+    /// possible, and prefers the longer length for the new one.
     fn insertion_of_two_sizes(&self, key: Key) -> Option<(Key, usize)> {
         let [shorter, longer] = key.count;
         let cut_some = |class: usize, shorter: u32, longer: u32| {
@@ -477,8 +477,8 @@ mod tests {
                         "{layout:?}, state {number}"
                     );
                     assert!(widths(state).iter().zip(widths(cut)).all(|(now, cut)| *now >= cut));
-                    // The cells of the cut bucket and those of the one after, but the new one, are
-                    // the same.
+                    // The cells of the cut bucket are those of the bucket after, without the new
+                    // one.
                     let mut others = widths(after);
                     let at = if group == 0 { after.count[0] - 1 } else { after.load - 1 };
                     others.remove(usize::from(at));

@@ -1,33 +1,32 @@
-//! The growing filter with removals: layers of d-left counting filters for a set of unknown size.
+//! The growing filter with removal: layers of d-left counting filters for a set of unknown size.
 //!
 //! # Invariants
-//! 1. A layer has one cell at most for a place and remainder: its remainders have one length and
-//!    are never cut, and two bits count up to where a cell sticks. So a layer that takes a key for
-//!    its own never refuses it, however full it is: the cell counts one more, or is stuck.
-//! 2. Only the newest layer gets new cells, and no layer becomes the newest again: what follows one
-//!    that was popped is newer still. So what a layer takes for its own only shrinks once it is not
-//!    the newest.
+//! 1. A layer has at most one cell for a place and remainder: its remainders have one length and
+//!    are never cut, and two bits count until a cell saturates. So a layer that matches a key never
+//!    refuses it, however full it is: the cell counts one more, or is stuck.
+//! 2. Only the newest layer gets new cells, and no layer becomes the newest again: a layer added
+//!    after one was dropped is newer still. So the set of keys that a layer matches only shrinks
+//!    once it is not the newest.
 //! 3. Place and remainder of a key in an older layer are functions of those in a newer one (see
-//!    [`plan::dleft_counting::layer`]): keys that are one in a newer layer are one in all older
+//!    [`plan::dleft_counting::layer`]): keys that coincide in a newer layer coincide in all older
 //!    ones.
-//! 4. A layer never has more cells than its share of the rate allows. So the rate of the whole
-//!    holds, whatever the history.
+//! 4. A layer never has more cells than its share of the rate allows. So the total rate holds,
+//!    whatever the history.
 //!
 //! # Why nothing is lost
-//! A removal counts down the cell in the *oldest* layer that takes the key for its own. Claim: a
-//! cell counts exactly the keys that were inserted into it and not removed, unless it is stuck; and
-//! a key that is there is in the oldest layer that takes it for its own. By cases:
-//! - *Insert into layer l*, the oldest that takes the key for its own, else the newest: no older
-//!   layer takes it, and by 2 none does later. By 1, the cell in l is one more for it.
-//! - *Remove k*, which is in layer l: no older layer takes it, and l does. So the cell that is
-//!   counted down is that which counts k. It goes only when no other key is left in it.
-//! - *A cell sticks*: it stays, and its layer with it, and all keys that are in it are found for
-//!   good.
-//! - *A layer is given back*: it has no cells.
+//! A removal decrements the cell in the *oldest* layer that matches the key. Claim: a cell counts
+//! exactly the keys that were inserted into it and not removed, unless it is stuck; and a present
+//! key is in the oldest layer that matches it. By cases:
+//! - *Insert into layer l*, the oldest that matches the key, or else the newest: no older layer
+//!   matches it, and by 2 none does later. By 1, the cell in l counts it.
+//! - *Remove k*, which is in layer l: no older layer matches it, and l does. So the removal
+//!   decrements the cell that counts k. The cell goes only when no other key is left in it.
+//! - *A cell gets stuck*: it stays, and so does its layer, and all keys in it are found.
+//! - *A layer is dropped*: it has no cells.
 //!
-//! This rests on 1. In a filter whose equal fingerprints take a slot each ([`GrowingLineFilter`]),
-//! a full layer refuses a key that it takes for its own, and that goes to a newer one: there the
-//! oldest layer would be the wrong one to remove it from.
+//! This rests on 1. If equal fingerprints take a slot each ([`GrowingLineFilter`]), a full layer
+//! refuses a key that it matches, and the key goes to a newer one. There the oldest layer would be
+//! the wrong one to remove it from.
 
 use alloc::vec::Vec;
 
@@ -47,24 +46,24 @@ use crate::hash::{Digest, Portable};
 use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Repeats};
 use crate::plan;
 
-/// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked
-/// rate holds at every size and age.
+/// A filter with removal for a set of unknown size: its false-positive rate holds at every size and
+/// age.
 ///
-/// It starts as a small d-left counting filter. When that is full, a layer of twice its buckets is
-/// added, made for .85 times its rate, and so on; all layers together stay below the rate, however
-/// many there are. A key joins the oldest layer that takes it for its own, else the newest; so it
-/// is always clear which layer to remove it from. Layers that have become empty are given back.
+/// It starts as a small d-left counting filter. When that is full, it adds a layer of twice the
+/// buckets and 0.85 times the rate, and so on; all layers together stay below the rate. A key joins
+/// the oldest layer that matches it, or else the newest, which determines the layer to remove it
+/// from. Empty layers are dropped.
 ///
 /// # Source
 /// The layers are those of Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007,
-/// which have no removal; what is in them is the dlCBF of Bonomi et al., 2006 (see
-/// [`DLeftCountingFilter`]), whose remainders have a fixed length: the rate then cannot rise with
-/// age. That a removal is unambiguous is ours.
+/// without removal. Each is the dlCBF of Bonomi et al., 2006 (see [`DLeftCountingFilter`]), whose
+/// remainders have a fixed length, so that the rate cannot rise with age. The unambiguous removal
+/// is ours.
 ///
 /// # Costs
-/// Four reads a layer in a lookup of an absent key, an insertion or a removal. At 1%, full layers
-/// of a thousand first items take 24 to 29 bits per key, and two to three times that just after a
-/// layer was added.
+/// A lookup of an absent key, an insertion or a removal takes four reads per layer. At 1%, full
+/// layers with 1000 first items take 24 to 29 bits per key, and two to three times that just after
+/// growing.
 ///
 /// # Limits
 /// Remove only what was inserted. Old layers are not filled again: a set that shrinks keeps their
@@ -72,12 +71,11 @@ use crate::plan;
 ///
 /// # Repeated keys
 /// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its
-/// count is saturated, and it stays for good: [`remove`](Filter::remove) still answers `Ok`. Keys
-/// that a layer cannot tell apart share a count; a key has such a peer with about the
-/// false-positive rate.
+/// count is saturated: [`remove`](Filter::remove) still answers `Ok`, but the key stays. Keys that
+/// a layer cannot tell apart share a count, with about the probability of a false positive.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate and the number of layers.
 ///
 /// # Example
@@ -99,7 +97,7 @@ use crate::plan;
 /// ```
 pub type GrowingDLeftCountingFilter<D = Portable> = Filter<Growing<DLeftCounting<Vec<u64>>>, D>;
 
-/// A [`GrowingDLeftCountingFilter`] queried where its bytes lie.
+/// A [`GrowingDLeftCountingFilter`] queried in place.
 pub type GrowingDLeftCountingView<'a, D = Portable> =
     View<'a, Filter<Growing<DLeftCounting<LittleEndian<'a>>>, D>>;
 
@@ -109,21 +107,21 @@ impl<S: Words, D> Filter<Growing<DLeftCounting<S>>, D> {
         self.core().sum(|layout| layout.total_buckets())
     }
 
-    /// The number of slots of all layers: places for one key each.
+    /// The number of slots of all layers, each with room for one key.
     pub fn total_slots(&self) -> u64 {
         self.core().sum(|layout| layout.total_slots())
     }
 }
 
-/// A layer's room is in cells. A record is: number, cells at most, cells, keys, buckets of a
-/// sub-table, cells of a bucket, sub-tables, bits of a counter.
+/// A layer's room is in cells. A record is: number, most cells, cells, keys, buckets per sub-table,
+/// cells per bucket, sub-tables, counter bits.
 impl<S: Words> LayerCore for DLeftCounting<S> {
     const GROWING: Kind = Kind::GrowingDLeftCounting;
     /// More layers than doubling from one key to 2^46 takes.
     const MAX_LAYERS: usize = 64;
     const RECORD: usize = 8;
 
-    /// What a view says may be anything.
+    /// The number in a view can be wrong.
     fn keys(layers: &[Layer<Self>], _: u64) -> u64 {
         layers.iter().fold(0, |sum, layer| sum.saturating_add(layer.core.len()))
     }
@@ -148,7 +146,7 @@ impl<S: Words> LayerCore for DLeftCounting<S> {
         source: &mut impl Source<S>,
     ) -> Result<Layer<Self>, LoadError> {
         const IMPOSSIBLE: LoadError =
-            LoadError::Invalid { what: "a layer of impossible number, cells or buckets" };
+            LoadError::Invalid { what: "a layer with invalid number, cells or buckets" };
         let &[number, room, used, len, buckets_each, capacity, subtables, counter_bits] = record else {
             return Err(IMPOSSIBLE);
         };
@@ -156,10 +154,10 @@ impl<S: Words> LayerCore for DLeftCounting<S> {
         let layout = DLeftCountingLayout::new(narrow(subtables), buckets_each).and_then(|layout| {
             layout.with_policies(Remainders::Fixed, narrow(capacity), narrow(counter_bits), Repeats::Stick)
         });
-        // One below the largest number, for a layer that follows.
+        // Below the largest number, to leave one for the next layer.
         let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX);
         match (number, layout) {
-            // One cell must be able to count all that is counted.
+            // A single cell must be able to count everything.
             (Some(number), Ok(layout)) if used <= room && len < MAX_KEYS && layout.counter_bits() == 2 => {
                 let core = DLeftCounting::over_words(layout, len, source.take(word_count(layout))?)?;
                 Ok(Layer { number, room, used, core })
@@ -182,7 +180,7 @@ impl<S: Words> LayerCore for DLeftCounting<S> {
 }
 
 impl<S: Words> CountLayers for DLeftCounting<S> {
-    /// All that was inserted of a key is in the oldest layer that takes it for its own.
+    /// All copies of a key are in the oldest layer that matches it.
     fn count(layers: &[Layer<Self>], digest: Digest) -> u64 {
         layers.iter().map(|layer| layer.core.count(digest)).find(|&count| count > 0).unwrap_or(0)
     }
@@ -218,7 +216,7 @@ impl GrowLayer for DLeftCounting<Vec<u64>> {
 }
 
 impl ShrinkLayer for DLeftCounting<Vec<u64>> {
-    /// By invariant 2.
+    /// Invariant 2 forbids it.
     const GIVES_NEWEST_BACK: bool = false;
 
     fn take(layers: &mut [Layer<Self>], digest: Digest) -> Option<(usize, bool)> {

@@ -1,4 +1,4 @@
-//! Many keys at once: their buckets are prefetched where the filter does not fit the cache.
+//! Batches of keys: their buckets are prefetched if the filter does not fit the cache.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::filter::{Full, NotPresent};
 use crate::hash::Digest;
 
 impl DLeftCounting<Vec<u64>> {
-    /// Applies a change to all digests, some at a time, up to the first that fails.
+    /// Applies a change to all digests, in batches, up to the first that fails.
     #[inline(always)]
     pub(super) fn change_many<E>(
         &mut self,
@@ -27,8 +27,7 @@ impl DLeftCounting<Vec<u64>> {
         result
     }
 
-    /// Inserts the keys of some digests, up to the first that finds no room: in one call, which
-    /// saves a tenth of an insertion.
+    /// Inserts the keys of some digests, up to the first without room. One call for all saves time.
     pub(super) fn place_all(&mut self, digests: &[Digest]) -> Result<(), Full> {
         if self.format.fixed.is_some() {
             return digests.iter().try_for_each(|&digest| self.place_fixed(digest).map(drop));
@@ -44,15 +43,14 @@ impl DLeftCounting<Vec<u64>> {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
     fn place_all_bmi(&mut self, digests: &[Digest]) -> Result<(), Full> {
-        // A plain loop: what an iterator's own loop calls may not be compiled for the instruction
-        // set.
+        // A plain loop: an iterator's own loop may not be compiled for the instruction set.
         for &digest in digests {
             self.place_with(digest, |word, mask| core::arch::x86_64::_pext_u64(word, mask))?;
         }
         Ok(())
     }
 
-    /// Removes the keys of some digests, up to the first that is not there.
+    /// Removes the keys of some digests, up to the first that is absent.
     pub(super) fn take_all(&mut self, digests: &[Digest]) -> Result<(), NotPresent> {
         if self.format.fixed.is_some() {
             return digests

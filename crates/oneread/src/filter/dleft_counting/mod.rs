@@ -1,16 +1,16 @@
-//! The d-left filter that can delete: buckets of remainders that are as long as there is room for.
+//! The d-left filter with removal: buckets of remainders that are as long as space permits.
 //!
 //! # Invariants
-//! 1. All cells whose keys have one place and minimal remainder (see `choices`) are in the same
-//!    bucket: an insertion looks for an equal minimal remainder in all buckets of its key, and
-//!    joins it. So for a key that is there, one bucket only has cells of its string, and a removal
-//!    cannot take the wrong one.
+//! 1. All cells whose keys have one place and minimal remainder (see `choices`) are in one bucket:
+//!    an insertion looks for an equal minimal remainder in all buckets of its key, and joins it. So
+//!    only one bucket has cells with the string of a present key, and a removal cannot take the
+//!    wrong one.
 //! 2. In that bucket every key is assigned to a cell (see `bucket`, with the proof): no false
-//!    negatives, and a removal of a key that is there always succeeds.
-//! 3. A change that cannot be made changes nothing.
+//!    negatives, and removing a present key always succeeds.
+//! 3. A change that fails changes nothing.
 //!
 //! # Layout
-//! Two words for each bucket, the lower half first; the sub-tables one after the other.
+//! Two words per bucket, the lower half first; the sub-tables one after the other.
 
 mod bucket;
 mod choices;
@@ -54,24 +54,21 @@ pub struct DLeftCounting<S> {
     format: Arc<Format>,
     len: u64,
     words: S,
-    /// Whether the machine has the instructions of `*_bmi`. With them, and a row for each state and
-    /// word, an insertion into three sub-tables had 334 instructions instead of 429, a lookup 182
-    /// instead of 229, by counting them. (By now they have 272 and 173.)
+    /// Whether the machine has the instructions of the functions that end in `_bmi`.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     bmi: bool,
 }
 
-/// A filter from which keys can be removed, in half the memory of a counting Bloom filter or less,
-/// at a lower rate.
+/// A filter with removal, in half the memory of a counting Bloom filter or less, at a lower rate.
 ///
-/// A key has one bucket of 128 bits in each of d sub-tables, and a remainder of some bits in the
-/// least loaded of them. The fewer remainders a bucket holds, the longer they are: with six keys a
-/// bucket in four sub-tables, 21.3 bits a key, most have 17 to 20 bits, and 24 of them are compared
-/// in a lookup. About one absent key in 22,000 is taken to be there when the filter is new, and one
-/// in 2,900 after a million removals and insertions of 49,152 keys.
+/// A key has one bucket of 128 bits in each of d sub-tables, and a remainder in the least loaded of
+/// them. The fewer remainders a bucket holds, the longer they are. Take six keys per bucket in four
+/// sub-tables, 21.3 bits per key. Most remainders have 17 to 20 bits, and a lookup compares 24 of
+/// them. About one absent key in 22,000 is a false positive when the filter is new, and one in
+/// 2,900 after a million removals and insertions of 49,152 keys.
 ///
-/// An overload does no harm but to the rate: remainders are cut further, down to the minimal ones.
-/// Only beyond is an insertion refused, with [`Full`].
+/// An overload only raises the rate: remainders are cut further, down to the minimal ones. Beyond
+/// that an insertion fails with [`Full`].
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
@@ -79,20 +76,21 @@ pub struct DLeftCounting<S> {
 /// ([`OneSize`](crate::layout::Remainders::OneSize) and
 /// [`TwoSizes`](crate::layout::Remainders::TwoSizes) of section III-B). The dlCBF
 /// ([`Fixed`](crate::layout::Remainders::Fixed)) is from the authors' "An Improved Construction for
-/// Counting Bloom Filters", 2006, of which we had only what this paper cites; what it does not say
-/// is derived from the ddlCBF here. Differs from the paper in: the permutations shift the bucket by
-/// a hash of the minimal remainder, which itself is the same in all sub-tables; the state of a
-/// bucket tells a bit of each remainder in all classes up to ten cells, which the paper's rule of
-/// lengths does not reach; an emptied bucket starts anew with long remainders; the count of equal
-/// remainders sticks at four.
+/// Counting Bloom Filters", 2006. We know it only from citations in the former paper, and derive
+/// the rest from the ddlCBF. Differs from the paper in: the permutations shift the bucket by a hash
+/// of the minimal remainder, which is the same in all sub-tables; the state of a bucket implies a
+/// bit of each remainder in all classes up to ten cells, which the paper's rule of lengths does not
+/// reach; an emptied bucket starts again with long remainders; the count of equal remainders
+/// saturates at four.
 ///
 /// # Costs
-/// d reads of 16 bytes an operation, two to four of them by [`plan::dleft_counting::for_rate`]. A
-/// table of 23 to 31 KiB comes with each filter, however small; of 2 KiB if remainders are fixed.
+/// An operation makes d reads of 16 bytes, with d from two to four by
+/// [`plan::dleft_counting::for_rate`]. Each filter has a table of 23 to 31 KiB at any size, or 2
+/// KiB if remainders are fixed.
 ///
 /// # Limits
-/// Remove only what was inserted: removing a key that never was (but seems present) takes the cell
-/// of another. A removal of a key that was inserted never makes another vanish.
+/// Remove only what was inserted: removing a key that was never inserted, but is a false positive,
+/// takes the cell of another. Removing a key that was inserted never makes another vanish.
 ///
 /// Remainders that were cut stay so until they are removed; a new filter of the same keys has long
 /// ones again. Two sizes in a bucket regain room without the keys, as crowded buckets change over.
@@ -101,20 +99,20 @@ pub struct DLeftCounting<S> {
 ///
 /// # Repeated keys
 /// A key inserted n times and removed n times is gone for n up to 3. At four copies at once its
-/// count is saturated, and it stays for good: [`remove`](Filter::remove) still answers `Ok`. Keys
-/// with equal remainders share a count, so that copies of both saturate it; a key has such a peer
-/// with about the false-positive rate. Saturated cells fill the filter in the end:
+/// count is saturated: [`remove`](Filter::remove) still answers `Ok`, but the key stays. Keys with
+/// equal remainders share a count, so that copies of both saturate it; this is about as probable as
+/// a false positive. Saturated cells fill the filter in the end:
 /// [`statistics`](Self::statistics) counts them, and [`clear`](Filter::clear) frees them. With
-/// [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and n is limited by the cells
-/// of a bucket.
+/// [`Repeats::Copy`](crate::layout::Repeats::Copy) nothing saturates, and the cells of a bucket
+/// limit n.
 ///
 /// All copies of a key are in one bucket. A cell counts two copies, or four with [two counter
-/// bits](DLeftCountingLayout::with_counter_bits); the next copy takes another cell. So a filter
+/// bits](DLeftCountingLayout::with_counter_bits); further copies take other cells. So a filter
 /// planned for distinct keys can be [`Full`] early if many keys have three copies: use two counter
-/// bits there.
+/// bits then.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate, or fill the filter early.
 ///
 /// # Example
@@ -131,10 +129,10 @@ pub struct DLeftCounting<S> {
 /// ```
 pub type DLeftCountingFilter<D = Portable> = Filter<DLeftCounting<Vec<u64>>, D>;
 
-/// A [`DLeftCountingFilter`] queried where its bytes lie.
+/// A [`DLeftCountingFilter`] queried in place.
 pub type DLeftCountingView<'a, D = Portable> = View<'a, Filter<DLeftCounting<LittleEndian<'a>>, D>>;
 
-/// A number of sub-tables that has no code of its own.
+/// A number of sub-tables without its own code.
 const ANY: u32 = 0;
 
 impl Build for DLeftCounting<Vec<u64>> {
@@ -143,7 +141,7 @@ impl Build for DLeftCounting<Vec<u64>> {
     }
 }
 
-/// Also after [some removals and insertions](plan::dleft_counting::LIFE).
+/// Holds the rate also after [some removals and insertions](plan::dleft_counting::LIFE).
 impl ForRate for DLeftCounting<Vec<u64>> {
     fn for_rate(items: u64, rate: f64) -> Result<DLeftCountingLayout, LayoutError> {
         plan::dleft_counting::for_rate(items, rate, plan::dleft_counting::LIFE)
@@ -215,8 +213,8 @@ impl DLeftCounting<Vec<u64>> {
         }
     }
 
-    /// Looks for the minimal remainder in all buckets before anything is decided: so the processor
-    /// need not guess where it is.
+    /// Looks for the minimal remainder in all buckets before deciding anything, so that no branch
+    /// depends on its bucket.
     #[inline(always)]
     fn place_as<const BY_ROW: bool, const SUBTABLES: u32>(
         &mut self,
@@ -258,7 +256,8 @@ impl DLeftCounting<Vec<u64>> {
         Ok(outcome)
     }
 
-    /// Removes the key of a digest; says whether a cell became free. None if the key is not there.
+    /// Removes the key of a digest; reports whether a cell became free. Returns `None` if the key
+    /// is absent.
     #[inline]
     fn take(&mut self, digest: Digest) -> Option<bool> {
         if self.format.fixed.is_some() {
@@ -290,12 +289,12 @@ impl DLeftCounting<Vec<u64>> {
         Some(self.put_less(at, bucket, less))
     }
 
-    /// Writes a bucket from which a key was removed; says whether a cell became free.
+    /// Writes a bucket from which a key was removed; reports whether a cell became free.
     #[inline(always)]
     fn put_less(&mut self, at: usize, bucket: u128, less: u128) -> bool {
         self.set_bucket(at, less);
         self.len = self.len.saturating_sub(1);
-        // There is a state for each load.
+        // Every load has its own state.
         less >> STATE_AT != bucket >> STATE_AT
     }
 
@@ -321,10 +320,9 @@ impl<S: Words> DLeftCounting<S> {
         })
     }
 
-    /// A bucket, which must be one.
+    /// The value of a bucket, which must exist.
     ///
-    /// Why unsafe: a lookup in four sub-tables has 325 instructions with the checks and 293
-    /// without, an insertion 522 and 477, by counting them.
+    /// Why unsafe: without bounds checks an operation has about a tenth fewer instructions.
     #[inline(always)]
     fn bucket(&self, at: usize) -> u128 {
         debug_assert!(2 * at + 1 < self.words.len());
@@ -354,7 +352,7 @@ impl<S: Words> DLeftCounting<S> {
         }
     }
 
-    /// All buckets are looked at, so that the processor need not guess which one has the key.
+    /// Reads all buckets, so that no branch depends on which one has the key.
     #[inline(always)]
     fn contains_as<const TWO_SIZES: bool, const SUBTABLES: u32>(&self, choices: Choices) -> bool {
         let mut found = false;
@@ -365,17 +363,17 @@ impl<S: Words> DLeftCounting<S> {
         found
     }
 
-    /// The number of sub-tables, which the compiler knows if it is one of the usual ones.
+    /// The number of sub-tables, a constant for the usual ones.
     #[inline(always)]
     fn subtables<const SUBTABLES: u32>(&self) -> u32 {
         if SUBTABLES == ANY { self.layout.subtables() } else { SUBTABLES }
     }
 
-    /// The first bucket that holds the remainder of a key, and what [`Format::found`] says of it;
-    /// or more, if there are two sizes.
+    /// The first bucket that holds the remainder of a key, and the result of [`Format::found`]; or
+    /// more, with two sizes.
     ///
-    /// A key that is not there may seem to be in two buckets. Then what is found in both is joined:
-    /// it is one bit only if that stands for an equal cell in each of them.
+    /// An absent key may seem to be in two buckets. The results are then joined by *or*: a single
+    /// bit stands for an equal cell in both.
     #[inline(always)]
     fn find(&self, choices: Choices) -> Option<(usize, u128)> {
         match (self.format.two_sizes, self.layout.subtables()) {
@@ -396,7 +394,7 @@ impl<S: Words> DLeftCounting<S> {
     #[inline(always)]
     fn find_as<const SUBTABLES: u32>(&self, choices: Choices) -> Option<(usize, u128)> {
         let (mut place, mut all) = (0, 0);
-        // Backwards, so that the first one is what stays.
+        // Backwards, so that the first match remains.
         for subtable in (0..self.subtables::<SUBTABLES>()).rev() {
             let at = choices.bucket(subtable);
             let found = self.format.found(self.bucket(at), choices.word);
@@ -481,7 +479,7 @@ impl<S: Words, D> Filter<DLeftCounting<S>, D> {
     }
 }
 
-/// Words of a layout.
+/// The number of words of a layout.
 fn word_count(layout: DLeftCountingLayout) -> u64 {
     2 * layout.total_buckets()
 }

@@ -1,5 +1,4 @@
-//! A d-left counting filter as bytes. Its buckets are checked when it is loaded: what is changed
-//! must be whole.
+//! A d-left counting filter as bytes. Loading checks its buckets, since changes rely on them.
 
 use super::{DLeftCounting, word_count};
 use crate::bits::Words;
@@ -7,8 +6,8 @@ use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::filter::cores::SavedCore;
 use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
 
-/// The layout and the number of keys of a container's fields: sub-tables, buckets of each,
-/// remainders, cells at most, bits of a counter, repeats, keys.
+/// Decodes the layout and the number of keys: sub-tables, buckets of each, remainders, most cells,
+/// counter bits, repeats, keys.
 fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> {
     let [subtables, buckets_each, remainders, capacity, counter_bits, repeats, len] = block.fields()?;
     let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
@@ -18,17 +17,16 @@ fn decode(block: &LayoutBlock) -> Result<(DLeftCountingLayout, u64), LoadError> 
     let layout = layout.zip(policies).and_then(|(layout, (&remainders, &repeats))| {
         layout.with_policies(remainders, narrow(capacity), narrow(counter_bits), repeats).ok()
     });
-    let invalid =
-        LoadError::Invalid { what: "a d-left counting filter of impossible buckets, cells or keys" };
+    let invalid = LoadError::Invalid { what: "a d-left counting filter with invalid buckets, cells or keys" };
     Ok((layout.filter(|_| len < MAX_KEYS).ok_or(invalid)?, len))
 }
 
-/// More keys than anyone inserts: one more can be counted, and another. (Of stuck cells nobody
-/// knows how many they stand for.)
+/// More keys than anyone inserts, so that the count cannot overflow. (Stuck cells stand for an
+/// unknown number.)
 pub(super) const MAX_KEYS: u64 = 1 << 63;
 
 impl<S: Words> DLeftCounting<S> {
-    /// Whether every bucket is one that insertions and removals make.
+    /// Checks that insertions and removals can make every bucket.
     pub(super) fn check_buckets(&self) -> Result<(), LoadError> {
         let mut buckets = (0..self.layout.total_buckets()).map(|at| self.bucket(at as usize));
         if buckets.all(|bucket| self.format.is_valid(bucket)) {

@@ -1,7 +1,7 @@
-//! The tables of a format, made once for all filters alive that have the same.
+//! The tables of a format, shared by all filters with the same format.
 //!
-//! They take 80 KiB, whatever the size of the filter: many small filters, or the layers of a
-//! growing one, would take far more for them than for their buckets.
+//! They take 80 KiB, whatever the size of the filter: far more than the buckets of small filters or
+//! layers.
 
 use alloc::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::format::Format;
 use crate::bits::OutOfMemory;
 use crate::layout::DLeftCountingLayout;
 
-/// The format of a layout, that of another filter if there is one.
+/// The format of a layout, shared with another filter if possible.
 #[cfg(feature = "std")]
 pub(super) fn format_of(layout: DLeftCountingLayout) -> Result<Arc<Format>, OutOfMemory> {
     use alloc::sync::Weak;
@@ -18,13 +18,13 @@ pub(super) fn format_of(layout: DLeftCountingLayout) -> Result<Arc<Format>, OutO
 
     use crate::layout::{Remainders, Repeats};
 
-    /// All that a format depends on.
+    /// The policies that determine a format.
     type Policies = (Remainders, Repeats, u32, u32);
-    /// No more than there are policies: some dozens.
+    /// At most one entry per combination of policies: some dozens.
     static MADE: Mutex<Vec<(Policies, Weak<Format>)>> = Mutex::new(Vec::new());
 
     let policies = (layout.remainders(), layout.repeats(), layout.capacity(), layout.counter_bits());
-    // What a panic elsewhere left is whole: an entry is pushed or not.
+    // A panic elsewhere leaves the list intact: an entry is pushed or not.
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let same =
         |(of, format): &(Policies, Weak<Format>)| (*of == policies).then(|| format.upgrade()).flatten();

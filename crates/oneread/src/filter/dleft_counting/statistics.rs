@@ -1,4 +1,4 @@
-//! What a d-left counting filter looks like inside.
+//! Statistics of a d-left counting filter.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -48,7 +48,7 @@ impl DLeftCountingStatistics {
         (0..capacity).map(|load| self.by_subtable.iter().map(|loads| loads[load]).sum()).collect()
     }
 
-    /// The same for each sub-table.
+    /// Like [`loads`](Self::loads), but by sub-table.
     #[must_use]
     pub fn loads_by_subtable(&self) -> &[Vec<u64>] {
         &self.by_subtable
@@ -66,7 +66,7 @@ impl DLeftCountingStatistics {
         self.lengths.iter().sum()
     }
 
-    /// The number of remainders that are stuck: no removal takes them away.
+    /// The number of stuck remainders, which no removal takes away.
     #[must_use]
     pub const fn stuck(&self) -> u64 {
         self.stuck

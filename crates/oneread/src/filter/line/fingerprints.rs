@@ -1,4 +1,4 @@
-//! The fingerprints of a filter, one after the other.
+//! An iterator over the fingerprints of a filter.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,13 +8,13 @@ use super::slots::{self, Fingerprint};
 use super::table::Table;
 use crate::bits::{Line, Lines};
 
-/// The fingerprints of a [`LineFilter`](super::LineFilter) as numbers, each as often as it is
-/// there: see [`fingerprints`](super::Filter::fingerprints).
+/// The fingerprints of a [`LineFilter`](super::LineFilter) as numbers, with repetition: see
+/// [`fingerprints`](super::Filter::fingerprints).
 pub struct Fingerprints<'a, S> {
     table: &'a Table<S>,
     /// The next line to be read.
     line: usize,
-    /// What was read and not yet handed over; at first the stash.
+    /// Fingerprints that were read but not returned yet; at first the stash.
     waiting: vec::IntoIter<u64>,
 }
 
@@ -33,7 +33,7 @@ impl<'a, S: Lines> Fingerprints<'a, S> {
         };
         let places = &self.table.places;
         let number = |(fingerprint, is_guest): (Fingerprint, bool)| {
-            // Where bytes are damaged, a guest may have a quotient that has no other line.
+            // In damaged bytes, a guest may have a quotient without another line.
             let is_away = is_guest && fingerprint.quotient < MOVABLE;
             let line = if is_away { places.other(at, fingerprint.quotient) } else { at };
             places.number(Place { line, fingerprint })

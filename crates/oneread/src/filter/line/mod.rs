@@ -1,12 +1,11 @@
-//! The line filter: fingerprints in quotient order, a cache line at a time.
+//! The line filter: fingerprints in quotient order, one cache line at a time.
 //!
 //! # Invariants
-//! 1. Every fingerprint in the table has one home, which can be told from where it lies: a
-//!    resident's is its own line, a guest's the other line of its quotient.
-//! 2. If a fingerprint of quotient q is a guest, or if one is in the stash, q is below the
-//!    threshold of its home, or that is `STASHED`.
-//! 3. So a lookup finds exactly the fingerprints that are there; `table` has the proof that changes
-//!    lose none.
+//! 1. Every fingerprint in the table has one home, which follows from its position: a resident's is
+//!    its own line, a guest's the other line of its quotient.
+//! 2. If a fingerprint of quotient q is a guest or in the stash, the threshold of its home is above
+//!    q, or is `STASHED`.
+//! 3. So a lookup finds exactly the present fingerprints; `table` proves that changes lose none.
 //!
 //! The layout of a line is in `slots`.
 
@@ -46,7 +45,7 @@ pub(super) use simd::LineBytes;
 use table::Table;
 use work::{Contains, ContainsAll, Count, InsertAll, InsertAt, InsertOne, RemoveAll, RemoveOne, Sticks};
 
-/// The threshold of a line of which fingerprints are in the stash.
+/// The threshold of a line with fingerprints in the stash.
 const STASHED: u32 = LineLayout::MAX_LEAVING + 2;
 
 /// The core of [`LineFilter`] and [`LineView`], over lines of storage `S`.
@@ -56,20 +55,19 @@ pub struct LineTable<S> {
     table: Table<S>,
 }
 
-/// A filter from which keys can be removed, and which reads one cache line a lookup, a second one
-/// now and then.
+/// A filter with removal that reads one cache line per lookup, and sometimes a second one.
 ///
-/// A key has a line of 64 bytes, its *home*, a *quotient* of 52 and a remainder of 10 bits, say.
-/// The remainders of a line are in the order of their quotients, and two rows of bits tell which
-/// quotient each belongs to: so a fingerprint of 15.7 bits takes little more than 10. When a home
-/// is full, one of its fingerprints of lowest quotient becomes a *guest* in another line, which its
-/// quotient alone names; a threshold in the home says up to which quotient some have left. Of
-/// absent keys' lookups, five in six read one line at a load of 97%, also after long use: a removal
-/// looks whether a guest can come home, and lowers the threshold.
+/// A key has a line of 64 bytes, its *home*, a *quotient* below 52 and a remainder of, for example,
+/// 10 bits. The remainders of a line are sorted by quotient, and two rows of bits tell which
+/// quotient each belongs to. So a fingerprint of 15.7 bits takes little more than 10. When a home
+/// is full, a fingerprint of lowest quotient becomes a *guest* in another line, which its quotient
+/// alone determines. A threshold in the home says up to which quotient some have left. At a load of
+/// 97%, five in six lookups of absent keys read one line, also after long use: a removal brings
+/// guests home if it can, and lowers the threshold.
 ///
-/// Guests are marked, so that a fingerprint matches in its own lines alone. The rate is therefore 1
-/// − (1 − 1/fingerprints)^keys, a little less than keys / fingerprints. It does not depend on what
-/// was removed before, but for fingerprints that stay for good.
+/// Guests are marked, so that a fingerprint matches only in its own lines. The rate is therefore 1
+/// − (1 − 1/fingerprints)^keys, slightly less than keys / fingerprints. It does not depend on
+/// earlier removals, except for saturated fingerprints.
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
@@ -77,25 +75,25 @@ pub struct LineTable<S> {
 /// and others, "Don't Thrash: How to Cache Your Hash on Flash", 2012: quotients and run starts.
 /// Kirsch, Mitzenmacher, "The Power of One Move", 2008: one move evens loads out. Wang and others,
 /// "Prefix Filter: Practically and Theoretically Better Than Bloom", 2022: the lowest (there
-/// highest) fingerprints leave, so that a threshold tells. The marks, the partner by quotient and
-/// the way home are ours.
+/// highest) fingerprints leave, so that a threshold tells which. The marks, the other line by
+/// quotient and the way home are ours.
 ///
 /// # Costs
-/// [`LineLayout`] has the bits a key. A lookup reads one line, and 1.1 to 1.2 on average at 97% of
-/// the slots with remainders of up to 12 bits; an insertion and a removal change one line, or two,
-/// and rarely more.
+/// [`LineLayout`] has the bits per key. At 97% of the slots, with remainders of up to 12 bits, a
+/// lookup reads 1.1 to 1.2 lines on average. An insertion or a removal changes one line or two, and
+/// rarely more.
 ///
 /// # Limits
-/// Remove only what was inserted: removing a key that never was (but seems present) takes the
-/// fingerprint of another. A removal of a key that was inserted never makes another vanish. A
-/// fingerprint that is there [four times](LineLayout::STICKS_AT) at once stays for good.
+/// Remove only what was inserted: removing a key that was never inserted, but is a false positive,
+/// takes the fingerprint of another. Removing a key that was inserted never makes another vanish. A
+/// fingerprint present [four times](LineLayout::STICKS_AT) at once is saturated: no removal takes
+/// it away.
 ///
-/// Up to the nominal load a small stash takes the few fingerprints that find no room. [`Full`] is
-/// possible above it, with keys that are inserted repeatedly, and with keys that were chosen under
-/// a known seed.
+/// Up to the nominal load a small stash takes the few fingerprints without room. [`Full`] is
+/// possible above it, with repeated keys, and with keys chosen under a known seed.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate, or fill the filter early.
 ///
 /// # Example
@@ -112,7 +110,7 @@ pub struct LineTable<S> {
 /// ```
 pub type LineFilter<D = Portable> = Filter<LineTable<Vec<Line>>, D>;
 
-/// A [`LineFilter`] queried where its bytes lie.
+/// A [`LineFilter`] queried in place.
 pub type LineView<'a, D = Portable> = View<'a, Filter<LineTable<LittleEndian<'a>>, D>>;
 
 impl Build for LineTable<Vec<Line>> {
@@ -188,7 +186,7 @@ impl<S: Lines> Union<LineTable<S>> for LineTable<Vec<Line>> {
         for number in Fingerprints::new(&other.table) {
             joined.insert_number(number).map_err(|Full| MergeError::Full)?;
         }
-        // Keys of fingerprints that stick have none of their own.
+        // Saturated fingerprints are shared, so counting copies undercounts keys.
         joined.table.len = self.table.len.saturating_add(other.table.len);
         *self = joined;
         Ok(())
@@ -196,13 +194,13 @@ impl<S: Lines> Union<LineTable<S>> for LineTable<Vec<Line>> {
 }
 
 impl<D> LineFilter<D> {
-    /// Makes the filter one of at least twice the lines, from its fingerprints alone: each bit that
-    /// a remainder loses doubles the lines. The rate stays as it is, and grows with the keys that
-    /// come: twice the keys err twice as often.
+    /// Grows the filter to at least twice the lines, from its fingerprints alone: each bit taken
+    /// from the remainders doubles the lines. The rate stays the same, and grows with new keys:
+    /// twice the keys, twice the rate.
     ///
     /// # Errors
-    /// If remainders cannot be shorter (see [`LineLayout::grown`]), if there is no memory, or,
-    /// though a half as full, no room; nothing is changed then.
+    /// If remainders cannot be shorter (see [`LineLayout::grown`]), or if there is no memory or,
+    /// despite half the load, no room; nothing is changed then.
     pub fn grow(&mut self) -> Result<(), BuildError> {
         let table = &self.core().table;
         let layout = table.layout.grown()?;
@@ -211,7 +209,7 @@ impl<D> LineFilter<D> {
         for number in Fingerprints::new(table) {
             grown.insert_number(number).map_err(|Full| full)?;
         }
-        // Keys of fingerprints that stick have none of their own.
+        // Saturated fingerprints are shared, so counting copies undercounts keys.
         grown.table.len = table.len;
         *self.core_mut() = grown;
         Ok(())
@@ -236,7 +234,7 @@ impl LineTable<Vec<Line>> {
     }
 }
 
-/// Whether a filter is so small that it lies in a second-level cache.
+/// Reports whether a second-level cache holds the filter.
 fn is_cached(layout: LineLayout) -> bool {
     layout.byte_len() < CACHED_BYTES as u64
 }
@@ -264,7 +262,7 @@ impl<S: Lines> LineTable<S> {
         simd::run(self.isa, self.table.layout.remainder_bits(), Contains { table: &self.table, word })
     }
 
-    /// Whether the fingerprint of a word is there for good.
+    /// Reports whether the fingerprint of a word is saturated.
     #[inline]
     fn sticks(&self, word: u64) -> bool {
         simd::run(self.isa, self.table.layout.remainder_bits(), Sticks { table: &self.table, word })
@@ -311,7 +309,7 @@ impl<S: Lines> FilterCore for LineTable<S> {
         self.table.lines.len() * size_of::<u64>() + self.table.stash.numbers.capacity() * size_of::<u64>()
     }
 
-    /// With as many keys as there are now.
+    /// At the present number of keys.
     fn false_positive_rate(&self) -> f64 {
         plan::line::false_positive_probability(self.table.layout, self.table.len)
     }
@@ -344,14 +342,14 @@ impl<D, S: Lines> Filter<LineTable<S>, D> {
         self.core().stashed()
     }
 
-    /// The fingerprints as numbers below [`LineLayout::fingerprints`], each as often as it is
-    /// there; in no order. Reads the whole filter.
+    /// The fingerprints as numbers below [`LineLayout::fingerprints`], with repetition and in no
+    /// order. Reads the whole filter.
     pub fn fingerprints(&self) -> Fingerprints<'_, S> {
         Fingerprints::new(&self.core().table)
     }
 
-    /// The lines that a lookup of a key which is not in the set reads on average, with the
-    /// thresholds as they are now. Reads the whole filter.
+    /// The average number of lines that a lookup of an absent key reads, with the present
+    /// thresholds. Reads the whole filter.
     pub fn lines_read(&self) -> f64 {
         let Table { layout, lines, .. } = &self.core().table;
         // Only movable quotients have another line.

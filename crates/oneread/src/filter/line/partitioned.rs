@@ -1,18 +1,18 @@
 //! Large batches, partitioned by the cache blocks of their homes: see
 //! [`partition`](crate::filter::batch::partition).
 //!
-//! A key whose home does not settle it waits until some others have been visited, while its other
-//! lines arrive. The homes of a block have their other lines of one quotient side by side, so that
-//! these are near one another too.
+//! A key that its home does not settle waits while its other lines arrive and further keys are
+//! visited. The homes of a block have their other lines of one quotient side by side, so that these
+//! are close to one another too.
 //!
-//! Lookups answer as one after the other. Insertions come in another order: the filter then has the
-//! same fingerprints, but some of them in other lines.
+//! Lookups answer like one by one. Insertions come in another order: the filter then has the same
+//! fingerprints, but some of them in other lines.
 //!
 //! # When a key finds no room
-//! Then those before it must be in and those after it not. So all keys of the round are taken back,
-//! and inserted one by one in the order in which they came. To take them back, a copy of each is
-//! removed; of those that added none, since four were there for good, none. So there are as many
-//! copies of each fingerprint as before.
+//! The keys before it must be inserted and those after it not. So all keys of the round are taken
+//! back, and inserted again one by one in their order. Taking back removes one copy per key, except
+//! for keys that added none because four were present. So each fingerprint has as many copies as
+//! before.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -30,24 +30,24 @@ use crate::filter::batch::partition::{Block, LARGE_BYTES, Partition, Shape};
 use crate::filter::simd::{InstructionSet, Isa};
 use crate::layout::LineLayout;
 
-/// The logarithm of a line's words.
+/// The logarithm of the words of a line.
 const LINE: u32 = Line::WORDS.ilog2();
 
 /// The bits of a quotient.
 const QUOTIENT: u32 = LineLayout::QUOTIENTS.next_power_of_two().ilog2();
 
-/// Keys that wait for their other lines at once.
+/// The most keys that wait for their other lines.
 const MAX_WAITING: usize = 8;
 
 /// A key of a batch. From its lowest bit on: its remainder, its quotient, its home counted from the
-/// start of the block, the number of keys before it; and the two bits below.
+/// start of the block, the number of keys before it, and the two bits below.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key(u64);
 
 impl Key {
-    /// It is inserted, and there is one copy of its fingerprint more.
+    /// It is inserted and added a copy of its fingerprint.
     const ADDED: u64 = 1 << 63;
-    /// It is inserted, and its fingerprint was there for good.
+    /// It is inserted, and its fingerprint was saturated.
     const SATURATED: u64 = 1 << 62;
 
     #[inline(always)]
@@ -57,7 +57,7 @@ impl Key {
         Self((lines << QUOTIENT | u64::from(quotient)) << form.remainder | u64::from(remainder))
     }
 
-    /// What it was made of, in the block that starts with this line.
+    /// The place that it was made from, in the block that starts with this line.
     #[inline(always)]
     fn place(self, start: usize, form: Form) -> Place {
         let quotients = self.0 >> form.remainder;
@@ -76,19 +76,19 @@ impl Key {
     }
 }
 
-/// How many bits of a key are what.
+/// The widths of a key's fields.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     remainder: u32,
-    /// Those of a line in a block.
+    /// The bits of a line's index in a block.
     lines: u32,
 }
 
 type Keys = Partition<Key>;
 
 fn shape(layout: LineLayout, keys: u64, scratch: u64) -> Shape {
-    // 2^s lines of a block have at most 2^(s + 10) blocks beside them, for which 2^(s + 12) keys of
-    // eight bytes are sorted and a few more: their numbers take s + 13 bits.
+    // There are at most 2^(s + 10) blocks of 2^s lines, for which at most 2^(s + 12) keys of eight
+    // bytes are sorted, and a few more: their numbers take s + 13 bits.
     const OTHERS: u32 = 13 + QUOTIENT + 2;
     let max_shift = LINE + (u64::BITS - OTHERS - layout.remainder_bits()) / 2;
     let scratch = scratch.min(layout.byte_len() / 2);
@@ -100,7 +100,7 @@ fn partition(layout: LineLayout, keys: usize, scratch: u64) -> Option<Keys> {
     if layout.byte_len() < LARGE_BYTES { None } else { Keys::new(shape(layout, keys as u64, scratch)) }
 }
 
-/// Inserts words, or gives them back if partitioning them does not pay.
+/// Inserts words, or returns them if partitioning them does not pay.
 pub(super) fn insert_many<I: Iterator<Item = u64>>(
     isa: Isa,
     table: &mut Table<Vec<Line>>,
@@ -113,7 +113,7 @@ pub(super) fn insert_many<I: Iterator<Item = u64>>(
     }
 }
 
-/// Looks words up, or gives them and the answer back if partitioning them does not pay.
+/// Looks words up, or returns them and `answer` if partitioning them does not pay.
 pub(super) fn contains_many<S: Lines, I: Iterator<Item = u64>, A: FnMut(bool)>(
     isa: Isa,
     table: &Table<S>,
@@ -141,7 +141,7 @@ impl Keys {
         self.add(place.line << LINE, |number| Key::new(place, number, form))
     }
 
-    /// Looks words up; `answers` has room for those of a round.
+    /// Looks words up; `answers` has room for one round.
     fn contains<S: Lines>(
         &mut self,
         isa: Isa,
@@ -158,7 +158,7 @@ impl Keys {
         self.look_up(words, add, look_up, answers, answer);
     }
 
-    /// Inserts words, up to the first that finds no room.
+    /// Inserts words, up to the first without room.
     fn insert(
         &mut self,
         isa: Isa,
@@ -190,11 +190,11 @@ impl Keys {
         done
     }
 
-    /// Inserts the keys in the order in which they came, up to the first that finds no room.
+    /// Inserts the keys in their original order, up to the first without room.
     #[cold]
     fn insert_in_order(&mut self, isa: Isa, table: &mut Table<Vec<Line>>, form: Form) -> Result<(), Full> {
-        // The keys of each block are in order. So the first of all is the first of some block: of
-        // each one, the number of the next, the least on top.
+        // The keys of each block are in order, so the next key is the first of some block. The heap
+        // has the number of the next key of each block, the least on top.
         let mut next = BinaryHeap::with_capacity(self.blocks());
         let number = |keys: &mut Self, block, at: usize| {
             keys.block(block).entries.get(at).map(|key| Reverse((key.number(form), block, at)))
@@ -210,7 +210,7 @@ impl Keys {
     }
 }
 
-/// Inserts the keys of a block. After one that finds no room, others may not be in.
+/// Inserts the keys of a block. After a key without room, others may be missing.
 struct InsertBlock<'a> {
     table: &'a mut Table<Vec<Line>>,
     form: Form,
@@ -263,7 +263,7 @@ impl LineWork for InsertBlock<'_> {
     }
 }
 
-/// Takes the keys of a block back that were inserted.
+/// Takes back the inserted keys of a block.
 struct TakeBack<'a> {
     table: &'a mut Table<Vec<Line>>,
     form: Form,
@@ -291,7 +291,7 @@ struct ContainsBlock<'a, S> {
     table: &'a Table<S>,
     form: Form,
     block: Block<'a, Key>,
-    /// By the numbers of keys.
+    /// Indexed by the numbers of keys.
     answers: &'a mut [bool],
 }
 
@@ -343,7 +343,7 @@ fn settle<const R: u32, I: InstructionSet, S: Lines>(
     answers[key.number(form)] = table.is_elsewhere::<R, I>(set, place, threshold);
 }
 
-/// What waits until some others have arrived.
+/// A queue whose items wait until later ones have arrived.
 struct Waiting<T> {
     some: [T; MAX_WAITING],
     came: usize,
@@ -354,7 +354,7 @@ impl<T: Copy + Default> Waiting<T> {
         Self { some: [T::default(); MAX_WAITING], came: 0 }
     }
 
-    /// Takes one more, and gives one back that waited long enough.
+    /// Adds one item, and returns one that waited long enough.
     #[inline(always)]
     fn push(&mut self, one: T) -> Option<T> {
         let is_full = self.came >= MAX_WAITING;
@@ -363,7 +363,7 @@ impl<T: Copy + Default> Waiting<T> {
         is_full.then_some(first)
     }
 
-    /// Those that wait, in order.
+    /// The remaining items, in order.
     fn rest(self) -> impl Iterator<Item = T> {
         (self.came.saturating_sub(MAX_WAITING)..self.came).map(move |at| self.some[at % MAX_WAITING])
     }

@@ -1,4 +1,5 @@
-//! Where a fingerprint may be: its home, and the one other line that its quotient gives it.
+//! The possible lines of a fingerprint: its home, and the one other line that its quotient
+//! determines.
 
 use super::slots::Fingerprint;
 use crate::bits::reserved;
@@ -12,7 +13,7 @@ pub(super) struct Place {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// Fingerprints of quotients below it may leave their homes; a threshold goes so far.
+/// Fingerprints of lower quotients may leave their homes; it is the largest threshold.
 pub(super) const MOVABLE: u32 = LineLayout::MAX_LEAVING;
 
 /// The places of a layout.
@@ -26,7 +27,7 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new(layout: LineLayout) -> Self {
-        // Any digest will do: these are constants that have nothing to do with one another.
+        // Any digest will do: these are unrelated constants.
         let sum =
             |quotient| reduce(Digest::from_hash64(quotient as u64).word(Domain::LINE, 1), layout.lines());
         Self {
@@ -36,16 +37,16 @@ impl Places {
         }
     }
 
-    /// The word of a digest that its place follows from.
+    /// The word of a digest that determines its place.
     #[inline(always)]
     pub(super) fn word(digest: Digest) -> u64 {
         digest.word(Domain::LINE, 0)
     }
 
-    /// The number of a word's fingerprint, ⌊word · fingerprints / 2^64⌋, taken apart: line,
-    /// quotient, remainder.
+    /// Divides the number of a word's fingerprint, ⌊word · fingerprints / 2^64⌋, into line,
+    /// quotient and remainder.
     ///
-    /// Each step multiplies what the one before has left, so that no bit is used twice.
+    /// Each step multiplies what the one before left over, so that no bit is used twice.
     #[inline(always)]
     pub(super) fn of(&self, word: u64) -> Place {
         let line = u128::from(word) * u128::from(self.lines);
@@ -57,7 +58,7 @@ impl Places {
         }
     }
 
-    /// The place that has a number.
+    /// The place with this number.
     pub(super) fn at(&self, number: u64) -> Place {
         let (quotients, remainder) =
             (number >> self.remainder_bits, number as u32 & ((1 << self.remainder_bits) - 1));
@@ -73,7 +74,7 @@ impl Places {
         quotients << self.remainder_bits | u64::from(remainder)
     }
 
-    /// The other line of a quotient below [`MOVABLE`]; for some it is the same one.
+    /// The other line of a quotient below [`MOVABLE`]; it may be the same one.
     #[inline(always)]
     pub(super) fn other(&self, line: usize, quotient: u32) -> usize {
         let (sum, line) = (self.sums[quotient as usize], line as u64);
@@ -81,7 +82,7 @@ impl Places {
     }
 }
 
-/// Fingerprints that found no room, by their numbers, in order.
+/// Fingerprints without room in their lines, by their numbers, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stash {
     pub(super) numbers: alloc::vec::Vec<u64>,
@@ -93,14 +94,14 @@ impl Stash {
         self.numbers.binary_search(&number).is_ok()
     }
 
-    /// How often a number is there.
+    /// The number of copies of a number.
     #[cold]
     pub(super) fn count(&self, number: u64) -> u64 {
         let from = self.numbers.partition_point(|&other| other < number);
         self.numbers[from..].iter().take_while(|&&other| other == number).count() as u64
     }
 
-    /// Adds a number, if there is room for it and memory.
+    /// Adds a number, if there is room and memory for it.
     #[cold]
     pub(super) fn add(&mut self, number: u64, most: u64) -> bool {
         if self.numbers.len() as u64 >= most {
@@ -116,7 +117,7 @@ impl Stash {
         true
     }
 
-    /// Takes one number out; says whether it was there.
+    /// Removes one copy of a number; reports whether there was one.
     #[cold]
     pub(super) fn take(&mut self, number: u64) -> bool {
         let found = self.numbers.binary_search(&number);

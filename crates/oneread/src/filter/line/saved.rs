@@ -1,4 +1,4 @@
-//! A line filter as bytes. Its lines are checked when it is loaded: what is changed must be whole.
+//! A line filter as bytes. Loading checks its lines, since changes rely on them.
 
 use super::places::{MOVABLE, Stash};
 use super::simd::{self, LineWork};
@@ -11,20 +11,22 @@ use crate::filter::cores::SavedCore;
 use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
-/// The layout, the number of keys and the entries of the stash.
+/// Decodes the layout, the number of keys and the entries of the stash.
 fn decode(block: &LayoutBlock) -> Result<(LineLayout, u64, u64), LoadError> {
     let [remainder_bits, lines, len, stashed] = block.fields()?;
     let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
     let layout =
-        layout.map_err(|_| LoadError::Invalid { what: "a line filter of impossible lines or remainders" })?;
+        layout.map_err(|_| LoadError::Invalid { what: "a line filter with invalid lines or remainders" })?;
     if stashed > layout.stash() {
-        return Err(LoadError::Invalid { what: "a line filter with more in its stash than it takes" });
+        return Err(LoadError::Invalid {
+            what: "a line filter with more stashed fingerprints than its layout allows",
+        });
     }
     Ok((layout, len, stashed))
 }
 
-/// Whether every line is one that changes make, and every guest and entry of the stash would be
-/// found.
+/// Checks that changes can make every line, and that lookups find every guest and entry of the
+/// stash.
 struct Check<'a, S> {
     table: &'a Table<S>,
 }
@@ -58,7 +60,7 @@ impl<S: Lines> LineWork for Check<'_, S> {
 impl<S: Lines> LineTable<S> {
     pub(super) fn check(&self) -> Result<(), LoadError> {
         let is_valid = simd::run(self.isa, self.table.layout.remainder_bits(), Check { table: &self.table });
-        if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "a line that no changes make" }) }
+        if is_valid { Ok(()) } else { Err(LoadError::Invalid { what: "an invalid line" }) }
     }
 }
 

@@ -14,25 +14,25 @@ use crate::filter::cores::{
 use crate::hash::{Digest, Domain, reduce};
 use crate::plan;
 
-/// Parts of a filter. Two threads meet in one of 256 parts once in 256 operations.
+/// Parts of a filter. Two threads collide in a part once in 256 operations.
 const PARTS: u64 = 256;
 
-/// Keys that are sorted by their parts at once: 128 for each part, so that its lines are taken from
-/// other threads once for several keys.
+/// Keys that are sorted by part at once: 128 per part, so that one transfer of its lines from other
+/// threads serves several keys.
 const SORTED: usize = 1 << 15;
 
-/// A [`LineFilter`](super::LineFilter) that many threads insert into, look up in and remove from at
-/// once, through `&self`.
+/// A [`LineFilter`](super::LineFilter) that many threads insert into, look up in and remove from,
+/// through `&self`.
 ///
 /// Its keys are divided among 256 filters with a lock each. Once an operation has returned, every
-/// later one sees what it did.
+/// later one sees its effect.
 ///
 /// # Costs
-/// A lock and an unlock an operation, and the imbalance of the parts: they are planned for keys
-/// enough that the fullest is not too full.
+/// Each operation locks and unlocks a part. Loads of the parts vary, and the plan leaves room for
+/// the fullest.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate, or fill the filter early.
 ///
 /// # Example
@@ -51,7 +51,7 @@ pub type ShardedLineFilter<D = Portable> = Filter<Shared<Sharded>, D>;
 #[derive(Debug)]
 pub struct Sharded {
     layout: LineLayout,
-    /// Each in cache lines of its own: locks are written.
+    /// Each in cache lines of its own, since locks are written.
     parts: Vec<Part>,
 }
 
@@ -87,14 +87,13 @@ impl Sharded {
         self.lock(part_of(digest))
     }
 
-    /// A part, locked. A thread that panicked meanwhile did so outside of a change: no user code
-    /// runs within.
+    /// A part, locked. A thread that panicked did so outside of a change: no user code runs inside.
     #[inline]
     fn lock(&self, part: usize) -> MutexGuard<'_, LineTable<Vec<Line>>> {
         self.parts[part].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for the homes of digests in a part, unless all parts lie in a cache.
+    /// Prefetches the homes of digests in a part, unless a cache holds all parts.
     #[inline]
     fn ask(&self, part: &LineTable<Vec<Line>>, digests: &[(u32, Digest)]) {
         let table = &part.table;
@@ -149,7 +148,7 @@ impl ChangeShared for Sharded {
 impl RemoveShared for Sharded {
     #[inline]
     fn insert_if_absent(&self, digest: Digest) -> Result<bool, Full> {
-        // One lock for both: another thread with the same digest waits in between.
+        // One lock for both: another thread with the same digest waits.
         let mut part = self.part(digest);
         if part.contains(digest) { Ok(true) } else { part.insert(digest) }
     }
@@ -209,7 +208,7 @@ impl FilterCore for Sharded {
     }
 }
 
-/// That of each part.
+/// The layout of each part.
 impl HasLayout for Sharded {
     type Layout = LineLayout;
 
@@ -238,13 +237,13 @@ fn part_of(digest: Digest) -> usize {
     reduce(digest.word(Domain::LINE, 2), PARTS) as usize
 }
 
-/// Digests sorted by their parts, as many at a time as [`SORTED`].
+/// Digests sorted by part, [`SORTED`] at a time.
 struct Sorted<I> {
     digests: I,
-    /// In the order in which they came, with their numbers.
+    /// In their original order, with their numbers.
     came: Vec<(u32, Digest)>,
     sorted: Vec<(u32, Digest)>,
-    /// Where those of each part begin among the sorted ones, and where the last of all ends.
+    /// The start of each part's digests among the sorted ones, and the end of the last.
     starts: [usize; PARTS as usize + 1],
 }
 
@@ -253,7 +252,7 @@ impl<I: Iterator<Item = Digest>> Sorted<I> {
         Self { digests, came: Vec::new(), sorted: Vec::new(), starts: [0; PARTS as usize + 1] }
     }
 
-    /// Takes the next ones; says whether there are any.
+    /// Takes the next digests; reports whether there are any.
     fn take(&mut self) -> bool {
         self.came.clear();
         self.came.extend((0..).zip(self.digests.by_ref().take(SORTED)));
@@ -272,7 +271,7 @@ impl<I: Iterator<Item = Digest>> Sorted<I> {
         !self.came.is_empty()
     }
 
-    /// The parts that have some, with them.
+    /// The parts with digests, and these.
     fn parts(&self) -> impl Iterator<Item = (usize, &[(u32, Digest)])> {
         let parts = self.starts.windows(2).enumerate();
         parts

@@ -1,6 +1,6 @@
-//! The bytes of a line and the bits of a word, where the machine can.
+//! Vector and bit instructions for the bytes and words of a line.
 //!
-//! A lookup compares all bytes of a line at once, and finds a run by `pdep`; an insertion moves the
+//! A lookup compares all bytes of a line at once, and finds a run by `pdep`. An insertion moves the
 //! bytes above its slot by one instruction.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -10,8 +10,8 @@ use super::slots::{self, Runs};
 use crate::bits::Line;
 use crate::filter::simd::{InstructionSet, Isa, Portable, Work};
 
-/// Something to be done with lines with remainders of `R` bits. Its `run` must be
-/// `#[inline(always)]`, as that of [`Work`].
+/// Work on lines with remainders of `R` bits. Its `run` must be `#[inline(always)]`, like that of
+/// [`Work`].
 pub(super) trait LineWork {
     type Output;
     fn run<const R: u32, I: InstructionSet>(self, set: I) -> Self::Output;
@@ -29,10 +29,10 @@ impl<const R: u32, W: LineWork> Work for WithLength<R, W> {
     }
 }
 
-/// Does the work with the widest instructions there are, for remainders of so many bits.
+/// Does the work with the widest instruction set, for remainders of this length.
 ///
-/// A function for each length: one for all would save the registers that the longest needs, a sixth
-/// of a lookup's instructions. Work of two words or less is handed over in registers.
+/// One function per length: a common one would save the registers that the longest needs, a sixth
+/// of a lookup's instructions. Work of two words or less is passed in registers.
 #[inline(always)]
 pub(super) fn run<W: LineWork>(isa: Isa, remainder_bits: u32, work: W) -> W::Output {
     match remainder_bits {
@@ -44,30 +44,31 @@ pub(super) fn run<W: LineWork>(isa: Isa, remainder_bits: u32, work: W) -> W::Out
     }
 }
 
-/// Does what is rare in a function of its own: see [`InstructionSet::run_rarely`].
+/// Does rare work in its own function: see [`InstructionSet::run_rarely`].
 #[inline(always)]
 pub(super) fn run_rarely<const R: u32, I: InstructionSet, W: LineWork>(set: I, work: W) -> W::Output {
     set.run_rarely(WithLength::<R, W>(work))
 }
 
-/// A way to handle the bytes of a line and the bits of a word.
+/// An implementation of operations on the bytes of a line and the bits of a word.
 pub(in crate::filter) trait LineBytes: Copy {
-    /// The one with `n` ones below it, alone; 0 if there is none.
+    /// The one bit with `n` ones below it, alone; 0 if there is none.
     fn nth(self, word: u64, n: u32) -> u64;
 
     /// Eight bytes of a line as a number, from byte `at` on, which is at most 56.
     fn window(self, line: &Line, at: u32) -> u64;
 
-    /// Bit i is 1 if byte i has this value.
+    /// A mask whose bit i is 1 if byte i has this value.
     fn equal(self, line: &Line, byte: u8) -> u64;
 
-    /// Moves the bytes from `at` up to `end` one further, and writes one at `at`; the last is lost.
+    /// Moves the bytes from `at` up to `end` one further, and writes `byte` at `at`; the last is
+    /// lost.
     fn open(self, line: &mut Line, at: u32, end: u32, byte: u8);
 
     /// Moves the bytes above `at` and below `end` one back; the last becomes 0.
     fn close(self, line: &mut Line, at: u32, end: u32);
 
-    /// Writes a new slot above the slots `below`, and the runs as they then are.
+    /// Inserts a slot above the slots `below`, and writes the new runs.
     #[inline(always)]
     fn open_slot<const R: u32>(
         self,
@@ -80,7 +81,7 @@ pub(in crate::filter) trait LineBytes: Copy {
         slots::open_in_words::<R, Self>(self, line, runs, below, remainder, is_guest);
     }
 
-    /// Takes the slot above the slots `below` out, and writes the runs as they then are.
+    /// Removes the slot above the slots `below`, and writes the new runs.
     #[inline(always)]
     fn close_slot<const R: u32>(self, line: &mut Line, runs: Runs, below: u64) {
         slots::close_in_words::<R, Self>(self, line, runs, below);
@@ -93,8 +94,8 @@ const HIGHS: u64 = ONES << 7;
 
 /// Word by word.
 impl LineBytes for Portable {
-    /// Finds the byte by the sums of ones up to each (Vigna, "Broadword Implementation of
-    /// Rank/Select Queries", 2008), then counts in it.
+    /// Finds the byte by prefix sums of ones (Vigna, "Broadword Implementation of Rank/Select
+    /// Queries", 2008), then counts in it.
     #[inline(always)]
     fn nth(self, word: u64, n: u32) -> u64 {
         let pairs = word - (word >> 1 & (ONES * 0x55));
@@ -104,7 +105,7 @@ impl LineBytes for Portable {
         if n >= (sums >> 56) as u32 {
             return 0;
         }
-        // A byte's highest bit stays if n is not below its sum.
+        // The highest bit of a byte remains if n is not below its sum.
         let passed = (((u64::from(n) * ONES) | HIGHS) - sums) & HIGHS;
         let byte = passed.count_ones();
         let before = (sums << 8) >> (8 * byte) & 255;
@@ -164,11 +165,11 @@ impl LineBytes for Portable {
     }
 }
 
-/// The bytes of a word from byte `at` of the line on, if the word's first byte is byte `first`.
+/// A mask of the bytes of a word from byte `at` of the line on, if its first byte is byte `first`.
 #[inline(always)]
 fn bytes_from(at: u32, first: u32) -> u64 {
     let bytes = at.saturating_sub(first).min(8);
-    // In two steps, as a shift by 64 is none.
+    // In two steps, as a shift by 64 is not allowed.
     u64::MAX << (4 * bytes) << (4 * bytes)
 }
 
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
     use crate::hash::{self, Digester, Domain};
 
-    /// Everything that a vector does, once.
+    /// Exercises every vector operation once.
     struct Check {
         line: Line,
         at: u32,

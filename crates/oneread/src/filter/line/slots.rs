@@ -1,4 +1,4 @@
-//! One line: which fingerprints it holds, to the bit.
+//! One line of the filter, bit by bit.
 //!
 //! # Layout
 //! A line is a number of 512 bits; bit 0 is the lowest bit of its first word. With remainders of R
@@ -7,26 +7,26 @@
 //!  0      52   56     56+F         56+F+K                          512−8K
 //!  ├ occ ──┼ t ──┼ marks ──┼ starts ──┼ plane of bit 8, of bit 9, … ──┼ low bytes of remainders ┤
 //! ```
-//! - `occ`: bit q is 1 if a fingerprint of quotient q is here;
-//! - `t`: half of the threshold, see the module above;
-//! - `marks`: bit s is 1 if slot s holds a guest; slots from F on hold residents alone;
+//! - `occ`: bit q is 1 if the line has a fingerprint of quotient q;
+//! - `t`: half of the threshold, see the parent module;
+//! - `marks`: bit s is 1 if slot s holds a guest; slots from F on hold only residents;
 //! - `starts`: K bits: bit s is 1 if slot s begins a *run*, the fingerprints of one quotient; and
 //!   if s is the number of slots in use;
-//! - a plane has one bit of each remainder; 16 bits are two rows of bytes instead, the higher bytes
-//!   first.
+//! - a plane has one bit of each remainder; remainders of 16 bits have two rows of bytes instead,
+//!   the higher bytes first.
 //!
 //! # Invariants
 //! 1. The slots in use are the first ones, in the order of their quotients. `starts` has one bit
-//!    more than `occ`, but as many if all slots are in use: the end would be bit K. An empty line
-//!    has none.
-//! 2. What belongs to no slot in use is 0.
+//!    more than `occ`, but as many if all slots are in use, when the end would be bit K. An empty
+//!    line has none.
+//! 2. Bits that belong to no slot in use are 0.
 
 use super::simd::LineBytes;
 use crate::bits::Line;
 use crate::filter::simd::Portable;
 use crate::layout::LineLayout;
 
-/// A fingerprint within its line.
+/// A fingerprint inside its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     pub(super) quotient: u32,
@@ -55,7 +55,8 @@ impl<const R: u32> At<R> {
     const FIRST_PLANE: u32 = Self::STARTS + Self::SLOTS;
     /// The byte where the low bytes begin.
     pub(super) const LOW: u32 = Line::BYTES as u32 - Self::SLOTS;
-    /// The byte where the high bytes begin, if there are any; what is before them is the *header*.
+    /// The byte where the high bytes begin, if there are any; the bytes before them are the
+    /// *header*.
     const HIGH: u32 = Line::BYTES as u32 - Self::ROWS * Self::SLOTS;
     const FITS: () = assert!(Self::plane(Self::PLANES) == 8 * Self::HIGH && Self::HIGH <= 32);
 
@@ -64,17 +65,17 @@ impl<const R: u32> At<R> {
     }
 }
 
-/// What a set of the fields is made by.
+/// The positions that vector code uses.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 impl<const R: u32> At<R> {
     /// The fields of the header: quotients and threshold, marks, starts, planes.
     pub(super) const FIELDS: u32 = 3 + Self::PLANES;
 
-    /// Whether each field of the header is whole bytes, and all remainders end with the line.
+    /// Whether each field of the header has whole bytes, and all remainders end with the line.
     pub(super) const IS_BYTES: bool =
         Self::STARTS.is_multiple_of(8) && Self::SLOTS.is_multiple_of(8) && Self::ROWS == 1;
 
-    /// Where a field of the header begins; after the last, where the header ends.
+    /// The position of a field of the header; after the last, the end of the header.
     pub(super) const fn field(number: u32) -> u32 {
         match number {
             0 => 0,
@@ -85,22 +86,22 @@ impl<const R: u32> At<R> {
     }
 }
 
-/// A field of up to 57 bits; its position is a constant, so that what is left is a load, a shift
-/// and a mask.
+/// Reads a field of up to 57 bits. Its position is a constant, so that a load, a shift and a mask
+/// remain.
 #[inline(always)]
 fn field<I: LineBytes>(set: I, line: &Line, at: u32, width: u32) -> u64 {
     set.window(line, at / 8) >> (at % 8) & low(width)
 }
 
-/// What of a line follows from its runs, after a slot has come or gone.
+/// The parts of a line that change with its runs when a slot is inserted or removed.
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct Runs {
-    /// Which quotients are there, and the threshold.
+    /// The occupied quotients, and the threshold.
     pub(super) occupied: u64,
     pub(super) starts: u64,
 }
 
-/// What each slot has a bit of, taken apart.
+/// The fields with one bit per slot.
 struct Columns {
     marks: u64,
     planes: [u64; 8],
@@ -116,7 +117,7 @@ impl Columns {
         Self { marks: marks::<R, I>(set, line), planes }
     }
 
-    /// Writes whole words: parts of them would be waited for by whoever reads the line next.
+    /// Writes whole words: the next reader of the line would wait for partial ones.
     #[inline(always)]
     fn write<const R: u32>(&self, line: &mut Line, runs: Runs) {
         const { At::<R>::FITS };
@@ -124,7 +125,7 @@ impl Columns {
         let mut put = |at: u32, value: u64| {
             let (word, shift) = ((at / 64) as usize, at % 64);
             words[word] |= value << shift;
-            // In two steps, as a shift by 64 is none.
+            // In two steps, as a shift by 64 is not allowed.
             words[word + 1] |= value >> 1 >> (63 - shift);
         };
         put(MARKS_AT, self.marks);
@@ -139,7 +140,7 @@ impl Columns {
     }
 }
 
-/// Writes a new slot above the slots `below`, word by word.
+/// Inserts a slot above the slots `below`, word by word.
 #[inline(always)]
 pub(super) fn open_in_words<const R: u32, I: LineBytes>(
     set: I,
@@ -164,7 +165,7 @@ pub(super) fn open_in_words<const R: u32, I: LineBytes>(
     columns.write::<R>(line, runs);
 }
 
-/// Takes the slot above the slots `below` out, word by word.
+/// Removes the slot above the slots `below`, word by word.
 #[inline(always)]
 pub(super) fn close_in_words<const R: u32, I: LineBytes>(set: I, line: &mut Line, runs: Runs, below: u64) {
     let mut columns = Columns::of::<R, I>(set, line);
@@ -181,13 +182,13 @@ pub(super) fn close_in_words<const R: u32, I: LineBytes>(set: I, line: &mut Line
     columns.write::<R>(line, runs);
 }
 
-/// Makes place for a bit below which are the bits `below`.
+/// Inserts a 0 above the bits `below`.
 #[inline(always)]
 fn opened(bits: u64, below: u64) -> u64 {
     bits & below | (bits & !below) << 1
 }
 
-/// Takes the bit out below which are the bits `below`.
+/// Removes the bit above the bits `below`.
 #[inline(always)]
 fn closed(bits: u64, below: u64) -> u64 {
     bits & below | bits >> 1 & !below
@@ -198,16 +199,16 @@ fn occupied(line: &Line) -> u64 {
     line.0[0] & OCCUPIED
 }
 
-/// The number of lower quotients that are there, and 1 if this one is.
+/// The number of occupied lower quotients, and 1 if this one is occupied.
 #[inline(always)]
 fn rank(line: &Line, quotient: u32) -> (u32, u32) {
-    // What is above the quotient falls out at the top.
+    // Higher quotients are shifted out at the top.
     let up_to = line.0[0] << (63 - (quotient & 63));
     let here = (up_to >> 63) as u32;
     (up_to.count_ones() - here, here)
 }
 
-/// The quotients below it may have left: an even number.
+/// The threshold: lower quotients may have left. It is even.
 #[inline(always)]
 pub(super) fn threshold(line: &Line) -> u32 {
     2 * ((line.0[0] >> THRESHOLD_AT) as u32 & low(LineLayout::THRESHOLD_BITS) as u32)
@@ -219,13 +220,13 @@ pub(super) fn set_threshold(line: &mut Line, threshold: u32) {
     line.0[0] = line.0[0] & !bits | u64::from(threshold / 2) << THRESHOLD_AT;
 }
 
-/// The slots with guests.
+/// A mask of the slots with guests.
 #[inline(always)]
 pub(super) fn marks<const R: u32, I: LineBytes>(set: I, line: &Line) -> u64 {
     field(set, line, MARKS_AT, At::<R>::MARKS)
 }
 
-/// The starts of runs, and the end; in a line that is not full, bit K is one more.
+/// The starts of runs, and the end; in a line that is not full, bit K is set as well.
 #[inline(always)]
 fn starts<const R: u32, I: LineBytes>(set: I, line: &Line) -> u64 {
     // An empty line, all zeros, has its end at slot 0.
@@ -238,7 +239,7 @@ fn exact_starts<const R: u32, I: LineBytes>(set: I, line: &Line) -> u64 {
     starts::<R, I>(set, line) & !(u64::from(!is_full::<R, I>(set, line)) << At::<R>::SLOTS)
 }
 
-/// Whether all slots are in use.
+/// Reports whether all slots are in use.
 #[inline(always)]
 pub(super) fn is_full<const R: u32, I: LineBytes>(set: I, line: &Line) -> bool {
     starts::<R, I>(set, line).count_ones() == occupied(line).count_ones() + 1
@@ -250,17 +251,17 @@ fn count<const R: u32>(line: &Line) -> u32 {
     exact_starts::<R, _>(Portable, line).ilog2()
 }
 
-/// The slots of a quotient's fingerprints.
+/// A mask of the slots of a quotient's fingerprints.
 #[inline(always)]
 pub(super) fn run<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> u64 {
-    // What is above the end does not matter here, nor that an empty line has none.
+    // Bits above the end do not matter here, nor does the missing end of an empty line.
     let starts = set.window(line, At::<R>::STARTS / 8) >> (At::<R>::STARTS % 8) | 1 << At::<R>::SLOTS;
     let (before, here) = rank(line, quotient);
     // Wrapping, for lines of damaged bytes in a view.
     set.nth(starts, before + here).wrapping_sub(set.nth(starts, before))
 }
 
-/// The slots with a remainder, among them some that are not in use.
+/// A mask of the slots with a remainder, including some that are not in use.
 #[inline(always)]
 fn equal<const R: u32, I: LineBytes>(set: I, line: &Line, remainder: u32) -> u64 {
     let mut slots = u64::MAX;
@@ -268,8 +269,7 @@ fn equal<const R: u32, I: LineBytes>(set: I, line: &Line, remainder: u32) -> u64
         let bits = field(set, line, At::<R>::plane(plane), At::<R>::SLOTS);
         slots &= if remainder >> (8 + plane) & 1 == 1 { bits } else { !bits };
     }
-    // The whole line last: compilers would take the words from it, and these are sooner there by
-    // themselves.
+    // The whole line last: compilers would extract the words from it, which are faster to load.
     slots &= set.equal(line, remainder as u8) >> At::<R>::LOW;
     if At::<R>::ROWS == 2 {
         slots &= set.equal(line, (remainder >> 8) as u8) >> At::<R>::HIGH;
@@ -277,7 +277,7 @@ fn equal<const R: u32, I: LineBytes>(set: I, line: &Line, remainder: u32) -> u64
     slots
 }
 
-/// The slots that have a fingerprint, of residents and guests.
+/// The slots with a fingerprint, of residents and guests.
 #[inline(always)]
 fn find<const R: u32, I: LineBytes>(set: I, line: &Line, fingerprint: Fingerprint) -> u64 {
     run::<R, I>(set, line, fingerprint.quotient) & equal::<R, I>(set, line, fingerprint.remainder)
@@ -289,7 +289,7 @@ pub(super) fn residents<const R: u32, I: LineBytes>(set: I, line: &Line, fingerp
     !marks::<R, I>(set, line) & find::<R, I>(set, line, fingerprint)
 }
 
-/// The slots of guests with a fingerprint: one at most.
+/// The slot of the guest with a fingerprint, at most one.
 #[inline(always)]
 pub(super) fn guests<const R: u32, I: LineBytes>(set: I, line: &Line, fingerprint: Fingerprint) -> u64 {
     marks::<R, I>(set, line) & find::<R, I>(set, line, fingerprint)
@@ -310,29 +310,28 @@ pub(super) fn remainder<const R: u32>(line: &Line, slot: u32) -> u32 {
     remainder
 }
 
-/// The slot where a new fingerprint of a quotient goes, alone in a word: after those of its
-/// quotient.
+/// The slot for a new fingerprint of a quotient, as a mask: after those of its quotient.
 #[inline(always)]
 fn end_of_run<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> u64 {
     let (before, here) = rank(line, quotient);
     set.nth(starts::<R, I>(set, line), before + here)
 }
 
-/// Whether a guest is in the last slot that has a mark, so that it cannot be pushed further.
+/// Reports whether a guest is in the last slot with a mark, and so cannot be pushed further.
 #[inline(always)]
 pub(super) fn is_crowded<const R: u32, I: LineBytes>(set: I, line: &Line) -> bool {
     marks::<R, I>(set, line) >> (At::<R>::MARKS - 1) == 1
 }
 
-/// Whether there is room for a resident: a slot, and no guest that would be pushed from the last
-/// slot with a mark.
+/// Reports whether there is room for a resident: a free slot, and no guest that would be pushed
+/// from the last slot with a mark.
 #[inline(always)]
 pub(super) fn has_room<const R: u32, I: LineBytes>(set: I, line: &Line, quotient: u32) -> bool {
     !is_full::<R, I>(set, line)
         && (!is_crowded::<R, I>(set, line) || end_of_run::<R, I>(set, line, quotient) >= 1 << At::<R>::MARKS)
 }
 
-/// Whether there is room for a guest, and not the same one already.
+/// Reports whether there is room for a guest that is not here yet.
 #[inline(always)]
 pub(super) fn has_room_for_guest<const R: u32, I: LineBytes>(
     set: I,
@@ -345,14 +344,14 @@ pub(super) fn has_room_for_guest<const R: u32, I: LineBytes>(
         && guests::<R, I>(set, line, fingerprint) == 0
 }
 
-/// What a newcomer needs to know of a line that is to lose a resident for it.
+/// What a newcomer needs to know about a line that must lose a resident for it.
 #[derive(Clone, Copy)]
 pub(super) struct Newcomer {
     is_guest: bool,
-    /// The slot after its run, alone in a word.
+    /// The slot after its run, as a mask.
     end: u64,
     is_crowded: bool,
-    /// It is a guest here already.
+    /// Whether it is a guest here already.
     is_there: bool,
 }
 
@@ -372,8 +371,8 @@ impl Newcomer {
         }
     }
 
-    /// Whether there is room for it once the resident of a slot is gone, and all above have moved
-    /// down.
+    /// Reports whether there is room for it once the resident of a slot is gone and all above have
+    /// moved down.
     #[inline(always)]
     pub(super) fn has_room_without<const R: u32>(&self, slot: u32) -> bool {
         let is_crowded = self.is_crowded && slot >= At::<R>::MARKS;
@@ -402,14 +401,14 @@ pub(super) fn add<const R: u32, I: LineBytes>(
     set.open_slot::<R>(line, runs, below, remainder, is_guest);
 }
 
-/// Takes the fingerprint out of a slot, which must be one of its quotient's.
+/// Removes the fingerprint in a slot, which must be one of its quotient's.
 #[inline(always)]
 pub(super) fn take<const R: u32, I: LineBytes>(set: I, line: &mut Line, quotient: u32, slot: u32) {
     take_raising::<R, I>(set, line, quotient, slot, 0);
 }
 
-/// The same, with a threshold that is at least this one then: written at once, as whoever reads the
-/// whole line next would wait for a part of it.
+/// Like [`take`], but raises the threshold to at least this one in the same write: the next reader
+/// of the whole line would wait for a partial one.
 #[inline(always)]
 pub(super) fn take_raising<const R: u32, I: LineBytes>(
     set: I,
@@ -422,7 +421,7 @@ pub(super) fn take_raising<const R: u32, I: LineBytes>(
     let starts = exact_starts::<R, I>(set, line);
     let first = set.nth(starts, before);
     let is_last = starts & first << 1 != 0;
-    // Of a run of several, a bit goes that is not its start: the one after it.
+    // In a run of several, the bit after the start is removed, not the start.
     let starts = closed(starts, if is_last { first - 1 } else { 2 * first - 1 });
     let raised = if least_threshold == 0 {
         line.0[0]
@@ -431,7 +430,7 @@ pub(super) fn take_raising<const R: u32, I: LineBytes>(
     };
     let runs = Runs {
         occupied: raised & low(MARKS_AT) & !(u64::from(is_last) << quotient),
-        // An empty line is all zeros, but for its threshold.
+        // An empty line is all zeros, except for its threshold.
         starts: starts & u64::from(starts != 1).wrapping_neg(),
     };
     set.close_slot::<R>(line, runs, low(slot));
@@ -471,8 +470,8 @@ pub(super) fn all<const R: u32>(line: &Line) -> impl Iterator<Item = (Fingerprin
     let (starts, marks) = (starts::<R, _>(Portable, &line), marks::<R, _>(Portable, &line));
     let mut left = occupied(&line);
     let mut quotient = 0;
-    // A line that this library did not write may have more runs than quotients; then quotients
-    // repeat.
+    // In a line that this library did not write, there may be more runs than quotients; then
+    // quotients repeat.
     (0..count::<R>(&line)).map(move |slot| {
         if starts >> slot & 1 == 1 && left != 0 {
             quotient = left.trailing_zeros();
@@ -482,12 +481,12 @@ pub(super) fn all<const R: u32>(line: &Line) -> impl Iterator<Item = (Fingerprin
     })
 }
 
-/// Whether a line is one that changes make: see the invariants.
+/// Reports whether changes can make a line: see the invariants.
 pub(super) fn is_valid<const R: u32>(line: &Line) -> bool {
     let (starts, used) = (exact_starts::<R, _>(Portable, line), count::<R>(line));
     let written = field(Portable, line, At::<R>::STARTS, At::<R>::SLOTS);
-    // Every run begins somewhere, the first at the first slot; the end is one start more. An empty
-    // line has no end written.
+    // Every run begins somewhere, the first at the first slot; the end is one more start. An empty
+    // line has no end.
     let runs = occupied(line).count_ones();
     let counts = starts.count_ones() == runs + 1 && starts & 1 == 1 && (runs == 0) == (written == 0);
     let plane = |number| field(Portable, line, At::<R>::plane(number), At::<R>::SLOTS);

@@ -1,31 +1,31 @@
 //! The lines and the stash: looking up, inserting and removing fingerprints.
 //!
 //! # Why nothing is lost
-//! Let *copies of x* be the slots with fingerprint x among the residents of its home, the guests of
-//! its other line, and the entries of the stash; nobody else's. Marks tell guests from residents,
-//! the two lines of a quotient name each other, and the stash has whole numbers: so each slot and
-//! entry is a copy of one x. Claim: x has as many copies as keys of fingerprint x are there, unless
-//! four residents once stood together (see *sticks* below), and then at least four; and a lookup
-//! finds each copy. By cases:
+//! Let the *copies of x* be the slots with fingerprint x among the residents of its home, the
+//! guests of its other line, and the entries of the stash. Marks tell guests from residents, the
+//! two lines of a quotient name each other, and the stash has whole numbers: so each slot and entry
+//! is a copy of exactly one x. Claim: x has as many copies as there are keys of fingerprint x,
+//! unless four residents were once present (see *saturated* below), and then at least four; and a
+//! lookup finds each copy. By cases:
 //! - *Insert, room at home*: one resident more.
 //! - *Insert, no room at home*: a resident y ≠ x of its home, or x itself, becomes a guest of its
-//!   other line (or makes room for that by the same rule, three lines deep). A copy of y goes and
-//!   one comes. Lookups of y see it, since the threshold of its home now is above its quotient.
+//!   other line (or makes room for that by the same rule, up to three lines deep). A copy of y goes
+//!   and one comes. Lookups of y see it, since the threshold of its home is now above its quotient.
 //! - *Insert, no way out*: an entry in the stash. The threshold of its home becomes `STASHED`,
 //!   which sends lookups there.
-//! - *Remove*: a copy of x goes, and only one: a resident, else the guest, else an entry. If there
-//!   is none, the key was never inserted.
+//! - *Remove*: exactly one copy of x goes: a resident, else the guest, else an entry. If there is
+//!   none, the key was never inserted.
 //! - *Pull home*: the guest of quotient t − 1 or t − 2 in the other line becomes a resident of the
-//!   line with threshold t: its copies are as many.
+//!   line with threshold t: the number of its copies stays the same.
 //! - *Lower the threshold* from t to t − 2: if the other lines of the quotients t − 1 and t − 2
-//!   have no guest of them, no copy is there. From `STASHED`: if the stash has no number of this
+//!   have no guest of them, they hold no copy. From `STASHED`: if the stash has no number of this
 //!   line.
-//! - *Sticks*: an insertion that finds four residents x adds none, and a removal that finds four
+//! - *Saturated*: an insertion that finds four residents x adds none, and a removal that finds four
 //!   takes none. None of the four ever leaves: they are passed over when a line needs room. So
-//!   there are four for good, and a key of fingerprint x is found for good.
+//!   there are always four, and a key of fingerprint x is always found.
 //!
-//! A guest is never twice in a line: so a key that comes often takes four slots of its home and one
-//! of the other line, and no line fills with it.
+//! A guest is never twice in a line. So a frequent key takes four slots of its home and one of the
+//! other line, and fills no line.
 
 use alloc::vec::Vec;
 
@@ -39,20 +39,20 @@ use crate::filter::Full;
 use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
-/// Lines that a removal looks at beside its own, to bring guests home. Four read more and pull
-/// hardly more; with two the second lines of lookups were a fifth more.
+/// The most lines that a removal reads besides its own to bring guests home. Four read more and
+/// hardly pull more; with two, lookups read a fifth more second lines.
 const PULLS: u32 = 3;
 
-/// Quotients of a line that are tried, one after the other, for a fingerprint that can leave.
+/// The most quotients of a line that are tried in order for a fingerprint that can leave.
 const BREADTH: usize = 20;
 
-/// Of these, how many are tried again to find room by a further move.
+/// How many of these are tried again to find room by a further move.
 const NARROW: usize = 4;
 
-/// Lines that are prefetched before the first of them is looked at.
+/// Lines that are prefetched before the first of them is read.
 const PREFETCHED: usize = 6;
 
-/// Moves that make room for one insertion, at most.
+/// The most moves that make room for one insertion.
 const DEPTH: usize = 3;
 
 #[derive(Clone)]
@@ -70,16 +70,16 @@ struct Move {
     from: usize,
     to: usize,
     fingerprint: Fingerprint,
-    /// The newcomer goes there directly.
+    /// Whether the newcomer itself goes there.
     is_new: bool,
 }
 
-/// The moves that make room, from the line that a newcomer comes to on.
+/// The moves that make room, starting at the newcomer's line.
 pub(super) struct Way {
     moves: [Option<Move>; DEPTH],
 }
 
-/// Where room for a newcomer is looked for.
+/// The line where a newcomer needs room.
 #[derive(Clone, Copy)]
 struct Need {
     line: usize,
@@ -99,7 +99,7 @@ impl<S: Lines> Table<S> {
                 && run_rarely::<R, I, _>(set, ContainsElsewhere { table: self, word })
     }
 
-    /// Whether a fingerprint is in its other line, or in the stash.
+    /// Reports whether a fingerprint is in its other line or in the stash.
     #[inline(always)]
     pub(super) fn is_elsewhere<const R: u32, I: InstructionSet>(
         &self,
@@ -115,7 +115,7 @@ impl<S: Lines> Table<S> {
         is_guest || threshold == STASHED && self.stash.contains(self.places.number(place))
     }
 
-    /// Asks for what [`is_elsewhere`](Self::is_elsewhere) will want.
+    /// Prefetches what [`is_elsewhere`](Self::is_elsewhere) reads.
     #[inline(always)]
     pub(super) fn prefetch_guest(&self, place: Place) {
         let Place { line, fingerprint } = place;
@@ -124,7 +124,7 @@ impl<S: Lines> Table<S> {
         }
     }
 
-    /// Whether so many residents are a fingerprint that they are there for good.
+    /// Reports whether a fingerprint is saturated: four residents have it.
     #[inline(always)]
     pub(super) fn sticks<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> bool {
         let Place { line, fingerprint } = place;
@@ -132,7 +132,7 @@ impl<S: Lines> Table<S> {
         residents.count_ones() >= LineLayout::STICKS_AT
     }
 
-    /// The copies of a fingerprint.
+    /// The number of copies of a fingerprint.
     #[inline(always)]
     pub(super) fn count<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> u64 {
         let fingerprint = place.fingerprint;
@@ -155,21 +155,21 @@ impl<S: Lines> Table<S> {
     }
 }
 
-/// The least threshold for a line that a fingerprint has left.
+/// The least threshold of a line that a fingerprint of this quotient has left.
 #[inline(always)]
 fn next_even(quotient: u32) -> u32 {
     2 * (quotient / 2) + 2
 }
 
-/// Whether fingerprints of a quotient may have left a line with this threshold.
+/// Reports whether fingerprints of a quotient may have left a line with this threshold.
 #[inline(always)]
 pub(super) fn leaves(threshold: u32, quotient: u32) -> bool {
-    // Of a line with stashed fingerprints, all may have: `STASHED` is above the rest.
+    // If a line has stashed fingerprints, all may have left: `STASHED` is above the rest.
     threshold > quotient.min(MOVABLE)
 }
 
 impl Table<Vec<Line>> {
-    /// Inserts the fingerprint of a word; says whether it may have been there before.
+    /// Inserts the fingerprint of a word; reports whether it may have been present before.
     #[inline(always)]
     pub(super) fn insert<const R: u32, I: InstructionSet>(
         &mut self,
@@ -182,7 +182,7 @@ impl Table<Vec<Line>> {
         run_rarely::<R, I, _>(set, InsertWithCare { table: self, word })
     }
 
-    /// Inserts a fingerprint that is not there into a home with room; says whether it is so.
+    /// Inserts an absent fingerprint into a home with room; reports whether it did.
     #[inline(always)]
     pub(super) fn insert_plainly<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) -> bool {
         let Place { line, fingerprint } = place;
@@ -197,7 +197,7 @@ impl Table<Vec<Line>> {
         is_plain
     }
 
-    /// Inserts a fingerprint; says whether it may have been there before.
+    /// Inserts a fingerprint; reports whether it may have been present before.
     #[inline(always)]
     pub(super) fn insert_with_care<const R: u32, I: InstructionSet>(
         &mut self,
@@ -213,10 +213,10 @@ impl Table<Vec<Line>> {
             || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, I>(set, place, threshold);
         let mut stays = has_room;
         if residents.count_ones() >= LineLayout::STICKS_AT {
-            // There for good.
+            // Saturated.
             stays = false;
         } else if !has_room {
-            // Mostly one move does it; then no lists are made.
+            // Usually one move suffices; then no lists are made.
             let need = Need { line, newcomer: fingerprint, is_guest: false };
             if let (Some(first), _) = self.room_next_door::<R, I, false>(set, need, &[line]) {
                 self.go::<R, I>(set, first);
@@ -239,12 +239,12 @@ impl Table<Vec<Line>> {
         Ok(before)
     }
 
-    /// How to make room at home for a newcomer: looks only. Depth first; a way passes each line
-    /// once, so that no move undoes what another relies on.
+    /// Finds a way to make room at home for a newcomer, without changes. Searches depth first, and
+    /// passes each line once, so that no move undoes what another relies on.
     #[inline(always)]
     pub(super) fn way_out<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> Option<Way> {
         let mut way = Way { moves: [None; DEPTH] };
-        // Of each line passed, what may be tried next.
+        // For each line passed, the candidates to try next.
         let mut lists = [[None; NARROW]; DEPTH];
         let mut passed = [place.line; DEPTH];
         let mut depth = 0;
@@ -262,7 +262,7 @@ impl Table<Vec<Line>> {
                     way.moves[depth] = Some(next);
                     depth += 1;
                     passed[depth] = next.to;
-                    // The line that it goes to must come to have room for it by losing one.
+                    // The line that it goes to must get room for it by losing one.
                     need = Need { line: next.to, newcomer: next.fingerprint, is_guest: true };
                     break;
                 }
@@ -275,10 +275,10 @@ impl Table<Vec<Line>> {
         }
     }
 
-    /// A resident of a line that can leave at once, so that a newcomer has room; the lowest
-    /// quotients first, the newcomer itself among them, if it is at home here. Beside it, if
-    /// `LISTS`, some that could leave if their other line had room; of the first line passed only
-    /// these, since from there none can leave at once.
+    /// Finds a resident of a line that can leave at once to make room for a newcomer. Lowest
+    /// quotients come first, with the newcomer among them if this is its home. With `LISTS` it also
+    /// returns residents that could leave if their other line had room; in the first line passed
+    /// only these, since from there none can leave at once.
     #[inline(always)]
     fn room_next_door<const R: u32, I: InstructionSet, const LISTS: bool>(
         &self,
@@ -289,7 +289,7 @@ impl Table<Vec<Line>> {
         let Need { line: from, newcomer, is_guest } = need;
         let line = &self.lines[from];
         let runs = slots::runs_below::<R, I>(set, line, MOVABLE);
-        // The first few are mostly enough, and waited for together.
+        // The first few usually suffice, so their lines are awaited together.
         self.prefetch_next_door(from, runs);
         let marks = slots::marks::<R, I>(set, line);
         let room = Newcomer::new::<R, I>(set, line, newcomer, is_guest);
@@ -297,7 +297,7 @@ impl Table<Vec<Line>> {
         let mut list = [None; NARROW];
         let (mut listed, mut tried) = (0, 0);
         let mut is_newcomers_turn = !is_guest && newcomer.quotient < MOVABLE;
-        // Loops and no closures: these would be compiled without the instructions.
+        // Loops and no closures, which would be compiled without the instruction set.
         for (quotient, run) in runs {
             for is_new in [true, false] {
                 let fingerprint = if is_new {
@@ -308,14 +308,14 @@ impl Table<Vec<Line>> {
                     newcomer
                 } else {
                     let residents = run & !marks;
-                    // Most other lines are full, and told so by two words.
+                    // Most other lines are full, which two words tell.
                     let other = &self.lines[self.places.other(from, quotient)];
                     if !LISTS && (residents == 0 || slots::is_full::<R, I>(set, other)) {
                         continue;
                     }
                     let remainder = slots::remainder::<R>(line, residents.trailing_zeros() & 63);
                     let fingerprint = Fingerprint { quotient, remainder };
-                    // Of many in a run, some may be there for good.
+                    // Of several in a run, some may be saturated.
                     let suits = residents != 0
                         && (residents.count_ones() < LineLayout::STICKS_AT
                             || slots::residents::<R, I>(set, line, fingerprint).count_ones()
@@ -358,7 +358,7 @@ impl Table<Vec<Line>> {
         (None, list)
     }
 
-    /// Asks for the other lines of the first few runs.
+    /// Prefetches the other lines of the first few runs.
     #[inline(always)]
     fn prefetch_next_door(&self, from: usize, runs: slots::RunsBelow) {
         for (quotient, _) in runs.take(PREFETCHED) {
@@ -366,7 +366,7 @@ impl Table<Vec<Line>> {
         }
     }
 
-    /// Asks for what an insertion that is not plain will want.
+    /// Prefetches what an insertion reads if its home has no room.
     #[inline(always)]
     pub(super) fn prefetch_room<const R: u32, I: InstructionSet>(&self, set: I, place: Place) {
         let Place { line, fingerprint } = place;
@@ -393,7 +393,7 @@ impl Table<Vec<Line>> {
         }
     }
 
-    /// Removes the fingerprint of a word; says whether it was there.
+    /// Removes the fingerprint of a word; reports whether it was present.
     #[inline(always)]
     pub(super) fn remove<const R: u32, I: InstructionSet>(&mut self, set: I, word: u64) -> bool {
         let Place { line, fingerprint } = self.places.of(word);
@@ -413,8 +413,8 @@ impl Table<Vec<Line>> {
         true
     }
 
-    /// Takes a copy of a fingerprint back that an insertion has just added, also from four that
-    /// would stick.
+    /// Removes a copy of a fingerprint that an insertion has just added, also the fourth, which
+    /// saturates it.
     #[inline(always)]
     pub(super) fn take_back<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) {
         let Place { line, fingerprint } = place;
@@ -455,8 +455,8 @@ impl Table<Vec<Line>> {
         is_stashed
     }
 
-    /// Brings fingerprints home to a line that has room again, and lowers its threshold where
-    /// nobody is left outside; then the same for the line that they came from.
+    /// Brings fingerprints home to a line with room, and lowers its threshold if none is left
+    /// outside; then repeats this for the line that they came from.
     #[inline(always)]
     pub(super) fn pull_home<const R: u32, I: InstructionSet>(&mut self, set: I, line: usize) {
         let mut at = line;
@@ -488,7 +488,7 @@ impl Table<Vec<Line>> {
         }
     }
 
-    /// Which of the two highest quotients below a line's threshold has a guest, and where.
+    /// The guest of the two highest quotients below a line's threshold, and its place.
     #[inline(always)]
     fn highest_guest<const R: u32, I: InstructionSet>(
         &self,
@@ -507,8 +507,8 @@ impl Table<Vec<Line>> {
         None
     }
 
-    /// Brings a stashed fingerprint home, or lowers the threshold if there is none; says whether it
-    /// could.
+    /// Brings a stashed fingerprint home, or lowers the threshold if there is none; reports whether
+    /// it could.
     #[inline(always)]
     fn pull_from_stash<const R: u32, I: InstructionSet>(&mut self, set: I, line: usize) -> bool {
         let number = |line| self.places.number(Place { line, fingerprint: Fingerprint::default() });

@@ -54,7 +54,7 @@ impl<S: Lines> LineWork for Count<'_, S> {
     }
 }
 
-/// Looks all words up, and tells `answer` about each; asks for their lines beforehand, if told to.
+/// Looks all words up, and calls `answer` for each; may prefetch their lines first.
 pub(super) struct ContainsAll<'a, S, A> {
     pub(super) table: &'a Table<S>,
     pub(super) words: &'a [u64],
@@ -92,7 +92,7 @@ impl LineWork for InsertOne<'_> {
     }
 }
 
-/// An insertion of a fingerprint by its place, without a word.
+/// Inserts a fingerprint by its place, without a word.
 pub(super) struct InsertAt<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) place: Place,
@@ -160,7 +160,7 @@ impl LineWork for RemoveAll<'_> {
                 .iter()
                 .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
         }
-        // A plain loop: a closure would be compiled without the instructions.
+        // A plain loop: a closure would be compiled without the instruction set.
         for &word in self.words {
             if !self.table.remove::<R, I>(set, word) {
                 return false;
@@ -170,11 +170,11 @@ impl LineWork for RemoveAll<'_> {
     }
 }
 
-/// A lookup of a fingerprint that is no resident of its home and may have left it.
+/// Looks up a fingerprint that is no resident of its home and may have left it.
 ///
-/// This and the following are what is done now and then. A function of its own keeps its registers
-/// away from what is always done; it is handed the word and finds the place again, as two words go
-/// in registers.
+/// This type and the following do rare work. A separate function keeps its registers away from the
+/// common path. It gets the word and computes the place again, as two words are passed in
+/// registers.
 pub(super) struct ContainsElsewhere<'a, S> {
     pub(super) table: &'a Table<S>,
     pub(super) word: u64,
@@ -191,7 +191,7 @@ impl<S: Lines> LineWork for ContainsElsewhere<'_, S> {
     }
 }
 
-/// An insertion that is not plainly one into a line with room, of a fingerprint that is not there.
+/// Inserts an absent fingerprint whose home has no room, or that may be elsewhere.
 pub(super) struct InsertWithCare<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) word: u64,
@@ -206,7 +206,7 @@ impl LineWork for InsertWithCare<'_> {
     }
 }
 
-/// A search for room further than next door.
+/// Searches for room beyond the next line.
 pub(super) struct WayOut<'a> {
     pub(super) table: &'a Table<Vec<Line>>,
     pub(super) place: Place,
@@ -221,7 +221,7 @@ impl LineWork for WayOut<'_> {
     }
 }
 
-/// A removal of a fingerprint that is no resident of its home.
+/// Removes a fingerprint that is no resident of its home.
 pub(super) struct RemoveElsewhere<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) word: u64,
@@ -236,7 +236,7 @@ impl LineWork for RemoveElsewhere<'_> {
     }
 }
 
-/// The way home of guests, after a removal.
+/// Brings guests home after a removal.
 pub(super) struct PullHome<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) line: usize,

@@ -1,9 +1,8 @@
-//! The filter of fingerprints that cuckoo hashing placed: one in a cell, for a set that is known
-//! from the start.
+//! The placed filter: one fingerprint per cell, placed by cuckoo hashing, for a static set.
 //!
 //! # Invariants
-//! 1. Each key's fingerprint is in one of its four cells, and no two keys' are in the same: no
-//!    false negatives.
+//! 1. Each key's fingerprint is in one of its four cells, and no two keys share a cell: no false
+//!    negatives.
 //! 2. A cell without a key is 0, and no fingerprint is.
 //!
 //! # Layout
@@ -30,16 +29,16 @@ use crate::plan;
 /// The cells of a key.
 const CHOICES: usize = plan::placed::CHOICES as usize;
 
-/// How often all keys get other cells, where they cannot be placed.
+/// The most times that all keys get other cells because they could not be placed.
 const ATTEMPTS: u32 = 64;
 
-/// Steps a key for each attempt, on average. With 1.05 cells a key 1.2 are taken.
+/// Steps per key for each attempt, on average. With 1.05 cells per key, 1.2 are taken.
 const STEPS_PER_KEY: u64 = 50;
 
-/// Steps besides, for small sets.
+/// Additional steps, for small sets.
 const STEPS: u64 = 1000;
 
-/// Stands for no key.
+/// A cell without a key.
 const NONE: u32 = u32::MAX;
 
 /// The core of [`PlacedFilter`] and [`PlacedView`], over words of storage `S`.
@@ -48,19 +47,18 @@ pub struct Placed<S> {
     keys: u64,
     cells: u64,
     fingerprint_bits: u32,
-    /// Which of the keys' choices these are: 0 unless they had to be drawn anew.
+    /// The number of the choices that the keys use: 0 unless they had to be drawn again.
     attempt: u32,
     words: S,
 }
 
-/// Tells which keys are certainly not in a set that never changes, by comparing fingerprints in
-/// four cells.
+/// Tells which keys are certainly not in a static set, by comparing fingerprints in four cells.
 ///
-/// Each key has four cells, and its fingerprint is in one of them, where no other key's is: so a
-/// lookup compares four fingerprints, where a [`DLeftFilter`](super::DLeftFilter) compares twelve.
-/// At 15 bits a fingerprint, 15.75 bits a key, one absent key in 8,600 is taken to be there; a
-/// d-left filter of 16 bits a key errs four times as often. Here for comparison: it can only be
-/// built from all keys at once.
+/// Each key has four cells, and its fingerprint is in one of them, which it shares with no other
+/// key. So a lookup compares four fingerprints, where a [`DLeftFilter`](super::DLeftFilter)
+/// compares twelve. With fingerprints of 15 bits, 15.75 bits per key, one absent key in 8,600 is a
+/// false positive; a d-left filter of 16 bits per key has four times as many. It must be built from
+/// all keys at once.
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
@@ -69,18 +67,18 @@ pub struct Placed<S> {
 /// that an empty cell matches none.
 ///
 /// # Costs
-/// ⌈1.05 n⌉ cells of f bits, at a rate of 4·2^−f/1.05: [`plan::placed`]. Four reads a lookup. While
-/// it is built, 16 bytes a key and 4 a cell.
+/// ⌈1.05 n⌉ cells of f bits, at a rate of 4·2^−f/1.05: [`plan::placed`]. Four reads per lookup.
+/// Building takes 16 bytes per key and 4 per cell.
 ///
 /// # Limits
-/// Placing takes a random walk, of 1.2 steps a key. If it takes more than 50 on average, all keys
-/// get other cells, up to 64 times; then it is given up. This is for small sets: of 40 keys one
-/// walk in 14 fails, of 320 one in 200, and of 640 and more none was seen in thousands. That all 64
-/// fail is not to be expected of any.
+/// Placing is a random walk of 1.2 steps per key. If it takes more than 50 on average, all keys get
+/// other cells, up to 64 times; then building fails. Only small sets need this: one walk in 14
+/// fails for 40 keys, one in 200 for 320, and we have seen none in thousands for 640 keys or more.
+/// A failure of all 64 is not to be expected for any set.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
-/// the false-positive rate, or keep the filter from being built.
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
+/// the false-positive rate, or prevent the filter from being built.
 ///
 /// # Example
 /// ```
@@ -95,14 +93,14 @@ pub struct Placed<S> {
 /// ```
 pub type PlacedFilter<D = Portable> = Filter<Placed<Vec<u64>>, D>;
 
-/// A [`PlacedFilter`] queried where its bytes lie.
+/// A [`PlacedFilter`] queried in place.
 pub type PlacedView<'a, D = Portable> = View<'a, Filter<Placed<LittleEndian<'a>>, D>>;
 
 impl PlacedFilter {
-    /// A filter of all these keys, with fingerprints of so many bits and a random seed.
+    /// A filter of all these keys, with fingerprints of `fingerprint_bits` bits and a random seed.
     ///
     /// # Errors
-    /// As [`from_digests`](Self::from_digests).
+    /// Like [`from_digests`](Self::from_digests).
     #[cfg(feature = "std")]
     pub fn from_keys<'q, Q: ?Sized + 'q>(
         keys: impl IntoIterator<Item = &'q Q>,
@@ -120,8 +118,7 @@ impl<D> PlacedFilter<D> {
     /// The longest fingerprints.
     pub const MAX_BITS: u32 = Placed::<Vec<u64>>::MAX_BITS;
 
-    /// A filter of the keys of these digests, which are this digester's. A digest that comes twice
-    /// is one key.
+    /// A filter of the keys of these digests, which `digester` made. A repeated digest is one key.
     ///
     /// # Errors
     /// If fingerprints have no bits or more than [`MAX_BITS`](Self::MAX_BITS), if there are 2^32 −
@@ -140,7 +137,7 @@ impl<D> PlacedFilter<D> {
 impl Placed<Vec<u64>> {
     const MAX_BITS: u32 = 32;
 
-    /// A filter of digests that differ, in so many cells.
+    /// A filter of distinct digests in `cells` cells.
     fn with_cells(digests: &[Digest], cells: u64, fingerprint_bits: u32) -> Result<Self, PlacementError> {
         if !(1..=Self::MAX_BITS).contains(&fingerprint_bits) {
             let (expected, found) = (u64::from(Self::MAX_BITS), u64::from(fingerprint_bits));
@@ -165,14 +162,14 @@ impl Placed<Vec<u64>> {
         Err(PlacementError::Unplaced { keys, cells, attempts: ATTEMPTS })
     }
 
-    /// Gives each cell an owner, so that each key owns one of its cells; says whether that came
-    /// about in the steps allowed.
+    /// Gives each cell an owner, so that each key owns one of its cells; reports whether this
+    /// succeeded within the allowed steps.
     fn place(&self, digests: &[Digest], owners: &mut [u32]) -> bool {
         let mut steps = STEPS_PER_KEY * self.keys + STEPS;
-        // Any sequence that does not follow the keys.
+        // Any sequence that does not depend on the keys.
         let mut random = u64::from(self.attempt);
         for key in 0..digests.len() as u32 {
-            // The key that is to be placed, and the cell that it was driven out of.
+            // The key to be placed, and the cell that it lost.
             let (mut homeless, mut lost) = (key, usize::MAX);
             loop {
                 let cells = self.choices(digests[homeless as usize]);
@@ -214,7 +211,7 @@ impl<S: Words> FilterCore for Placed<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
         let fingerprint = self.fingerprint(digest);
-        // All of them, so that the processor need not guess which one it is.
+        // All of them, so that no branch depends on which one matches.
         self.choices(digest).into_iter().fold(false, |found, cell| found | (self.cell(cell) == fingerprint))
     }
 
@@ -255,7 +252,7 @@ impl<D, S> Filter<Placed<S>, D> {
         self.core().fingerprint_bits
     }
 
-    /// How often keys got other cells, because they could not be placed.
+    /// How often keys got other cells because they could not be placed.
     pub fn attempts(&self) -> u32 {
         self.core().attempt
     }
@@ -269,7 +266,7 @@ impl<S: Words> Placed<S> {
         core::array::from_fn(|i| reduce(digest.word(Domain::PLACED, first + i as u32), self.cells) as usize)
     }
 
-    /// The fingerprint of a key: not 0.
+    /// The fingerprint of a key, which is not 0.
     #[inline(always)]
     fn fingerprint(&self, digest: Digest) -> u64 {
         let word = digest.word(Domain::PLACED, self.attempt * (CHOICES as u32 + 1) + CHOICES as u32);
@@ -294,7 +291,7 @@ impl<S: Words> Placed<S> {
     }
 }
 
-/// The words of so many cells.
+/// The number of words of `cells` cells.
 const fn word_count(cells: u64, fingerprint_bits: u32) -> u64 {
     (cells * fingerprint_bits as u64).div_ceil(64)
 }
@@ -318,19 +315,19 @@ impl<S: Words, T: Words> Same<Placed<T>> for Placed<S> {
     }
 }
 
-/// Why no filter can be built of some keys.
+/// The error of building a placed filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PlacementError {
-    /// There is no such filter, or no memory for it.
+    /// The filter does not exist, or there is no memory for it.
     Build(BuildError),
-    /// Keys found no cells of their own.
+    /// The keys found no cells of their own.
     Unplaced {
-        /// How many there are.
+        /// The number of keys.
         keys: u64,
-        /// How many cells there are.
+        /// The number of cells.
         cells: u64,
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
     },
 }
@@ -372,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_placed_is_an_error_and_comes_to_an_end() {
-        // More keys than cells, and above the threshold of .9768 keys a cell.
+        // More keys than cells, and above the threshold of 0.9768 keys per cell.
         for (keys, cells) in [(2, 1), (101, 100), (1000, 999), (5000, 5050)] {
             let error = Placed::with_cells(&digests(keys, 1), cells, 12).unwrap_err();
             assert_eq!(error, PlacementError::Unplaced { keys, cells, attempts: ATTEMPTS });

@@ -1,4 +1,4 @@
-//! Filters of placed fingerprints as bytes.
+//! Placed filters as bytes.
 
 use super::{ATTEMPTS, Placed, word_count};
 use crate::bits::Words;
@@ -7,7 +7,7 @@ use crate::filter::cores::SavedCore;
 use crate::layout::MAX_PLACES;
 
 impl<S: Words> Placed<S> {
-    /// Whether as many cells are in use as there are keys, and nothing is beyond the last.
+    /// Checks that as many cells are in use as there are keys, and that no bit is beyond the last.
     fn check_cells(&self) -> Result<(), LoadError> {
         let in_use = (0..self.cells as usize).filter(|&cell| self.cell(cell) > 0).count() as u64;
         if in_use != self.keys {
@@ -43,9 +43,9 @@ impl<S: Words> SavedCore for Placed<S> {
         let narrow = |field: u64| u32::try_from(field).unwrap_or(u32::MAX);
         let (fingerprint_bits, attempt) = (narrow(fingerprint_bits), narrow(attempt));
         let possible = (1..=Placed::MAX_BITS).contains(&fingerprint_bits) && attempt < ATTEMPTS;
-        // In this order: so large a number of cells has no number of words.
+        // In this order: the number of words overflows for too many cells.
         if !possible || !(1..=MAX_PLACES).contains(&cells) || keys > cells {
-            return Err(LoadError::Invalid { what: "a filter of placed fingerprints of impossible cells" });
+            return Err(LoadError::Invalid { what: "a placed filter with an invalid number of cells" });
         }
         let words = source.take(word_count(cells, fingerprint_bits))?;
         Ok(Self { keys, cells, fingerprint_bits, attempt, words })

@@ -1,13 +1,12 @@
-//! Instruction sets that not every machine has, and one dispatcher for all filters.
+//! Optional instruction sets, and one dispatcher for all filters.
 //!
-//! Each filter says what it needs of an instruction set by a trait of its own: [`BlockBits`],
-//! [`BucketMatch`], [`LineBytes`]. [`Portable`] does it on every machine, and is what Miri runs;
-//! the others give the same results bit for bit, which tests beside them check. An operation on
-//! many keys is a
-//! [`Work`]: it is compiled once for each set as a whole, so that nothing is called for a single key.
+//! Each filter states what it needs from an instruction set in a trait: [`BlockBits`],
+//! [`BucketMatch`], [`LineBytes`]. [`Portable`] implements it on every machine, and is what Miri
+//! runs; the others give the same results bit for bit, which tests check. An operation on many keys
+//! is a [`Work`]: it is compiled as a whole for each set, so that no key costs a call.
 //!
-//! Why unsafe, here and beside the filters: there is no safe way to use instructions that are found
-//! at run time.
+//! Why unsafe, here and in the filters: there is no safe way to use instructions detected at run
+//! time.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod x86;
@@ -19,9 +18,9 @@ use super::blocked::BlockBits;
 use super::dleft::BucketMatch;
 use super::line::LineBytes;
 
-/// The widest instruction set of this machine, found out once for each filter.
+/// The widest instruction set of this machine, detected once per filter.
 ///
-/// Machines that have only some of a set's instructions take the set below.
+/// Machines with only some of a set's instructions use the set below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isa {
     Portable,
@@ -33,36 +32,35 @@ pub(super) enum Isa {
     Avx512,
 }
 
-/// Something to be done with an instruction set. Its `run` must be `#[inline(always)]`, to be
-/// compiled for the set; and so must be what it calls, closures and the loops of iterators
-/// included.
+/// Work to do with an instruction set. Its `run` must be `#[inline(always)]`, to be compiled for
+/// the set; so must everything it calls, closures and the loops of iterators included.
 pub(super) trait Work {
     type Output;
     fn run<I: InstructionSet>(self, set: I) -> Self::Output;
 }
 
-/// A value proves that the machine has the set.
+/// An instruction set; a value proves that the machine has it.
 pub(super) trait InstructionSet: Copy + BlockBits + BucketMatch + LineBytes {
-    /// Does something in a function that is compiled for the set.
+    /// Does work in a function that is compiled for the set.
     fn run<W: Work>(self, work: W) -> W::Output;
 
-    /// The same, never inlined: for what is rare, so that its registers are not saved by what is
-    /// usual.
+    /// Like [`run`](Self::run), but never inlined: for rare work, so that the common path need not
+    /// save its registers.
     ///
-    /// By way of a plain function: compilers were seen to inline those for certain instructions
-    /// into each other, whatever they were told.
+    /// It goes through a plain function, because compilers inline functions for certain
+    /// instructions into each other even when told not to.
     #[inline(never)]
     fn run_rarely<W: Work>(self, work: W) -> W::Output {
         self.run(work)
     }
 }
 
-/// What every machine can do.
+/// The instructions that every machine has.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
 impl InstructionSet for Portable {
-    // Beside others it is rarely taken, and would take their registers.
+    // Rarely used besides the others, whose registers it would take.
     #[cfg_attr(all(target_arch = "x86_64", feature = "std"), inline(never))]
     fn run<W: Work>(self, work: W) -> W::Output {
         work.run(self)
@@ -81,14 +79,14 @@ impl Isa {
         }
     }
 
-    /// The same for what needs a fast `pdep`.
+    /// Like [`detect`](Self::detect), but portable if `pdep` is slow.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     pub(super) fn with_fast_pdep() -> Self {
         let widest = Self::detect();
         if widest != Self::Portable && x86::has_slow_pdep() { Self::Portable } else { widest }
     }
 
-    /// Without the standard library nothing can be asked of the machine.
+    /// Without the standard library the machine's instructions cannot be detected.
     #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
     pub(super) fn detect() -> Self {
         Self::Portable
@@ -99,7 +97,7 @@ impl Isa {
         Self::Portable
     }
 
-    /// Whether it has no AVX-512.
+    /// Reports whether it has no AVX-512.
     #[inline(always)]
     pub(super) fn is_portable_or_avx2(self) -> bool {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -108,7 +106,7 @@ impl Isa {
         true
     }
 
-    /// Does the work with the widest set there is.
+    /// Does the work with the widest set.
     #[inline(always)]
     pub(super) fn run<W: Work>(self, work: W) -> W::Output {
         match self {

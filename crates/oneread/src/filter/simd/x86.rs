@@ -28,7 +28,7 @@ pub(super) fn has_avx512() -> bool {
         && has!("avx512vbmi2")
 }
 
-/// AMD's processors before the third Zen take `pdep` apart into hundreds of steps.
+/// Reports whether `pdep` is slow: AMD's processors before Zen 3 split it into hundreds of steps.
 pub(super) fn has_slow_pdep() -> bool {
     let vendor = __cpuid(0);
     // "AuthenticAMD", in the order of the registers.
@@ -55,7 +55,7 @@ impl Avx512 {
         Self(())
     }
 
-    /// What the machine has, too.
+    /// The lower set, which the machine also has.
     #[inline(always)]
     pub(in crate::filter) fn avx2(self) -> Avx2 {
         Avx2(())

@@ -13,18 +13,18 @@ use super::Digester;
 /// sixteen, strings as their bytes.
 ///
 /// # Threat model
-/// The adversary chooses keys, even one after the other while watching the answers, but does not
-/// know the sixteen secret bytes. SipHash is a pseudo-random function: to such an adversary its
-/// digests look like fresh random numbers, so every probability the planner states still holds. It
-/// does not hold once the secret is out (written to a log, committed, or the fixed default of a
-/// tool), nor against someone who measures *which memory* a lookup touched.
+/// The adversary chooses keys and watches the answers, but does not know the sixteen secret bytes.
+/// SipHash is a pseudo-random function: to this adversary its digests look random, so every
+/// probability that the planner states holds. It no longer holds once the secret leaks (through a
+/// log, a commit, a tool's fixed default), nor against someone who measures *which memory* a lookup
+/// touched.
 ///
 /// # Source
 /// Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012; the 128-bit variant of the
 /// authors' reference code.
 ///
 /// # Costs
-/// About 20 ns for a short key: fifteen times [`Portable`](super::Portable).
+/// About 20 ns for a short key: 15 times as long as [`Portable`](super::Portable).
 ///
 /// # Example
 /// ```

@@ -10,10 +10,10 @@ pub use std_hasher::Std;
 
 use super::Digest;
 
-/// Makes the digest of a key: the one place where keys are hashed.
+/// Makes the digest of a key: the only place where keys are hashed.
 ///
-/// Structures have a digester as their last type parameter, with [`Portable`] as the default, the
-/// way the standard library's maps have a hasher.
+/// A digester is the last type parameter of a structure, like the hasher of the standard library's
+/// maps. The default is [`Portable`].
 ///
 /// | digester | keys | same everywhere | against an adversary | for |
 /// | --- | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! Double hashing whose step accelerates, in the ring of 64-bit words: fast, and accurate for all
+//! Double hashing whose step accelerates, in the ring of 64-bit words: fast, and accurate in all
 //! but tiny tables.
 
 use super::super::{Digest, Domain, reduce};
@@ -7,12 +7,11 @@ use super::{ProbeError, Scheme, error};
 /// h1 + i·h2 + i(i−1)/2·h3 modulo 2^64, then reduced to the table, with h3 = (h1 rotated by 32) ^
 /// h2.
 ///
-/// Two words of the digest and two additions a location. Working modulo 2^64 and reducing last
-/// takes the short cycles out of the arithmetic (h2 = 0 or h2 = m/2 happen once in 2^64 keys, not
-/// once in m), and a step that changes by a different amount for every key takes out the rest:
-/// already for a hundred keys at 16 bits each its false positives are 1.03 times those of
-/// independent hash functions. (For fewer keys at lower rates they are not: 1.4 times as many for
-/// ten keys at 20 bits.)
+/// Two words of the digest, and two additions per location. Arithmetic modulo 2^64, reduced last,
+/// avoids the short cycles of double hashing: h2 = 0 or h2 = m/2 occurs for one key in 2^64, not
+/// for one in m. The changing step removes most other dependence: for 100 keys at 16 bits per key,
+/// false positives are 1.03 times those of independent hash functions. Fewer keys at lower rates
+/// are worse: 1.4 times for 10 keys at 20 bits per key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accelerated {
     domain: Domain,
@@ -54,7 +53,7 @@ impl Scheme for Accelerated {
 }
 
 impl Accelerated {
-    /// The locations of a digest whose first word is known.
+    /// The locations of a digest whose first word is `place`.
     #[inline(always)]
     fn locations_from(&self, place: u64, digest: Digest) -> AcceleratedLocations {
         let step = digest.word(self.domain, 1);
@@ -62,12 +61,11 @@ impl Accelerated {
         AcceleratedLocations { place, step, acceleration, size: self.size, left: self.hashes }
     }
 
-    /// Whether `test` holds for all locations, in their order; stops at the first that fails.
+    /// Reports whether `test` holds for all locations, in their order; stops at the first that
+    /// fails.
     ///
-    /// The second word is drawn only if the first location passes, which for an absent key it does
-    /// every other time. With 10 million keys and 16 bits, lookups of them are at .91 to .93 of the
-    /// peer's rate and were at .81 to .84 (three runs of each in turn); with 12 bits at .81 to .86,
-    /// and at .81 to .84.
+    /// Draws the second word only if the first location passes, which happens for half of the
+    /// absent keys (`docs/decisions/bloom-lookups.md`).
     #[inline(always)]
     pub(super) fn all(&self, digest: Digest, mut test: impl FnMut(u64) -> bool) -> bool {
         let first = digest.word(self.domain, 0);
@@ -81,7 +79,7 @@ impl Accelerated {
 }
 
 impl AcceleratedLocations {
-    /// The location, and on to the next one, whether there is one or not.
+    /// Returns the location and steps to the next one, even beyond the last.
     #[inline(always)]
     fn step(&mut self) -> u64 {
         let location = reduce(self.place, self.size);
@@ -90,7 +88,7 @@ impl AcceleratedLocations {
         location
     }
 
-    /// Whether a bit of `test` is 1 for all locations; the first four are tested with one branch.
+    /// Reports whether a bit of `test` is 1 for all locations; one branch tests the first four.
     #[inline(always)]
     pub(super) fn every(mut self, bit: u32, test: impl Fn(u64) -> u64) -> bool {
         if let Some(left) = self.left.checked_sub(4) {
@@ -113,8 +111,7 @@ impl Iterator for AcceleratedLocations {
         Some(self.step())
     }
 
-    /// Two at a time, so that the counting costs half. (Four at a time, or all of a constant
-    /// number, took longer.)
+    /// Two at a time, which halves the cost of counting.
     #[inline(always)]
     fn fold<T, F: FnMut(T, u64) -> T>(mut self, start: T, mut visit: F) -> T {
         let mut folded = start;

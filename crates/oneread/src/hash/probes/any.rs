@@ -6,9 +6,9 @@ use super::{
     ProbeError, Quadruple, Scheme, SchemeName, Triple,
 };
 
-/// Any of the schemes, ready to probe: what a filter whose layout names its scheme holds.
+/// A scheme chosen at run time, ready to probe: what a filter holds whose layout names its scheme.
 ///
-/// Visiting the locations chooses the scheme once, not once a location.
+/// Visiting the locations dispatches once, not once per location.
 ///
 /// ```
 /// use oneread::hash::probes::{AnyScheme, SchemeName};
@@ -41,7 +41,7 @@ enum Chosen {
     IndependentBands(IndependentBands),
 }
 
-/// Runs an expression with the scheme that was chosen, whatever its type.
+/// Runs an expression with the chosen scheme, whatever its type.
 macro_rules! with_scheme {
     ($chosen:expr, $scheme:ident => $body:expr) => {
         match $chosen {
@@ -63,7 +63,7 @@ impl AnyScheme {
     /// The named scheme; see [`Scheme::new`].
     ///
     /// # Errors
-    /// As [`Scheme::new`].
+    /// Like [`Scheme::new`].
     pub fn new(name: SchemeName, domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
         Ok(Self(match name {
             SchemeName::Independent => Chosen::Independent(Scheme::new(domain, hashes, size)?),
@@ -85,8 +85,8 @@ impl AnyScheme {
         with_scheme!(&self.0, scheme => scheme.size())
     }
 
-    /// Whether `test` holds for all locations of the digest, in their order; stops at the first
-    /// that fails.
+    /// Reports whether `test` holds for all locations of the digest, in their order; stops at the
+    /// first that fails.
     #[inline(always)]
     pub fn all(&self, digest: Digest, test: impl FnMut(u64) -> bool) -> bool {
         match &self.0 {
@@ -95,14 +95,13 @@ impl AnyScheme {
         }
     }
 
-    /// Whether a bit of `test`, counted from the lowest, is 1 for all locations of the digest; may
-    /// test a few after the first for which it is not.
+    /// Reports whether bit number `bit` of `test` is 1 for all locations of the digest; may test a
+    /// few after the first for which it is not.
     ///
-    /// The first four are tested with one branch for all of them. In a filter at its planned load a
-    /// single bit is a fair coin for an absent key, and a branch on it is mispredicted every other
-    /// time; four of them pass one time in sixteen. Measured, that takes a third off the lookup of
-    /// an absent key. (A bit of a word, and not a `bool`: of four of those compilers make four
-    /// branches again.)
+    /// One branch tests the first four. In a filter at its planned load an absent key finds each
+    /// bit set with probability one half, so a branch on one bit is mispredicted every other time,
+    /// while four bits pass one time in sixteen (`docs/decisions/bloom-lookups.md`). `test` returns
+    /// a word because compilers turn four `bool`s into four branches again.
     #[inline(always)]
     pub fn every(&self, digest: Digest, bit: u32, test: impl Fn(u64) -> u64) -> bool {
         match &self.0 {
@@ -117,8 +116,8 @@ impl AnyScheme {
         self.fold(digest, (), |(), location| visit(location));
     }
 
-    /// Visits all locations of the digest, in their order, handing what one visit returns to the
-    /// next.
+    /// Visits all locations of the digest, in their order, and passes the result of each visit to
+    /// the next.
     #[inline(always)]
     pub fn fold<T>(&self, digest: Digest, start: T, visit: impl FnMut(T, u64) -> T) -> T {
         match &self.0 {
@@ -127,7 +126,7 @@ impl AnyScheme {
         }
     }
 
-    /// All schemes but the default one. Out of line: ten copies of a filter's loop in one place
+    /// All schemes but the default one. Out of line: ten copies of a filter's loop in one function
     /// leave no registers for any of them.
     #[inline(never)]
     fn all_of_another(&self, digest: Digest, test: impl FnMut(u64) -> bool) -> bool {

@@ -1,15 +1,15 @@
-//! A band of the table for each hash, so that no two probes of a key ever meet.
+//! Schemes with a band of the table per hash, so that no two probes of a key coincide.
 
 use super::super::{Digest, Domain, reduce};
 use super::recurrence::add_modulo;
 use super::{ProbeError, Scheme, error};
 
-/// The table divided into equal bands, one for each hash.
+/// A table divided into equal bands, one per hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bands {
     domain: Domain,
     hashes: u32,
-    /// Places in a band: m′ in the paper.
+    /// Locations per band: m′ in the paper.
     band: u64,
 }
 
@@ -27,11 +27,12 @@ impl Bands {
     }
 }
 
-/// Band i at h1 + i·h2 modulo the band's size: the partition scheme of less-hashing, section 4.1.
+/// Location i is (h1 + i·h2) modulo the band's size, in band i: the partition scheme of
+/// less-hashing, section 4.1.
 ///
-/// If `size` is not a multiple of `hashes`, the remainder is left out: [`size`](Scheme::size) says
-/// what is used. With a prime band (choose `size` = k·p) two keys share no probe, one, or all k of
-/// them (section 2 of the paper); with other sizes also some numbers between.
+/// If `size` is not a multiple of `hashes`, the remainder is unused: see [`size`](Scheme::size).
+/// With a band of prime size p (choose `size` = k·p) two keys share no probe, one, or all k
+/// (section 2 of the paper); with other sizes some numbers between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partitioned(Bands);
 
@@ -94,11 +95,10 @@ impl Iterator for PartitionedLocations {
 
 impl ExactSizeIterator for PartitionedLocations {}
 
-/// Band i at a location of its own word: the lecture's multi-band filter, with independent
-/// functions.
+/// Location i is word i of the digest, reduced to band i: the lecture's multi-band filter, with
+/// independent functions.
 ///
-/// If `size` is not a multiple of `hashes`, the remainder is left out: [`size`](Scheme::size) says
-/// what is used.
+/// If `size` is not a multiple of `hashes`, the remainder is unused: see [`size`](Scheme::size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndependentBands(Bands);
 

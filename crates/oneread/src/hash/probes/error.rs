@@ -1,18 +1,18 @@
-//! What a scheme cannot be made of.
+//! Errors of making a probe scheme.
 
 use core::fmt;
 
-/// The parameters of a probe scheme make no sense.
+/// The parameters of a probe scheme are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// A table of no places.
+    /// The table has no places.
     NoPlaces,
-    /// No hash functions.
+    /// There are no hash functions.
     NoHashes,
-    /// A table that is divided into bands needs at least one place for each hash.
+    /// A table of bands has fewer places than hashes.
     MoreHashesThanPlaces {
-        /// The number of hashes, and so of bands.
+        /// The number of hashes, and of bands.
         hashes: u32,
         /// The number of places to divide among them.
         size: u64,
@@ -21,7 +21,7 @@ pub enum ProbeError {
     TooManyPlaces {
         /// The largest size possible.
         expected: u64,
-        /// The size asked for.
+        /// The size requested.
         found: u64,
     },
 }
@@ -49,7 +49,7 @@ impl core::error::Error for ProbeError {}
 /// Sizes stay below 2^63, so that the sum of two locations never overflows.
 pub(super) const MOST_PLACES: u64 = 1 << 63;
 
-/// What every scheme asks of its parameters.
+/// Checks what every scheme requires of its parameters.
 pub(super) fn check(hashes: u32, size: u64) -> Result<(), ProbeError> {
     if size == 0 {
         return Err(ProbeError::NoPlaces);

@@ -1,9 +1,9 @@
 //! Several locations from one digest: the k hash functions of a Bloom-type structure.
 //!
-//! A filter needs k locations in a table of m. Drawing k independent ones costs k words of the
-//! digest; "less hashing" shows that two words are enough, if one looks at how they are combined:
+//! A filter needs k locations in a table of m. Independent locations cost k words of the digest.
+//! "Less hashing" shows that two words are enough if they are combined well:
 //!
-//! | scheme | location i | words | false positives, n = 100 at 16 bits a key |
+//! | scheme | location i | words | false positives, n = 100 at 16 bits per key |
 //! | --- | --- | --- | --- |
 //! | [`Independent`] | `h_i` | k | 1.01 × theory |
 //! | [`Accelerated`] | h1 + i·h2 + C(i,2)·h3 in 64 bits, reduced last | 2 | 1.01 × |
@@ -16,16 +16,16 @@
 //! | [`Partitioned`] | band i: h1 + i·h2 mod m/k | 2 | 11.2 × |
 //! | [`IndependentBands`] | band i: `h_i` mod m/k | k | 1.05 × |
 //!
-//! All other arithmetic is modulo m, which need not be a power of two. Asymptotically every row is
-//! the same (theorems 2 and 3 of the paper); the last column shows that for small n they are not.
-//! It is measured by this module's tests, within the error stated there.
+//! All other arithmetic is modulo m, which need not be a power of two. Asymptotically all rows are
+//! equal (theorems 2 and 3 of the paper); the last column shows that for small n they are not. This
+//! module's tests measure it, within the error stated there.
 //!
 //! # Which to choose
-//! [`Accelerated`], the default of the filters: as fast as [`Double`], and from a hundred keys on
-//! nearly as accurate as [`Independent`] (at 20 bits a key 1.04 × for 100 keys, 1.01 × for 1000).
-//! [`Independent`] where a proof needs independence (the summaries of a table do). The banded
-//! schemes are for structures that keep a separate array for each hash. The others are here to be
-//! compared.
+//! Use [`Accelerated`], the default of the filters: it is as fast as [`Double`], and from 100 keys
+//! on nearly as accurate as [`Independent`] (at 20 bits per key 1.04 × for 100 keys, 1.01 × for
+//! 1000). Use [`Independent`] where a proof needs independence, as for the summaries of a table.
+//! The banded schemes suit structures with a separate array per hash. The others are for
+//! comparison.
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Less Hashing, Same Performance: Building a Better Bloom Filter", 2006.
@@ -52,7 +52,7 @@ pub use recurrence::{
 
 use super::{Digest, Domain};
 
-/// How a digest's k locations in a table of m places are found, without heap.
+/// Finds a digest's k locations in a table of m places, without heap memory.
 ///
 /// # Example
 /// ```
@@ -68,14 +68,14 @@ use super::{Digest, Domain};
 /// # Ok::<(), oneread::hash::probes::ProbeError>(())
 /// ```
 pub trait Scheme: Copy + Sized {
-    /// What the command line and reports call the scheme.
+    /// The name on the command line and in reports.
     const NAME: &'static str;
 
     /// The iterator over the locations of one digest.
     type Locations: ExactSizeIterator<Item = u64>;
 
-    /// `hashes` (k in the paper) locations in a table of `size` places (m in the paper), from words
-    /// of the digest in `domain`.
+    /// A scheme of `hashes` (k in the paper) locations in a table of `size` places (m in the
+    /// paper), from words of the digest in `domain`.
     ///
     /// # Errors
     /// If `hashes` or `size` is 0, or if a scheme of bands has more hashes than places.

@@ -1,4 +1,4 @@
-//! Schemes as values: what a layout holds, a file records and the command line says.
+//! Schemes as values, for layouts, files and the command line.
 
 use core::fmt;
 use core::str::FromStr;
@@ -51,25 +51,25 @@ impl SchemeName {
         Self::IndependentBands,
     ];
 
-    /// The scheme of a number in a file.
+    /// The scheme with this number in a file.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// Its number in a file.
+    /// The scheme's number in a file.
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// Whether each hash has a band of the table to itself.
+    /// Reports whether each hash has a band of the table to itself.
     #[must_use]
     pub const fn is_banded(self) -> bool {
         matches!(self, Self::Partitioned | Self::IndependentBands)
     }
 
-    /// What the command line and reports call it.
+    /// The name on the command line and in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

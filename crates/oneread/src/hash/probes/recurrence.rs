@@ -1,10 +1,9 @@
-//! Locations on a polynomial in i, stepped by its differences: double hashing and all its
-//! relatives.
+//! Locations on a polynomial in i, stepped by its differences: double hashing and its relatives.
 //!
-//! Location i of every scheme here is a polynomial in i, of degree 1 to 3, modulo m. A polynomial
-//! is determined by its value and its forward differences at 0, and adding each difference to the
-//! one before it steps from i to i + 1 (Newton). So one loop of additions serves them all, and a
-//! scheme is no more than its differences at 0: some from the digest, plus some fixed ones.
+//! Location i of each scheme here is a polynomial in i, of degree 1 to 3, modulo m. Its value and
+//! its forward differences at 0 determine it, and adding each difference to the one before it steps
+//! from i to i + 1 (Newton). So one loop of additions serves all schemes. A scheme is its
+//! differences at 0: some from the digest, plus fixed ones.
 //!
 //! ```text
 //!                         value   1st      2nd   3rd
@@ -35,7 +34,7 @@ pub struct Recurrence<const WORDS: usize, const FIRST: u64, const SECOND: u64, c
 
 /// h1 + i·h2: two hash functions do the work of k.
 ///
-/// Some digests have h2 = 0 and then all their locations are one; the paper's analysis allows it.
+/// If h2 = 0, all locations of a digest are the same; the paper's analysis allows it.
 pub type Double = Recurrence<2, 0, 0, 0>;
 
 /// h1 + i·h2 + i²: the extended double hashing of less-hashing's section 4.2, with f(i) = i².
@@ -44,14 +43,14 @@ pub type ExtendedSquare = Recurrence<2, 1, 2, 0>;
 /// h1 + i·h2 + i³: extended double hashing with f(i) = i³.
 pub type ExtendedCube = Recurrence<2, 1, 6, 6>;
 
-/// h1 + i·h2 + (i³ − i)/6: Dillinger and Manolios' enhanced double hashing, in which the step of
-/// double hashing itself grows by i.
+/// h1 + i·h2 + (i³ − i)/6: Dillinger and Manolios' enhanced double hashing, whose step grows by i.
 pub type Enhanced = Recurrence<2, 0, 1, 1>;
 
-/// h1 + i·h2 + i(i−1)/2·h3: a third hash function accelerates the step.
+/// h1 + i·h2 + i(i−1)/2·h3: triple hashing, in which a third function accelerates the step.
 pub type Triple = Recurrence<3, 0, 0, 0>;
 
-/// h1 + i·h2 + i(i−1)/2·h3 + i(i−1)(i−2)/6·h4: and a fourth the acceleration.
+/// h1 + i·h2 + i(i−1)/2·h3 + i(i−1)(i−2)/6·h4: like [`Triple`], and a fourth function changes the
+/// acceleration.
 pub type Quadruple = Recurrence<4, 0, 0, 0>;
 
 /// The locations of one digest under a [`Recurrence`].
@@ -104,7 +103,7 @@ impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> 
 impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64>
     RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
 {
-    /// The degree of the polynomial: differences beyond it are 0, and the loop is unrolled up to
+    /// The degree of the polynomial. Differences beyond it are 0, and the loop is unrolled up to
     /// it.
     const DEGREE: usize = match (WORDS, SECOND, THIRD) {
         (4.., _, _) => 3,
@@ -146,7 +145,6 @@ impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> 
 #[inline(always)]
 pub(super) fn add_modulo(a: u64, b: u64, size: u64) -> u64 {
     let sum = a + b;
-    // The smaller of the two: a sum below the size wraps to a huge number when the size is taken
-    // off.
+    // The smaller of the two: if the sum is below the size, subtracting wraps to a huge number.
     sum.min(sum.wrapping_sub(size))
 }

@@ -1,9 +1,9 @@
-//! Words in memory of one's own, shared, or in somebody else's bytes read alike.
+//! Owned words, shared words and words in somebody else's bytes read alike.
 
 use oneread::bits::{AtomicWords, Line, Lines, LittleEndian, OutOfMemory, Words};
 use proptest::prelude::*;
 
-/// Reads everything there is, in every way.
+/// Reads everything, in every way.
 fn reads(words: &impl Words, expected: &[u64]) {
     assert_eq!(words.len(), expected.len());
     assert_eq!(words.is_empty(), expected.is_empty());
@@ -11,7 +11,7 @@ fn reads(words: &impl Words, expected: &[u64]) {
         assert_eq!(words.word(at), word, "word {at}");
         words.prefetch(at);
     }
-    // Nothing is there to be brought near, and nothing happens.
+    // Prefetching beyond the end does nothing.
     words.prefetch(expected.len());
     words.prefetch(usize::MAX);
     assert_eq!(words.count_ones(), expected.iter().map(|word| u64::from(word.count_ones())).sum::<u64>());
@@ -33,7 +33,7 @@ proptest! {
         reads_lines(&atomic, &words);
         reads(&atomic.clone(), &words);
         prop_assert_eq!(Vec::from(&atomic), words.clone());
-        // Bytes at any address, with crumbs after the last whole word.
+        // Bytes at any address, with a partial word at the end.
         let mut bytes = vec![0xaa; offset];
         bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         bytes.extend(vec![0xaa; offset]);

@@ -1,4 +1,4 @@
-//! Bytes that were changed, cut or added to are refused, and nothing panics.
+//! Damaged, truncated or extended bytes are refused without a panic.
 
 use std::error::Error;
 
@@ -36,7 +36,7 @@ fn every_cut_is_an_error() {
         for length in 0..bytes.len() {
             let error = load_and_open(kind, &bytes[..length]).unwrap_err();
             match error {
-                // The kind cannot be read from less.
+                // Fewer bytes do not contain the kind.
                 LoadError::NotAContainer => assert!(length < KIND + 2, "{kind}, {length} bytes"),
                 LoadError::Length { expected, found } => {
                     let whole = if length < HEADER { HEADER } else { bytes.len() };
@@ -88,7 +88,7 @@ fn what_is_not_a_container_says_so() {
 fn a_later_version_says_so_even_if_all_else_is_new() {
     for (kind, mut bytes) in samples() {
         bytes[VERSION] = 2;
-        // Its checksum may be computed in a way that nobody knows yet.
+        // A later version may compute its checksum in another way.
         let error = load_and_open(kind, &bytes).unwrap_err();
         assert!(matches!(error, LoadError::Version { expected: 1, found: 2 }), "{kind}: {error}");
         bytes[VERSION] = 0;
@@ -130,7 +130,7 @@ fn damage_names_the_part_and_both_checksums() {
     );
 }
 
-/// Every variant tells what is wrong, its cause included, which is then no source of its own.
+/// Every variant names the problem and its cause, which is then no source.
 #[test]
 fn errors_are_sentences() {
     let errors = [

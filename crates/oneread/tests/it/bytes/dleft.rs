@@ -1,4 +1,4 @@
-//! Saved d-left filters of every layout: whole, damaged, forged, and those of old versions.
+//! Saved d-left filters of every layout: intact, damaged, forged, and of old versions.
 
 use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{DLeftFilter, DLeftView};
@@ -9,12 +9,12 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{HEADER, LAYOUT, SEED_OF_SAMPLES, load_and_open, put, reseal, with_payload};
 
-/// Where the first page of a paged filter begins.
+/// The position of the first page of a paged filter.
 const PAGE: usize = 4096;
 
 fn filter(layout: DLeftLayout) -> DLeftFilter {
     let mut filter = DLeftFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
-    // About three keys a bucket, so that there are buckets of many loads.
+    // About three keys per bucket, for buckets of many loads.
     (0..3 * layout.total_buckets()).for_each(|key| _ = filter.insert(&key).unwrap());
     filter
 }
@@ -48,7 +48,7 @@ fn layouts() -> [DLeftLayout; 8] {
     ]
 }
 
-/// Makes the checksum of each page right, and then those of the container.
+/// Recomputes the checksum of each page, then those of the container.
 fn reseal_pages(bytes: &mut [u8]) {
     for (number, page) in bytes[PAGE..].chunks_exact_mut(PAGE).enumerate() {
         let checksum = xxh3_64_with_seed(&page[..PAGE - 16], number as u64);
@@ -98,14 +98,14 @@ fn every_flipped_bit_is_an_error() {
     for layout in layouts() {
         let bytes = filter(layout).to_bytes();
         let mut damaged = bytes.clone();
-        // In pages, every byte but one bit of it.
+        // In pages, one bit of every byte.
         let paged = layout.pages().is_some();
         for at in 0..bytes.len() {
             for bit in (0..8).filter(|bit| !paged || at % 8 == *bit) {
                 damaged[at] ^= 1 << bit;
                 let error = load_and_open(Kind::DLeft, &damaged);
                 assert!(error.is_err(), "{layout:?}, byte {at}, bit {bit}");
-                // Damage is not taken for a forgery.
+                // Damage is not reported as a forgery.
                 let in_buckets = at >= if paged { PAGE } else { HEADER } && !(paged && at % PAGE >= PAGE - 8);
                 if in_buckets {
                     assert!(
@@ -129,7 +129,7 @@ fn every_cut_and_every_addition_is_an_error() {
         for more in [1, 8, 16, 64, PAGE] {
             let longer = [&bytes[..], &vec![0; more]].concat();
             assert!(matches!(load_and_open(Kind::DLeft, &longer), Err(LoadError::Length { .. })));
-            // Also where the header knows of it.
+            // Also if the header agrees.
             refused(&with_payload(&bytes, &longer[HEADER..]), "longer");
         }
     }
@@ -143,7 +143,7 @@ fn impossible_fields_are_refused() {
         reseal(&mut forged);
         refused(&forged, &format!("field {field} = {value:#x}"));
     };
-    // The ways are bytes: 128-bit buckets, semi-sorting, ties, division, group.
+    // The fields are bytes: 128-bit buckets, semi-sorting, ties, division, group.
     for ways in [2, 3 << 8, 2 << 16, 3 << 24, 1 << 40, 1 << 48, 1 << 56] {
         with_field(spread(), 0, 1 << 32 | ways);
     }
@@ -166,7 +166,7 @@ fn impossible_fields_are_refused() {
     (6..8).for_each(|field| with_field(spread(), field, 1));
 }
 
-/// The container of a filter with another word in its payload.
+/// The container of a filter with one word of its payload replaced.
 fn with_word(layout: DLeftLayout, word: usize, value: u64) -> Vec<u8> {
     let mut bytes = DLeftFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap().to_bytes();
     put(&mut bytes, HEADER + 8 * word, value);
@@ -184,7 +184,7 @@ fn impossible_buckets_are_refused() {
         refused(&with_word(spread(), 3, 1 << bit), "an empty bucket that has something");
         refused(&with_word(paged(), 500, 1 << bit), "an empty bucket that has something");
     }
-    // Two fingerprints of thirty bits: the one with the sorting bit, 14, goes last.
+    // Two fingerprints of 30 bits: the one with the sorting bit, 14, goes last.
     assert!(load_and_open(Kind::DLeft, &with_word(spread(), 3, 2 << 60 | 1 << 44)).is_ok());
     refused(&with_word(spread(), 3, 2 << 60 | 1 << 14), "fingerprints out of order");
     // Plain buckets of 64 bits have states 0 to 6; those of 128 bits without two-bit semi-sorting 0
@@ -198,9 +198,9 @@ fn impossible_buckets_are_refused() {
         let bytes = with_word(large().with_semisort(Semisort::One), 3, state << 56);
         assert_eq!(load_and_open(Kind::DLeft, &bytes).is_ok(), state <= 77, "state {state}");
     }
-    // A lone fingerprint takes the lowest 60 of 120 bits; a fixed one the lowest 10 of 60. That of
-    // the third bucket of a group, the others of which are empty, takes the lowest 60 of all 240
-    // bits: those of the first.
+    // A single fingerprint takes the lowest 60 of 120 bits; a fixed one the lowest 10 of 60. That
+    // of the third bucket of a group with otherwise empty buckets takes the lowest 60 of all 240
+    // bits, where those of the first bucket are.
     for bit in 0..56 {
         refused(&with_word(large(), 3, 1 << 56 | 1 << bit), "bits beyond the lane");
     }
@@ -238,15 +238,15 @@ fn what_pages_have_beside_buckets_is_checked() {
         let error = load_and_open(Kind::DLeft, &forged).unwrap_err();
         assert!(matches!(error, LoadError::Checksum { part: "page", .. }), "{error}");
     }
-    // Each page is whole, but in the place of the other.
+    // Each page is intact, but they are swapped.
     let swapped = [&bytes[HEADER..PAGE], &bytes[2 * PAGE..], &bytes[PAGE..2 * PAGE]].concat();
     let error = load_and_open(Kind::DLeft, &with_payload(&bytes, &swapped)).unwrap_err();
     assert!(matches!(error, LoadError::Checksum { part: "page", .. }), "{error}");
 }
 
 proptest! {
-    /// Whatever the fields and buckets say, nothing panics; and what loads is saved again as the
-    /// same bytes.
+    /// Whatever the fields and buckets say, nothing panics, and a file that loads is saved again as
+    /// the same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         sample in 0usize..8,
@@ -282,7 +282,7 @@ fn filters_of_version_1_load() {
         let mut filter = <DLeftFilter>::from_bytes(&bytes).unwrap();
         let keys = 3 * layout.total_buckets();
         assert_eq!((filter.layout(), filter.fingerprints()), (layout, keys));
-        // At three keys a bucket an absent key is found once in ten thousand or less.
+        // At three keys per bucket an absent key is found at most once in ten thousand times.
         assert!((0..keys).all(|key| filter.contains(&key)));
         assert!((keys..keys + 100).all(|key| !filter.contains(&key)), "{name}");
         assert_eq!((filter.insert(&keys), filter.contains(&keys)), (Ok(false), true));
@@ -293,7 +293,7 @@ fn filters_of_version_1_load() {
 #[cfg(not(miri))]
 fn damaged_files_of_version_1_are_refused() {
     for (name, layout, length) in [
-        // Sixteen buckets, two pages and the header's, twelve buckets, four groups of four.
+        // Sixteen buckets; two pages and the header's; twelve buckets; four groups of four.
         ("spread", spread(), HEADER + 16 * 8),
         ("paged", paged(), 3 * PAGE),
         ("128", large(), HEADER + 12 * 16),

@@ -1,5 +1,4 @@
-//! Saved d-left counting filters, growing or not: whole, damaged, forged, and those of old
-//! versions.
+//! Saved d-left counting filters, growing or not: intact, damaged, forged, and of old versions.
 
 use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{
@@ -15,7 +14,7 @@ fn filter(layout: DLeftCountingLayout) -> DLeftCountingFilter {
     let mut filter = DLeftCountingFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
     (0..60u64).for_each(|key| _ = filter.insert(&key).unwrap());
     (0..20u64).for_each(|key| filter.remove(&key).unwrap());
-    // Once more, and often.
+    // One key twice, and one often.
     filter.insert(&30u64).unwrap();
     (0..3).for_each(|_| _ = filter.insert(&31u64).unwrap());
     filter
@@ -115,7 +114,7 @@ fn every_cut_and_every_addition_is_an_error() {
         for more in [1, 8, 16, 64] {
             let longer = [&bytes[..], &vec![0; more]].concat();
             assert!(matches!(load_and_open(kind, &longer), Err(LoadError::Length { .. })), "{kind}");
-            // Also where the header knows of it.
+            // Also if the header agrees.
             let longer = with_payload(&bytes, &longer[HEADER..]);
             assert!(matches!(load_and_open(kind, &longer), Err(LoadError::Invalid { .. })), "{kind}");
         }
@@ -138,7 +137,7 @@ fn impossible_fields_are_refused() {
     for value in [0, 3, 5, 1 << 40, u64::MAX] {
         refused(1, value);
     }
-    // Two sizes do not stick with counters of one bit.
+    // With two sizes, counters of one bit do not saturate.
     for value in [2, 3, 256, u64::MAX] {
         refused(2, value);
     }
@@ -161,8 +160,8 @@ fn impossible_fields_are_refused() {
 #[test]
 fn impossible_buckets_are_refused() {
     let bytes = filter(layouts()[0]).to_bytes();
-    // The last byte of a bucket is its state: the empty one, and 2 + 3 + … + (m + 1) for m = 5, 6,
-    // 7, 8 and 9 cells at most: 1 + 20 + 27 + 35 + 44 + 54 = 181.
+    // The last byte of a bucket is its state: the empty one, and 2 + 3 + … + (m + 1) for at most m
+    // = 5, 6, 7, 8 and 9 cells: 1 + 20 + 27 + 35 + 44 + 54 = 181.
     for state in 181..=255u8 {
         let mut payload = bytes[HEADER..].to_vec();
         payload[15] = state;
@@ -188,7 +187,7 @@ fn impossible_layers_are_refused() {
         with_payload(&bytes, &payload)
     };
     for (field, values) in [
-        // Number, room, cells, keys, buckets, cells of a bucket, sub-tables, bits of a counter.
+        // Number, room, cells, keys, buckets, cells per bucket, sub-tables, counter bits.
         (0, [65_535, 1 << 16, u64::MAX]),
         (1, [0, 1, 2]),
         (2, [0, 1, u64::MAX]),
@@ -208,8 +207,8 @@ fn impossible_layers_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and buckets say, nothing panics; and what loads is saved again as the
-    /// same bytes.
+    /// Whatever the fields and buckets say, nothing panics, and a file that loads is saved again as
+    /// the same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         sample in 0usize..5,
@@ -239,13 +238,13 @@ fn filters_of_version_1_load() {
         assert_eq!(load_and_open(Kind::DLeftCounting, &bytes).unwrap(), bytes, "saved again as it was");
         let mut filter = <DLeftCountingFilter>::from_bytes(&bytes).unwrap();
         assert_eq!((filter.layout(), filter.len()), (layout, 44));
-        // 41 remainders in 12 buckets: an absent key is found once in some thousand.
+        // 41 remainders in 12 buckets: an absent key is found once in some thousand times.
         assert!(
             (20..60u64).all(|key| filter.contains(&key)) && (60..80u64).all(|key| !filter.contains(&key))
         );
         (0..2).for_each(|_| filter.remove(&30u64).unwrap());
         assert!(!filter.contains(&30u64), "{name}");
-        // Four times: stuck, or not.
+        // Four times: saturated in one form, not in the other.
         (0..4).for_each(|_| filter.remove(&31u64).unwrap());
         assert_eq!(filter.contains(&31u64), layout.repeats() == Repeats::Stick, "{name}");
     }
@@ -255,10 +254,10 @@ fn filters_of_version_1_load() {
     let mut filter = <GrowingDLeftCountingFilter>::from_bytes(&bytes).unwrap();
     assert_eq!((filter.len(), filter.layers() > 2), (195, true));
     assert!((0..20u64).chain(30..200).all(|key| filter.contains(&key)));
-    // At a rate of up to .05 most of these are not found.
+    // At a rate of up to 0.05 most of these are not found.
     assert!((1000..1100u64).filter(|key| filter.contains(key)).count() < 20);
     (0..20u64).chain(30..200).for_each(|key| filter.remove(&key).unwrap());
-    // What came six times is stuck.
+    // A key inserted six times is saturated.
     assert!(filter.contains(&31u64) && filter.len() == 5);
 }
 

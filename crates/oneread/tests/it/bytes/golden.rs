@@ -1,8 +1,7 @@
-//! Files of every version of the format load forever: `tests/golden`.
+//! Files of every version of the format load in all later versions: `tests/golden`.
 //!
-//! `ONEREAD_BLESS=1 cargo test golden` writes the files of the current version that are missing. A
-//! file that is there is never written again: if one differs, the format has changed, and needs a
-//! new version.
+//! `ONEREAD_BLESS=1 cargo test golden` writes missing files of the current version. It never
+//! rewrites a file: if one differs, the format has changed and needs a new version.
 
 use std::path::PathBuf;
 
@@ -22,14 +21,14 @@ const STRINGS: [&str; 6] =
     ["", "a", "key", "café", "0123456789abcdef", "a string that is longer than sixteen bytes"];
 const KEYS: u64 = 60;
 
-/// The bytes of a golden file, which are those of what is made today.
+/// The bytes of a golden file, which must equal those made today.
 pub(super) fn golden(name: &str, made: &[u8]) -> Vec<u8> {
     let bytes = golden_of_any_plan(name, made);
     assert!(bytes == made, "{name} is not what would be written today: the format has changed");
     bytes
 }
 
-/// The same where a planner has a say in what is made today, which may differ.
+/// Like [`golden`], but a planner decides what is made today, which may differ.
 pub(super) fn golden_of_any_plan(name: &str, made: &[u8]) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1").join(name);
     if std::env::var_os("ONEREAD_BLESS").is_some() && !path.exists() {
@@ -55,7 +54,8 @@ fn bloom_filters_of_version_1_load() {
         assert_eq!(load_and_open(Kind::Bloom, &bytes).unwrap(), bytes, "saved again as it was");
         let filter = <BloomFilter>::from_bytes(&bytes).unwrap();
         assert_eq!((filter.layout().hashes(), filter.layout().scheme()), (7, scheme));
-        // 66 keys at 16 bits: an absent one is found once in 1500 or so; these 20 are not.
+        // 66 keys at 16 bits per key: an absent one is found once in about 1500 times; none of
+        // these 20 is.
         assert!(
             (0..KEYS).all(|key| filter.contains(&key)) && (KEYS..KEYS + 20).all(|key| !filter.contains(&key))
         );
@@ -101,7 +101,7 @@ fn counting_filters_of_version_1_load() {
         (0..2 * KEYS).for_each(|key| _ = made.insert(&key));
         (KEYS..2 * KEYS).for_each(|key| made.remove(&key).unwrap());
         STRINGS.iter().for_each(|key| _ = made.insert(*key));
-        // One that is there nine times: more than a counter of three bits can tell.
+        // One key nine times, more than a counter of three bits can count.
         (0..9).for_each(|_| _ = made.insert("often"));
         let bytes = golden(name, &made.to_bytes());
         assert_eq!(load_and_open(Kind::Counting, &bytes).unwrap(), bytes, "saved again as it was");
@@ -112,7 +112,7 @@ fn counting_filters_of_version_1_load() {
         assert!(STRINGS.iter().all(|key| filter.contains(*key)) && !filter.contains("absent"));
         let stuck = width == 3;
         assert_eq!(filter.stuck() > 0, stuck, "{name}");
-        // What is stuck stays; what is not can be taken back.
+        // Saturated counters stay; others can be decremented.
         (0..9).for_each(|_| filter.remove("often").unwrap());
         assert_eq!(filter.contains("often"), stuck, "{name}");
     }

@@ -1,4 +1,4 @@
-//! Saved growing line filters: whole, damaged, forged, and those of old versions.
+//! Saved growing line filters: intact, damaged, forged, and of old versions.
 
 use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{GrowingLineFilter, GrowingLineView};
@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 use super::{HEADER, LAYOUT, SEED_OF_SAMPLES, load, load_and_open, open, put, reseal, with_payload};
 
-/// Three layers of 1, 2 and 4 lines, the first two full; one key came often, and some have gone.
+/// Three layers of 1, 2 and 4 lines, the first two full; one key was inserted often, others
+/// removed.
 fn filter() -> GrowingLineFilter {
     let layout = GrowingLayout::new(8, 0.05).unwrap();
     let mut filter = GrowingLineFilter::with_seed(layout, SEED_OF_SAMPLES).unwrap();
@@ -48,13 +49,13 @@ fn what_was_saved_comes_back() {
 
 #[test]
 fn stashes_come_back_too() {
-    // So many seeds that some layer of a line or two has more than its lines take.
+    // Enough seeds that in one of them a layer of a line or two has a stash.
     let filled = |seed| {
         let mut filter = GrowingLineFilter::with_seed(GrowingLayout::new(80, 0.01).unwrap(), seed).unwrap();
         (0..700u64).for_each(|key| _ = filter.insert(&key).unwrap());
         filter
     };
-    // Three, six, twelve lines and records: what is more is the stashes.
+    // Three, six, twelve lines and records; any further bytes are stashes.
     let has_stash = |filter: &GrowingLineFilter| {
         let words = 8 * (filter.total_lines() + filter.layers() as u64);
         filter.to_bytes().len() as u64 > HEADER as u64 + 8 * words
@@ -64,7 +65,7 @@ fn stashes_come_back_too() {
     assert_eq!(load_and_open(Kind::GrowingLine, &bytes).unwrap(), bytes);
     assert!(<GrowingLineFilter>::from_bytes(&bytes).unwrap() == filter);
     let last = bytes.len() - 8;
-    // The last entry is of a line that has stashed nothing, or is no fingerprint.
+    // The last entry belongs to a line without stashed fingerprints, or is no fingerprint.
     for entry in [0, u64::MAX] {
         let mut forged = bytes.clone();
         put(&mut forged, last, entry);
@@ -106,7 +107,7 @@ fn every_cut_and_every_addition_is_an_error() {
     for more in [1, 8, 16, 64] {
         let longer = [&bytes[..], &vec![0; more]].concat();
         assert!(matches!(load_and_open(Kind::GrowingLine, &longer), Err(LoadError::Length { .. })));
-        // Also where the header knows of it.
+        // Also if the header agrees.
         let longer = with_payload(&bytes, &longer[HEADER..]);
         assert!(matches!(load_and_open(Kind::GrowingLine, &longer), Err(LoadError::Invalid { .. })));
     }
@@ -115,7 +116,7 @@ fn every_cut_and_every_addition_is_an_error() {
 #[test]
 fn impossible_fields_and_layers_are_refused() {
     let bytes = filter().to_bytes();
-    // First items, rate, growth, tightening, layers; the keys may be any number.
+    // First items, rate, growth, tightening, layers; the number of keys may be anything.
     for (field, values) in [
         (0, [0, 1 << 47, u64::MAX]),
         (1, [0, 1f64.to_bits(), f64::NAN.to_bits()]),
@@ -151,8 +152,8 @@ fn impossible_fields_and_layers_are_refused() {
     }
 }
 
-/// A removal would lose keys where the fingerprint in an older layer does not follow from that in a
-/// newer one.
+/// A removal would lose keys if a fingerprint in a newer layer did not determine that in an older
+/// one.
 #[test]
 fn layers_that_do_not_nest_are_refused() {
     let layout = GrowingLayout::new(8, 0.05).unwrap().with_growth(3).unwrap();
@@ -160,7 +161,7 @@ fn layers_that_do_not_nest_are_refused() {
     (0..100u64).for_each(|key| _ = filter.insert(&key).unwrap());
     let bytes = filter.to_bytes();
     assert_eq!((filter.layers(), filter.total_lines()), (2, 4), "one line and three");
-    // The same, empty.
+    // The same filter, emptied.
     let mut payload = bytes[HEADER..].to_vec();
     payload[128..].fill(0);
     (0..2).for_each(|layer| put(&mut payload, 64 * layer + 8 * 2, 0));
@@ -177,8 +178,8 @@ fn layers_that_do_not_nest_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and lines say, nothing panics; and what loads is saved again as the same
-    /// bytes.
+    /// Whatever the fields and lines say, nothing panics, and a file that loads is saved again as
+    /// the same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         changes in prop::collection::vec((0usize..90, prop_oneof![0u64..20, any::<u64>(), Just(1 << 37)]), 1..4),
@@ -206,10 +207,10 @@ fn filters_of_version_1_load() {
     let mut filter = <GrowingLineFilter>::from_bytes(&bytes).unwrap();
     assert_eq!((filter.len(), filter.layers()), (195, 3));
     assert!((0..170u64).chain(180..200).all(|key| filter.contains(&key)));
-    // At a rate of up to .05 most of these are not found.
+    // At a rate of up to 0.05 most of these are not found.
     assert!((1000..1100u64).filter(|key| filter.contains(key)).count() < 20);
     (0..170u64).chain(180..200).for_each(|key| filter.remove(&key).unwrap());
-    // What came six times is stuck.
+    // A key inserted six times is saturated.
     assert!(filter.contains(&181u64) && filter.len() == 5);
     let mut damaged = bytes;
     damaged[HEADER + 17] ^= 4;

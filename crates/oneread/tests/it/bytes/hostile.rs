@@ -1,4 +1,4 @@
-//! Files that somebody made to do harm: both checksums are right, and what they say cannot be.
+//! Files made to do harm: both checksums are right, and the content is impossible.
 
 use oneread::bytes::{Kind, LoadError};
 use oneread::filter::GrowingFilter;
@@ -21,7 +21,7 @@ fn with_field(kind: Kind, field: usize, value: u64) -> Vec<u8> {
     bytes
 }
 
-/// Refused by both ways in, as something this library did not write.
+/// Both ways in refuse it, as something this library did not write.
 #[track_caller]
 fn refused(kind: Kind, bytes: &[u8], what: &str) {
     match load_and_open(kind, bytes) {
@@ -86,15 +86,15 @@ fn numbers_of_hashes_schemes_and_policies_are_checked() {
 
 #[test]
 fn bands_must_fill_the_table() {
-    // 300 bits in 3 bands of 100 are a layout; 7 bands would have left 6 bits out. Scheme 8 and 9
-    // are the banded ones.
+    // 300 bits in 3 bands of 100 are a layout; 7 bands would leave 6 bits over. Schemes 8 and 9 are
+    // banded.
     for scheme in [8, 9] {
         let mut bytes = with_field(Kind::Bloom, 2, scheme);
         assert_eq!(load_and_open(Kind::Bloom, &bytes).unwrap(), bytes);
         put(&mut bytes, LAYOUT + 8, 7);
         reseal(&mut bytes);
         refused(Kind::Bloom, &bytes, "bits that no band has");
-        // 100 counters in 3 bands leave one out.
+        // 100 counters in 3 bands leave one over.
         refused(Kind::Counting, &with_field(Kind::Counting, 2, scheme), "a counter that no band has");
     }
 }
@@ -153,7 +153,7 @@ fn digesters_that_do_not_exist_are_refused() {
 fn payloads_longer_or_shorter_than_the_layout_are_refused() {
     for (kind, bytes) in samples() {
         let payload = &bytes[HEADER..];
-        // Whole words, and the crumbs of a word: a view once opened what had up to seven bytes too
+        // Whole words, and partial ones: views once opened payloads with up to seven bytes too
         // many.
         for more in [1, 3, 7, 8, 64] {
             refused(
@@ -166,7 +166,7 @@ fn payloads_longer_or_shorter_than_the_layout_are_refused() {
             let cut = payload.len().saturating_sub(less);
             refused(kind, &with_payload(&bytes, &payload[..cut]), &format!("{less} bytes less"));
         }
-        // The header announces more than there is.
+        // The header announces another length than that of the payload.
         for length in ABSURD.into_iter().filter(|&length| length != payload.len() as u64) {
             let mut forged = bytes.clone();
             put(&mut forged, PAYLOAD_LENGTH, length);
@@ -207,7 +207,7 @@ fn impossible_growth_is_refused() {
     }
 }
 
-/// A layer's record is number, items, capacity, bits, hashes, scheme, eight bytes each.
+/// A layer's record: number, items, capacity, bits, hashes, scheme, eight bytes each.
 fn with_record_field(layer: usize, field: usize, value: u64) -> Vec<u8> {
     let bytes = sample(Kind::Growing);
     let mut payload = bytes[HEADER..].to_vec();
@@ -242,7 +242,7 @@ fn impossible_layers_are_refused() {
     }
 }
 
-/// Layers that claimed 2^64 − 1 keys each were loaded, and adding them up overflowed.
+/// Layers that claimed 2^64 − 1 keys each were once loaded, and adding them up overflowed.
 #[test]
 fn layers_of_absurd_sizes_are_not_added_up() {
     let bytes = sample(Kind::Growing);
@@ -264,7 +264,8 @@ fn a_loaded_filter_grows_on() {
 }
 
 proptest! {
-    /// Whatever the fields say, nothing panics; and what loads is saved again as the same bytes.
+    /// Whatever the fields say, nothing panics, and a file that loads is saved again as the same
+    /// bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         sample in 0usize..6,

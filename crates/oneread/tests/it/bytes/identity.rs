@@ -76,15 +76,15 @@ fn no_file_contains_the_secret() {
         GrowingFilter::with_digester(GrowingLayout::new(9, 0.1).unwrap(), digester).unwrap().to_bytes(),
     ];
     for bytes in &mut files {
-        // Not even a half of it, in either byte order.
+        // Not even half of it, in either byte order.
         for half in [&SECRET[..8], &SECRET[8..]] {
             let reversed: Vec<u8> = half.iter().rev().copied().collect();
             assert!(!bytes.windows(8).any(|window| window == half || window == reversed));
         }
         assert_eq!(&bytes[DIGESTER..DIGESTER + 2], &[2, 0]);
     }
-    // What stands for the secret is the same in all files, so that they can be told to belong
-    // together.
+    // The fingerprint of the secret is the same in all files, so that related files can be
+    // recognised.
     assert!(files.iter().all(|bytes| bytes[SEED..SEED + 16] == files[0][SEED..SEED + 16]));
 }
 
@@ -107,7 +107,7 @@ fn identities_have_the_numbers_of_the_format() {
     assert_eq!(Portable::from_identity(&Identity { digester: 3, seed: wide }), None);
     assert_eq!(Ideal::from_identity(&Identity { digester: 3, seed: wide }), Some(Ideal::with_seed(seed)));
     assert_eq!(Ideal::from_identity(&Identity { digester: 1, seed: wide }), None);
-    // A seed of more than 64 bits is none of theirs.
+    // None of these digesters has a seed of more than 64 bits.
     let too_wide = [1; 16];
     assert_eq!(Portable::from_identity(&Identity { digester: 1, seed: too_wide }), None);
     assert_eq!(Ideal::from_identity(&Identity { digester: 3, seed: too_wide }), None);

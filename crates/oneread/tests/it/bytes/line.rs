@@ -1,4 +1,4 @@
-//! Saved line filters: whole, damaged, forged, and those of old versions.
+//! Saved line filters: intact, damaged, forged, and of old versions.
 
 use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{Full, LineFilter, LineView};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{HEADER, LAYOUT, SEED_OF_SAMPLES, load, load_and_open, open, put, reseal, with_payload};
 
-/// So full that it has guests and a stash, and one key that came often.
+/// Full enough for guests and a stash, with one key inserted often.
 fn filter(bits: u32) -> LineFilter {
     let mut filter = LineFilter::with_seed(LineLayout::new(bits, 4).unwrap(), SEED_OF_SAMPLES).unwrap();
     (0u64..).find(|key| filter.insert(key) == Err(Full)).unwrap();
@@ -76,8 +76,7 @@ fn every_flipped_bit_and_every_cut_is_an_error() {
 #[test]
 fn impossible_fields_are_refused() {
     let bytes = filter(10).to_bytes();
-    // Bits, lines, entries of the stash (more than eight, or others than there are), and what is
-    // not there.
+    // Bits, lines, entries of the stash (more than eight, or a wrong number), and unused fields.
     for (field, values) in [
         (0, [0, 11, 1 << 32 | 10]),
         (1, [0, 5, u64::MAX]),
@@ -96,7 +95,7 @@ fn impossible_fields_are_refused() {
 
 #[test]
 fn impossible_lines_are_refused() {
-    // In an empty line every bit but those of the threshold is one too many or too few.
+    // In an empty line, every bit outside the threshold must be 0.
     let empty = LineFilter::with_seed(LineLayout::new(10, 4).unwrap(), SEED_OF_SAMPLES).unwrap().to_bytes();
     for bit in (0..512).filter(|bit| !(52..56).contains(bit)) {
         let mut payload = empty[HEADER..].to_vec();
@@ -104,7 +103,7 @@ fn impossible_lines_are_refused() {
         let error = load_forged(&with_payload(&empty, &payload));
         assert!(matches!(error, Err(LoadError::Invalid { .. })), "bit {bit}");
     }
-    // No guests without the thresholds of their homes, no stash either.
+    // No guests without the thresholds of their homes, and no stash either.
     let bytes = filter(10).to_bytes();
     let mut payload = bytes[HEADER..].to_vec();
     for line in 0..4 {
@@ -114,8 +113,8 @@ fn impossible_lines_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and lines say, nothing panics; and what loads is saved again as the same
-    /// bytes.
+    /// Whatever the fields and lines say, nothing panics, and a file that loads is saved again as
+    /// the same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         sample in 0usize..5,
@@ -143,7 +142,7 @@ fn filters_of_version_1_load() {
         let bytes = super::golden::golden(&format!("line_{bits}.oneread"), &filter(bits).to_bytes());
         assert_eq!(load_and_open(Kind::Line, &bytes).unwrap(), bytes, "saved again as it was");
         let mut filter = <LineFilter>::from_bytes(&bytes).unwrap();
-        // As many as the slots, more or less; each was inserted from 0 on, two were removed.
+        // About as many as the slots; each was inserted from 0 on, two were removed.
         let keys = 4 * u64::from(filter.layout().slots());
         assert!((3..keys * 9 / 10).all(|key| filter.contains(&key)));
         (3..keys / 2).for_each(|key| filter.remove(&key).unwrap());

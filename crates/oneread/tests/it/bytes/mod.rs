@@ -1,9 +1,9 @@
-//! Saved structures: whole ones come back as they were, damaged or forged ones are refused.
+//! Saved structures: intact ones load unchanged, damaged or forged ones are refused.
 
 mod damage;
 mod dleft;
 mod dleft_counting;
-// Reads files, which an interpreter that is isolated cannot.
+// Reads files, which an isolated interpreter cannot.
 #[cfg(not(miri))]
 mod golden;
 mod growing_line;
@@ -32,7 +32,7 @@ use oneread::layout::{
 use oneread::table::MultilevelTable;
 use xxhash_rust::xxh3::xxh3_64;
 
-// Positions in a container, as `docs/format.md` has them.
+// Positions in a container, as in `docs/format.md`.
 const VERSION: usize = 8;
 const KIND: usize = 10;
 const DIGESTER: usize = 12;
@@ -95,7 +95,7 @@ fn samples() -> [(Kind, Vec<u8>); 6] {
     ]
 }
 
-/// Loads a structure of the kind, asks it a few things, and saves it again.
+/// Loads a structure of the kind, queries it, and saves it again.
 fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
     Ok(match kind {
         Kind::Bloom => {
@@ -127,7 +127,7 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             assert!(filter.false_positive_rate() <= 1.0);
             _ = (filter.len(), filter.byte_len());
             let saved = filter.to_bytes();
-            // Changing what came from a file must not fail either, whatever its layers say.
+            // Changing a loaded filter must not fail either, whatever its layers say.
             filter.merge(<GrowingFilter>::from_bytes(bytes)?).ok();
             _ = (filter.insert(&u64::MAX), filter.len());
             saved
@@ -138,7 +138,7 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             (0..100u64).for_each(|key| _ = filter.contains(&key));
             assert!(filter.false_positive_rate() <= 1.0);
             let saved = filter.to_bytes();
-            // Changing what came from a file must not fail either, whatever its buckets say.
+            // Changing a loaded filter must not fail either, whatever its buckets say.
             (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
             saved
         }
@@ -157,7 +157,7 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
             assert!(filter.false_positive_rate() <= 1.0);
             _ = (filter.lines_read(), filter.fingerprints().count());
             let saved = filter.to_bytes();
-            // Changing what came from a file must not fail either, whatever its lines say.
+            // Changing a loaded filter must not fail either, whatever its lines say.
             (0..100u64).for_each(|key| _ = (filter.insert(&key), filter.remove(&(key + 50))));
             saved
         }
@@ -188,7 +188,7 @@ fn load(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
     })
 }
 
-/// Opens a view of the kind, asks it a few things, and verifies it.
+/// Opens a view of the kind, queries it, and verifies it.
 fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
     match kind {
         Kind::Bloom => {
@@ -258,7 +258,7 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(), LoadError> {
     }
 }
 
-/// Both ways in agree; gives what is wrong with the bytes, or what they are saved as again.
+/// Checks that both ways in agree; returns the error, or the bytes as saved again.
 #[track_caller]
 fn load_and_open(kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
     let (loaded, opened) = (load(kind, bytes), open(kind, bytes));
@@ -270,7 +270,7 @@ fn put(bytes: &mut [u8], at: usize, field: u64) {
     bytes[at..at + 8].copy_from_slice(&field.to_le_bytes());
 }
 
-/// Makes both checksums right again, so that nothing but the content is wrong.
+/// Recomputes both checksums, so that only the content is wrong.
 fn reseal(bytes: &mut [u8]) {
     let payload = xxh3_64(&bytes[HEADER..]);
     put(bytes, PAYLOAD_CHECKSUM, payload);
@@ -278,7 +278,7 @@ fn reseal(bytes: &mut [u8]) {
     put(bytes, HEADER_CHECKSUM, header);
 }
 
-/// A container with this payload in the place of its own, resealed.
+/// A container with its payload replaced, resealed.
 fn with_payload(bytes: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut bytes = [&bytes[..HEADER], payload].concat();
     put(&mut bytes, PAYLOAD_LENGTH, payload.len() as u64);

@@ -1,4 +1,4 @@
-//! Saved filters of placed fingerprints: whole, damaged, forged, and those of old versions.
+//! Saved placed filters: intact, damaged, forged, and of old versions.
 
 use oneread::bytes::{Kind, LoadError};
 use oneread::filter::{PlacedFilter, PlacedView};
@@ -62,7 +62,7 @@ fn every_flipped_bit_every_cut_and_every_addition_is_an_error() {
     for more in [1, 8, 64] {
         let longer = [&bytes[..], &vec![0; more]].concat();
         assert!(matches!(load_and_open(kind, &longer), Err(LoadError::Length { .. })));
-        // Also where the header knows of it.
+        // Also if the header agrees.
         refused(&with_payload(&bytes, &longer[HEADER..]), "longer");
     }
 }
@@ -96,8 +96,8 @@ fn impossible_fields_and_cells_are_refused() {
 }
 
 proptest! {
-    /// Whatever the fields and cells say, nothing panics; and what loads is saved again as the same
-    /// bytes.
+    /// Whatever the fields and cells say, nothing panics, and a file that loads is saved again as
+    /// the same bytes.
     #[test]
     fn whatever_loads_was_written_in_the_one_way_there_is(
         changes in prop::collection::vec((0usize..19, prop_oneof![0u64..100, any::<u64>()]), 1..4),
@@ -116,12 +116,12 @@ proptest! {
 #[test]
 #[cfg(not(miri))]
 fn filters_of_version_1_load() {
-    // Which cell of four a key is in, is up to the one who places it.
+    // The placement may choose any of a key's four cells.
     let bytes = super::golden::golden_of_any_plan("placed.oneread", &filter(11).to_bytes());
     assert_eq!(load_and_open(Kind::Placed, &bytes).unwrap(), bytes, "saved again as it was");
     let filter = <PlacedFilter>::from_bytes(&bytes).unwrap();
     assert_eq!((filter.len(), filter.cells(), filter.fingerprint_bits()), (60, 63, 11));
-    // An absent key is found once in five hundred.
+    // An absent key is found once in five hundred times.
     assert!((0..60u64).all(|key| filter.contains(&key)) && (60..80u64).all(|key| !filter.contains(&key)));
     let mut made = bytes;
     made[HEADER + 17] ^= 4;

@@ -23,7 +23,7 @@ use super::samples;
 const SEED: u64 = 0x0123_4567_89ab_cdef;
 /// Half of them are inserted.
 const KEYS: u64 = 10_000;
-/// Some of both halves, where many files are compared.
+/// Some keys of both halves, for tests that compare many files.
 const FEWER: Range<u64> = 4_500..5_500;
 
 /// Runs the reader with lines on its standard input.
@@ -54,7 +54,7 @@ fn answers(arguments: &[&str], lines: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(String::from).collect()
 }
 
-/// A file of its own for each test.
+/// A separate file for each test.
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, bytes).unwrap();
@@ -96,8 +96,7 @@ fn inserted() -> (Vec<u64>, Vec<String>) {
 fn python_finds_the_same_keys_in_bloom_filters_of_every_scheme() {
     let (numbers, strings) = inserted();
     for scheme in SchemeName::ALL {
-        // Small enough that a tenth of the absent keys is found, so that both answers occur for
-        // them too.
+        // Small enough that a tenth of the absent keys is found, so that they too get both answers.
         let layout = BloomLayout::new(50_000, 4).unwrap().with_scheme(scheme).unwrap();
         let mut filter = BloomFilter::with_seed(layout, SEED).unwrap();
         filter.extend(&numbers);
@@ -183,7 +182,7 @@ fn python_counts_and_finds_the_same_in_sketches_and_growing_filters() {
 #[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_d_left_filters() {
     let (numbers, strings) = inserted();
-    // 10,000 keys: about four in each bucket, so that some in ten thousand absent keys are found.
+    // 10,000 keys: about four per bucket, so that some of ten thousand absent keys are found.
     let layouts = [
         ("spread", DLeftLayout::uneven(&[1101, 550, 552], BucketBits::Bits64)),
         ("two", DLeftLayout::new(2, 1250, BucketBits::Bits64)),
@@ -216,8 +215,8 @@ fn python_finds_the_same_keys_in_d_left_filters_of_other_buckets() {
     let (small, large) = (BucketBits::Bits64, BucketBits::Bits128);
     let spread = |each, bits| DLeftLayout::new(3, each, bits).unwrap();
     let layouts = [
-        // 10,000 keys: four in a bucket of 64 bits, or a little more, and six or seven in one of
-        // 128 bits.
+        // 10,000 keys: four or a little more per bucket of 64 bits, and six or seven per bucket of
+        // 128.
         ("128", spread(520, large)),
         ("128_one_bit", spread(520, large).with_semisort(Semisort::One)),
         ("128_paged", DLeftLayout::paged(7, large).unwrap()),
@@ -245,7 +244,7 @@ fn python_finds_the_same_keys_in_d_left_filters_of_other_buckets() {
 #[ignore = "needs python3: cargo xtask test python"]
 fn python_finds_the_same_keys_in_d_left_counting_filters() {
     let (numbers, strings) = inserted();
-    // 10,000 keys, and then 7,500: six and then four and a half in a bucket.
+    // 10,000 keys, then 7,500: six, then four and a half per bucket.
     let layout = DLeftCountingLayout::new(4, 417).unwrap();
     let layouts = [
         ("one_size", layout),
@@ -261,7 +260,7 @@ fn python_finds_the_same_keys_in_d_left_counting_filters() {
         filter.insert_many(&numbers).unwrap();
         filter.insert_many(strings.iter().map(String::as_str)).unwrap();
         (0..KEYS / 4).for_each(|key| filter.remove(&key).unwrap());
-        // Some came twice.
+        // Some keys twice.
         (KEYS / 4..KEYS / 4 + 100).for_each(|key| _ = filter.insert(&key).unwrap());
         compare(
             &format!("python_dleft_counting_{name}"),
@@ -309,7 +308,7 @@ fn python_finds_the_same_keys_in_filters_of_placed_fingerprints() {
 fn python_finds_the_same_keys_in_line_filters() {
     let (numbers, strings) = inserted();
     for bits in LineLayout::REMAINDER_BITS {
-        // Nearly all slots: some have left their homes.
+        // Nearly all slots are in use, so some fingerprints have left their homes.
         let lines = (KEYS * 100 / 97).div_ceil(u64::from(LineLayout::new(bits, 1).unwrap().slots()));
         let layout = LineLayout::new(bits, lines).unwrap();
         let mut filter = LineFilter::with_seed(layout, SEED).unwrap();
@@ -370,8 +369,8 @@ fn python_refuses_what_is_damaged() {
         let name = format!("python_damaged_{}.oneread", kind as u16);
         let whole = file(&name, &bytes);
         assert_eq!(answers(&["query", whole.to_str().unwrap(), "u64"], "0\n").len(), 1, "{kind}");
-        // A byte of each field of the header, the first and last of the payload; and the file cut
-        // and added to.
+        // One byte of each field of the header, the first and last of the payload; and the file
+        // truncated and extended.
         let flip = |at: usize| {
             let mut bytes = bytes.clone();
             bytes[at] ^= 0x10;
@@ -381,7 +380,7 @@ fn python_refuses_what_is_damaged() {
             [0, 8, 10, 12, 14, 16, 32, 40, 48, 56, 64, 127, 128, bytes.len() - 1].map(flip).into();
         damaged.push(bytes[..bytes.len() - 8].to_vec());
         damaged.push([&bytes[..], &[0; 8]].concat());
-        // One run of the interpreter takes a while: two of them for each kind but the first.
+        // Starting the interpreter takes a while: few runs for each kind but the first.
         let step = if kind as u16 == 1 { 1 } else { 8 };
         for bytes in damaged.iter().step_by(step) {
             let path = file(&name, bytes);

@@ -1,4 +1,4 @@
-//! Streams that hesitate, deliver in crumbs, end early or fail.
+//! Streams that deliver small pieces after interruptions, end early or fail.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ use oneread::hash::Portable;
 
 use super::{HEADER, HEADER_CHECKSUM, LAYOUT, PAYLOAD_LENGTH, bloom, put, reseal, samples};
 
-/// Delivers crumbs of changing size, each after an interruption, and fails when all is delivered.
+/// Delivers pieces of varying size, each after an interruption, and fails at the end.
 struct Hesitant<'a> {
     bytes: &'a [u8],
     calls: usize,
@@ -38,7 +38,7 @@ fn hesitant(bytes: &[u8]) -> Hesitant<'_> {
     Hesitant { bytes, calls: 0, at_end: io::ErrorKind::BrokenPipe }
 }
 
-/// Reads a structure of the kind from a stream, and gives its bytes.
+/// Reads a structure of the kind from a stream, and returns its bytes.
 fn load(kind: Kind, reader: impl Read) -> Result<Vec<u8>, LoadError> {
     Ok(match kind {
         Kind::Bloom => <BloomFilter>::load(reader)?.to_bytes(),
@@ -85,7 +85,7 @@ fn a_stream_that_ends_early_is_too_short() {
 
 #[test]
 fn a_stream_is_not_trusted_about_its_length() {
-    // 2^46 bits are 2^43 bytes; as many are announced, and a megabyte comes.
+    // 2^46 bits are 2^43 bytes: the header announces these, and a megabyte follows.
     let mut bytes = bloom().to_bytes();
     put(&mut bytes, LAYOUT, 1 << 46);
     put(&mut bytes, PAYLOAD_LENGTH, 1 << 43);
@@ -109,7 +109,7 @@ fn several_structures_share_a_stream() {
     assert!(reader.bytes.is_empty());
 }
 
-/// Takes so many bytes and then fails.
+/// A writer that accepts a fixed number of bytes and then fails.
 struct Full {
     room: usize,
 }
@@ -139,7 +139,7 @@ fn a_failure_to_write_is_passed_on() {
 
 #[test]
 fn the_header_checksum_is_over_all_but_itself() {
-    // Changed where it stands, and nothing else: still the header that is damaged.
+    // Changed in place only: reported as a damaged header.
     let mut bytes = bloom().to_bytes();
     put(&mut bytes, HEADER_CHECKSUM, 0);
     let error = <BloomFilter>::load(&*bytes).unwrap_err();

@@ -1,4 +1,4 @@
-//! What was saved comes back, by every way there is.
+//! Saved structures load unchanged, in every way.
 
 use oneread::bytes::{Kind, Saved};
 use oneread::filter::{
@@ -14,7 +14,7 @@ use oneread_study::hash::Ideal;
 
 use super::{HEADER, blocked, bloom, count_min, counting, dleft, growing, load_and_open, samples};
 
-/// By bytes and by a stream.
+/// From bytes and from a stream.
 fn comes_back<F: Saved + PartialEq>(structure: &F) {
     let bytes = structure.to_bytes();
     assert_eq!(Kind::of(&bytes).unwrap(), F::KIND);
@@ -86,7 +86,7 @@ fn empty_structures_and_all_seeds_come_back() {
 
 #[test]
 fn structures_larger_than_a_chunk_come_back() {
-    // A payload of more than twice 65536 bytes, which are read at once, and not a multiple of them.
+    // A payload of more than two reads of 65536 bytes, and not a multiple of them.
     let mut bloom = BloomFilter::with_seed(BloomLayout::new(1_100_000, 3).unwrap(), 1).unwrap();
     let mut blocked = BlockedBloomFilter::with_seed(BlockedLayout::new(2500).unwrap(), 1).unwrap();
     let mut growing = GrowingFilter::with_seed(GrowingLayout::new(40_000, 0.01).unwrap(), 1).unwrap();

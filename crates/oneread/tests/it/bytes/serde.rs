@@ -13,7 +13,7 @@ fn comes_back<F: Saved + PartialEq + Serialize + DeserializeOwned>(structure: &F
     assert!(serde_json::from_str::<F>(&json).unwrap() == *structure);
 
     let binary = postcard::to_stdvec(structure).unwrap();
-    // Its length before it, in one to three bytes, and nothing else.
+    // Its length comes first, in one to three bytes, and nothing else.
     assert!(binary.ends_with(&bytes) && binary.len() <= bytes.len() + 3);
     assert!(postcard::from_bytes::<F>(&binary).unwrap() == *structure);
 }

@@ -1,4 +1,4 @@
-//! Filters that threads share: nothing that any thread inserted is lost.
+//! Filters that threads share: no thread's insertion is lost.
 
 use std::sync::Barrier;
 
@@ -7,7 +7,7 @@ use oneread::hash::probes::SchemeName;
 use oneread::layout::{BlockedLayout, BloomLayout};
 
 const THREADS: u64 = 4;
-/// Miri takes a second for some hundreds.
+/// Miri takes a second for a few hundred.
 const KEYS: u64 = if cfg!(miri) { 100 } else { 20_000 };
 
 /// The keys of a thread: its own, and half of the next one's.
@@ -15,7 +15,7 @@ fn keys_of(thread: u64) -> impl Iterator<Item = u64> {
     (thread * KEYS..thread * KEYS + KEYS * 3 / 2).map(|key| key % (THREADS * KEYS))
 }
 
-/// Runs the insertions of all threads at once; each finds its own keys while the others insert.
+/// Runs the insertions of all threads concurrently; each looks its own keys up meanwhile.
 fn insert_from_threads(insert: impl Fn(u64) + Sync, contains: impl Fn(u64) -> bool + Sync) {
     let barrier = Barrier::new(THREADS as usize);
     std::thread::scope(|scope| {
@@ -36,7 +36,7 @@ fn insert_from_threads(insert: impl Fn(u64) + Sync, contains: impl Fn(u64) -> bo
 
 #[test]
 fn threads_build_the_bloom_filter_that_one_would_build() {
-    // Ten bits a key; and so few that threads meet in the same word all the time.
+    // Ten bits per key; and few enough that threads often write the same word.
     for (bits, scheme) in [
         (10 * THREADS * KEYS, SchemeName::Accelerated),
         (1000, SchemeName::Independent),

@@ -1,22 +1,22 @@
-//! Batches large enough to be partitioned by cache block, beside the same keys one by one.
+//! Batches large enough to be partitioned by cache block, compared with the same keys one by one.
 //!
 //! A filter must be larger than a third-level cache, and a batch must visit each of its cache lines
-//! once on average: so the filters are large, and nearly empty.
+//! once on average. So the filters are large and nearly empty.
 
 use oneread::filter::{AtomicBloomFilter, BloomFilter, CountingBloomFilter, DLeftFilter, LineFilter};
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, CountingLayout, LineLayout};
 use oneread::plan;
 
-/// No memory beside the filter, so that nothing is partitioned; rounds of few keys; one round.
+/// No extra memory, so that nothing is partitioned; rounds of few keys; one round.
 const SCRATCH: [u64; 3] = [0, 3 << 20, u64::MAX];
 
-/// Some keys come again.
+/// Some keys repeat.
 fn keys(count: u64) -> Vec<u64> {
     (0..count).map(|key| if key % 10 == 9 { key / 2 } else { key }).collect()
 }
 
-/// Half of the keys are there.
+/// Half of the keys are present.
 macro_rules! check_lookups {
     ($filter:ident, $count:expr) => {
         let asked: Vec<u64> = ($count / 2..$count / 2 + $count).collect();
@@ -26,7 +26,7 @@ macro_rules! check_lookups {
             $filter.contains_many_with_scratch(&asked, scratch, |answer| found.push(answer));
             assert!(found == expected, "{scratch} bytes");
         }
-        // An iterator that does not know how many keys it has.
+        // An iterator of unknown length.
         let mut found = Vec::new();
         $filter.contains_many(asked.iter().filter(|_| true), |answer| found.push(answer));
         assert!(found == expected);
@@ -35,7 +35,7 @@ macro_rules! check_lookups {
 
 #[test]
 fn bloom_filters_have_the_same_bits() {
-    // The last is so small that an atomic filter joins the words of a plain one.
+    // The last is small enough that an atomic filter joins the words of a plain one.
     for (bits, count) in [(300_000_003, 90_000), (300_000_003, 200_000), (5_000_003, 100_000)] {
         for scheme in [SchemeName::Accelerated, SchemeName::IndependentBands] {
             let layout = BloomLayout::new(bits, 7).unwrap().with_scheme(scheme).unwrap();
@@ -45,7 +45,7 @@ fn bloom_filters_have_the_same_bits() {
             keys.iter().for_each(|key| _ = single.insert(key));
             for scratch in SCRATCH {
                 let (mut batch, atomic) = (empty(), AtomicBloomFilter::from(empty()));
-                // In two parts, so that bits are there already.
+                // In two parts, so that some bits are already set.
                 for keys in [&keys[..1000], &keys] {
                     batch.insert_many_with_scratch(keys, scratch);
                     atomic.insert_many_with_scratch(keys, scratch);
@@ -64,7 +64,7 @@ fn counting_filters_have_the_same_counters() {
         let keys = keys(100_000);
         let empty = || CountingBloomFilter::with_seed(layout, 9).unwrap();
         let mut single = empty();
-        // Twenty times, so that counters are saturated.
+        // Twenty times, so that counters saturate.
         let all = || keys.iter().chain(keys[..500].iter().cycle().take(20 * 500));
         all().for_each(|key| _ = single.insert(key));
         for scratch in SCRATCH {

@@ -1,4 +1,4 @@
-//! The blocked Bloom filter beside a set of bits, placed as its documentation says.
+//! The blocked Bloom filter against a set of bits, placed as its documentation says.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::{BATCH_LENGTHS, payload, payload_of_bits};
 
-/// The multiplier between a key's block and its bits, as `docs/format.md` has it.
+/// The multiplier between a key's block and its bits, as in `docs/format.md`.
 const SPREAD: u128 = 0xd134_2543_de82_ef95;
 
 /// The bits that are 1, counted through all blocks.
@@ -46,8 +46,8 @@ impl Model {
         payload_of_bits(self.ones.iter().copied(), 8 * self.blocks)
     }
 
-    /// The chance that a key which is not in is found: over all blocks, that each word has the
-    /// key's bit.
+    /// The probability that an absent key is found: the average over all blocks that each word has
+    /// the key's bit.
     fn rate(&self) -> f64 {
         let fill = |word: u64| self.ones.range(64 * word..64 * (word + 1)).count() as f64 / 64.0;
         let block = |block: u64| (8 * block..8 * (block + 1)).map(fill).product::<f64>();
@@ -66,7 +66,7 @@ enum Step {
     InsertAtomically(u64),
 }
 
-/// Few keys, so that sequences meet the same ones again.
+/// Few keys, so that sequences repeat them.
 const KEYS: u64 = 60;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -169,7 +169,7 @@ fn never_forgets_an_inserted_key_whatever_the_load() {
         assert!(filter.contains(&key), "key {key}");
     }
     assert!((0..10_000u64).all(|key| filter.contains(&key)));
-    // A bit of a block is missed by 10000 keys with probability (1 − 1/192)^10000 = 2e-23: all are
+    // 10000 keys miss a bit of a block with probability (1 − 1/192)^10000 = 2e-23: all bits are
     // set.
     assert_eq!((filter.ones(), filter.false_positive_rate()), (1536, 1.0));
     assert_eq!(filter.estimated_items(), f64::INFINITY);
@@ -190,7 +190,7 @@ fn an_empty_filter_contains_nothing_and_one_key_has_a_bit_in_each_word() {
 
 #[test]
 fn many_keys_at_once_are_as_one_after_the_other() {
-    // In more than 6 MiB, 98304 blocks, lines are asked for beforehand.
+    // In more than 6 MiB, 98304 blocks, lines are prefetched.
     for (blocks, length) in BATCH_LENGTHS.into_iter().flat_map(|length| [(20, length), (100_000, length)]) {
         let layout = BlockedLayout::new(blocks).unwrap();
         let keys: Vec<u64> = (0..length).collect();
@@ -226,8 +226,8 @@ fn constructors_take_layouts_or_rates() {
         BlockedBloomFilter::with_rate(1000, 1.0).unwrap_err(),
         BuildError::Layout(LayoutError::Fraction { what: "rate", found: 1.0 })
     );
-    // Σ over j of Bin(100000, 1/B; j)·(1 − (63/64)^j)^8, summed by another program: .010012 for B =
-    // 1972, .009987 for 1973.
+    // Σ over j of Bin(100000, 1/B; j)·(1 − (63/64)^j)^8, summed by another program: 0.010012 for B
+    // = 1972, 0.009987 for 1973.
     assert_eq!(BlockedBloomFilter::with_rate(100_000, 0.01).unwrap().layout().blocks(), 1973);
     let new = || BlockedBloomFilter::new(BlockedLayout::new(1).unwrap()).unwrap();
     assert_ne!(new().digester().seed(), new().digester().seed(), "random seeds");
@@ -248,7 +248,7 @@ fn filters_are_equal_if_layout_seed_and_bits_are() {
 
 #[test]
 fn debug_tells_bits_hashes_and_fill() {
-    // One key sets eight of 1024 bits: 8/1024 = .0078125.
+    // One key sets eight of 1024 bits: 8/1024 = 0.0078125.
     let (filter, _) = filled(BlockedLayout::new(2).unwrap(), 1, &[1]);
     assert_eq!(format!("{filter:?}"), "Blocked { blocks: 2, bits: 1024, hashes: 8, fill: 0.0078125, .. }");
 }

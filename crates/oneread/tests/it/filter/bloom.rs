@@ -1,4 +1,4 @@
-//! The Bloom filter beside a set of locations.
+//! The Bloom filter against a set of locations.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ enum Step {
     InsertAtomically(u64),
 }
 
-/// Few keys, so that sequences meet the same ones again.
+/// Few keys, so that sequences repeat them.
 const KEYS: u64 = 60;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -100,7 +100,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..30),
     ) {
         let (mut filter, mut model) = filled(layout, seed, &[]);
-        // What must be found, whatever bits it shares with others. Intersections may remove keys.
+        // The keys that must be found, whatever bits they share. Intersections may remove keys.
         let mut inserted = BTreeSet::new();
         for step in steps {
             match step {
@@ -121,7 +121,7 @@ proptest! {
                 }
                 Step::Intersect(keys) => {
                     let (other, other_model) = filled(layout, seed, &keys);
-                    // The same from memory that threads share.
+                    // The same in an atomic filter.
                     let mut again = filter.clone();
                     filter.intersect(&other).unwrap();
                     again.intersect(&AtomicBloomFilter::from(other)).unwrap();
@@ -171,8 +171,8 @@ fn never_forgets_an_inserted_key_whatever_the_load() {
             assert!(filter.contains(&key), "{scheme}, key {key}");
         }
         assert!((0..3000u64).all(|key| filter.contains(&key)), "{scheme}");
-        // 3000 keys and 9 probes into 999 bits leave a bit unset with probability e^-27 each: all
-        // are set.
+        // 3000 keys and 9 probes into 999 bits leave each bit unset with probability e^-27: all are
+        // set.
         assert_eq!(filter.ones(), 999, "{scheme}");
         assert_eq!(filter.false_positive_rate(), 1.0);
         assert_eq!(filter.estimated_items(), f64::INFINITY);
@@ -228,10 +228,10 @@ fn a_filter_is_collected_from_its_keys_at_one_percent() {
     let keys: Vec<u64> = (0..1000).collect();
     let filter: BloomFilter = keys.iter().collect();
     assert!(keys.iter().all(|key| filter.contains(key)));
-    // 1.44·log2(100) = 9.58 bits for each of a thousand keys, a little more for whole hashes.
+    // 1.44·log2(100) = 9.58 bits per key for 1000 keys, a little more for whole hashes.
     assert!((9580..9700).contains(&filter.layout().bits()), "{}", filter.layout().bits());
-    // The fill of a filter varies by .5% (√(.077·9600)/9600 = .0028 of .5), and so its rate by 4%:
-    // six times that.
+    // The fill of a filter varies by 0.5% (√(0.077·9600)/9600 = 0.0028 of 0.5), and so its rate by
+    // 4%. The tolerance is six times that.
     let rate = filter.false_positive_rate();
     assert!((0.0075..0.0125).contains(&rate), "{rate}");
 }

@@ -1,4 +1,4 @@
-//! What every filter promises, tried on each of them. What is special to one has a file of its own.
+//! The promises of every filter, tested on each of them. Each filter also has its own file.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::BATCH_LENGTHS;
 const ITEMS: u64 = 3000;
 const RATE: f64 = 0.01;
 
-/// What an insertion says: whether the key may have been there. None finds no room here.
+/// The result of an insertion: whether the key may have been present. None is full here.
 trait Inserted {
     fn was_present(self) -> bool;
 }
@@ -37,7 +37,7 @@ impl<E: Debug> Inserted for Result<bool, E> {
     }
 }
 
-/// What many insertions say.
+/// The result of many insertions.
 trait Done {
     fn done(self);
 }
@@ -73,15 +73,15 @@ planned! {
     CountingBloomFilter: plan::counting::for_rate(ITEMS, RATE, 4);
     DLeftFilter: plan::dleft::for_rate(ITEMS, RATE);
     DLeftCountingFilter: plan::dleft_counting::for_rate(ITEMS, RATE, plan::dleft_counting::LIFE);
-    // Every key comes twice and takes a slot each time; pairs fill lines less evenly than distinct
-    // keys.
+    // Every key is inserted twice and takes a slot each time; pairs fill lines less evenly than
+    // distinct keys.
     LineFilter: plan::line::for_rate(3 * ITEMS, RATE);
-    // With layers to come.
+    // With room to add layers.
     GrowingFilter: GrowingLayout::new(ITEMS / 10, RATE);
     GrowingDLeftCountingFilter: GrowingLayout::new(ITEMS / 10, RATE);
     GrowingLineFilter: GrowingLayout::new(ITEMS / 10, RATE);
     // Of 256 parts, none gets 32 of 3000 keys: P(Poisson(11.7) ≥ 32)·256 < 2e-4, for a fixed seed.
-    // And each comes twice.
+    // Each key is inserted twice.
     ShardedLineFilter: plan::line::for_rate(64, RATE);
 }
 
@@ -101,8 +101,8 @@ shared! {
     AtomicDLeftFilter: DLeftFilter;
 }
 
-/// More finds than this among `queries` have probability at most e^−20, if each has at most `rate`:
-/// Bernstein's inequality, P(X ≥ m + √(2mt) + 2t/3) ≤ e^−t.
+/// An upper bound on finds among `queries`, exceeded with probability at most e^−20 if each has at
+/// most `rate`: Bernstein's inequality, P(X ≥ m + √(2mt) + 2t/3) ≤ e^−t.
 fn most_found(queries: u64, rate: f64) -> f64 {
     let (mean, t) = (queries as f64 * rate, 20.0);
     mean + (2.0 * mean * t).sqrt() + 2.0 * t / 3.0
@@ -121,7 +121,7 @@ macro_rules! every_filter {
                 let said = (0..ITEMS).filter(|key| filter.insert(key).was_present()).count() as u64;
                 assert!((0..ITEMS).all(|key| filter.contains(&key)) && !filter.is_empty());
                 assert!((said as f64) < most_found(ITEMS, RATE), "{said} were said to be there");
-                // A planned rate of a filter without layers is a mean over seeds, from which one
+                // The planned rate of a filter without layers is a mean over seeds. A single filter
                 // differs by less than a fifth (its fill has a deviation of 1/√bits, and there are
                 // 20,000).
                 let stated = filter.false_positive_rate();
@@ -204,7 +204,7 @@ macro_rules! saved {
                 view.contains(&key) == expected && owned.contains(&key) == expected
             }));
 
-            // The header, and some of the payload, which is checked as a whole.
+            // The header, and some of the payload, which has one checksum.
             let damaged = (0..bytes.len()).step_by(bytes.len() / 100).chain(0..128);
             for at in damaged {
                 let mut bytes = bytes.clone();
@@ -274,7 +274,7 @@ macro_rules! removes {
             assert!(kept.iter().all(|key| filter.contains(key)));
             let found = gone.iter().filter(|key| filter.contains(key)).count() as f64;
             assert!(found < most_found(gone.len() as u64, RATE), "{found}");
-            // Those before a key that is not there are removed, those after it are not.
+            // Keys before an absent one are removed, those after it are not.
             let absent = (ITEMS..).find(|key| !filter.contains(key)).unwrap();
             let (before, after) = kept.split_at(100);
             let asked = before.iter().chain([&absent]).chain(after);
@@ -307,8 +307,8 @@ macro_rules! merges {
                 keys.for_each(|key| _ = filter.insert(&key).was_present());
                 filter
             };
-            // Half of the planned keys: a d-left filter cannot choose buckets anew, and so is full
-            // earlier.
+            // Half of the planned keys: a union of d-left filters cannot choose buckets again, and
+            // so is full earlier.
             let (mut one, other) = (of(1, 0..ITEMS / 4), of(1, ITEMS / 4..ITEMS / 2));
             let before = one.clone();
             assert_eq!(one.union(&of(2, 0..9)), Err(MergeError::Digesters));
@@ -355,7 +355,7 @@ macro_rules! threads {
             filter.contains_many(&keys, |answer| found.push(answer));
             assert_eq!(found, vec![true; keys.len()]);
             let found = (ITEMS..10 * ITEMS).filter(|key| filter.contains(key)).count() as f64;
-            // A sharded filter holds each key twice by now.
+            // A sharded filter holds each key twice at this point.
             assert!(found < most_found(9 * ITEMS, 2.0 * RATE), "{found}");
             filter.clear();
             assert!(filter.is_empty() && keys.iter().all(|key| !filter.contains(key)));

@@ -1,4 +1,4 @@
-//! The Count-Min sketch beside exact counts.
+//! The Count-Min sketch against exact counts.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::statistics::chernoff_most;
 
 const KEYS: u64 = 30;
 
-/// A sketch, the exact counts, and the counters as the paper fills them.
+/// A sketch, the exact counts, and the counters as the paper defines them.
 struct Pair {
     sketch: CountMinSketch,
     exact: HashMap<u64, u64>,
@@ -72,7 +72,7 @@ fn layout() -> impl Strategy<Value = CountMinLayout> {
     })
 }
 
-/// Counts around 1, and counts that overflow when they meet.
+/// Counts around 1, and counts whose sum overflows.
 fn stream() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let count = prop_oneof![8 => 0u64..5, 1 => (u64::MAX - 5)..=u64::MAX, 1 => Just(1 << 63)];
     prop::collection::vec((0..KEYS, count), 0..60)
@@ -139,7 +139,7 @@ fn an_empty_sketch_estimates_nothing_and_one_key_exactly() {
     sketch.add("key", 41);
     sketch.add("key", 1);
     assert_eq!((sketch.estimate("key"), sketch.total()), (42, 42));
-    // ⌈e/.01⌉ = 272 counters in ⌈ln 100⌉ = 5 rows.
+    // ⌈e/0.01⌉ = 272 counters in ⌈ln 100⌉ = 5 rows.
     assert_eq!((sketch.layout().width(), sketch.layout().depth(), sketch.byte_len()), (272, 5, 8 * 1360));
 }
 
@@ -200,14 +200,14 @@ fn sketches_that_do_not_match_are_not_added_and_not_changed() {
     }
 }
 
-/// The error bound, measured: keys of a skewed stream, each estimated once in many sketches.
+/// Measures the error bound: keys of a skewed stream, each estimated once in many sketches.
 #[test]
 fn rows_of_two_words_exceed_the_truth_as_seldom_as_their_bound() {
     const SKETCHES: u64 = 2000;
     const OTHERS: u64 = 300;
     const EPSILON: f64 = 0.02;
-    // A prime width, e/ε = 135.9 rounded up to 137; one row, so that the plan's bound is nearly
-    // reached by no stream but the estimate is not vacuous, and three rows.
+    // A prime width, e/ε = 135.9 rounded up to 137. One row, for which no stream comes close to the
+    // plan's bound but the estimate is not vacuous, and three rows.
     for depth in [1, 3] {
         let layout = CountMinLayout::new(137, depth).unwrap().with_rows(Rows::TwoWords);
         let bound = plan::count_min::two_word_failure_bound(layout, EPSILON, OTHERS);
@@ -222,16 +222,16 @@ fn rows_of_two_words_exceed_the_truth_as_seldom_as_their_bound() {
         let most = SKETCHES as f64 * bound + 6.0 * (SKETCHES as f64 * bound).sqrt();
         assert!((exceeded as f64) < most, "{depth} rows: {exceeded} of {SKETCHES}, planned at most {bound}");
         if depth == 1 {
-            // One row errs with the few heaviest keys, each in the same counter once in 137: at
-            // least the first ones.
+            // One row errs for keys that share a counter with the few heaviest keys, once in 137
+            // times: at least with the first ones.
             assert!(exceeded > 0, "the test cannot fail");
         }
     }
 }
 
 /// `with_error` once sized sketches for independent rows and built rows of two words: (0.01, 1e-6)
-/// failed 1354 times as often as promised. The hardest stream known: ⌈1/ε⌉ − 1 keys of equal count,
-/// so that one key in each counter of a query exceeds ε times the total.
+/// failed 1354 times as often as promised. The hardest stream known has ⌈1/ε⌉ − 1 keys of equal
+/// count, so that one key in each counter of a query exceeds ε times the total.
 #[test]
 fn with_error_keeps_delta_for_the_sketch_it_builds() {
     const SKETCHES: u64 = 200;
@@ -299,7 +299,7 @@ fn a_weighted_sum_is_that_of_the_streams_so_many_times() {
     sum.set_to_sum([(&a, 2), (&b, 5)]).unwrap();
     assert_eq!(sum, expected);
 
-    // Less than nothing, or too much: nothing is changed.
+    // A negative sum, and one that is too large: nothing is changed.
     for weights in [(-1, 0), (0, -1), (i64::MAX, i64::MAX)] {
         let full = {
             let mut full = a.clone();
@@ -309,7 +309,7 @@ fn a_weighted_sum_is_that_of_the_streams_so_many_times() {
         assert_eq!(sum.set_to_sum([(&full, weights.0), (&b, weights.1)]), Err(MergeError::OutOfRange));
         assert_eq!(sum, expected);
     }
-    // A negative weight takes back what was counted.
+    // A negative weight subtracts what was counted.
     let again = sum.clone();
     sum.set_to_sum([(&again, 1), (&b, -5), (&a, -1)]).unwrap();
     assert_eq!(sum, a);

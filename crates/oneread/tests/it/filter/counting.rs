@@ -1,4 +1,4 @@
-//! The counting Bloom filter beside a table of counts.
+//! The counting Bloom filter against a table of counts.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Model {
         self.counts.get(&location).copied().unwrap_or(0)
     }
 
-    /// A key's locations, with how often it counts there.
+    /// A key's locations, with its count at each.
     fn locations(&self, key: u64) -> BTreeMap<u64, u64> {
         let layout = self.layout;
         let digest = self.digester.digest(&key);
@@ -56,7 +56,7 @@ impl Model {
         before
     }
 
-    /// Whether each counter has what the key would have counted, or is stuck.
+    /// Reports whether each counter has the key's count, or is stuck.
     fn may_remove(&self, key: u64) -> bool {
         let enough = |(location, times)| self.count(location) >= times || self.count(location) == self.most();
         self.locations(key).into_iter().all(enough)
@@ -95,7 +95,7 @@ impl Model {
 #[derive(Clone, Debug)]
 enum Step {
     Insert(u64),
-    /// Removes the key if it is there, or if it surely is not.
+    /// Removes the key if it is present, or certainly absent.
     Remove(u64),
     Clear,
     Union(Vec<u64>),
@@ -118,7 +118,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Tables so small that a key's probes coincide, and tables where they seldom do; bands only where
+/// Tables so small that a key's probes coincide, and tables where they rarely do; bands only where
 /// they fit.
 fn layout() -> impl Strategy<Value = CountingLayout> {
     let scheme = prop::sample::select(&SchemeName::ALL[..]);
@@ -166,7 +166,7 @@ proptest! {
                     prop_assert_eq!(filter.remove(&key), Err(NotPresent));
                     prop_assert_eq!(filter.to_bytes(), before, "nothing is changed");
                 }
-                // Taken to be there, but is not: whoever removes it breaks the promise.
+                // A false positive: removing it would break the promise.
                 Step::Remove(_) => {}
                 Step::Clear => {
                     filter.clear();
@@ -212,13 +212,13 @@ proptest! {
     }
 }
 
-/// A key whose probes coincide can seem present and still be refused, halfway through.
+/// A key whose probes coincide can be a false positive and still be refused, halfway through.
 #[test]
 fn a_refused_removal_gives_back_what_it_took() {
     let mut refused = 0;
     for width in 2..=8 {
         for scheme in SchemeName::ALL.into_iter().filter(|scheme| !scheme.is_banded()) {
-            // Three counters and five probes: some counter is hit twice, often one is hit four
+            // Three counters and five probes: some counter is hit twice, and often one is hit four
             // times.
             let layout = CountingLayout::new(3, 5, width).unwrap().with_scheme(scheme).unwrap();
             for seed in 0..40 {
@@ -238,7 +238,7 @@ fn a_refused_removal_gives_back_what_it_took() {
             }
         }
     }
-    // Not a rare accident here: 7·8·40 filters, each asked for 19 keys.
+    // This is frequent here: 7·8·40 filters with 19 keys each.
     assert!(refused > 1000, "only {refused} removals were refused halfway");
 }
 
@@ -246,7 +246,7 @@ fn a_refused_removal_gives_back_what_it_took() {
 fn never_forgets_a_present_key_in_a_long_life() {
     for counting in [Counting::EachProbe, Counting::OncePerItem] {
         for width in [2, 3, 4, 8] {
-            // 5 counters a key, so that two-bit counters are stuck all the time.
+            // 5 counters per key, so that two-bit counters are stuck most of the time.
             let layout = CountingLayout::new(2500, 4, width).unwrap().with_counting(counting);
             let mut filter = CountingBloomFilter::with_seed(layout, 6).unwrap();
             let window = 500;
@@ -258,7 +258,7 @@ fn never_forgets_a_present_key_in_a_long_life() {
                 assert!(filter.contains(&(key.saturating_sub(window - 1))) && filter.contains(&key));
             }
             assert!((20_000 - window..20_000).all(|key| filter.contains(&key)), "{counting:?}, {width} bits");
-            // Counters of a byte have not come near 255: what is left is what was inserted last.
+            // Counters of a byte do not come near 255: the last insertions remain.
             if width == 8 {
                 let last: Vec<u64> = (20_000 - window..20_000).collect();
                 assert!(filter == filled(layout, 6, &last).0, "{counting:?}");
@@ -312,7 +312,7 @@ fn a_key_inserted_twice_is_there_until_it_is_removed_twice() {
 
 #[test]
 fn many_keys_are_removed_as_one_after_the_other() {
-    // One that is cached, and one of 12 MiB, whose counters are asked for.
+    // A cached filter, and one of 12 MiB, whose counters are prefetched.
     for counters in [100_000, 25_000_000] {
         let layout = CountingLayout::new(counters, 7, 4).unwrap();
         let (keys, absent): (Vec<u64>, u64) = ((0..5000).collect(), 1 << 40);
@@ -322,7 +322,7 @@ fn many_keys_are_removed_as_one_after_the_other() {
         assert_eq!(at_once.remove_many(&keys[..4000]), Ok(()));
         assert!(at_once == one_by_one, "{counters} counters");
         assert_eq!(at_once.remove_many(&Vec::<u64>::new()), Ok(()));
-        // What comes before the absent key is removed, and no more.
+        // Only the keys before the absent one are removed.
         assert!(!one_by_one.contains(&absent));
         let asked: Vec<u64> = [&keys[4000..4100], &[absent], &keys[4100..]].concat();
         keys[4000..4100].iter().for_each(|key| one_by_one.remove(key).unwrap());

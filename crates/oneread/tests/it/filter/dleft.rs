@@ -1,5 +1,4 @@
-//! The d-left filter beside a list of fingerprints for each bucket, and its rates beside the
-//! paper's.
+//! The d-left filter against lists of fingerprints, and its rates against the paper's.
 
 use oneread::bytes::Kind;
 use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftView, Full, MergeError};
@@ -15,11 +14,10 @@ use crate::statistics::SIX_SIGMA;
 const BITS64: BucketBits = BucketBits::Bits64;
 const BITS128: BucketBits = BucketBits::Bits128;
 
-/// The usual filter, by `docs/format.md`: whole fingerprints in lists, shortened when they are
-/// compared.
+/// The default filter by `docs/format.md`: whole fingerprints in lists, shortened when compared.
 struct Model {
     buckets: Vec<Vec<u64>>,
-    /// Where each sub-table begins, and its size; the same in each page.
+    /// The start and size of each sub-table; the same in each page.
     subtables: Vec<(u64, u64)>,
     pages: Option<u64>,
     digester: Portable,
@@ -54,8 +52,8 @@ impl Model {
         }
     }
 
-    /// What is kept of a fingerprint in a bucket of a load: its first bits, and at loads 4 and 5
-    /// the sixteenth.
+    /// What a bucket of a load keeps of a fingerprint: its first bits, and at loads 4 and 5 the
+    /// sixteenth.
     fn kept(fingerprint: u64, load: usize) -> (u64, u64) {
         let sixteenth = if load == 4 || load == 5 { fingerprint >> 48 & 1 } else { 0 };
         (fingerprint >> (64 - 60 / load), sixteenth)
@@ -94,7 +92,7 @@ fn usual_layouts() -> Vec<DLeftLayout> {
     ]
 }
 
-/// Every way that a layout can have, small.
+/// Every combination of a layout's policies, small.
 fn all_layouts() -> Vec<DLeftLayout> {
     let mut layouts = usual_layouts();
     for bits in [BITS64, BITS128] {
@@ -111,7 +109,7 @@ fn all_layouts() -> Vec<DLeftLayout> {
     layouts
 }
 
-/// Fills a filter until it is full, and says with which keys.
+/// Fills a filter until it is full, and returns the keys.
 fn fill(filter: &mut DLeftFilter, most: u64) -> Vec<u64> {
     (0..most).take_while(|key| filter.insert(key).is_ok()).collect()
 }
@@ -147,7 +145,7 @@ proptest! {
             prop_assert_eq!(filter.insert(&(keys.len() as u64)), Err(Full));
         }
         prop_assert_eq!(&filter, &before);
-        // Saved, loaded and viewed it is the same.
+        // Saving, loading and viewing preserve it.
         let bytes = filter.to_bytes();
         prop_assert_eq!(&<DLeftFilter>::from_bytes(&bytes).unwrap(), &filter);
         let view: DLeftView<'_> = DLeftView::open(&bytes).unwrap();
@@ -172,8 +170,8 @@ proptest! {
         match one.union(&other) {
             Ok(()) => {
                 prop_assert!(kept.iter().all(|key| one.contains(key)));
-                // Joined buckets were once out of the order that insertions count on, and then
-                // forgot keys.
+                // Joined buckets were once out of the order that insertions rely on, which then
+                // lost keys.
                 let more: Vec<u64> =
                     (0..half).map(|key| key | 1 << 40).filter(|key| one.insert(key).is_ok()).collect();
                 prop_assert!(kept.iter().chain(&more).all(|key| one.contains(key)));
@@ -214,7 +212,7 @@ fn batches_answer_as_single_operations_do() {
 fn threads_lose_nothing() {
     let layout = plan::dleft::for_items(40_000, 16.0).unwrap();
     let filter = AtomicDLeftFilter::try_from(DLeftFilter::with_seed(layout, 5).unwrap()).unwrap();
-    // All threads insert into the same buckets at once, and each sees its own keys from then on.
+    // All threads insert into the same buckets, and each sees its own keys from then on.
     std::thread::scope(|scope| {
         for thread in 0..4u64 {
             let filter = &filter;
@@ -229,7 +227,7 @@ fn threads_lose_nothing() {
     assert!((0..40_000u64).all(|key| filter.contains(&key)));
     let plain = DLeftFilter::from(filter);
     assert!((0..40_000u64).all(|key| plain.contains(&key)));
-    // Keys that were found by chance have no fingerprint: four in ten thousand at most.
+    // Keys that were false positives have no fingerprint: at most four in ten thousand.
     assert!((39_900..=40_000).contains(&plain.fingerprints()));
 }
 
@@ -256,11 +254,11 @@ fn layouts_beyond_the_structure_are_refused() {
     for rate in [f64::NAN, 0.0, 1.0, -1.0] {
         assert!(plan::dleft::for_rate(1000, rate).is_err());
     }
-    // Nothing to hold is held by the smallest.
+    // The smallest filter suffices for no keys.
     assert!(DLeftFilter::with_seed(plan::dleft::for_items(0, 16.0).unwrap(), 1).unwrap().is_empty());
 }
 
-/// The checksums of a view's pages were once taken for buckets, and joined.
+/// A union once took the checksums of a view's pages for buckets.
 #[test]
 fn a_paged_view_is_joined_and_compared_like_any_other_filter() {
     for bits in [BITS64, BITS128] {
@@ -303,7 +301,7 @@ fn forged_headers_are_refused() {
     }
 }
 
-/// The false-positive rates of several filters, by their buckets: the mean, and its standard error.
+/// The false-positive rates of several filters, by their buckets: the mean and its standard error.
 fn mean_rate(filters: u64, mut build: impl FnMut(u64) -> f64) -> (f64, f64) {
     let rates: Vec<f64> = (0..filters).map(&mut build).collect();
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
@@ -311,7 +309,7 @@ fn mean_rate(filters: u64, mut build: impl FnMut(u64) -> f64) -> (f64, f64) {
     (mean, (variance / rates.len() as f64).sqrt())
 }
 
-/// A filter of ideal digests, of so many items.
+/// A filter of `items` ideal digests.
 fn of_items(layout: DLeftLayout, items: u64, seed: u64) -> DLeftFilter<Ideal> {
     let digester = Ideal::with_seed(seed);
     let mut filter = DLeftFilter::with_digester(layout, digester).unwrap();
@@ -319,8 +317,8 @@ fn of_items(layout: DLeftLayout, items: u64, seed: u64) -> DLeftFilter<Ideal> {
     filter
 }
 
-/// Rates of real filters agree with a figure: within six standard errors, and the thousandth that
-/// figures of four digits, limits for many buckets and the paper's formula (1) may be off.
+/// Asserts that the rates of real filters agree with a figure: within six standard errors, plus a
+/// thousandth for figures of four digits, limits for many buckets and the paper's formula (1).
 #[track_caller]
 fn agrees(layout: DLeftLayout, items: u64, filters: u64, expected: f64) {
     let (mean, error) = mean_rate(filters, |seed| of_items(layout, items, seed).false_positive_rate());
@@ -335,8 +333,7 @@ fn rates_are_those_of_the_paper_for_64_bit_buckets() {
     agrees(layout, 49152, 20, 4.4772e-4);
     agrees(layout.with_semisort(Semisort::None), 49152, 5, 8.9372e-4);
     agrees(layout.with_group(4).unwrap(), 49152, 3, 3.5209e-4);
-    // Planned as if divided equally once, at 3.521e-4: filters of an uneven division measured
-    // 3.249e-4.
+    // Once planned as an equal division, at 3.521e-4: filters of an uneven one measured 3.249e-4.
     let uneven = layout.with_group(4).unwrap().with_division(Division::Uneven);
     let planned = plan::dleft::plan(uneven, 4.0).unwrap().false_positive;
     assert!((planned / 3.249e-4 - 1.0).abs() < 0.003, "{planned:e}");
@@ -352,7 +349,7 @@ fn rates_are_those_of_the_paper_for_64_bit_buckets() {
 
 #[test]
 fn rates_are_those_of_the_paper_for_128_bit_buckets() {
-    // 6.4 items a bucket.
+    // 6.4 items per bucket.
     let layout = DLeftLayout::new(3, 2560, BITS128).unwrap();
     agrees(layout.with_semisort(Semisort::One), 49152, 3, 4.2575e-5);
     agrees(layout, 49152, 3, 2.2430e-5);
@@ -365,8 +362,8 @@ fn rates_follow_the_load() {
     for load in [2.0, 3.0, 4.4] {
         agrees(layout, (load * 3072.0) as u64, 10, planned(load));
     }
-    // At one item a bucket an eighth of the rate comes from buckets of three, of which these
-    // filters have half of one on average.
+    // At one item per bucket an eighth of the rate comes from buckets of three; these filters have
+    // half a bucket of three on average.
     let (mean, _) = mean_rate(10, |seed| of_items(layout, 3072, seed).false_positive_rate());
     assert!((0.8..2.0).contains(&(mean / planned(1.0))), "{mean:e}, planned {:e}", planned(1.0));
 }
@@ -381,7 +378,7 @@ fn uneven_sub_tables_and_pages_err_as_planned() {
     let paged = DLeftLayout::paged(64, BITS64).unwrap();
     let planned = plan::dleft::plan(paged, 4.0).unwrap().false_positive;
     let (mean, error) = mean_rate(10, |seed| of_items(paged, 4 * 64 * 510, seed).false_positive_rate());
-    // A page has so few buckets that the limit for many is 1.3/510 too high.
+    // A page has few buckets, so the limit for many is 1.3/510 too high.
     assert!(
         (mean - planned * (1.0 - 1.3 / 510.0)).abs() < SIX_SIGMA * error + 2e-3 * planned,
         "{mean:e} {planned:e}"
@@ -392,7 +389,7 @@ fn uneven_sub_tables_and_pages_err_as_planned() {
 fn absent_keys_are_found_at_the_rate_that_the_buckets_say() {
     let layout = plan::dleft::for_items(100_000, 16.0).unwrap();
     let mut filter = DLeftFilter::with_seed(layout, 9).unwrap();
-    // Keys in a row, as people have them.
+    // Consecutive keys, as in practice.
     (0..100_000u64).for_each(|key| _ = filter.insert(&key).unwrap());
     let queries = 10_000_000u64;
     let found = (1 << 40..(1 << 40) + queries).filter(|key: &u64| filter.contains(key)).count() as f64;

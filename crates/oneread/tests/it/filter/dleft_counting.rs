@@ -1,4 +1,4 @@
-//! The d-left counting filter beside buckets of strings of bits, and beside a table of counts in a
+//! The d-left counting filter against buckets of bit strings, and against a table of counts in a
 //! long life.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::BATCH_LENGTHS;
 
-/// A remainder as a string: its leading bits, and the told one if it is told.
+/// A remainder as a string: its leading bits, and the implied one if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
     bits: Vec<bool>,
@@ -35,14 +35,13 @@ impl Cell {
     }
 }
 
-/// The rules of `docs` with strings in the place of bits: nothing packed, nothing looked up in a
-/// table.
+/// The rules of `docs` with strings instead of bits: nothing packed, no tables.
 #[derive(Clone)]
 struct Model {
     layout: DLeftCountingLayout,
     digester: Portable,
     buckets: Vec<Vec<Cell>>,
-    /// The cells that each bucket is divided into.
+    /// The numbers of cells that a bucket can be divided into.
     classes: Vec<u32>,
     len: u64,
 }
@@ -60,7 +59,7 @@ impl Model {
         }
     }
 
-    /// The stored bits of the minimal remainder, and whether the told one is of it.
+    /// The stored bits of the minimal remainder, and whether the implied one belongs to it.
     fn minimal(&self) -> (usize, bool) {
         let told = self.layout.remainders() == Remainders::OneSize && self.layout.capacity() <= 10;
         (self.stored(self.layout.capacity()), told)
@@ -91,7 +90,7 @@ impl Model {
         choices.iter().any(|&at| self.buckets[at].iter().any(|cell| cell.is_of(word)))
     }
 
-    /// Cells of the bucket that are the key's, the longest first.
+    /// The cells of the bucket with the key's string, the longest first.
     fn equal(&self, at: usize, word: u64) -> Vec<usize> {
         let mut equal: Vec<usize> =
             (0..self.buckets[at].len()).filter(|&i| self.buckets[at][i].is_of(word)).collect();
@@ -99,7 +98,7 @@ impl Model {
         equal
     }
 
-    /// Of these cells those of the same length as the first.
+    /// Those of these cells with the same length as the first.
     fn longest(&self, at: usize, equal: &[usize]) -> Vec<usize> {
         let length = |i: usize| self.buckets[at][i].length();
         equal.iter().copied().filter(|&i| length(i) == length(equal[0])).collect()
@@ -155,7 +154,7 @@ impl Model {
         }
         let next = |class: u32| if class == 10 { 12 } else { class + 1 };
         if self.layout.remainders() == Remainders::TwoSizes {
-            // Cut as few of the longer ones as there must be, in this class or the next.
+            // Cuts as few of the longer ones as possible, in this class or the next.
             let mut class = self.classes[at];
             loop {
                 let previous = if class == 12 { 10 } else { class - 1 };
@@ -167,7 +166,7 @@ impl Model {
                 loop {
                     let used: usize = tried.iter().map(|cell| cell.bits.len() + b).sum();
                     for length in [long, short] {
-                        // A class has a cell of its own length, else it is the one before.
+                        // A class has a cell of its own length; otherwise it is the one before.
                         let own = tried.iter().any(|cell| cell.bits.len() == short) || length == short;
                         if used + length + b <= 120 && tried.len() < class as usize && own {
                             let at_end = Cell::new(word, length, false);
@@ -264,7 +263,7 @@ fn first_class(layout: DLeftCountingLayout) -> u32 {
     }
 }
 
-/// Every layout there is, on so many buckets.
+/// Every layout, on this number of buckets.
 fn layouts(subtables: u32, buckets: u64) -> Vec<DLeftCountingLayout> {
     let mut layouts = Vec::new();
     for remainders in Remainders::ALL {
@@ -272,7 +271,7 @@ fn layouts(subtables: u32, buckets: u64) -> Vec<DLeftCountingLayout> {
             for bits in 0..=2 {
                 for repeats in Repeats::ALL {
                     let layout = DLeftCountingLayout::new(subtables, buckets).unwrap();
-                    // A way that passes through nothing that does not exist.
+                    // A path through layouts that all exist.
                     let layout = layout.with_counter_bits(2).and_then(|layout| match remainders {
                         Remainders::Fixed => layout.with_remainders(remainders)?.with_capacity(capacity),
                         _ => layout.with_capacity(capacity)?.with_remainders(remainders),
@@ -290,13 +289,13 @@ fn layouts(subtables: u32, buckets: u64) -> Vec<DLeftCountingLayout> {
 #[derive(Clone, Debug)]
 enum Step {
     Insert(u64),
-    /// Removes the key if it is there, or if it surely is not.
+    /// Removes the key if it is present, or certainly absent.
     Remove(u64),
     Clear,
     SaveAndLoad,
 }
 
-/// Few keys, so that sequences remove what they inserted, and insert it again.
+/// Few keys, so that sequences remove what they inserted and insert it again.
 const KEYS: u64 = 60;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -341,7 +340,7 @@ proptest! {
                     prop_assert_eq!(filter.remove(&key), Err(NotPresent));
                     prop_assert_eq!(filter.to_bytes(), before, "nothing is changed");
                 }
-                // Taken to be there, but is not: whoever removes it breaks the promise.
+                // A false positive: removing it would break the promise.
                 Step::Remove(_) => {}
                 Step::Clear => {
                     filter.clear();
@@ -380,13 +379,13 @@ fn lives(layout: DLeftCountingLayout, seed: u64, keys: usize, alive: u64, steps:
     let mut refused = 0u64;
     for step in 0..steps {
         let word = random.next_u64();
-        // A few keys come again and again: one in eight steps takes one of 64.
+        // A few keys repeat: one step in eight takes one of 64.
         let range = if word & 7 == 0 { 64 } else { keys as u64 };
         let key = reduce(word, range);
         let count = &mut counts[key as usize];
         let grow = filter.len() < alive;
-        // The others twice at most: what came four times stays for good, and would fill the filter
-        // in the end.
+        // The others at most twice: a key inserted four times is saturated, and such keys would
+        // fill the filter.
         let often = range > 64 && *count == 2;
         if *count > 0 && (!grow || often || word & 8 == 0) {
             assert_eq!(filter.remove(&key), Ok(()), "{layout:?}, step {step}, key {key}");
@@ -397,7 +396,7 @@ fn lives(layout: DLeftCountingLayout, seed: u64, keys: usize, alive: u64, steps:
                 Err(Full) => refused += 1,
             }
         }
-        // The key itself, and another that was last touched some time ago.
+        // The key itself, and another that was last used some time ago.
         let other = reduce(word.rotate_left(32), keys as u64);
         for key in [key, other] {
             assert!(counts[key as usize] == 0 || filter.contains(&key), "{layout:?}, step {step}, key {key}");
@@ -425,8 +424,8 @@ fn forgets_nothing(steps: u64) {
         layout.with_repeats(Repeats::Copy).unwrap().with_remainders(Remainders::Fixed).unwrap(),
     ];
     for (seed, layout) in layouts.into_iter().enumerate() {
-        // Seven keys a bucket, of five times as many; so crowded that remainders are cut and look
-        // alike.
+        // Seven keys per bucket, of five times as many: so crowded that remainders are cut and
+        // coincide.
         lives(layout, seed as u64, 14_000, 2800, steps / layouts.len() as u64);
     }
 }
@@ -482,8 +481,8 @@ fn a_key_that_comes_often_is_counted_to_four_and_then_stays() {
 #[test]
 fn an_overload_shortens_remainders_and_then_refuses() {
     for (remainders, longest, shortest) in [(Remainders::OneSize, 24, 12), (Remainders::TwoSizes, 22, 10)] {
-        // Ten cells of 12 bits at last, five of 24 at first; counters of one bit and a told one, or
-        // counters of two.
+        // Ten cells of 12 bits in the last class, five of 24 in the first; counters of one bit and
+        // an implied bit, or counters of two bits.
         let layout =
             DLeftCountingLayout::new(4, 8).unwrap().with_capacity(10).unwrap().with_counter_bits(2).unwrap();
         let layout = layout
@@ -518,7 +517,8 @@ fn an_overload_shortens_remainders_and_then_refuses() {
             (used[0], used[used.len() - 1])
         };
         assert_eq!(lengths(&filter).0, shortest);
-        // Nearly all removed, the rest still has what was cut; inserted anew, it has not.
+        // With nearly all removed, the rest still has cut remainders; inserted again, it has long
+        // ones.
         let (removed, kept) = inserted.split_at(inserted.len() - 20);
         removed.iter().for_each(|key| filter.remove(key).unwrap());
         assert_eq!(lengths(&filter).0, shortest);
@@ -532,7 +532,7 @@ fn an_overload_shortens_remainders_and_then_refuses() {
 #[test]
 fn two_sizes_regain_room_without_the_keys() {
     // Ten keys in one bucket leave short remainders; as they go one by one and others come, the
-    // bucket is of long ones again.
+    // bucket gets long ones again.
     let layout =
         DLeftCountingLayout::new(1, 1).unwrap().with_capacity(10).unwrap().with_counter_bits(2).unwrap();
     let rate_after_changes = |remainders| {
@@ -547,7 +547,7 @@ fn two_sizes_regain_room_without_the_keys() {
         assert!((100..105u64).all(|key| filter.contains(&key)) && filter.len() == 5);
         filter.false_positive_rate()
     };
-    // Five remainders of 22 bits; with one size all keep 10 + 1 bits for good.
+    // Five remainders of 22 bits; with one size all stay at 10 + 1 bits.
     assert_eq!(rate_after_changes(Remainders::TwoSizes), 5.0 / f64::from(1 << 22));
     assert_eq!(rate_after_changes(Remainders::OneSize), 5.0 / f64::from(1 << 11));
 }

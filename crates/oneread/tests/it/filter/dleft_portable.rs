@@ -1,5 +1,5 @@
-//! D-left filters without the instructions that not every machine has; and threads that meet in few
-//! buckets, with and without them.
+//! D-left filters without optional instructions; and threads that collide in few buckets, with and
+//! without them.
 
 use std::sync::Barrier;
 
@@ -15,7 +15,7 @@ fn layouts() -> [DLeftLayout; 6] {
         spread(&[40, 30]),
         spread(&[20, 20, 20, 20]),
         DLeftLayout::paged(1, BucketBits::Bits64).unwrap(),
-        // Of other buckets, which have one path.
+        // Another kind of bucket, which has a single code path.
         spread(&[40, 20, 21]).with_semisort(Semisort::None),
     ]
 }
@@ -25,14 +25,14 @@ fn every_bit_and_every_answer_is_the_same() {
     for (number, layout) in layouts().into_iter().enumerate() {
         let mut filter = DLeftFilter::with_seed(layout, 3).unwrap();
         let mut portable = filter.clone().without_simd();
-        // Until long after the first that finds no room.
+        // Until long after the first key without room.
         let keys = 7 * layout.total_buckets();
         let mut full = 0;
         for key in 0..keys {
             let outcome = filter.insert(&key);
             assert_eq!(outcome, portable.insert(&key), "layout {number}, key {key}");
             full += u64::from(outcome == Err(Full));
-            // Without looking, now and then.
+            // Sometimes without a lookup first.
             if key % 5 == 0 {
                 let digest = filter.digester().digest(&key);
                 assert_eq!(filter.insert_again(digest), portable.insert_again(digest));
@@ -61,8 +61,8 @@ fn batches_are_the_same_too() {
     }
 }
 
-/// Ten keys in three buckets, from four threads at once, many times over: no two of them can work
-/// without meeting.
+/// Ten keys in three buckets, from four threads, many times over: no two threads can avoid each
+/// other.
 #[test]
 fn threads_that_meet_in_every_bucket_lose_nothing() {
     const THREADS: u64 = 4;

@@ -1,4 +1,4 @@
-//! The growing filter beside an exact set.
+//! The growing filter against an exact set.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ proptest! {
         let layout = layout.with_tightening(tightening).unwrap();
         let mut filter = GrowingFilter::with_seed(layout, seed).unwrap();
         let mut exact = BTreeSet::new();
-        // Keys that were merged may be counted in both filters.
+        // Merged keys may be counted in both filters.
         let mut counted_at_most = 0;
         for step in steps {
             match step {
@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// Grows a filter to the last of the sizes, and at each of them looks for all its keys and counts
+/// Grows a filter to the last of the sizes, and at each of them looks up all its keys and counts
 /// false positives.
 fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
     const RATE: f64 = 0.01;
@@ -116,7 +116,7 @@ fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
         }
         next = size;
         assert!((0..size).all(|key| filter.contains(&key)), "a key was forgotten among {size}");
-        // A new key that seems to be there takes no room: at most the rate of them.
+        // A new key that is a false positive takes no room: at most the rate of them.
         assert!(
             filter.len() <= size && filter.len() as f64 >= size as f64 * (1.0 - 2.0 * RATE),
             "{filter:?}"
@@ -128,7 +128,7 @@ fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
         let measured = positives / queries as f64;
         // The standard deviation of a measured rate p is √(p/queries).
         let noise = SIX_SIGMA * (RATE / queries as f64).sqrt();
-        // The sum over the layers is above the chance that any of them errs by at most half its
+        // The sum over the layers exceeds the probability that any of them errs by at most half its
         // square. Few keys in a layer err up to 1% more often than the fill says: keys of one
         // filter are not independent.
         let stated = filter.false_positive_rate();
@@ -137,10 +137,10 @@ fn grows_at_the_asked_rate(sizes: &[u64], queries: u64) {
             measured > stated * (1.0 - stated / 2.0) - noise,
             "{size} keys: measured {measured}, stated {stated}"
         );
-        // The first layer has .15 of the rate, which varies by 4.5% from filter to filter: the fill
-        // of 13,500 bits by √(.077/13500) = .0024 of .5, to the power of 9 or 10 hashes. That is
-        // .68% of the whole. A layer above has .85 times the share and 1/√2 times the variation:
-        // √(1 + .36 + .36² + …) = 1.25 times .68%, times six.
+        // The first layer has 0.15 of the rate, which varies by 4.5% from filter to filter: the
+        // fill of 13,500 bits by √(0.077/13500) = 0.0024 of 0.5, to the power of 9 or 10 hashes.
+        // That is 0.68% of the whole. A layer above has 0.85 times the share and 1/√2 times the
+        // variation: √(1 + 0.36 + 0.36² + …) = 1.25 times 0.68%, times six.
         let most = RATE * (1.0 + SIX_SIGMA * 0.0085) + noise;
         assert!(measured < most, "{size} keys: measured {measured}, asked for {RATE}");
     }
@@ -194,7 +194,7 @@ fn layers_without_room_stand_side_by_side() {
     assert_eq!((filter.layers(), filter.len()), (2, length));
     assert!((0..900).chain(1000..1800u64).all(|key| filter.contains(&key)));
     assert!((filter.false_positive_rate() - (rate + other_rate)).abs() < 1e-15, "rates add up");
-    // What comes next goes to the emptier of the two, and then to a layer for 2000.
+    // New keys go to the emptier of the two, and then to a layer for 2000.
     let mut key = 1u64 << 40;
     while filter.layers() == 2 {
         filter.insert(&key).unwrap();
@@ -225,8 +225,8 @@ fn too_many_layers_are_not_joined() {
     assert!(filter.to_bytes() == before, "nothing is changed");
 }
 
-/// A key inserted into a filter of the most layers made one layer more, and what was saved then
-/// could not be loaded.
+/// A key inserted into a filter of the most layers once added one more, and the saved filter did
+/// not load.
 #[test]
 fn a_filter_of_the_most_layers_takes_no_further_one() {
     let mut filter = of_layers(12);
@@ -243,7 +243,7 @@ fn a_filter_of_the_most_layers_takes_no_further_one() {
 
 #[test]
 fn a_set_that_outgrows_its_layout_is_an_error() {
-    // Shares of the rate shrink by 10^200 with each layer: the third is no longer a float above 0.
+    // Shares of the rate shrink by 10^200 per layer: the third is no longer a float above 0.
     let layout = GrowingLayout::new(2, 0.01).unwrap().with_tightening(1e-200).unwrap();
     let mut filter = GrowingFilter::with_seed(layout, 1).unwrap();
     let error = (0..100u64).find_map(|key| filter.insert(&key).err()).unwrap();
@@ -290,7 +290,7 @@ fn debug_tells_rate_items_and_layers() {
 #[test]
 fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
     let mut filter = GrowingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 3).unwrap();
-    // Room for the first layer and no second one, which is larger.
+    // Room for the first layer but not for the second, which is larger.
     let most = 2 * filter.byte_len() as u64;
     let refused = (0..1000u64).find(|key| filter.insert_within(key, most).is_err()).expect("the limit");
     assert!(refused >= 80 && filter.layers() == 1, "{refused} keys of 100 planned");
@@ -298,7 +298,7 @@ fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
     assert!(filter.insert_within(&refused, most).is_err());
     assert_eq!(filter, before);
     assert!((0..refused).all(|key| filter.contains(&key)));
-    // A key that is there needs no room, and more room lets it grow.
+    // A present key needs no room, and more room lets it grow.
     assert!(filter.insert_within(&0u64, most).unwrap());
     filter.insert_within(&refused, 10 * most).unwrap();
     assert!(filter.contains(&refused) && filter.layers() == 2);

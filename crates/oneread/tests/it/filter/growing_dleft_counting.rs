@@ -1,4 +1,4 @@
-//! The growing d-left counting filter beside a table of counts.
+//! The growing d-left counting filter against a table of counts.
 
 use oneread::filter::{GrowingDLeftCountingFilter, GrowingDLeftCountingView, NotPresent};
 use oneread::hash::reduce;
@@ -33,8 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// At a rate of .3 remainders are so short that keys are taken for others all the time, in all
-    /// layers.
+    /// At a rate of 0.3 remainders are so short that false positives are frequent in all layers.
     #[test]
     fn never_forgets_a_present_key(
         seed: u64,
@@ -81,7 +80,7 @@ proptest! {
     }
 }
 
-/// Inserts and removes random keys; the number alive goes up and down, so that layers come and go.
+/// Inserts and removes random keys; their number goes up and down, so that layers come and go.
 fn lives(steps: u64) {
     for (seed, (first_items, rate)) in [(10, 0.2), (100, 0.01)].into_iter().enumerate() {
         let mut filter = empty(first_items, rate, seed as u64);
@@ -115,8 +114,7 @@ fn lives(steps: u64) {
         }
         println!("{most_layers} layers at most, {fewest_later} after shrinking, {filter:?}");
         assert!(most_layers > 3);
-        // No layer is ever so large that the next one would not have held all there ever was: 6000
-        // keys, twice.
+        // No layer is added once one holds all 6000 keys, with at most twice the room for them.
         assert!(filter.byte_len() < 6000 * 4 * 8);
     }
 }
@@ -161,8 +159,8 @@ fn the_rate_holds_at_every_size_and_age() {
                 filter.byte_len() as f64 * 8.0 / size as f64
             );
             assert!(own <= rate);
-            // The own rate counts twice what matches twice, in one layer or two: a share of the
-            // rate itself, at most.
+            // The own rate counts double matches twice, in one layer or two: at most a share of the
+            // rate itself.
             let z = binomial_z(found, queries, own);
             assert!(
                 z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(),
@@ -173,8 +171,8 @@ fn the_rate_holds_at_every_size_and_age() {
     }
 }
 
-/// Fills a filter up to the last cell of its first layer, and gives also keys that it takes for its
-/// own though they are not there.
+/// Fills a filter up to the last cell of its first layer; also returns absent keys that this layer
+/// matches.
 fn full_with_twins(
     first_items: u64,
     rate: f64,
@@ -196,8 +194,8 @@ fn full_with_twins(
     (filter, own, twins)
 }
 
-/// Were a full layer to refuse a key that it takes for its own, that would go to a newer one, and
-/// its removal, from the oldest, would lose another.
+/// If a full layer refused a key that it matches, the key would go to a newer layer. Its removal
+/// from the oldest would lose another key.
 #[test]
 fn a_full_old_layer_counts_its_twins_and_loses_neither() {
     for seed in 0..20 {
@@ -224,9 +222,9 @@ fn a_full_old_layer_counts_its_twins_and_loses_neither() {
     }
 }
 
-/// Full layers of copies and twins, removed and inserted again in any order, with every third
-/// filter up to where cells stick and beyond. What is there is found, and when all is gone nothing
-/// is left but what stuck.
+/// Copies and twins in full layers are removed and inserted again in any order, in every third
+/// filter until cells saturate and beyond. Present keys are found, and when all are gone only
+/// saturated cells remain.
 #[test]
 #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
 fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
@@ -249,7 +247,7 @@ fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
                     Some(&twin) => twin,
                     None => 1 << 50 | word >> 20,
                 };
-                // By their documentation, four stick.
+                // The documentation says that four saturate.
                 if may_stick || filter.count(&key) < 3 {
                     filter.insert(&key).unwrap();
                     there.push(key);
@@ -260,7 +258,7 @@ fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
                 }
             }
             most_layers = most_layers.max(filter.layers());
-            // Nearly all of it now and then, so that layers become empty between others.
+            // Nearly all of them at times, so that layers become empty between others.
             let keep = if phase % 5 == 4 { 2 } else { 10 * (phase % 7) };
             while there.len() > keep {
                 let at = reduce(random.next_u64(), there.len() as u64) as usize;
@@ -289,7 +287,7 @@ fn an_older_fingerprint_is_a_function_of_a_newer_one() {
         let (mut before, _) = dleft_counting::layer(layout, 0).unwrap();
         for index in 0..10 {
             let (layer, cells) = dleft_counting::layer(layout, index).unwrap();
-            // ⌊w·B/2^64⌋ = ⌊⌊w·gB/2^64⌋/g⌋, and a leading part of a leading part is one.
+            // ⌊w·B/2^64⌋ = ⌊⌊w·gB/2^64⌋/g⌋, and a prefix of a prefix is a prefix.
             assert!(layer.buckets_each().is_multiple_of(before.buckets_each()));
             assert!(layer.remainder_bits(0) >= before.remainder_bits(0));
             let own = cells as f64 / layer.buckets_each() as f64 / 2f64.powi(layer.remainder_bits(0) as i32);
@@ -328,7 +326,7 @@ fn a_key_that_comes_often_takes_one_cell_and_stays() {
 
 #[test]
 fn a_set_that_outgrows_its_layout_is_an_error_and_changes_nothing() {
-    // The share of the second layer is 10^−300 of the rate's: no remainder is long enough.
+    // The second layer has 10^−300 of the rate: no remainder is long enough.
     let layout = GrowingLayout::new(1, 0.5).unwrap().with_tightening(1e-300).unwrap();
     let mut filter = GrowingDLeftCountingFilter::with_seed(layout, 1).unwrap();
     let refused = (0..10_000u64).find(|key| {
@@ -363,8 +361,8 @@ fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
         assert!(count >= key % 3, "{key}");
         too_high += u64::from(count > key % 3);
     }
-    // At most one in a thousand is taken for another: 5 are expected at most, and more than 20 have
-    // probability 1e-7.
+    // At most one in a thousand coincides with another: 5 are expected at most, and more than 20
+    // have probability 1e-7.
     assert!(too_high <= 20, "{too_high}");
     for _ in 0..10 {
         filter.insert(&1u64).unwrap();
@@ -377,7 +375,7 @@ fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
 fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
     let mut filter =
         GrowingDLeftCountingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 3).unwrap();
-    // Room for the first layer and no second one, which is larger.
+    // Room for the first layer but not for the second, which is larger.
     let most = 2 * filter.byte_len() as u64;
     let refused = (0..1000u64).find(|key| filter.insert_within(key, most).is_err()).expect("the limit");
     assert!(refused >= 80 && filter.layers() == 1, "{refused} keys of 100 planned");
@@ -385,7 +383,7 @@ fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
     assert!(filter.insert_within(&refused, most).is_err());
     assert_eq!(filter, before);
     assert!((0..refused).all(|key| filter.contains(&key)));
-    // A key that is there needs no room, and more room lets it grow.
+    // A present key needs no room, and more room lets it grow.
     assert!(filter.insert_within(&0u64, most).unwrap());
     filter.insert_within(&refused, 10 * most).unwrap();
     assert!(filter.contains(&refused) && filter.layers() == 2);

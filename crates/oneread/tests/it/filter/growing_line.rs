@@ -1,4 +1,4 @@
-//! The growing line filter beside a table of counts.
+//! The growing line filter against a table of counts.
 
 use oneread::filter::{GrowingLineFilter, GrowingLineView, LineFilter, NotPresent};
 use oneread::hash::reduce;
@@ -42,8 +42,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Layers of one line and more, filled and emptied; some keys come so often that they stick.
-    /// What is loaded is checked: a layer has as many fingerprints as it says.
+    /// Layers of one line and more, filled and emptied; some keys repeat until they saturate.
+    /// Loading checks that a layer has the number of fingerprints that it states.
     #[test]
     #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
     fn never_forgets_a_present_key(
@@ -106,16 +106,15 @@ proptest! {
     }
 }
 
-/// Inserts and removes random keys; the number alive goes up and down, so that layers come and go.
+/// Inserts and removes random keys; their number goes up and down, so that layers come and go.
 fn lives(steps: u64) {
-    // A first layer of one line: the widest fingerprints, and so the most keys that are taken for
-    // others.
+    // A first layer of one line, which has the widest fingerprints and so the most false positives.
     for (seed, (first_items, rate)) in [(1, 0.2), (100, 0.01)].into_iter().enumerate() {
         let mut filter = empty(first_items, rate, seed as u64);
         let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed as u64);
         let keys = 20_000;
         let mut counts = vec![0u16; keys];
-        // Those that were there four times at once, and so may stick.
+        // Keys that were present four times at once, and so may be saturated.
         let mut often = vec![false; keys];
         let (mut most_layers, mut fewest_later) = (0, usize::MAX);
         for step in 0..steps / 2 {
@@ -146,10 +145,10 @@ fn lives(steps: u64) {
         }
         println!("{most_layers} layers at most, {fewest_later} after shrinking, {filter:?}");
         assert!(most_layers > 3);
-        // A layer is added when all others are full, of 6000 keys or fewer and of four or five
-        // copies of each that sticks; it has twice the lines of the largest. At these rates a line
-        // holds 30 or more: a tenth of all those is lines enough, and one more for each layer's
-        // rounding.
+        // A layer is added when all others are full: of at most 6000 keys, and of four or five
+        // copies of each saturated one. It has twice the lines of the largest. At these rates a
+        // line holds 30 or more: a tenth of all those copies is lines enough, plus one per layer
+        // for rounding.
         let copies = 6000 + 5 * often.iter().filter(|&&often| often).count();
         println!("{copies} copies at most");
         assert!(filter.byte_len() < 64 * (copies / 10 + 10));
@@ -190,8 +189,7 @@ fn the_rate_holds_at_every_size_and_age() {
             let queries = 1 << 20;
             let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as u64;
             assert!(own <= rate);
-            // The own rate counts twice what matches in two layers: a share of the rate itself, at
-            // most.
+            // The own rate counts matches in two layers twice: at most a share of the rate itself.
             let z = binomial_z(found, queries, own);
             assert!(
                 z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(),
@@ -222,12 +220,12 @@ fn the_rate_holds_from_a_thousand_keys_to_three_hundred_thousand() {
                 filter.layers(),
                 filter.byte_len() as f64 * 8.0 / size as f64
             );
-            // At the asked rate, so many or fewer are found but for two in 10^9 tests.
+            // At the requested rate, more are found in two of 10^9 tests.
             assert!(binomial_z(found, queries, rate) < SIX_SIGMA, "{found} of {queries} found at {rate}");
             assert!(filter.false_positive_rate() <= rate);
         }
-        // Twice the keys of full layers just after one was added, and 97% of the slots at best: see
-        // the type's documentation.
+        // Twice the keys of full layers just after growing, and 97% of the slots at best: see the
+        // type's documentation.
         let bits = filter.byte_len() as f64 * 8.0 / 300_000.0;
         assert!(bits < if rate == 0.01 { 32.0 } else { 42.0 }, "{bits} bits a key");
     }
@@ -253,7 +251,7 @@ fn an_older_fingerprint_is_a_function_of_a_newer_one() {
             lengths.push(layer.remainder_bits());
         }
         assert!(shares <= rate);
-        // Where the shares pass several of them, all lengths come up.
+        // If the shares pass several of them, all lengths occur.
         if rate == 0.05 {
             lengths.dedup();
             assert_eq!(lengths, [8, 9, 10, 12], "shares from 7.5e-3 to 3.4e-4");
@@ -261,7 +259,7 @@ fn an_older_fingerprint_is_a_function_of_a_newer_one() {
     }
 }
 
-/// Keys that are one in the first layer and not in the second.
+/// Two keys that coincide in the first layer and not in the second.
 fn twins(seed: u64, first: LineLayout, second: LineLayout) -> (u64, u64) {
     for key in 0.. {
         let mut older = LineFilter::with_seed(first, seed).unwrap();
@@ -276,8 +274,8 @@ fn twins(seed: u64, first: LineLayout, second: LineLayout) -> (u64, u64) {
     unreachable!("some key has a twin")
 }
 
-/// The first layer is full when the twin comes: so that goes to the second. To remove it from the
-/// first, where it seems to be, would lose the other.
+/// The first layer is full when the twin comes, so the twin goes to the second. Removing it from
+/// the first, which also matches it, would lose the other key.
 #[test]
 fn a_twin_in_a_newer_layer_does_not_take_the_place_of_the_one_in_an_older() {
     let layout = GrowingLayout::new(40, 0.1).unwrap();
@@ -317,9 +315,9 @@ fn all_keys_twice_and_thrice_are_there_until_they_are_removed_as_often() {
             assert!(keys.iter().all(|key| filter.count(key) >= times - round), "{round} of {times}");
             filter.remove_many(&keys).unwrap();
         }
-        // A few have the fingerprint of another, and four stick. With n = 3000 keys at 1%, some 30
-        // pairs are expected at most, of which those with four copies stay: 2·2 and 2·3. More than
-        // 100 have a chance below 1e-20.
+        // A few share the fingerprint of another, and four copies saturate. With n = 3000 keys at
+        // 1%, at most about 30 pairs are expected, of which those with four copies stay: 2·2 and
+        // 2·3. More than 100 have probability below 1e-20.
         let left = keys.iter().filter(|key| filter.contains(key)).count();
         assert!(filter.is_empty() && left < 100, "{left} stay");
     }
@@ -333,14 +331,14 @@ fn empty_layers_are_given_back() {
     };
     let mut filter = empty(100, 0.01, 1);
     assert_eq!(filter.layers(), 1);
-    // The oldest first: the oldest layers go.
+    // The oldest first: the oldest layers are dropped.
     grown(&mut filter);
     (0..2000u64).for_each(|key| filter.remove(&key).unwrap());
     assert_eq!((filter.layers(), filter.len()), (1, 0));
     assert!((0..2000u64).all(|key| !filter.contains(&key)));
     filter.clear().unwrap();
     assert!(filter.is_empty() && filter == empty(100, 0.01, 1));
-    // The newest first: the newest go, and the first is left.
+    // The newest first: the newest layers are dropped, and the first remains.
     grown(&mut filter);
     (0..2000u64).rev().for_each(|key| filter.remove(&key).unwrap());
     assert!(filter == empty(100, 0.01, 1));
@@ -356,7 +354,7 @@ fn a_key_that_comes_and_goes_does_not_have_a_layer_made_each_time() {
         assert_eq!(filter.layers(), 2);
         filter.insert(&last).unwrap();
     }
-    // With half of the first layer's, the second goes.
+    // The second is dropped when the first is half empty.
     (last / 2 - 10..=last).rev().for_each(|key| filter.remove(&key).unwrap());
     assert_eq!(filter.layers(), 1);
     assert!((0..last / 2 - 10).all(|key| filter.contains(&key)));
@@ -381,7 +379,7 @@ fn a_key_that_comes_often_takes_few_slots_and_stays() {
     let mut filter = empty(10, 0.01, 1);
     (0..1000).for_each(|_| _ = filter.insert("often").unwrap());
     assert_eq!((filter.layers(), filter.len()), (1, 1000));
-    // Also when it is one of many, in a layer that is long full.
+    // Also as one of many keys, in a layer that has long been full.
     (0..1000u64).for_each(|key| _ = filter.insert(&key).unwrap());
     let bytes = filter.byte_len();
     (0..100_000).for_each(|_| _ = filter.insert("often").unwrap());
@@ -393,7 +391,7 @@ fn a_key_that_comes_often_takes_few_slots_and_stays() {
 
 #[test]
 fn a_set_that_outgrows_its_layout_is_an_error_and_changes_nothing() {
-    // The share of the second layer is 10^−300 of the rate's: no remainder is long enough.
+    // The second layer has 10^−300 of the rate: no remainder is long enough.
     let layout = GrowingLayout::new(1, 0.5).unwrap().with_tightening(1e-300).unwrap();
     let mut filter = GrowingLineFilter::with_seed(layout, 1).unwrap();
     let refused = (0..10_000u64).find(|key| {
@@ -407,7 +405,7 @@ fn a_set_that_outgrows_its_layout_is_an_error_and_changes_nothing() {
 
 #[test]
 fn a_rate_that_sixteen_bits_do_not_reach_is_an_error() {
-    // The first share is .15 of the rate, and 1/(52·2^16) = 2.93e-7 is one fingerprint a line.
+    // The first share is 0.15 of the rate, and 1/(52·2^16) = 2.93e-7 is one fingerprint per line.
     assert!(GrowingLineFilter::with_seed(GrowingLayout::new(1000, 2.0e-6).unwrap(), 1).is_ok());
     let error = GrowingLineFilter::with_seed(GrowingLayout::new(1000, 1.9e-6).unwrap(), 1).unwrap_err();
     assert!(error.to_string().contains("rate"), "{error}");
@@ -417,7 +415,7 @@ fn a_rate_that_sixteen_bits_do_not_reach_is_an_error() {
 fn debug_tells_rate_items_layers_and_bytes() {
     let mut filter = empty(100, 0.01, 1);
     filter.insert(&1u64).unwrap();
-    // 39.9 keys of nine bits a line: three lines.
+    // 39.9 keys of nine bits per line: three lines.
     let text = format!("{filter:?}");
     assert_eq!(text, "GrowingLine { rate: 0.01, items: 1, layers: 1, bytes: 192, .. }");
 }
@@ -436,13 +434,13 @@ fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
         assert!(count >= key % 3, "{key}");
         too_high += u64::from(count > key % 3);
     }
-    // At most one in a thousand is taken for another: 5 are expected at most, and more than 20 have
-    // probability 1e-7.
+    // At most one in a thousand coincides with another: 5 are expected at most, and more than 20
+    // have probability 1e-7.
     assert!(too_high <= 20, "{too_high}");
     for _ in 0..10 {
         filter.insert(&1u64).unwrap();
     }
-    // Four in its home, one in its other line at most, and one for each layer that was full when it
+    // Four in its home, at most one in its other line, and one for each layer that was full when it
     // came.
     assert!((4..12).contains(&filter.count(&1u64)), "{}", filter.count(&1u64));
 }
@@ -450,7 +448,7 @@ fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
 #[test]
 fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
     let mut filter = empty(100, 0.01, 3);
-    // Room for the first layer and no second one, which is larger.
+    // Room for the first layer but not for the second, which is larger.
     let most = 2 * filter.byte_len() as u64;
     let refused = (0..1000u64).find(|key| filter.insert_within(key, most).is_err()).expect("the limit");
     assert!(refused >= 100 && filter.layers() == 1, "{refused} keys of 100 planned");

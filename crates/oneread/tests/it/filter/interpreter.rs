@@ -1,5 +1,5 @@
-//! A short life of every filter, sized for an interpreter that looks for undefined behaviour
-//! (Miri): each operation that has unsafe code, on the few smallest layouts of each kind.
+//! A short life of every filter, for an interpreter that detects undefined behaviour (Miri): each
+//! operation with unsafe code, on the smallest layouts of each kind.
 
 use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, AtomicDLeftFilter, BlockedBloomFilter, BlockedView,
@@ -18,7 +18,7 @@ fn keys() -> Vec<u64> {
     (0..40).collect()
 }
 
-/// One by one, in a batch, saved, loaded and viewed: every key is there.
+/// One by one, in a batch, saved, loaded and viewed: every key is found.
 macro_rules! lives {
     ($filter:ident, $view:ident, $layout:expr) => {{
         let layout = $layout;
@@ -41,7 +41,7 @@ macro_rules! lives {
     }};
 }
 
-/// One by one and in a batch: nothing is left.
+/// One by one and in a batch: no key is left.
 macro_rules! empties {
     ($filter:expr) => {{
         let mut filter = $filter;
@@ -72,7 +72,7 @@ fn counting_filters_live() {
 
 #[test]
 fn d_left_filters_live() {
-    // Buckets of 128 bits have no unsafe code, and tables that take an interpreter minutes.
+    // Buckets of 128 bits have no unsafe code, and their tables take an interpreter minutes.
     lives!(DLeftFilter, DLeftView, DLeftLayout::new(3, 20, BucketBits::Bits64).unwrap());
     lives!(DLeftFilter, DLeftView, DLeftLayout::paged(1, BucketBits::Bits64).unwrap());
     lives!(DLeftFilter, DLeftView, DLeftLayout::uneven(&[20, 11], BucketBits::Bits64).unwrap());

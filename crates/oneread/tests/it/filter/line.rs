@@ -1,4 +1,5 @@
-//! Line filters beside a multiset of keys: what was inserted more often than removed must be found.
+//! Line filters against a multiset of keys: what was inserted more often than removed must be
+//! found.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 
 use super::BATCH_LENGTHS;
 
-/// Numbers that follow from a seed: SplitMix64.
+/// A sequence of numbers from a seed: SplitMix64.
 struct Numbers(u64);
 
 impl Numbers {
@@ -34,13 +35,13 @@ fn filter(bits: u32, lines: u64) -> LineFilter {
     LineFilter::with_seed(LineLayout::new(bits, lines).unwrap(), 1).unwrap()
 }
 
-/// Everything that loading checks: that lines are whole, and that all guests would be found.
+/// Everything that loading checks: lines are valid, and all guests would be found.
 fn check(filter: &LineFilter) {
     assert_eq!(&LineFilter::from_bytes(&filter.to_bytes()).unwrap(), filter);
 }
 
-/// Inserts and removes keys of a set so small that many come twice, up to the brim; every present
-/// key must be found all the time.
+/// Inserts and removes keys of a set so small that many repeat, up to the last slot; every present
+/// key must always be found.
 fn beside_a_multiset(bits: u32, lines: u64, keys: u64, steps: u64, seed: u64) {
     let mut filter = filter(bits, lines);
     let mut model: HashMap<u64, u64> = HashMap::new();
@@ -48,7 +49,7 @@ fn beside_a_multiset(bits: u32, lines: u64, keys: u64, steps: u64, seed: u64) {
     let mut numbers = Numbers(seed);
     let (mut fulls, mut removals) = (0, 0);
     for step in 0..steps {
-        // Times of growth and times of decline, each of a few hundred steps.
+        // By turns growth and decline, for a few hundred steps each.
         let grows = numbers.next() % 8 < if step / 400 % 3 == 2 { 2 } else { 6 };
         if grows || present.is_empty() {
             let key = numbers.next() % keys;
@@ -101,8 +102,8 @@ fn never_forgets_a_key_in_a_few_lines_of_any_shape() {
 
 #[test]
 fn removing_duplicates_from_a_stream_takes_a_slot_for_each_distinct_key() {
-    // Three million events over a million keys filled a filter for a million after 1,013,332 of
-    // them; scaled down.
+    // Three million events over a million keys once filled a filter for a million after 1,013,332
+    // of them; scaled down.
     const KEYS: u64 = 100_000;
     let mut seen = LineFilter::with_seed(plan::line::for_rate(KEYS, 0.001).unwrap(), 1).unwrap();
     let mut numbers = Numbers(2);
@@ -230,7 +231,7 @@ fn a_full_filter_refuses_and_stays_as_it_is() {
             let layout = filter.layout();
             let mut keys = 0u64..;
             let refused = keys.by_ref().find(|key| filter.insert(key) == Err(Full)).unwrap();
-            // All slots, and the stash; the fingerprints of few lines cannot reach all of them.
+            // All slots, and the stash; the fingerprints of a few lines cannot reach all of them.
             assert!(
                 filter.len() >= (layout.capacity() as f64 * 0.97) as u64,
                 "{bits} bits, {lines} lines: {refused}"
@@ -241,7 +242,7 @@ fn a_full_filter_refuses_and_stays_as_it_is() {
             assert_eq!(filter, unchanged);
             assert!((0..refused).all(|key| filter.contains(&key)));
             check(&filter);
-            // Removals bring the stash back.
+            // Removals bring stashed fingerprints home.
             (0..refused / 10).for_each(|key| assert_eq!(filter.remove(&key), Ok(())));
             assert!((refused / 10..refused).all(|key| filter.contains(&key)));
             check(&filter);
@@ -295,7 +296,7 @@ fn a_union_has_the_keys_of_both() {
     first.union(&second).unwrap();
     assert_eq!(first.len(), 3000);
     assert!((0..2500u64).all(|key| first.contains(&key)));
-    // What was in both is there twice.
+    // Keys of both filters are present twice.
     (1000..1500u64).for_each(|key| assert!(first.remove(&key).is_ok()));
     assert!((0..2500u64).all(|key| first.contains(&key)));
     assert_eq!(first.union(&filter(9, 100)), Err(MergeError::Layouts));
@@ -319,7 +320,7 @@ fn growing_keeps_all_keys_and_makes_room_for_as_many() {
         assert!(filter.layout().lines() >= 2 * before.lines());
         assert_eq!((filter.len(), filter.false_positive_rate()), (keys, rate));
         assert!((0..keys).all(|key| filter.contains(&key)), "{bits} bits");
-        // The very same answers: a fingerprint's number stays what it is.
+        // Exactly the same answers: a fingerprint's number does not change.
         assert!((keys..20 * keys).zip(absent).all(|(key, answer)| filter.contains(&key) == answer));
         (keys..2 * keys).for_each(|key| assert!(filter.insert(&key).is_ok()));
         assert!((0..2 * keys).all(|key| filter.contains(&key)));
@@ -352,7 +353,7 @@ fn fills_to_the_nominal_load_without_a_refusal_and_errs_as_planned() {
             (0..items).for_each(|key| {
                 assert!(filter.insert(&key).is_ok(), "{bits} bits, {items} items, key {key}");
             });
-            // Of what a stash can hold, hardly anything is used.
+            // Hardly any of the stash is used.
             assert!(
                 filter.stashed() <= 2 + items / 5_000,
                 "{bits} bits, {items} items: {}",
@@ -455,8 +456,8 @@ fn a_sharded_filter_is_one_for_threads() {
     assert!(filter.false_positive_rate() <= 0.001);
 }
 
-/// Threads that insert the same keys at once: a lookup and an insertion under two locks would let
-/// several threads insert the same key.
+/// Threads insert the same keys concurrently. If a lookup and an insertion used two locks, several
+/// threads could insert the same key.
 #[test]
 fn of_threads_with_the_same_keys_one_inserts_each_key() {
     let keys: u64 = if cfg!(miri) { 30 } else { 20_000 };
@@ -471,7 +472,7 @@ fn of_threads_with_the_same_keys_one_inserts_each_key() {
     let insert_all = || {
         let insert = |&key: &u64| {
             arrived.fetch_add(1, Relaxed);
-            // One that waits must be as quick as the one that comes last.
+            // A waiting thread must be as quick as the last one to arrive.
             let mut spins = 0;
             while arrived.load(Relaxed) < (key + 1) * THREADS {
                 spins += 1;
@@ -487,8 +488,8 @@ fn of_threads_with_the_same_keys_one_inserts_each_key() {
     });
     assert_eq!(inserted, filter.len());
     assert!((0..keys).all(|key| filter.contains(&key)));
-    // False positives are not inserted: at most one in a thousand of 20,000, so 20; by Chernoff's
-    // bound more than 70 with probability exp(−50²/(2·20 + 50)) = 9e-13.
+    // False positives are not inserted: at most one in a thousand of 20,000, so 20. By Chernoff's
+    // bound there are more than 70 with probability exp(−50²/(2·20 + 50)) = 9e-13.
     assert!(inserted <= keys && inserted + 70 > keys, "{inserted} of {keys}");
 }
 
@@ -497,7 +498,7 @@ fn many_keys_at_once_are_as_one_after_the_other_in_a_sharded_filter() {
     // More than are sorted at once.
     let count: u64 = if cfg!(miri) { 100 } else { 80_000 };
     let keys: Vec<u64> = (0..count).collect();
-    // 313 keys a part on average; by Chernoff's bound one of them has more than 500 once in 2^60
+    // 313 keys per part on average; by Chernoff's bound one of them has more than 500 once in 2^60
     // cases.
     let layout = plan::line::for_rate(500, 0.01).unwrap();
     let sharded = || ShardedLineFilter::with_digester(layout, Portable::with_seed(3)).unwrap();
@@ -512,7 +513,7 @@ fn many_keys_at_once_are_as_one_after_the_other_in_a_sharded_filter() {
     at_once.contains_many(&queries, |answer| found.push(answer));
     assert_eq!(found, expected);
 
-    // Of these, one is certainly not there: the others go all the same.
+    // One of these is certainly absent: the others are removed all the same.
     let absent = (count..).find(|key| !at_once.contains(key)).unwrap();
     let removed: Vec<u64> = [absent].into_iter().chain(0..count / 2).collect();
     assert_eq!(at_once.remove_many(&removed), Err(NotPresent));

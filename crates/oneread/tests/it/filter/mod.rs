@@ -1,5 +1,5 @@
-//! Every filter beside an obviously right model: sets of locations, tables of counts, exact sets of
-//! keys.
+//! Every filter against an obviously correct model: sets of locations, tables of counts, exact sets
+//! of keys.
 
 mod atomic;
 // Filters that no cache holds: too large for an interpreter.
@@ -59,13 +59,13 @@ fn locations(scheme: SchemeName, domain: Domain, hashes: u32, size: u64, digest:
     of(domain, hashes, size, digest)
 }
 
-/// What a structure holds, as it is written down: the payload of its container.
+/// The content of a structure as saved: the payload of its container.
 fn payload(structure: &impl Saved) -> Vec<u8> {
     const HEADER: usize = 128;
     structure.to_bytes().split_off(HEADER)
 }
 
-/// The payload of a structure whose bits are 1 at these locations, lowest bit of the first byte
+/// The payload of a structure whose bits are 1 at these locations, the first byte's lowest bit
 /// first.
 fn payload_of_bits(bits: impl IntoIterator<Item = u64>, words: u64) -> Vec<u8> {
     let mut bytes = vec![0; 8 * words as usize];

@@ -1,4 +1,4 @@
-//! The filter whose keys are placed offline: all are found, and absent ones as often as planned.
+//! The placed filter finds all keys, and absent ones as often as planned.
 
 use oneread::filter::{BuildError, PlacedFilter, PlacementError};
 use oneread::hash::{Digester, Portable};
@@ -12,7 +12,7 @@ use crate::statistics::{SIX_SIGMA, binomial_z};
 
 #[test]
 fn every_key_is_found_whatever_their_number() {
-    // Few keys in as few cells may need other choices, some of them several times.
+    // Few keys in few cells may need other choices, sometimes several times.
     let mut attempts = 0;
     for items in (0..200).chain([1000, 12_345]) {
         for seed in 0..3 {
@@ -31,7 +31,7 @@ fn every_key_is_found_whatever_their_number() {
 
 #[test]
 fn the_first_choices_are_enough_for_many_keys() {
-    // 1.05 cells a key are .9524 keys a cell, below the threshold for four choices.
+    // 1.05 cells per key are 0.9524 keys per cell, below the threshold for four choices.
     assert!((threshold(4, 1).unwrap() - 0.97677).abs() < 1e-5);
     for seed in 0..5 {
         let digester = Ideal::with_seed(seed);
@@ -43,7 +43,7 @@ fn the_first_choices_are_enough_for_many_keys() {
 #[test]
 #[cfg(not(miri))]
 fn absent_keys_are_found_as_often_as_planned() {
-    // 15.75 and 8.4 bits a key. By hand: 4·(20/21)/32767 less a half in ten thousand, and
+    // 15.75 and 8.4 bits per key. By hand: 4·(20/21)/32767 less a half in ten thousand, and
     // 4·(20/21)/255 less half a percent.
     for (bits, by_hand) in [(15, 1.1625e-4), (8, 0.014857)] {
         let keys: Vec<u64> = (0..100_000).collect();
@@ -57,7 +57,7 @@ fn absent_keys_are_found_as_often_as_planned() {
         let found = (1 << 40..(1 << 40) + QUERIES).filter(|key: &u64| filter.contains(key)).count() as u64;
         let z = binomial_z(found, QUERIES, rate);
         assert!(z.abs() < SIX_SIGMA, "{found} of {QUERIES} found, planned {rate:e}");
-        // Half of what a d-left filter errs at 16 bits a key, even after balancing.
+        // Half of a d-left filter's rate at 16 bits per key, even after balancing.
         assert!(bits < 15 || rate < 2.36e-4 / 2.0);
     }
 }
@@ -65,7 +65,7 @@ fn absent_keys_are_found_as_often_as_planned() {
 #[test]
 fn batches_give_the_same_answers() {
     let digester = Portable::with_seed(1);
-    // Also one that does not fit the cache: 1.05 · 2 bytes each.
+    // Also one that does not fit the cache: 1.05 · 2 bytes per key.
     for items in [500u64, 300_000] {
         let digests = (0..items).map(|key| digester.digest(&key));
         let filter = PlacedFilter::from_digests(digests, 16, digester).unwrap();

@@ -2,9 +2,9 @@
 //! keys.
 //!
 //! Filters are made as a user makes them, with fixed seeds instead of random ones. The promise is
-//! on the mean over filters. The fractions of absent keys that different filters find are
-//! independent, so their mean is normal around the true one to good accuracy, with a deviation that
-//! is measured along.
+//! about the mean over filters. The fractions of absent keys that different filters find are
+//! independent, so their mean is close to normal around the true one, with a deviation that is
+//! measured too.
 
 use oneread::filter::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, DLeftCountingFilter, DLeftFilter,
@@ -26,7 +26,7 @@ use crate::statistics::{SIX_SIGMA, chernoff_most};
 /// finds.
 type Trial = Box<dyn Fn(u64, std::ops::Range<u64>) -> u64>;
 
-/// The first of the keys that nobody inserts.
+/// The first of the keys that are never inserted.
 const ABSENT: u64 = 1 << 60;
 
 /// Refuses a rate that the mean exceeds by six standard deviations: a false alarm in 1e9 tests.
@@ -42,7 +42,7 @@ fn keeps(name: &str, items: u64, rate: f64, trial: &Trial) {
     let mean = fractions.iter().sum::<f64>() / filters as f64;
     let spread =
         fractions.iter().map(|fraction| (fraction - mean).powi(2)).sum::<f64>() / (filters - 1) as f64;
-    // Never less than the variance of the queries alone, which few filters may underestimate.
+    // At least the variance of the queries alone, which few filters may underestimate.
     let deviation = (spread.max(rate / queries as f64) / filters as f64).sqrt();
     assert!(
         mean <= rate + SIX_SIGMA * deviation,
@@ -120,7 +120,7 @@ fn made_filters_keep_their_rate(sizes: &[u64], rates: &[f64]) {
     }
 }
 
-/// The filters that the solver proposes for what is asked for, the best and the others.
+/// All filters that the solver proposes, the best and the others.
 fn solved(items: u64, rate: f64, needs: Needs) -> Vec<(&'static str, Trial)> {
     let solution = solve::filter(&Targets { items, rate, needs, bytes: None }).unwrap();
     let proposed = std::iter::once(solution.best).chain(solution.runners_up);
@@ -201,13 +201,12 @@ fn bands_and_trivial_filters_keep_their_rate() {
 #[test]
 #[ignore = "long: about 2 s"]
 fn bands_and_trivial_filters_of_any_size_keep_their_rate() {
-    // A power of 1/2 is the rate that bands just reach.
+    // Bands just reach a rate that is a power of 1/2.
     filters_of_the_lecture_keep_their_rate(&[10, 100, 10_000, 1_000_000], &[0.25, 0.01]);
 }
 
-/// Filters planned for their turnovers: filled, then a random key is removed and a new one
-/// inserted, so many times. Each insertion must find room: the plan allows one failure in 10^6
-/// lives.
+/// Filters planned for `turnovers`: they are filled, then a random key is removed and a new one
+/// inserted for each. Each insertion must find room: the plan allows one failure in 10^6 lives.
 fn lasting_filters_keep_their_rate(items: u64, rate: f64, turnovers: u64) {
     let layout = plan::dleft_counting::for_rate(items, rate, turnovers as f64).unwrap();
     let trial = move |seed: u64, absent: std::ops::Range<u64>| {
@@ -245,7 +244,7 @@ fn filters_of_any_size_planned_for_some_turnovers_keep_their_rate_until_then() {
     }
 }
 
-/// This one is made with a random seed only: its parts are those of `LineFilter`, 256 of them.
+/// Uses a random seed only: its 256 parts are those of `LineFilter`.
 #[test]
 fn a_sharded_line_filter_made_for_a_rate_keeps_it() {
     for (items, queries) in [(10, 200_000), (100, 200_000), (10_000, 1_000_000), (1_000_000, 1_000_000u64)] {
@@ -261,8 +260,8 @@ fn a_sharded_line_filter_made_for_a_rate_keeps_it() {
 }
 
 /// `for_rate_with`, and so `oneread filter build --rate --scheme`, once planned every scheme as if
-/// its probes were independent: partitioned probes of 100 keys erred 10 times as often as asked
-/// for.
+/// its probes were independent: partitioned probes of 100 keys erred 10 times as often as
+/// requested.
 #[test]
 #[ignore = "long: about 25 s"]
 fn every_scheme_keeps_the_rate_it_was_planned_for() {
@@ -288,8 +287,8 @@ fn every_scheme_of_many_keys_keeps_the_rate_it_was_planned_for() {
     }
 }
 
-/// What a filter says of itself, and what was planned for it, against what it does: 11 hashes at 16
-/// bits per key, the case in which schemes differ most.
+/// The rate that a filter states and the planned one, against the measured one: 11 hashes at 16
+/// bits per key, where schemes differ most.
 #[test]
 #[ignore = "long: about 20 s"]
 fn every_scheme_states_its_own_rate() {
@@ -304,13 +303,14 @@ fn every_scheme_states_its_own_rate() {
                 (0..items).for_each(|key| _ = filter.insert(&key));
                 let found = (ABSENT..ABSENT + QUERIES).filter(|key| filter.contains(key)).count();
                 measured.push(found as f64 / QUERIES as f64);
-                // The extrapolation takes some hundredths of a second; it is the same for each.
+                // The extrapolation takes some hundredths of a second, and is the same for each
+                // filter.
                 stated += if seed < 5 { filter.false_positive_rate() / 5.0 } else { 0.0 };
             }
             let mean = measured.iter().sum::<f64>() / f64::from(filters as u32);
             let spread = measured.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (filters - 1) as f64;
             let noise = SIX_SIGMA * (spread / filters as f64).sqrt();
-            // The measured bounds of the schemes of three words are up to 3 times what is measured.
+            // The bounds for schemes of three words are up to 3 times the measured rate.
             let above = match plan::bloom::accuracy(layout) {
                 Accuracy::Exact => 1.0,
                 Accuracy::Extrapolated => 1.06,
@@ -325,7 +325,7 @@ fn every_scheme_states_its_own_rate() {
                 "{scheme}, {items} keys: {mean:.3e} ± {:.1e}, planned {planned:.3e}",
                 noise / 6.0
             );
-            // Five filters' fills: of 16n bits, the fill varies by 1/√(16n) of itself or less, its
+            // Five filters' fills: of 16n bits, the fill varies by at most 1/√(16n) of itself, its
             // 11th power by 11 times that; six deviations of a mean of five.
             let varies = SIX_SIGMA * 11.0 / (16.0 * items as f64).sqrt() / 5f64.sqrt();
             assert!(
@@ -336,8 +336,8 @@ fn every_scheme_states_its_own_rate() {
     }
 }
 
-/// Ten thousand items chosen under seed 0, each to set only bits that no other sets, made a filter
-/// for 0.001 err at 0.0047. Under another seed, as random ones are, they do no harm.
+/// Ten thousand items chosen under seed 0, each to set only bits that no other sets, once made a
+/// filter for 0.001 err at 0.0047. Under another seed, such as a random one, they do no harm.
 #[test]
 fn keys_that_were_chosen_for_one_seed_do_no_harm_under_another() {
     const ITEMS: u64 = 2000;
@@ -361,7 +361,7 @@ fn keys_that_were_chosen_for_one_seed_do_no_harm_under_another() {
         known.insert(&best);
         chosen.push(best);
     }
-    // The plan's fill is one half; that of chosen keys is above.
+    // The plan's fill is one half; that of chosen keys is higher.
     let found = |filter: &BloomFilter| {
         (ABSENT..ABSENT + 500_000).filter(|key| filter.contains(key)).count() as f64 / 500_000.0
     };
@@ -371,8 +371,8 @@ fn keys_that_were_chosen_for_one_seed_do_no_harm_under_another() {
     assert!(other < 1.3 * RATE, "{other}");
 }
 
-/// The bits per key of a growing filter just before and just after each layer that is added, until
-/// it has `factor` times the keys of its first layer.
+/// The bits per key of a growing filter just before and just after each new layer, until it has
+/// `factor` times the keys of its first layer.
 macro_rules! growths {
     ($filter:ident, $first_items:expr, $rate:expr, $factor:expr) => {{
         let layout = GrowingLayout::new($first_items, $rate).unwrap();
@@ -381,7 +381,7 @@ macro_rules! growths {
         for key in 0..$first_items * $factor {
             let before = filter.byte_len();
             _ = filter.insert(&key);
-            // Beside layers, a list of keys without room grows by some bytes now and then.
+            // Besides layers, a stash grows by some bytes at times.
             if key > 0 && filter.byte_len() > before + before / 10 {
                 let per_key = |bytes: usize, keys: u64| 8.0 * bytes as f64 / keys as f64;
                 growths.push([per_key(before, key), per_key(filter.byte_len(), key + 1)]);
@@ -391,8 +391,8 @@ macro_rules! growths {
     }};
 }
 
-/// What docs say of the memory of growing filters: what full layers of a thousand first keys take,
-/// and two to three times that just after a layer was added.
+/// The documented memory of growing filters: that of full layers with 1000 first keys, and two to
+/// three times that just after growing.
 fn growing_takes_two_to_three_times_as_much(first_items: u64, factor: u64) {
     for (rate, dleft, line) in [(0.01, 23.6..29.0, 12.8..16.0), (0.001, 29.0..37.0, 16.0..21.4)] {
         let bloom = if rate == 0.01 { 13.5..16.0 } else { 18.3..21.0 };
@@ -408,8 +408,8 @@ fn growing_takes_two_to_three_times_as_much(first_items: u64, factor: u64) {
             for [full, grown] in growths {
                 let at = format!("{name} at {rate}: {full:.2} bits per key, then {grown:.2}");
                 assert!(documented.contains(&full), "{at}");
-                // Layers after the first err less often, by 15% each; so they take a little more
-                // than twice the bits.
+                // Each later layer has a rate 15% lower, so it takes a little more than twice the
+                // bits.
                 assert!((2.0..3.05).contains(&(grown / full)), "{at}");
             }
         }

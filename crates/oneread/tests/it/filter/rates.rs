@@ -1,9 +1,9 @@
-//! False positives come as often as planned.
+//! False positives occur as often as planned.
 //!
-//! A filter's own rate is known exactly from its bits (`false_positive_rate`); given the bits, the
-//! number of absent keys that are found is binomial. So each measurement has two parts: the answers
-//! agree with the filter's own rate, within six deviations of a binomial count; and own rates, over
-//! many filters, agree with the plan.
+//! A filter's bits determine its own rate exactly (`false_positive_rate`); given the bits, the
+//! number of absent keys found is binomial. So each measurement has two parts. The answers agree
+//! with the filter's own rate, within six deviations of a binomial count. The own rates, over many
+//! filters, agree with the plan.
 
 use oneread::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter};
 use oneread::hash::probes::SchemeName;
@@ -12,23 +12,23 @@ use oneread::plan;
 
 use crate::statistics::SIX_SIGMA;
 
-/// The first of the keys that nobody inserts.
+/// The first of the keys that are never inserted.
 const ABSENT: u64 = 1 << 60;
 
-/// What was measured on some filters of one plan.
+/// Measurements of some filters of one plan.
 #[derive(Default)]
 struct Measured {
     filters: f64,
     queries: f64,
     positives: f64,
-    /// Sums over the filters: of their own rate, of its square, and of what it makes expect.
+    /// Sums over the filters: of their own rates, of their squares, and of the expected hits.
     own: f64,
     own_squared: f64,
     expected: f64,
 }
 
 impl Measured {
-    /// Asks a filter for so many absent keys.
+    /// Queries a filter for `queries` absent keys.
     fn add(&mut self, own_rate: f64, queries: u64, contains: impl Fn(u64) -> bool) {
         self.filters += 1.0;
         self.queries += queries as f64;
@@ -38,8 +38,8 @@ impl Measured {
         self.expected += own_rate * queries as f64;
     }
 
-    /// The answers agree with the filters' own rates: `excess` is how far these are too low, where
-    /// known.
+    /// Asserts that the answers agree with the filters' own rates, which may be too low by
+    /// `excess`.
     #[track_caller]
     fn agrees_with_own_rates(&self, excess: f64) {
         let z = (self.positives - self.expected) / self.expected.sqrt();
@@ -52,8 +52,9 @@ impl Measured {
         );
     }
 
-    /// The mean of the own rates is the planned one, to six standard errors (found from the filters
-    /// themselves; with 31 degrees of freedom six of them are exceeded once in 10^6).
+    /// Asserts that the mean of the own rates is the planned one, within six standard errors. These
+    /// come from the filters themselves; with 31 degrees of freedom six are exceeded once in 10^6
+    /// times.
     #[track_caller]
     fn own_rates_agree_with(&self, planned: f64) {
         assert!(self.filters >= 32.0, "too few filters for a standard error");
@@ -86,7 +87,7 @@ fn large_bloom_filters(bits_per_key: u64, queries: u64, tolerance: f64) {
         measured.add(filter.false_positive_rate(), queries, |key| filter.contains(&key));
     }
     measured.agrees_with_own_rates(0.0);
-    // The textbook's (1 − e^(−k/c))^k, which is exact to 1e-5 for so many keys.
+    // The textbook's (1 − e^(−k/c))^k, which is exact to 1e-5 for this number of keys.
     let hashes = f64::from(layout.hashes());
     let theory = (1.0 - (-hashes / bits_per_key as f64).exp()).powf(hashes);
     let planned = plan::bloom::false_positive_probability(layout, KEYS);
@@ -95,24 +96,24 @@ fn large_bloom_filters(bits_per_key: u64, queries: u64, tolerance: f64) {
     assert!((ratio - 1.0).abs() < tolerance, "{bits_per_key} bits a key: {ratio:.4} times theory");
 }
 
-/// p = .00314 with 8 hashes. 4 million queries for each of 8 filters find 100,500 keys: a deviation
-/// of .32%. The fill varies by √(.077·m)/m = 2.5e-4 of .5, a filter's rate by 8 times that, .4%,
-/// the mean of eight by .14%. Together .35%, times six: 2.1%.
+/// p = 0.00314 with 8 hashes. 4 million queries for each of 8 filters find 100,500 keys: a
+/// deviation of 0.32%. The fill varies by √(0.077·m)/m = 2.5e-4 of 0.5, a filter's rate by 8 times
+/// that, 0.4%, the mean of eight by 0.14%. Together 0.35%, times six: 2.1%.
 #[test]
 fn large_bloom_filters_of_12_bits_a_key_err_as_often_as_theory_says() {
     large_bloom_filters(12, 4_000_000, 0.021);
 }
 
 /// p = 4.587e-4 with 11 hashes. 5 million queries for each of 8 filters find 18,350 keys: a
-/// deviation of .74%. The fill varies by 2.2e-4 of .5, a filter's rate by 11 times that, .48%, the
-/// mean of eight by .17%. Together .76%, times six: 4.6%.
+/// deviation of 0.74%. The fill varies by 2.2e-4 of 0.5, a filter's rate by 11 times that, 0.48%,
+/// the mean of eight by 0.17%. Together 0.76%, times six: 4.6%.
 #[test]
 fn large_bloom_filters_of_16_bits_a_key_err_as_often_as_theory_says() {
     large_bloom_filters(16, 5_000_000, 0.046);
 }
 
-/// As above, with 40 million queries for each filter: deviations of .26% and .17%, together .31%,
-/// times six: 1.9%.
+/// As above, with 40 million queries for each filter: deviations of 0.26% and 0.17%, together
+/// 0.31%, times six: 1.9%.
 #[test]
 #[ignore = "5 s: 320 million queries, for 2% instead of 5%"]
 fn large_bloom_filters_of_16_bits_a_key_are_within_two_percent_of_theory() {
@@ -133,7 +134,7 @@ fn small_bloom_filters_err_as_often_as_planned() {
     measured.own_rates_agree_with(plan::bloom::false_positive_probability(layout, KEYS));
 }
 
-/// The rate of bands is stated from the fill of all of them, which is a bound: bands vary around
+/// The stated rate of bands comes from the fill of all of them, which is a bound: bands vary around
 /// it.
 #[test]
 fn banded_filters_err_at_most_as_often_as_stated() {
@@ -144,19 +145,19 @@ fn banded_filters_err_at_most_as_often_as_stated() {
         let filter = bloom(layout, KEYS, seed);
         measured.add(filter.false_positive_rate(), 50_000, |key| filter.contains(&key));
     }
-    // The fills of five bands of 3200 bits vary by √(.077/3200) = .005 of .47, 1%; the product is
-    // below the power of the mean by a relative C(5,2)·1%² = .1% or so: less than the deviation,
-    // and on the safe side.
+    // The fills of five bands of 3200 bits vary by √(0.077/3200) = 0.005 of 0.47, 1%. The product
+    // is below the power of the mean by a relative C(5,2)·1%² = 0.1% or so: less than the
+    // deviation, and on the safe side.
     measured.agrees_with_own_rates(0.0);
     // Exactly (1 − (1 − k/m)^n)^k.
     let planned = (1.0 - (1.0 - 5.0 / layout.bits() as f64).powf(KEYS as f64)).powi(5);
     let ratio = measured.ratio(planned);
-    // 1.6 million queries at .0216 find 34,600 keys: .54%. Filters vary by 5·.5%/√32 = .2%. Six
+    // 1.6 million queries at 0.0216 find 34,600 keys: 0.54%. Filters vary by 5·0.5%/√32 = 0.2%. Six
     // times both: 3.5%.
     assert!((ratio - 1.0).abs() < 0.035, "{ratio:.4} times the plan");
 }
 
-/// A block of a cache line at 12, 16 and 20 bits a key: rates from .5% to .02%.
+/// A block of a cache line at 12, 16 and 20 bits per key: rates from 0.5% to 0.02%.
 #[test]
 fn blocked_filters_err_as_often_as_planned() {
     const KEYS: u64 = 20_000;
@@ -174,7 +175,7 @@ fn blocked_filters_err_as_often_as_planned() {
 }
 
 /// Σ over j of Bin(n, 1/B; j)·(1 − (63/64)^j)^8, summed by another program for a million keys:
-/// .422%, .0909% and .0260%.
+/// 0.422%, 0.0909% and 0.0260%.
 #[test]
 fn blocked_filters_of_a_million_keys_have_the_rates_of_another_program() {
     for (bits_per_key, rate) in [(12.0, 4.22199e-3), (16.0, 9.08866e-4), (20.0, 2.59618e-4)] {
@@ -183,15 +184,15 @@ fn blocked_filters_of_a_million_keys_have_the_rates_of_another_program() {
         (0..1_000_000u64).for_each(|key| _ = filter.insert(&key));
         let mut measured = Measured::default();
         measured.add(filter.false_positive_rate(), 4_000_000, |key| filter.contains(&key));
-        // Rates of blocks vary by about their mean, and there are 23,000 or more: .7%. 16,900,
-        // 3,600 and 1,040 keys are found: deviations of .8%, 1.7% and 3.1%. Together at most 3.2%,
+        // Rates of blocks vary by about their mean, and there are 23,000 or more: 0.7%. 16,900,
+        // 3,600 and 1,040 keys are found: deviations of 0.8%, 1.7% and 3.1%. Together at most 3.2%,
         // times six.
         let ratio = measured.ratio(rate);
         assert!((ratio - 1.0).abs() < 0.19, "{bits_per_key} bits a key: {ratio} times {rate:e}");
     }
 }
 
-/// Also after removals: what is left errs as a filter of what is left.
+/// Also after removals: the rate is that of a filter of the remaining keys.
 #[test]
 fn counting_filters_err_as_often_as_planned() {
     const KEYS: u64 = 10_000;
@@ -210,19 +211,19 @@ fn counting_filters_err_as_often_as_planned() {
     measured.own_rates_agree_with(plan::counting::false_positive_probability(layout, KEYS));
 }
 
-/// How many keys there are, from the bits that are 1.
+/// Estimates the number of keys from the bits that are 1.
 #[test]
 fn numbers_of_keys_are_estimated_from_the_bits() {
     const KEYS: u64 = 50_000;
     let filter = bloom(plan::bloom::for_rate(KEYS, 0.01).unwrap(), KEYS, 4);
-    // The ones vary by √(.077·m) = 192 of 239,600 where half are set; another key adds 3.5 of them:
-    // 55 keys. Six times that.
+    // The ones vary by √(0.077·m) = 192 of 239,600 where half are set; another key adds 3.5 of
+    // them: 55 keys. Six times that.
     let estimate = filter.estimated_items();
     assert!((estimate - KEYS as f64).abs() < 330.0, "{estimate}");
     let mut blocked = BlockedBloomFilter::with_rate(KEYS, 0.01).unwrap();
     (0..KEYS).for_each(|key| _ = blocked.insert(&key));
-    // Blocks have J keys, J varying by its mean of 50: 1% of 50,000 over 1000 blocks comes on top
-    // of a like amount.
+    // Blocks have J keys, and J varies by its mean of 50: 1% of 50,000 over 1000 blocks, on top of
+    // a like amount.
     let estimate = blocked.estimated_items();
     assert!((estimate - KEYS as f64).abs() < 1000.0, "{estimate}");
     let mut counting =

@@ -1,5 +1,5 @@
-//! Filters that delete, with keys that are there several times at once: what is inserted n times
-//! and removed n times is gone, for every n that the documents allow, and stays beyond.
+//! Filters with removal and repeated keys: a key inserted n times and removed n times is gone, for
+//! every n that the documents allow, and stays beyond.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::locations;
 
-/// What the three filters have in common.
+/// The common operations of the three filters.
 trait Deletes {
     fn insert(&mut self, key: u64);
     fn remove(&mut self, key: u64);
     fn contains(&self, key: u64) -> bool;
-    /// The counters or cells that are not free, and those that are saturated. (A growing filter
-    /// does not say how many of its cells are saturated: then both numbers are 0.)
+    /// The counters or cells in use, and those that are saturated. (A growing filter does not
+    /// report its saturated cells: then both numbers are 0.)
     fn left(&self) -> (u64, u64);
 }
 
@@ -70,8 +70,8 @@ impl Deletes for GrowingDLeftCountingFilter {
     }
 }
 
-/// Inserts a key `times` times and removes it as often, found in between; whether it is there at
-/// the end.
+/// Inserts a key `times` times and removes it as often, looking it up between; reports whether it
+/// is present at the end.
 fn stays(filter: &mut impl Deletes, key: u64, times: u64) -> bool {
     assert!(!filter.contains(key));
     for _ in 0..times {
@@ -94,7 +94,7 @@ fn counting_filters_forget_a_key_after_as_many_removals_as_insertions() {
         let countings = [Counting::EachProbe, Counting::OncePerItem].into_iter();
         countings.flat_map(move |counting| [2, 4, 5].map(|bits| (scheme, counting, bits)))
     }) {
-        // So few counters that all probes of some keys coincide with others.
+        // Few enough counters that all probes of some keys coincide with others.
         let layout = CountingLayout::new(12, 3, bits).unwrap().with_counting(counting);
         let layout = layout.with_scheme(scheme).unwrap();
         let mut filter = CountingBloomFilter::with_seed(layout, 1).unwrap();
@@ -104,7 +104,7 @@ fn counting_filters_forget_a_key_after_as_many_removals_as_insertions() {
             for location in locations(scheme, Domain::FILTER, 3, layout.counters(), digest) {
                 *counts.entry(location).or_insert(0) += 1;
             }
-            // As documented: c is how often the counter that it counts least counts it.
+            // As documented: c is the key's count at the counter that it counts least.
             let least = match counting {
                 Counting::EachProbe => *counts.values().min().unwrap(),
                 Counting::OncePerItem => 1,
@@ -155,12 +155,12 @@ fn dleft_counting_filters_forget_a_key_after_as_many_removals_as_insertions() {
     }
 }
 
-/// A d-left filter counts no more copies of a key than this.
+/// The most copies of a key that a d-left filter counts.
 const MOST_COPIES: u8 = DLeftCountingLayout::STICKS_AT as u8 - 1;
 
-/// A multiset of keys beside a filter: inserts, removes and looks up random keys, then removes all.
-/// A key has 0 to `most` copies, each number with the same probability in the long run: a step that
-/// would leave this range is a lookup. Gives the number of insertions.
+/// A multiset of keys against a filter: inserts, removes and looks up random keys, then removes
+/// all. A key has 0 to `most` copies, each number with the same probability in the long run: a step
+/// that would leave this range is a lookup. Returns the number of insertions.
 fn lives(filter: &mut impl Deletes, most: u8, keys: u64, steps: u64, seed: u64) -> u64 {
     let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
     let mut copies = vec![0u8; keys as usize];
@@ -210,7 +210,7 @@ proptest! {
 
 /// The distribution of a counter that `rate` keys fall on, on average, each with 0 to
 /// [`MOST_COPIES`] copies: a compound Poisson distribution, by Panjer's recursion g(s) = rate/s · Σ
-/// over j of j·p·g(s − j). Gives Pr(at least `least`).
+/// over j of j·p·g(s − j). Returns Pr(at least `least`).
 fn reach(rate: f64, least: usize) -> f64 {
     let p = 1.0 / f64::from(MOST_COPIES + 1);
     let mut g = vec![(-rate * (1.0 - p)).exp()];
@@ -221,13 +221,13 @@ fn reach(rate: f64, least: usize) -> f64 {
     g[least..].iter().sum()
 }
 
-/// The keys below `end` that a filter still has.
+/// The keys below `end` that a filter still finds.
 fn found(filter: &impl Deletes, keys: std::ops::Range<u64>) -> u64 {
     keys.filter(|&key| filter.contains(key)).count() as u64
 }
 
-/// The most that a Poisson number of this mean comes to, but once in 10^9 seeds: six deviations,
-/// and some for small means.
+/// A bound on a Poisson number of this mean, exceeded for one in 10^9 seeds: six deviations, and
+/// some for small means.
 fn at_most(mean: f64) -> f64 {
     mean + 6.0 * mean.sqrt() + 12.0
 }
@@ -236,10 +236,9 @@ const KEYS: u64 = 40_000;
 const RATE: f64 = 0.001;
 const ABSENT: u64 = 1_000_000;
 
-/// Mixed operations with repeated keys, then all are removed: what is left of each filter is what
-/// was planned.
+/// Mixed operations with repeated keys, then all are removed: each filter keeps what was planned.
 fn all_go(steps: u64) {
-    // Counters for the copies that are there on average: it is copies that saturate them.
+    // Counters for the average number of copies, since copies saturate them.
     let items = KEYS * u64::from(MOST_COPIES) / 2;
     let layout = plan::counting::for_rate(items, RATE, 4).unwrap();
     let mut counting = CountingBloomFilter::with_seed(layout, 1).unwrap();
@@ -254,7 +253,7 @@ fn all_go(steps: u64) {
     eprintln!("counting: {stuck} counters of {counters} stuck, at most {saturated} expected");
     assert_eq!(occupied, stuck, "a counter that is not saturated is 0");
     assert!((stuck as f64) < at_most(saturated));
-    // A key stays if all its counters saturate. Three copies of a counter may be its own, and the
+    // A key stays if all its counters saturate. Three copies of a counter may be its own; the
     // others are independent.
     let of_a_key =
         (increments / counters * reach(on_a_counter, most - 2 - usize::from(MOST_COPIES))).min(1.0);
@@ -263,8 +262,8 @@ fn all_go(steps: u64) {
     assert!(found(&counting, 0..KEYS) as f64 <= if left < 1e-3 { 0.0 } else { at_most(left) });
     assert_eq!(found(&counting, KEYS..KEYS + ABSENT), 0);
 
-    // A cell of one bit counts two copies, of two bits all of them: so no key takes more than one,
-    // and none is refused.
+    // A cell of one bit counts two copies, of two bits all of them: so no key takes more than one
+    // cell, and none is refused.
     let layout = plan::dleft_counting::for_rate(KEYS, RATE, plan::dleft_counting::LIFE).unwrap();
     for (layout, rate, most) in
         [(layout, RATE, 2), (layout.with_counter_bits(2).unwrap(), 2.0 * RATE, MOST_COPIES)]

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use oneread::hash::{Digester, Key, Keyed, Portable};
 
-/// A key has the digest of these bytes.
+/// Asserts that a key has the digest of these bytes.
 fn is_written(key: &(impl Key + Debug + ?Sized), pieces: &[&[u8]]) {
     let bytes = pieces.concat();
     let (portable, keyed) = (Portable::with_seed(7), Keyed::with_secret([7; 16]));
@@ -27,7 +27,7 @@ fn parts_are_written_as_the_format_says() {
     is_written(&[7u16, 7], &[&[0xfc], &length(2), &seven, &seven]);
     is_written(&[][..] as &[u64], &[&[0xfc], &length(0)]);
     is_written(&(Some(7i64), ((), "").1), &[&[0xff, 2, 0xfd], &seven, &[3], &length(0)]);
-    // More than what fits without memory.
+    // More than fits without the heap.
     let long = "x".repeat(100);
     is_written(&(7, &long, 7), &[&[0xff, 3], &seven, &[3], &length(100), long.as_bytes(), &seven]);
     is_written(&vec![7i32; 9], &[&[0xfc], &length(9), &seven.repeat(9)]);

@@ -1,4 +1,4 @@
-//! Digests are the published ones, for every kind of key.
+//! Digests match the published ones, for every kind of key.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use oneread::hash::{Digest, Digester, Domain, Key, Keyed, Portable, Std};
 use oneread_study::hash::Ideal;
 
-/// Written by `digest_vectors.py` beside it, an implementation of its own.
+/// From `digest_vectors.py` beside it, an independent implementation.
 const VECTORS: &str = include_str!("../../golden/digest_vectors.tsv");
 
 fn bytes_of(hex: &str) -> Vec<u8> {
@@ -102,7 +102,7 @@ fn std_digests_hold_the_hashers_64_bits() {
     let pair = (1, "one");
     assert_ne!(digester.digest(&pair), digester.digest(&(2, "one")));
     assert_eq!(digester.digest(&pair), digester.digest(&(1, "one")));
-    // What becomes of the 64 bits is that of the portable digester with seed 0.
+    // The 64 bits become the digest of the portable digester with seed 0.
     assert_eq!(Digest::from_hash64(5), Portable::with_seed(0).digest(&5u64));
 }
 
@@ -121,13 +121,13 @@ fn debug_output_tells_the_seed_but_not_the_secret() {
 
 #[test]
 fn integers_never_share_a_digest() {
-    // Neighbours, and pairs that agree in either half of the word; the proof is at `digest_word`.
+    // Neighbours, and pairs that agree in either half of the word; `digest_word` has the proof.
     for seed in 0..100 {
         let digester = Portable::with_seed(seed);
         let keys = (0..1000).chain((0..1000).map(|i| i << 32)).chain((0..1000).map(|i| u64::MAX - i));
         let mut digests: Vec<_> = keys.map(|key| digester.digest(&key)).collect();
         digests.sort_unstable();
-        // The key 0 is there twice, as 0 and as 0 << 32.
+        // The key 0 occurs twice, as 0 and as 0 << 32.
         assert_eq!(digests.windows(2).filter(|pair| pair[0] == pair[1]).count(), 1);
     }
 }

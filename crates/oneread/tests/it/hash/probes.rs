@@ -1,4 +1,4 @@
-//! Probe schemes do what their formulas say, and as well as less-hashing says.
+//! Probe schemes follow their formulas, and are as good as less-hashing says.
 
 use oneread::hash::probes::{
     Accelerated, Double, Enhanced, ExtendedCube, ExtendedSquare, Independent, IndependentBands, Partitioned,
@@ -12,7 +12,7 @@ use crate::statistics::{SIX_SIGMA, uniformity_z};
 
 const DOMAIN: Domain = Domain::new(17);
 
-/// A location's formula: word indexes are hash functions, everything modulo the size.
+/// The formula of a location: words are hash functions, everything modulo the size.
 type Formula = fn(words: [u128; 4], i: u128, size: u128) -> u128;
 
 /// Calls a generic check once for each polynomial scheme, with its formula as printed.
@@ -49,7 +49,7 @@ proptest! {
         bits: u128,
         hashes in 1u32..40,
         // Tiny sizes, where the fixed differences wrap, and sizes up to the limit. Formulas of
-        // degree three stay below 2^128 only for sizes below 2^100, which is all of them.
+        // degree three stay below 2^128 for sizes below 2^100, which is all of them.
         size in prop_oneof![1u64..20, 1u64..100_000, (1u64 << 40)..=(1 << 63)],
     ) {
         for_each_polynomial!(follows_formula, Digest::from(bits), hashes, size);
@@ -187,8 +187,8 @@ const PINNED: [[u64; 4]; 9] = [
 
 /// Lemma 1, condition 3: every place is a location of a key with the same probability k/m.
 ///
-/// Each probe by itself is uniform, over the table or its band; and so are all of them together, up
-/// to the dependence within a key, which `no_pair_of_places_is_preferred` looks at.
+/// Each probe is uniform by itself, over the table or its band. So are all of them together, up to
+/// the dependence within a key, which `no_pair_of_places_is_preferred` tests.
 fn each_probe_is_uniform<S: Scheme>(size: u64) {
     const KEYS: u64 = 1 << 18;
     const HASHES: u32 = 5;
@@ -221,10 +221,10 @@ fn every_place_is_probed_equally_often() {
 
 /// Lemma 1, condition 4: no two places are locations of one key more often than o(1/n).
 ///
-/// For two fixed places the chance is at most the sum, over ordered pairs of probes i ≠ j, of the
-/// chance that probe i is the first and probe j the second. If the places' difference is s, that is
-/// Pr(probe i) · Pr(h2-multiple = s), at most gcd(|i − j|, m)/m² for the schemes with a linear term
-/// (the proof of theorem 2) and 1/m² with independent functions. Sums for k = 4 probes are below.
+/// For two fixed places the probability is at most the sum, over ordered pairs of probes i ≠ j,
+/// that probe i is the first and probe j the second. If the places differ by s, that is Pr(probe i)
+/// · Pr(h2-multiple = s). This is at most gcd(|i − j|, m)/m² for the schemes with a linear term
+/// (the proof of theorem 2), and 1/m² with independent functions. Sums for k = 4 probes are below.
 fn no_pair_is_preferred<S: Scheme>(size: u64, bound_by_places_squared: f64) {
     const KEYS: u64 = 1 << 20;
     const HASHES: u32 = 4;
@@ -233,7 +233,7 @@ fn no_pair_is_preferred<S: Scheme>(size: u64, bound_by_places_squared: f64) {
     for key in 0..KEYS {
         let mut locations: Vec<u64> = scheme.locations(Ideal::with_seed(2).digest(&key)).collect();
         locations.sort_unstable();
-        // Each unordered pair of equal or different places once a key.
+        // Each unordered pair of equal or different places once per key.
         let mut pairs: Vec<u64> = (0..4)
             .flat_map(|i| (0..i).map(move |j| (i, j)))
             .map(|(i, j)| locations[j] * size + locations[i])
@@ -244,8 +244,8 @@ fn no_pair_is_preferred<S: Scheme>(size: u64, bound_by_places_squared: f64) {
     }
     let bound = bound_by_places_squared / (size * size) as f64;
     let expected = KEYS as f64 * bound;
-    // A Poisson count of this mean exceeds it by seven deviations in fewer than 1e-9 of cases, for
-    // each of the thousands of pairs.
+    // A Poisson count with this mean exceeds it by seven deviations in fewer than 1e-9 of cases,
+    // for each of the thousands of pairs.
     let limit = expected + 7.0 * expected.sqrt();
     let most = counts.iter().max().unwrap();
     assert!((*most as f64) < limit, "{}: a pair of places met {most} times, limit {limit:.0}", S::NAME);
@@ -253,14 +253,13 @@ fn no_pair_is_preferred<S: Scheme>(size: u64, bound_by_places_squared: f64) {
 
 #[test]
 fn no_pair_of_places_is_preferred() {
-    // The size is the prime 61, or 60 = 4·15 in bands. Ordered pairs (i, j) of four probes: 6 at
-    // distance 1, 4 at distance 2, 2 at distance 3, twelve in all; with a prime size every gcd is
-    // 1.
+    // The size is the prime 61, or 60 = 4·15 in bands. Four probes have 12 ordered pairs (i, j): 6
+    // at distance 1, 4 at distance 2, 2 at distance 3. With a prime size every gcd is 1.
     for_each_polynomial!(no_pair_is_preferred_for, 12.0);
     no_pair_is_preferred::<Independent>(61, 12.0);
     no_pair_is_preferred::<Accelerated>(61, 12.0);
-    // Bands of 15: two places in bands i and j meet with at most gcd(|i − j|, 15)/15², worst at
-    // distance 3, where it is 3/15² = 48/60².
+    // Bands of 15: two places in bands i and j meet with probability at most gcd(|i − j|, 15)/15²,
+    // worst at distance 3, where it is 3/15² = 48/60².
     no_pair_is_preferred::<Partitioned>(60, 48.0);
     // 1/15² = 16/60².
     no_pair_is_preferred::<IndependentBands>(60, 16.0);
@@ -272,7 +271,7 @@ fn no_pair_is_preferred_for<S: Scheme>(bound: f64, _: Formula) {
 
 /// False positives of a filter over the scheme, divided by p = (1 − e^{−k/c})^k.
 fn false_positives<S: Scheme>(keys: u64, trials: u64, queries: u64) -> f64 {
-    // 16 bits a key and 11 hashes, as in less-hashing's figure 1.
+    // 16 bits per key and 11 hashes, as in less-hashing's figure 1.
     const BITS_PER_KEY: u64 = 16;
     const HASHES: u32 = 11;
     let scheme = S::new(DOMAIN, HASHES, BITS_PER_KEY * keys).unwrap();
@@ -292,11 +291,12 @@ fn false_positives<S: Scheme>(keys: u64, trials: u64, queries: u64) -> f64 {
     positives as f64 / (trials * queries) as f64 / p
 }
 
-/// Compares with the ratio found by a separate simulation of the paper's experiment, whose error is
+/// Compares with the ratio from a separate simulation of the paper's experiment, whose error is
 /// below 1%.
 ///
-/// With 20 million queries a ratio r rests on 9174·r false positives (p = 4.587e-4); they cluster a
-/// little within a filter, so its standard error is below 1.5/√(9174·r) of r. Six of them, and 1%.
+/// With 20 million queries a ratio r rests on 9174·r false positives (p = 4.587e-4). They cluster a
+/// little within a filter, so its standard error is below 1.5/√(9174·r) of r. The tolerance is six
+/// of them, and 1%.
 fn has_ratio<S: Scheme>(expected: f64) {
     let found = false_positives::<S>(100, 4000, 5000);
     let tolerance = 0.01 + SIX_SIGMA * 1.5 / (9174.0 * expected).sqrt();
@@ -311,14 +311,14 @@ fn has_ratio<S: Scheme>(expected: f64) {
 #[ignore = "long: about 5 s"]
 fn small_filters_err_as_often_as_the_paper_finds() {
     has_ratio::<Independent>(1.01);
-    // Nothing of double hashing's excess is left: the ratio of independent functions.
+    // No excess as with double hashing remains: the ratio is that of independent functions.
     has_ratio::<Accelerated>(1.01);
     has_ratio::<Partitioned>(11.2);
     has_ratio::<Double>(3.05);
     has_ratio::<ExtendedSquare>(1.74);
     has_ratio::<ExtendedCube>(1.20);
-    // Here the chance is exact: bands of ⌊1600/11⌋ = 145 places, each filled to 1 − (144/145)^100 =
-    // .49946 on average, and .49946^11 = 4.824e-4 = 1.05 p.
+    // Here the probability is exact: bands of ⌊1600/11⌋ = 145 places, each filled to 1 −
+    // (144/145)^100 = 0.49946 on average, and 0.49946^11 = 4.824e-4 = 1.05 p.
     has_ratio::<IndependentBands>(1.05);
 }
 

@@ -1,4 +1,4 @@
-//! Digests of hostile keys look random: to every test here, with the bound of `statistics`.
+//! Digests of hostile keys look random to every test here, with the bound of `statistics`.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ const SEED: u64 = 0x5eed;
 const ONE: Domain = Domain::new(1);
 const TWO: Domain = Domain::new(2);
 
-/// Sets of keys with structure that weak hash functions let through; the words among them.
+/// Structured sets of words that weak hash functions map badly.
 fn hostile_words() -> Vec<(String, Vec<u64>)> {
     const COUNT: u64 = 1 << 16;
     let mut sets = vec![
@@ -32,7 +32,7 @@ fn two_bits_set() -> Vec<u64> {
     (0..64).flat_map(|a| (0..a).map(move |b| 1 << a | 1 << b)).collect()
 }
 
-/// The strings among the hostile keys.
+/// Structured sets of strings.
 fn hostile_strings() -> Vec<(String, Vec<String>)> {
     let prefix = "https://example.org/a/very/long/common/prefix/that/says/nothing?id=".repeat(4);
     vec![
@@ -46,8 +46,8 @@ fn hostile_strings() -> Vec<(String, Vec<String>)> {
     ]
 }
 
-/// Strings of at most sixteen bytes, which are no text: what is hostile to two numbers of 64 bits
-/// that are multiplied.
+/// Structured sets of byte strings of at most sixteen bytes: hostile to two multiplied 64-bit
+/// numbers.
 fn hostile_short_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
     const COUNT: u128 = 1 << 16;
     let of_length = |length: usize, keys: &mut dyn Iterator<Item = u128>| -> Vec<Vec<u8>> {
@@ -85,8 +85,8 @@ fn hostile_short_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
     sets
 }
 
-/// Strings of more than sixteen bytes that differ in few bits, at places where lanes and blocks
-/// begin, end and overlap.
+/// Strings of more than sixteen bytes that differ in few bits, where lanes and blocks begin, end
+/// and overlap.
 fn hostile_long_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
     const COUNT: u64 = 1 << 14;
     let mut sets = Vec::new();
@@ -116,9 +116,9 @@ fn hostile_long_bytes() -> Vec<(String, Vec<Vec<u8>>)> {
     sets
 }
 
-/// Everything the tests ask of one set of digests: each statistic has a name and a z-score.
+/// All statistics of one set of digests, each with a name and a z-score.
 fn statistics(digests: &[Digest]) -> Vec<(&'static str, f64)> {
-    // At least 5 expected counts a cell, and a number of cells that is not a power of two.
+    // At least 5 expected counts per cell, and a number of cells that is not a power of two.
     let cells = (digests.len() as u64 / 8).min(1021);
     let side = 31;
     let spread = |location: &dyn Fn(&Digest) -> u64, cells: u64| {
@@ -156,8 +156,8 @@ fn statistics(digests: &[Digest]) -> Vec<(&'static str, f64)> {
                     729,
                 ),
             ),
-            // A directory on the top bits, and a table below it: within a segment, all is still
-            // even.
+            // A directory on the top bits, and a table below it: within a segment, keys are still
+            // spread evenly.
             (
                 "a shard, then a slot",
                 spread(&|d| (d.word(TWO, 0) >> 59) * side + reduce(d.word(ONE, 0), side), 32 * side),
@@ -228,11 +228,11 @@ fn the_default_digester_spreads_hostile_long_strings_and_tells_them_apart() {
 #[test]
 #[cfg_attr(miri, ignore = "too many keys for an interpreter")]
 fn strings_made_without_the_seed_do_not_collide_under_any_seed() {
-    // XXH3-128 was the digest of long strings. In strings of more than 240 bytes it multiplies the
-    // halves of word ^ (public number ± seed), 32 bits each. Words 88 and 104 of this string have
-    // the public numbers below, less the seed. If the lower halves of both products are equal,
-    // which the 32 bits `CHOSEN` make likely, changing the highest bit of both words leaves the
-    // digest as it was: seen under 1 to 2 of 1000 seeds.
+    // XXH3-128 was once the digest of long strings. In strings of more than 240 bytes it multiplies
+    // the 32-bit halves of word ^ (public number ± seed). Words 88 and 104 of this string are the
+    // public numbers below, less the seed. If the lower halves of both products are equal, which
+    // the 32 bits `CHOSEN` make likely, flipping the highest bit of both words keeps the digest:
+    // seen under 1 to 2 of 1000 seeds.
     const SEEDS: u64 = 1 << 13;
     const CHOSEN: u32 = 0x80d4_c441;
     let (first, second) = (64 * 11, 64 * 13);
@@ -253,8 +253,8 @@ fn strings_made_without_the_seed_do_not_collide_under_any_seed() {
 
 #[test]
 fn a_weak_digester_is_caught_by_the_same_test() {
-    // Keys in one half of the digest and nothing in the other, so that only one multiplication, by
-    // a constant, mixes them: a tempting shortcut, whose weakness the test must see.
+    // The key in one half of the digest and nothing in the other, so that only one multiplication,
+    // by a constant, mixes it: a tempting shortcut, whose weakness the test must detect.
     let weak = |key: u64| Digest::from(u128::from(key));
     let digests: Vec<_> = (0..1 << 16).map(weak).collect();
     assert!(statistics(&digests).iter().any(|(_, z)| z.abs() > SIX_SIGMA));
@@ -283,7 +283,7 @@ fn assert_avalanche(name: &str, input_bits: usize, keys: &[Vec<u8>], digest: imp
     }
 }
 
-/// Three words of a digest: what structures see.
+/// Three words of a digest: all that structures use.
 fn seen(digest: Digest) -> [u64; 3] {
     [digest.word(ONE, 0), digest.word(ONE, 3), digest.word(TWO, 0)]
 }
@@ -305,7 +305,7 @@ fn every_input_bit_reaches_every_output_bit() {
     });
     assert_avalanche("portable, small words", 64, &small, |key| seen(portable.digest(&word(key))));
     for length in [1, 2, 3, 4, 7, 8, 9, 16, 17, 33, 150] {
-        // There are few strings of a byte or two, so each is digested with a seed of its own.
+        // There are few strings of a byte or two, so each has its own seed.
         let keys = random_keys(KEYS, length + 8);
         assert_avalanche(&format!("portable, {length} bytes"), 8 * length, &keys, |key| {
             let (string, seed) = key.split_at(length);
@@ -329,8 +329,8 @@ fn every_seed_bit_reaches_every_output_bit() {
 
 #[test]
 fn neighbouring_words_of_a_digest_are_unrelated() {
-    // Bits in which words of different (domain, index) agree are binomial with probability 1/2:
-    // 64 bit positions, 66 pairs of words, 2^14 digests.
+    // The number of bits in which words of different (domain, index) agree is binomial with
+    // probability 1/2: 64 bit positions, 66 pairs of words, 2^14 digests.
     const KEYS: u64 = 1 << 14;
     let names: Vec<_> = (0..12).map(|i| (if i % 2 == 0 { ONE } else { TWO }, i / 2)).collect();
     let digests: Vec<_> = (0..KEYS).map(|key| Portable::with_seed(SEED).digest(&key)).collect();
@@ -359,13 +359,12 @@ fn reduction_covers_every_location_of_any_size() {
     assert_eq!(reduce(u64::MAX, 0), 0);
 }
 
-/// The digest of short strings with words of 5 bits, which all pairs can be tried of.
+/// The digest of short strings with words of 5 bits, small enough to try all pairs.
 #[test]
 #[cfg_attr(miri, ignore = "too many pairs for an interpreter")]
 fn scaled_down_no_difference_collides_more_than_four_times_as_often_as_at_random() {
-    // The same with words of 5 bits, for all multipliers and all pairs of numbers. The steps make a
-    // pair of given difference uniform, so what matters is how many pairs of each difference
-    // collide.
+    // Words of 5 bits, all multipliers and all pairs of numbers. The steps make a pair of given
+    // difference uniform, so the number of colliding pairs per difference is what counts.
     const BITS: u32 = 5;
     const WORDS: usize = 1 << BITS;
     const MASK: usize = WORDS - 1;
@@ -385,8 +384,8 @@ fn scaled_down_no_difference_collides_more_than_four_times_as_often_as_at_random
             with_digest[high << BITS | low].push((x, y));
         }
     }
-    // For each difference and pair of multipliers there are 2^10 ordered pairs of keys, and one in
-    // 2^10 of them would collide at random: so one a pair of multipliers, of which there are 2^8.
+    // For each difference and pair of multipliers there are 2^10 ordered pairs of keys, of which
+    // one in 2^10 collides at random: one per pair of multipliers, of which there are 2^8.
     let at_random = (WORDS * WORDS / 4) as u32;
     let most = collisions.iter().max().unwrap();
     assert!(*most <= 4 * at_random, "{most} of {at_random}");

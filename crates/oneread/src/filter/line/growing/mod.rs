@@ -2,33 +2,33 @@
 //!
 //! # Invariants
 //! 1. The number of a key's fingerprint in an older layer is a function of that in a newer one:
-//!    ⌊w·F/2^64⌋ = ⌊⌊w·cF/2^64⌋/c⌋ for a whole c, and [`plan::line::layer`] makes the fingerprints
-//!    F of each layer a multiple of those before. So keys that are one in a newer layer are one in
-//!    all older layers.
+//!    ⌊w·F/2^64⌋ = ⌊⌊w·cF/2^64⌋/c⌋ for a whole c, and [`plan::line::layer`] makes the number of
+//!    fingerprints F of each layer a multiple of those before. So keys that coincide in a newer
+//!    layer coincide in all older layers.
 //! 2. A layer never has more fingerprints, copies included, than its share of the rate allows. So
-//!    the rate of the whole holds, whatever the history.
-//! 3. A layer's own filter counts its copies: what sticks there is not inserted into it again, nor
+//!    the total rate holds, whatever the history.
+//! 3. A layer's own filter counts its copies: stuck numbers are neither inserted into it again nor
 //!    removed from it. The keys are counted here.
 //!
 //! # Why nothing is lost
 //! A removal takes a copy from the *newest* layer that holds the key. Claim: whatever layers the
-//! insertions chose, the keys that are there can be given copies, each key one of its own number in
-//! some layer, and no copy two keys, unless it sticks. So each is found. By cases:
-//! - *Insert*: the key gets the copy that was added; or, if its number sticks in a layer, it joins
-//!   those.
+//! insertions chose, each present key can be assigned a copy of its own number in some layer, and
+//! no two keys share a copy, unless it is stuck. So each is found. By cases:
+//! - *Insert*: the key gets the copy that was added; or, if its number is stuck in a layer, it
+//!   joins the stuck copies.
 //! - *Remove k*, which had a copy in layer l. The newest layer i that holds its number is l or
 //!   newer.
-//!   - *It sticks in i*: no copy goes. (If i is newer than l, the copy in l stays behind, and
-//!     nobody's: a number that sticks is found for good anyway.)
+//!   - *It is stuck in i*: no copy goes. (If i is newer than l, the copy in l remains, assigned to
+//!     nobody: a stuck number is found anyway.)
 //!   - *i = l*: one of the copies of k's number goes. They are all alike, so let it be k's.
-//!   - *i is newer than l*: the copy that goes was that of some j with k's number in i, or
-//!     nobody's. By 1, j has k's number in l too: it gets the copy that k had there.
-//! - *A number comes to stick*: its four copies stay for good, and those who had them do.
-//! - *A layer is given back*: it has no copies.
+//!   - *i is newer than l*: the copy that goes was assigned to some j with k's number in i, or to
+//!     nobody. By 1, j has k's number in l too: it gets the copy that k had there.
+//! - *A number becomes stuck*: its four copies stay, and so do the keys assigned to them.
+//! - *A layer is dropped*: it has no copies.
 //!
-//! From the oldest layer it would be wrong: k in a newer layer, since the older one was full, and j
-//! in the older one with k's number there. To remove k would take j's copy, and j need not have k's
-//! number in the newer one.
+//! Removing from the oldest layer would be wrong. Let k be in a newer layer, since the older one
+//! was full, and j in the older one with k's number there. Removing k would take j's copy, and j
+//! need not have k's number in the newer layer.
 
 use alloc::vec::Vec;
 
@@ -49,35 +49,33 @@ use crate::hash::{Digest, Portable};
 use crate::layout::{GrowingLayout, LayoutError, LineLayout};
 use crate::plan;
 
-/// A filter for a set whose size nobody knows beforehand, from which keys can be removed: the asked
-/// rate holds at every size and age.
+/// A filter with removal for a set of unknown size: its false-positive rate holds at every size and
+/// age.
 ///
-/// It starts as a small [`LineFilter`]. When that is full, a layer of twice its lines is added,
-/// made for .85 times its rate, and so on; all layers together stay below the rate, however many
-/// there are. A key joins the newest layer that takes it for its own, else the newest that has
-/// room; it is removed from the newest that takes it for its own, which is always right. Room that
-/// removals make is used again before another layer is added, and layers that have become empty are
-/// given back.
+/// It starts as a small [`LineFilter`]. When that is full, it adds a layer of twice the lines and
+/// 0.85 times the rate, and so on; all layers together stay below the rate. A key joins the newest
+/// layer that matches it, or else the newest with room. It is removed from the newest that matches
+/// it, which is always right. Room that removals make is reused before another layer is added, and
+/// empty layers are dropped.
 ///
 /// # Source
 /// The layers are those of Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007,
-/// which have no removal. What is in them is the [`LineFilter`], with its sources. That a removal
-/// is unambiguous is ours.
+/// without removal. Each is a [`LineFilter`], with its sources. The unambiguous removal is ours.
 ///
 /// # Costs
-/// One cache line a layer in a lookup of an absent key, an insertion or a removal, and a second one
-/// now and then. At 1%, full layers of a thousand first items take 13 to 16 bits per key, and two
-/// to three times that just after a layer was added; at 0.1%, 16 to 21.
+/// A lookup of an absent key, an insertion or a removal reads one cache line per layer, and
+/// sometimes a second one. At 1%, full layers with 1000 first items take 13 to 16 bits per key, and
+/// two to three times that just after growing; at 0.1%, 16 to 21.
 ///
 /// # Limits
 /// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. A fingerprint
-/// that is in a layer [four times](LineLayout::STICKS_AT) stays for good. Remainders have 16 bits
-/// at most, and layers hold fewer keys where that is not enough: at a rate of .01%, a
-/// [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's share of
-/// the rate is below 2.9e-7, no more are added, and an insertion is an error.
+/// that a layer holds [four times](LineLayout::STICKS_AT) is saturated: no removal takes it away.
+/// Remainders have at most 16 bits, and layers hold fewer keys if that is not enough: at a rate of
+/// 0.01%, a [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's
+/// share of the rate is below 2.9e-7, insertion returns an error instead of adding layers.
 ///
 /// # Threat model
-/// That of its [digester](crate::hash::Portable#threat-model): whoever knows the seed can choose
+/// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
 /// the false-positive rate and the number of layers.
 ///
 /// # Example
@@ -99,7 +97,7 @@ use crate::plan;
 /// ```
 pub type GrowingLineFilter<D = Portable> = Filter<Growing<LineTable<Vec<Line>>>, D>;
 
-/// A [`GrowingLineFilter`] queried where its bytes lie.
+/// A [`GrowingLineFilter`] queried in place.
 pub type GrowingLineView<'a, D = Portable> = View<'a, Filter<Growing<LineTable<LittleEndian<'a>>>, D>>;
 
 impl<S: Lines, D> Filter<Growing<LineTable<S>>, D> {
@@ -108,19 +106,19 @@ impl<S: Lines, D> Filter<Growing<LineTable<S>>, D> {
         self.core().sum(|layout| layout.lines())
     }
 
-    /// The number of slots of all layers: places for one key each.
+    /// The number of slots of all layers, each with room for one key.
     pub fn total_slots(&self) -> u64 {
         self.core().sum(|layout| layout.capacity())
     }
 }
 
-/// Whether the fingerprint of a key in an older layer is a function of that in a newer one.
+/// Reports whether the fingerprint of a key in an older layer is a function of that in a newer one.
 fn nest(older: LineLayout, newer: LineLayout) -> bool {
     newer.lines().is_multiple_of(older.lines()) && newer.remainder_bits() >= older.remainder_bits()
 }
 
 impl<S: Lines> LineTable<S> {
-    /// Looks a batch of words up, layer by layer, and in each those that no newer one has.
+    /// Looks a batch of words up, layer by layer, and skips those that a newer layer has.
     fn look_up_words(layers: &[Layer<Self>], words: &[u64], found: &mut [bool; BATCH]) {
         let (mut waiting, mut at) = ([0; BATCH], core::array::from_fn::<usize, BATCH, _>(|at| at));
         waiting[..words.len()].copy_from_slice(words);
@@ -144,14 +142,14 @@ impl<S: Lines> LineTable<S> {
     }
 }
 
-/// A layer's room is in fingerprints. A record is: number, fingerprints at most, fingerprints, bits
-/// of a remainder, lines, entries of the stash, and two that are 0, so that lines begin at cache
-/// lines. Stashes follow the lines of all layers.
+/// A layer's room is in fingerprints. A record is: number, most fingerprints, fingerprints, bits of
+/// a remainder, lines, entries of the stash, and two zeros, so that lines begin at cache lines.
+/// Stashes follow the lines of all layers.
 impl<S: Lines> LayerCore for LineTable<S> {
     const GROWING: Kind = Kind::GrowingLine;
     /// More layers than doubling from one key to 2^46 takes.
     const MAX_LAYERS: usize = 64;
-    /// Keys of fingerprints that stick have none of their own.
+    /// Saturated fingerprints are shared, so counting copies undercounts keys.
     const HEADER_HAS_LEN: bool = true;
     const RECORD: usize = 8;
 
@@ -187,12 +185,12 @@ impl<S: Lines> LayerCore for LineTable<S> {
         source: &mut impl Source<S>,
     ) -> Result<Layer<Self>, LoadError> {
         const IMPOSSIBLE: LoadError =
-            LoadError::Invalid { what: "a layer of impossible number, fingerprints or lines" };
+            LoadError::Invalid { what: "a layer with invalid number, fingerprints or lines" };
         let &[number, room, used, remainder_bits, lines, stashed, 0, 0] = record else {
             return Err(IMPOSSIBLE);
         };
         let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
-        // One below the largest number, for a layer that follows.
+        // Below the largest number, to leave one for the next layer.
         let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX);
         match (number, layout) {
             (Some(number), Ok(layout)) if used <= room && stashed <= layout.stash() => {
@@ -253,14 +251,14 @@ impl GrowLayer for LineTable<Vec<Line>> {
         nest(older, newer)
     }
 
-    /// Adds a copy of a fingerprint that does not stick here.
+    /// Adds a copy of a fingerprint that is not stuck here.
     fn add(layer: &mut Layer<Self>, digest: Digest) -> bool {
         let added = layer.used < layer.room && layer.core.insert_word(Places::word(digest)).is_ok();
         layer.used += u64::from(added);
         added
     }
 
-    /// A key joins the newest layer that takes it for its own, else the newest that has room.
+    /// A key joins the newest layer that matches it, or else the newest with room.
     fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement {
         let word = Places::word(digest);
         let holder = layers.iter().rposition(|layer| layer.core.contains_word(word));

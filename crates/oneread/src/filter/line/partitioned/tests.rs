@@ -12,7 +12,7 @@ use crate::hash::{Digester, Portable};
 type Table = LineTable<Vec<Line>>;
 
 /// Words of keys, most of them with homes in the first share of the lines; every tenth is that of a
-/// key that comes again, up to seven times.
+/// repeated key, which comes up to seven times.
 fn some_words(count: u64, crowded: f64) -> Vec<u64> {
     let word = |number: u64| {
         let key = if number % 10 == 9 { number / 70 } else { number };
@@ -26,7 +26,7 @@ fn empty(bits: u32, lines: u64) -> Table {
     Table::build(LineLayout::new(bits, lines).unwrap()).unwrap()
 }
 
-/// Its bytes are those of a filter.
+/// Reports whether the bytes of the table load as a filter.
 fn loads(table: &Table) -> bool {
     let filter = Filter::of(table.clone(), Portable::with_seed(1));
     LineFilter::from_bytes(&filter.to_bytes()).unwrap().core().is_same(table)
@@ -36,8 +36,7 @@ fn keys_for(filter: &Table, keys: usize) -> Keys {
     Keys::new(shape(filter.layout(), keys as u64, u64::MAX)).unwrap()
 }
 
-/// How often each fingerprint is there: up to three times exactly; more often than that is for
-/// good, or not yet.
+/// The copies of each fingerprint: exact up to three; beyond, it is saturated or about to be.
 fn counts(numbers: impl Iterator<Item = u64>) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     numbers.for_each(|number| *counts.entry(number).or_insert(0) += 1);
@@ -50,9 +49,8 @@ fn numbers<'a>(filter: &'a Table, words: &'a [u64]) -> impl Iterator<Item = u64>
     words.iter().map(|&word| places.number(places.of(word)))
 }
 
-/// The bits of remainders, lines, the share of the lines that most keys have their homes in, and
-/// keys a slot: evenly spread, and so that a block is full long before the others; with room for
-/// all, and without.
+/// The bits of remainders, the lines, the share of the lines with most homes, and keys per slot:
+/// evenly spread, and with one block full long before the others; with room for all, and without.
 const CASES: [(u32, u64, f64, f64); 8] = [
     (10, 1, 1.0, 0.9),
     (10, 3000, 1.0, 0.95),
@@ -71,7 +69,7 @@ fn a_key_of_a_batch_has_the_same_place() {
         for shift in [MIN_SHIFT, most] {
             let form = Form { remainder: bits, lines: shift - LINE };
             let places = Places::new(LineLayout::new(bits, 3 << form.lines).unwrap());
-            // As many as there can be: half of the memory of 1024 blocks.
+            // The most that there can be: half of the memory of 1024 blocks.
             let number = 1u32 << (form.lines + 12);
             for word in some_words(2000, 1.0) {
                 let place = places.of(word);
@@ -118,13 +116,13 @@ fn partitioned_keys_are_in_as_those_one_after_the_other_are() {
     assert!(full >= 3 && rounds >= 30, "{full} full, {rounds} rounds");
 }
 
-/// Keys that come six times, of which four would stick, after one that finds no room.
+/// Keys that come six times, four of which would saturate, after one without room.
 #[test]
 fn what_is_taken_back_does_not_stick() {
     let (lines, keys) = (2000, 5000);
     let mut filter = empty(10, lines);
-    // All at home in the last line: it, its other lines and the stash are soon full, and the first
-    // block is not.
+    // All have their home in the last line: it, its other lines and the stash are soon full, and
+    // the first block is not.
     let last = |word: u64| u64::MAX - word / (lines + 1);
     let (some, others) = (some_words(keys, 1.0), some_words(2 * keys, 0.5).split_off(keys as usize));
     let refused = some.iter().find(|&&word| filter.insert_word(last(word)) == Err(Full)).unwrap();
@@ -140,7 +138,7 @@ fn what_is_taken_back_does_not_stick() {
 fn few_keys_and_filters_beyond_all_measure_are_not_partitioned() {
     let keys = |bits, lines, keys| Keys::new(shape(LineLayout::new(bits, lines).unwrap(), keys, u64::MAX));
     assert!(keys(10, 30_000, 29_999).is_none());
-    // Whatever is said of the keys.
+    // Whatever length the iterator claims.
     for count in [30_000, u64::MAX] {
         let keys = keys(10, 30_000, count).unwrap();
         assert!(keys.capacity() * 8 <= 30_000 * 64 / 2 + 64 * keys.blocks() as u64);

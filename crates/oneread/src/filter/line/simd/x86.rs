@@ -1,4 +1,4 @@
-//! Lines by the wide instructions of x86-64, with `pdep`.
+//! Line operations in the wide instructions of x86-64, with `pdep`.
 
 use core::arch::x86_64::*;
 
@@ -103,7 +103,7 @@ fn nth(word: u64, n: u32) -> u64 {
     _pdep_u64(1 << (n & 63), word)
 }
 
-/// One load where two words would have to be joined, which takes six steps on some processors.
+/// One load; joining two words takes six steps on some processors.
 #[inline(always)]
 fn window(line: &Line, at: u32) -> u64 {
     assert!(at <= 56, "eight bytes of a line from byte {at} on");
@@ -119,7 +119,7 @@ fn equal_avx512(line: &Line, byte: u8) -> u64 {
     _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8))
 }
 
-/// The bytes below `end`.
+/// A mask of the bytes below `end`.
 #[inline(always)]
 fn below(end: u32) -> u64 {
     super::super::slots::low(end)
@@ -147,16 +147,14 @@ fn close_avx512(line: &mut Line, at: u32, end: u32) {
     unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), bytes) };
 }
 
-/// The header of a line with remainders of R bits as a vector of its fields, each in a word of its
-/// own.
+/// The header of a line with remainders of R bits as a vector, with one field per word.
 ///
-/// One shift then moves the bits of all fields, which word by word are taken apart and joined again
-/// one by one.
+/// One shift then moves the bits of all fields, which take several steps each word by word.
 struct Apart<const R: u32>;
 
 impl<const R: u32> Apart<R> {
-    /// Of each byte of the fields, which byte of the line it is; of each byte of the header, where
-    /// it is among the fields; and which bytes these are.
+    /// For each byte of the fields, its byte in the line; for each byte of the header, its byte
+    /// among the fields; and masks of these bytes.
     const BYTES: ([u8; 64], [u8; 64], u64, u64) = {
         let (mut to_fields, mut to_header, mut of_fields, mut of_header) = ([0; 64], [0; 64], 0, 0);
         let mut field = 0;
@@ -250,7 +248,7 @@ fn write_halves(line: &mut Line, (first, second): (__m256i, __m256i)) {
     }
 }
 
-/// The numbers of the bytes of a half.
+/// The indexes of the bytes of a half.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn numbers(first: i8) -> __m256i {
@@ -281,7 +279,7 @@ fn equal_avx2(line: &Line, byte: u8) -> u64 {
 #[target_feature(enable = "avx2")]
 fn open_avx2(line: &mut Line, at: u32, end: u32, byte: u8) {
     let (first, second) = halves(line);
-    // Each byte's neighbour below; the first has none and never needs one, as bytes move after the
+    // The next lower byte of each byte. The first has none and needs none, as bytes move after the
     // header.
     let between = _mm256_permute2x128_si256(first, first, 0x08);
     let below_first = _mm256_alignr_epi8(first, between, 15);
@@ -306,7 +304,7 @@ fn open_avx2(line: &mut Line, at: u32, end: u32, byte: u8) {
 #[target_feature(enable = "avx2")]
 fn close_avx2(line: &mut Line, at: u32, end: u32) {
     let (first, second) = halves(line);
-    // Each byte's neighbour above; the last one's is 0.
+    // The next higher byte of each byte; 0 for the last.
     let between = _mm256_permute2x128_si256(first, second, 0x21);
     let above_first = _mm256_alignr_epi8(between, first, 1);
     let between = _mm256_permute2x128_si256(second, second, 0x81);

@@ -1,5 +1,5 @@
-//! Lines filled, emptied and questioned by every path, beside one another and beside what a change
-//! really makes of a line.
+//! Compares all instruction sets on lines that are filled, emptied and queried, and predictions of
+//! changes with their effect.
 
 use alloc::vec::Vec;
 
@@ -13,11 +13,11 @@ use crate::hash::{self, Digester, Domain};
 enum Change {
     /// A fingerprint, and whether it is a guest's.
     Add(Fingerprint, bool),
-    /// The slot of a quotient, and what the threshold becomes at least.
+    /// The slot of a quotient, and the least threshold afterwards.
     Take(u32, u32, u32),
 }
 
-/// Makes a change if there is room for it, and says whether there was.
+/// Makes a change if there is room for it, and reports whether there was.
 struct Make<'a> {
     line: &'a mut Line,
     change: Change,
@@ -53,7 +53,7 @@ impl LineWork for Make<'_> {
     }
 }
 
-/// Some lines, from empty to full, each made by all paths.
+/// Lines from empty to full, each made with all instruction sets.
 fn lines_of<const R: u32>() -> Vec<Line> {
     let words = hash::Portable::with_seed(u64::from(R));
     let mut lines: Vec<(Isa, Line)> = Isa::available().map(|isa| (isa, Line::default())).collect();
@@ -64,7 +64,7 @@ fn lines_of<const R: u32>() -> Vec<Line> {
             ((word % u64::from(LineLayout::QUOTIENTS)) as u32, (word >> 8) as u32 & low(R) as u32);
         let line = lines[0].1;
         let used = all::<R>(&line).count() as u64;
-        // In turn mostly more and mostly less.
+        // By turns mostly growing and mostly shrinking.
         let grows = step / 400 % 2 == 0;
         let is_add = word >> 40 & 3 != 0;
         let change = if used == 0 || is_add == grows {
