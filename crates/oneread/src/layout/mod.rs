@@ -1,8 +1,7 @@
 //! Sizes, parameters and policies of structures, as plain values.
 //!
-//! A layout is what a [plan](crate::plan) returns, a structure takes, a file records and the
-//! command line names. It is checked once, when it is made: whoever holds one need not check it
-//! again.
+//! A [plan](crate::plan) returns a layout, a structure takes it, a file records it and the command
+//! line names it. It is checked once, when it is made, and never again.
 //!
 //! | layout | of | essential | policies, with their defaults |
 //! | --- | --- | --- | --- |
@@ -19,7 +18,7 @@
 //! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | of multiple filters: [list](ListLayout) of the deepest levels: none |
 //! | [`CountingFiltersLayout`], [`CountingCellsLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
 //!
-//! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
+//! `new` takes the essential parameters. `with_…` changes a policy, and checks it too.
 
 /// Methods that return a field.
 macro_rules! getters {
@@ -75,9 +74,10 @@ pub use summary::{
 
 /// The most bits, counters or items of one structure: 2^46 bits are 8 TiB.
 ///
-/// Small enough that a product with the [most hashes](MAX_HASHES) or with the bits of a counter
-/// fits in 64 bits, and that a float holds it exactly.
+/// Products with the [most hashes](MAX_HASHES) or with a counter's bits fit in 64 bits, and a float
+/// holds it exactly.
 pub const MAX_PLACES: u64 = 1 << 46;
 
-/// The most hash functions of one structure. At the best size, 64 hashes err once in 2^64.
+/// The most hash functions of one structure. At the best size, the false-positive rate of 64 hashes
+/// is 2^-64.
 pub const MAX_HASHES: u32 = 64;
