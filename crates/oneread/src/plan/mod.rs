@@ -1,4 +1,4 @@
-//! The odds of a layout, computed before anything is built; and the layout for given odds.
+//! The odds of a layout, computed before anything is built, and the layout for given odds.
 //!
 //! | module | structure | false positives | solvers |
 //! | --- | --- | --- | --- |
@@ -19,17 +19,17 @@
 //! | [`bounded`] | bounded map, under churn | keys out of their lines, and the odds that the stash is needed | modelled, for many lines |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound; under churn, the limit for many buckets |
 //!
-//! [`solve`] turns them round: it finds the smallest layout that meets all targets at once.
+//! [`solve`] does the reverse: it finds the smallest layout that meets all targets at once.
 //!
-//! Every function takes a [layout](crate::layout) or returns one, and its docs say what is exact,
-//! what is approximate and how far off. "Exact" means: under ideal hash functions, to a relative
-//! error below 1e-11. The odds are those of a key that was not inserted, over the choice of the
-//! hash functions. No probability is computed as 1 minus one that is close to 1: what is 6.6e-24
-//! comes out as 6.6e-24. Where a probability may be too small for a float, a function with the
-//! prefix `ln_` gives its logarithm.
+//! Every function takes or returns a [layout](crate::layout), and documents what is exact, what is
+//! approximate and how far off. "Exact" means: under ideal hash functions, to a relative error
+//! below 1e-11. Odds are those of a key that was not inserted, over the choice of the hash
+//! functions. No probability is computed as 1 minus one near 1, so that one of 6.6e-24 keeps its
+//! digits. Where a probability may underflow a float, a function with the prefix `ln_` gives its
+//! logarithm.
 //!
-//! Items are distinct keys. A solver asked for no items plans for one. Results are the same with
-//! and without the standard library.
+//! Items are distinct keys. A solver for no items plans for one. Results do not depend on the
+//! standard library.
 
 pub(crate) mod binomial;
 pub mod blocked;
