@@ -49,7 +49,7 @@ impl Repeats {
 /// A bucket has 128 bits: 8 for its state, 120 divided among its cells. A cell holds a remainder
 /// and, in `counter_bits` bits, the number of keys that share it.
 ///
-/// | cells so far, at most | bits of a cell | `OneSize` tells besides | `TwoSizes` has |
+/// | most cells so far | bits per cell | implied in `OneSize` | lengths in `TwoSizes` |
 /// | --- | --- | --- | --- |
 /// | 4 (`Fixed` only) | 30 | | |
 /// | 5, 6, 7 | 24, 20, 17 | one bit | 24; 20 and 24; 17 and 20 |

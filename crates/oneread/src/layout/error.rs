@@ -18,9 +18,9 @@ use super::{MAX_HASHES, MAX_PLACES};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// A structure without any of these: "bits", "blocks", "buckets", "cells", "counters",
-    /// "counters a row", "filters", "fingerprint bits", "items", "levels", "lines", "slots", "slots
-    /// a bucket", "sub-tables".
+    /// A structure without any of these: `bits`, `blocks`, `buckets`, `cells`, `counters`,
+    /// `counters a row`, `filters`, `fingerprint bits`, `items`, `levels`, `lines`, `slots`, `slots
+    /// a bucket`, `sub-tables`.
     Zero {
         /// What there must be at least one of.
         what: &'static str,

@@ -28,7 +28,8 @@ use super::{LayoutError, MultilevelLayout};
 /// // Levels 3 and 4 of the paper's design have 0.4 keys: four entries of 62 bits and two more bits
 /// // replace filters of 600 bits.
 /// let list = ListLayout::new(2, 4, 60)?;
-/// let layout = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49)])?.with_list(list)?;
+/// let layout = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49)])?
+///     .with_list(list)?;
 /// assert_eq!((layout.level_count(), list.bits(), layout.byte_len()), (5, 250, 24_907));
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```

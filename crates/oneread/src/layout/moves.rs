@@ -9,9 +9,9 @@ use super::{LayoutError, MultilevelLayout, Ties};
 /// | --- | --- | --- | --- |
 /// | [`None`](Moves::None) | – | – | – |
 /// | [`SecondChance`](Moves::SecondChance) | at most one item, one level down | – | – |
-/// | [`Hints`](Moves::Hints) | – | one item, or a chain of them, up | a hint for each bucket |
-/// | [`Both`](Moves::Both) | as Second Chance | as hints | a hint for each bucket |
-/// | [`Restricted`](Moves::Restricted) | at most one item a level, one way down | what keeps the rule of the policy | – |
+/// | [`Hints`](Moves::Hints) | – | one item, or a chain of them, up | one hint per bucket |
+/// | [`Both`](Moves::Both) | as Second Chance | as hints | one hint per bucket |
+/// | [`Restricted`](Moves::Restricted) | at most one item per level, along one path down | the items that the policy requires | – |
 ///
 /// # Buckets read
 /// In a table of d levels, a lookup reads at most d buckets, one per level, and each change begins
@@ -22,16 +22,16 @@ use super::{LayoutError, MultilevelLayout, Ties};
 /// | policy | insertion | deletion |
 /// | --- | --- | --- |
 /// | none, Second Chance | d | d |
-/// | hints, or both: [`Deepest`](HintRule::Deepest) | 2d − 2, and d at least | d |
+/// | hints, or both: [`Deepest`](HintRule::Deepest) | 2d − 2, but at least d | d |
 /// | hints, or both: the other rules | d | d |
-/// | restricted, [`Random`](Keep::Random) | 2d − 1, and no more than below | 1 + ℓ + … + ℓ^(d − 1) |
+/// | restricted, [`Random`](Keep::Random) | 2d − 1, but at most the number below | 1 + ℓ + … + ℓ^(d − 1) |
 /// | restricted, [`Greedy`](Keep::Greedy) | 1 + ℓ + … + ℓ^(d − 1) | 1 + ℓ + … + ℓ^(d − 1) |
 ///
 /// *Second Chance* considers only items of the new item's own buckets, which the lookup of an
 /// absent key has read. *A deletion with hints* looks up to level i, in i + 1 buckets at most.
 /// Hints then lead from level to deeper level, which adds at most d − 1 − i reads. *Deepest*: an
 /// item that goes to level i found i buckets full. If the hint of one is deeper than i, its target
-/// is read. For i = d − 1 that is the stash, so that there are at most d − 2 such reads. An item
+/// is read. For i = d − 1 that is the stash, so that there are at most d − 2 of these. An item
 /// that Second Chance moves from level i to i + 1 adds a read if the hint of the bucket it leaves
 /// is deeper than i + 1: again at most d − 2. *Restricted*: all reads are below the item's bucket
 /// of the first level. An insertion with random keep also reads one bucket per level on the way
@@ -146,7 +146,8 @@ pub enum HintChain {
 /// let layout = MultilevelLayout::geometric(8192, 0.5, 6)?;
 /// let nine = Restriction { fanout: 9, ..Restriction::default() };
 /// assert!(layout.clone().with_moves(Moves::Restricted(nine)).is_err());
-/// let chain = Restriction { fanout: 1, maps: Maps::Random, ..Restriction::default() }; // h2(h1(x))
+/// // h2(h1(x))
+/// let chain = Restriction { fanout: 1, maps: Maps::Random, ..Restriction::default() };
 /// assert!(layout.with_moves(Moves::Restricted(chain)).is_ok());
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```

@@ -23,7 +23,10 @@ use super::{HintRule, Keep, LayoutError, MAX_PLACES, Moves, OnCrisis, Restrictio
 /// assert!(MultilevelLayout::new([]).is_err());
 /// // The paper's table for 10,000 items (section IX).
 /// let layout = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
-/// assert_eq!((layout.level_count(), layout.buckets(), layout.occupancy_bytes()), (5, 60_000, 7_500));
+/// assert_eq!(
+///     (layout.level_count(), layout.buckets(), layout.occupancy_bytes()),
+///     (5, 60_000, 7_500)
+/// );
 /// // Three buckets per item in level 0; each level is half as large as the one before (Table I).
 /// let halving = MultilevelLayout::for_items(10_000, 3.0, 0.5, 5)?;
 /// assert_eq!(halving.levels(), [30_000, 15_000, 7_500, 3_750, 1_875]);
@@ -219,7 +222,8 @@ impl MultilevelLayout {
     /// use oneread::layout::{HintRule, Hints, Moves, MultilevelLayout, Restriction};
     ///
     /// let layout = MultilevelLayout::geometric(8192, 0.5, 6)?;
-    /// let reads = |moves| layout.clone().with_moves(moves).map(|layout| layout.most_insertion_reads());
+    /// let reads =
+    ///     |moves| layout.clone().with_moves(moves).map(|layout| layout.most_insertion_reads());
     /// assert_eq!(reads(Moves::SecondChance)?, 6);
     /// assert_eq!(reads(Moves::Both(Hints::default()))?, 6);
     /// assert_eq!(reads(Moves::Both(Hints { rule: HintRule::Deepest, ..Hints::default() }))?, 10);

@@ -9,11 +9,11 @@ use super::{Counting, CountingLayout, LayoutError, ListLayout, MAX_PLACES, Multi
 
 /// A summary of one of the three kinds.
 ///
-/// | kind | what it keeps | bytes for the paper's ten thousand items |
+/// | kind | what it keeps | bytes for the paper's 10,000 items |
 /// | --- | --- | --- |
-/// | [`InterpolationLayout`] | a string and a level for each key | 72 500 |
-/// | [`SingleFilterLayout`] | a Bloom filter of levels | 40 000 |
-/// | [`MultipleFiltersLayout`] | a Bloom filter for each level | 24 950 |
+/// | [`InterpolationLayout`] | a string and a level per key | 72,500 |
+/// | [`SingleFilterLayout`] | a Bloom filter of levels | 40,000 |
+/// | [`MultipleFiltersLayout`] | a Bloom filter per level | 24,950 |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -200,7 +200,9 @@ pub(crate) enum CellPacking {
 /// use oneread::layout::MultipleFiltersLayout;
 ///
 /// assert!(MultipleFiltersLayout::new([]).is_err());
-/// let layout = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// let layout = MultipleFiltersLayout::new(
+///     [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)]
+/// )?;
 /// assert_eq!((layout.filters().len(), layout.byte_len()), (5, 24_950));
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -292,7 +294,9 @@ impl MultipleFiltersLayout {
 /// ```
 /// use oneread::layout::{Counting, CountingFiltersLayout, MultipleFiltersLayout};
 ///
-/// let filters = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// let filters = MultipleFiltersLayout::new(
+///     [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)]
+/// )?;
 /// assert!(CountingFiltersLayout::new(filters.clone(), [(4, Counting::EachProbe)]).is_err());
 /// // The paper's conservative choice, and the other one.
 /// let (each, once) = (Counting::EachProbe, Counting::OncePerItem);

@@ -24,7 +24,7 @@ use super::float::{ceil, exp, expm1, ln_1p};
 ///
 /// let layout = LineLayout::new(10, 1000)?;
 /// assert_eq!(line::false_positive_probability(layout, 0), 0.0);
-/// // 38,800 keys are 97% of the slots: 38800 / (1000·52·1024) = 7.287e-4, less half the square of it.
+/// // 38,800 keys are 97% of the slots: 38800 / (1000·52·1024) = 7.287e-4, less half its square.
 /// let p = line::false_positive_probability(layout, 38_800);
 /// assert!((p - 7.284e-4).abs() < 1e-7);
 /// # Ok::<(), oneread::layout::LayoutError>(())

@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | [`bloom`] | Bloom filter | exact for independent probes, and exact or with a stated error for the others ([`probes`]) | [`for_rate`](bloom::for_rate), [`for_bits`](bloom::for_bits) |
 //! | [`blocked`] | blocked Bloom filter | exact | [`for_rate`](blocked::for_rate), [`for_bits_per_key`](blocked::for_bits_per_key) |
-//! | [`counting`] | counting Bloom filter | as Bloom filter; and the odds of a stuck counter | [`for_rate`](counting::for_rate) |
+//! | [`counting`] | counting Bloom filter | as Bloom filter; and the odds of a saturated counter | [`for_rate`](counting::for_rate) |
 //! | [`count_min`] | count-min sketch | a proven bound, for independent rows and for two words | [`for_error`](count_min::for_error) |
 //! | [`growing`] | layers of Bloom filters | as Bloom filter, for the present fill | a layer by [`layer`](growing::layer) |
 //! | [`dleft`] | d-left filter | the limit for many buckets | [`for_bits_per_key`](dleft::for_bits_per_key) |
@@ -12,11 +12,11 @@
 //! | [`placed`] | static filter | exact | – |
 //! | [`dleft_counting`] | d-left filter that can delete | the limit for many buckets, new and aged | [`for_rate`](dleft_counting::for_rate), [`for_bits_per_key`](dleft_counting::for_bits_per_key) |
 //!
-//! | module | table | computes | how well |
+//! | module | table | computes | accuracy |
 //! | --- | --- | --- | --- |
-//! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis | each plan says: exact, or close |
+//! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis | exact or close, as each plan states |
 //! | [`moves`] | multilevel, with moves or deletions | the items in the stash | limits for many cells |
-//! | [`bounded`] | bounded map, under churn | keys out of their lines, and the odds that the stash is needed | modelled, for many lines |
+//! | [`bounded`] | bounded map, under churn | spilled keys, and the odds that the stash is needed | modelled, for many lines |
 //! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound; under churn, the limit for many buckets |
 //!
 //! [`solve`] does the reverse: it finds the smallest layout that meets all targets at once.

@@ -116,13 +116,13 @@ fn check_exact(places: u64, hashes: u32) -> Result<(), OutOfRange> {
 /// The false-positive rate that a layout's scheme adds to that of independent probes (of
 /// independent bands, for a banded scheme), after `items` insertions.
 ///
-/// | scheme | what is added |
+/// | scheme | excess |
 /// | --- | --- |
 /// | independent, independent bands | nothing |
 /// | partitioned | exact up to 16 hashes and bands of 16,384 bits, then a proven bound |
 /// | double | exact up to 16 hashes and 2048 bits, then extrapolated |
 /// | extended, enhanced | exact up to 16 hashes and 256 bits, then extrapolated |
-/// | accelerated, triple, quadruple | a bound that was measured: W is at most 0.35, k/2 and k/4 |
+/// | accelerated, triple, quadruple | a measured bound: W is at most 0.35, k/2 and k/4 |
 #[must_use]
 pub fn excess(layout: BloomLayout, items: f64) -> f64 {
     let (bits, hashes) = (layout.bits(), layout.hashes());

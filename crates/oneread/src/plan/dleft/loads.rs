@@ -6,7 +6,8 @@
 //! items inserted per bucket of the whole table,
 //!
 //! ```text
-//!   w_i · (flow from j to j + 1 in sub-table i) = p_{i,j} · Π over k < i of u_{k,j+1} · Π over k > i of u_{k,j}
+//!   w_i · (flow from j to j + 1 in sub-table i)
+//!       = p_{i,j} · Π over k < i of u_{k,j+1} · Π over k > i of u_{k,j}
 //! ```
 //!
 //! with ties to the left. For random ties, the expectation of 1/(1 + T) replaces the products,

@@ -1,10 +1,10 @@
 //! The odds of a d-left filter: the loads of its buckets, and its false-positive rate.
 //!
-//! | function | says |
+//! | function | computes |
 //! | --- | --- |
-//! | [`plan`] | the odds of a layout at a load, beside those of a Bloom filter of the same size |
+//! | [`plan`] | the odds of a layout at a load, and those of a Bloom filter of the same size |
 //! | [`loads()`] | the fractions of buckets with each load, after insertions |
-//! | [`churned`] | the same after deletions and insertions, and the highest load that each bucket has seen |
+//! | [`churned`] | these fractions after deletions and insertions, and each bucket's highest load so far |
 //! | [`false_positive`], [`false_positive_exact`] | the odds of a layout whose loads are known, computed or measured |
 //! | [`fixed_remainders`] | the odds of a filter whose fingerprints have one length |
 //! | [`zero_count_bits`] | the bits that count the zeros among leading bits |

@@ -3,8 +3,8 @@
 //! | function | table | computed |
 //! | --- | --- | --- |
 //! | [`steady_state`] | plain, under deletions and insertions | the limit for many cells, and its first correction |
-//! | [`second_chance`] | one move an insertion, no deletions | the limit for many cells |
-//! | [`restricted`] | a cell's items go on to few cells of the next level | the paper's recursion, for either policy |
+//! | [`second_chance`] | one move per insertion, no deletions | the limit for many cells |
+//! | [`restricted`] | items go on to few cells of the next level | the paper's recursion, for either policy |
 //!
 //! Levels are given by their numbers of cells, which hold an item each. An item has one cell in
 //! each level, and goes to the stash if all are full.

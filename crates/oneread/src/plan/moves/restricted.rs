@@ -55,15 +55,16 @@ pub struct Restricted {
 /// Computes the table of section IV: `items` items, as many cells in the first level and half as
 /// many in each next one. Each cell's items go on to `fanout` cells (ℓ in the paper).
 ///
-/// The paper prints .618, 1.236 and 2.470 for the random policy with six levels, a fan-out of 2 and
-/// 8192, 16384 and 32768 items; this agrees within a third of a percent. For the greedy policy it
-/// prints .0455, .0908 and .1815, which neither tie rule gives; the paper does not state its rule.
+/// The paper prints 0.618, 1.236 and 2.470 for the random policy with six levels, a fan-out of 2
+/// and 8192, 16384 and 32768 items; this agrees within a third of a percent. For the greedy policy
+/// it prints 0.0455, 0.0908 and 0.1815, which neither tie rule gives; the paper does not state its
+/// rule.
 ///
 /// # What is exact
 /// The recursion is exact to rounding. Independence of cells is an approximation, as in the paper.
 ///
 /// # Errors
-/// If there are no items or more than 2^46, no levels or so many that the last has no whole cell,
+/// If there are no items or more than 2^46, no levels, a last level without a whole cell,
 /// or if the fan-out is 0 or above [`MAX_FANOUT`].
 ///
 /// # Example

@@ -9,7 +9,7 @@
 //!   a_1 = n − 1,   a_i (1 − x_i) = m_i x_i,   a_{i+1} = a_i x_i,   the stash holds a_{d+1},
 //! ```
 //!
-//! all of it times n/(n − 1) with the new item in place.
+//! all times n/(n − 1) with the new item in place.
 //!
 //! The lowest levels have few cells, though, and items reach them in bursts, when the levels above
 //! are unusually full: they pass on more than the limit. The first correction follows from the
@@ -28,7 +28,8 @@
 //! of the equations then shift the mean of `x_l` by a relative `μ_l`,
 //!
 //! ```text
-//!   (a_l/m_l + 1)·μ_l = Σ over k < l of μ_k + Σ over j < k < l of C_jk − (a_l/m_l)·Σ over k < l of C_kl,
+//!   (a_l/m_l + 1)·μ_l
+//!       = Σ over k < l of μ_k + Σ over j < k < l of C_jk − (a_l/m_l)·Σ over k < l of C_kl,
 //! ```
 //!
 //! and the stash by a relative Σ `μ_k` + Σ over j < k of `C_jk`.
@@ -67,8 +68,8 @@ pub struct SteadyState {
 ///
 /// | items, levels | limit | with correction | simulated |
 /// | --- | --- | --- | --- |
-/// | 1024, 8 | 4 | 3.943 | 3.931 (.012) |
-/// | 8192, 11 | 4 | 4.247 | 4.24 (.03) |
+/// | 1024, 8 | 4 | 3.943 | 3.931 (0.012) |
+/// | 8192, 11 | 4 | 4.247 | 4.24 (0.03) |
 ///
 /// A correction above half of the stash, or one that cannot be computed, is not applied: such a
 /// table has a handful of items.

@@ -4,7 +4,7 @@
 //! exceeds 1, so that the crisis probability is too low by at most δ. A first run cuts at 1e-40. If
 //! that is more than 1e-30 of the result, a second run cuts lower.
 //!
-//! # Every so many-th number
+//! # Strides
 //! In a wide window, only every t-th number's [row](super::rows) is added up, and stands for its
 //! neighbours. Of the sum, too, only every t-th number is kept. A sum by equal steps over a bell is
 //! off by e^(−2π²·p²) with p points per standard deviation. For one slot this is a theorem. The

@@ -13,9 +13,9 @@
 //! | | when | why it is exact |
 //! | --- | --- | --- |
 //! | `exact::recursion` | one slot; started by an integral where there are many items | positive terms |
-//! | `exact::series` | several slots, no more items than buckets, up to some thousand | positive terms |
+//! | `exact::series` | several slots, no more items than buckets, up to several thousand | positive terms |
 //! | `exact::buckets` | several slots, few buckets | positive terms |
-//! | `fast::few` | many items, few of them passed on or few slots free | one integral for a row, nothing cancels |
+//! | `fast::few` | many items, few of them passed on or few slots free | one integral per row, nothing cancels |
 //! | `fast::contour` | many items otherwise | integrals through saddle points, nothing cancels |
 //!
 //! `rare` computes a crisis probability that underflows a float. Searches need only the odds, which

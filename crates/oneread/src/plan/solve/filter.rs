@@ -190,7 +190,8 @@ const CANDIDATES: [Candidate; 9] = [
 /// ```
 /// use oneread::plan::solve::{self, Needs, FilterTargets};
 ///
-/// let targets = FilterTargets { items: 1_000_000, rate: 0.01, needs: Needs::default(), bytes: None };
+/// let targets =
+///     FilterTargets { items: 1_000_000, rate: 0.01, needs: Needs::default(), bytes: None };
 /// assert_eq!(solve::filter(&targets)?.best.structure, "BloomFilter");
 /// let delete = Needs { delete: true, ..Needs::default() };
 /// let deleting = solve::filter(&FilterTargets { needs: delete, ..targets })?.best;

@@ -4,8 +4,8 @@
 //! | --- | --- | --- |
 //! | [`table()`] | items, and the odds that one finds no room | the sizes of the levels, and which items move |
 //! | [`summary()`] | a planned table, false positives, and failures or extra reads | the smallest summary of each kind |
-//! | [`filter()`] | items, a rate, and what the filter must be able to do | the smallest structure that can |
-//! | [`map()`] | entries, their bytes, and the memory | the table that holds them under churn |
+//! | [`filter()`] | items, a rate, and what the filter must support | the smallest structure that does |
+//! | [`map()`] | entries, their bytes, and the memory | the smallest map for them under churn |
 //!
 //! Each solver returns a [`Solution`]: the best layout, the targets that keep it from being
 //! smaller, and the runners-up. Otherwise it returns [`Unsolved`], which says which target to relax

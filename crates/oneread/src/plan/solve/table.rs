@@ -99,10 +99,10 @@ impl PlannedTable {
 
 /// Finds the table with the fewest buckets that meets the targets, and chooses which items move.
 ///
-/// | odds | tables that are compared |
+/// | odds | tables compared |
 /// | --- | --- |
 /// | [`Crisis`](Odds::Crisis) | without moves, exactly |
-/// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, from half an item in the stash on |
+/// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, for at least half an item in the stash |
 /// | [`Churn`](Odds::Churn) | without moves; [restricted](Moves::Restricted), whose first level has as many buckets as there are items |
 ///
 /// Tables with hints are excluded: only a simulation knows their stash (`simulate` in the crate
@@ -131,7 +131,9 @@ impl PlannedTable {
 /// use oneread::plan::solve::{self, Odds, TableTargets};
 ///
 /// // The paper's table for 10,000 items has 60,000 buckets in five levels.
-/// let targets = TableTargets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
+/// let targets = TableTargets {
+///     items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12)
+/// };
 /// let solution = solve::table(&targets)?;
 /// assert!(solution.best.layout.buckets() < 56_000);
 /// // With only 20,000 it has a crisis far more often.

@@ -29,8 +29,8 @@
 //! | --- | --- | --- | --- |
 //! | 10,000, the paper's table and filters | 1 | 7.67e-5 | (7.70 ± 0.09)e-5 |
 //! | | 8 | 0.01373 | 0.01372 ± 0.00012 |
-//! | 1000 in a table and filters a tenth as large | 4 | 0.0213 | 0.0205 ± 0.0001 |
-//! | 100 in those of a hundredth, with fewer hashes | 4 | 0.00126 | 0.00108 ± 0.00001 |
+//! | 1000, in a table and filters a tenth as large | 4 | 0.0213 | 0.0205 ± 0.0001 |
+//! | 100, in a table and filters 1% as large, with fewer hashes | 4 | 0.00126 | 0.00108 ± 0.00001 |
 //!
 //! So shares of at least 10^-5 are right to 3% for 10,000 items, 5% for 1000 and 20% for 100,
 //! always too high there. Much rarer names of small filters are right to an order of magnitude.

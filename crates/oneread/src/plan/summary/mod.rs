@@ -13,12 +13,12 @@
 //! [`multilevel`](super::multilevel) computes exactly.
 //!
 //! # Reads
-//! A table keeps one bit per bucket that says whether the bucket has any item; an empty bucket is
-//! not read. A lookup reads the level named and then those above it, until it finds the key. So
-//! each level j below the key's own costs a read if the summary names level j or deeper and the
-//! key's bucket there has an item. The level right below is counted exactly. For deeper levels, the
-//! numbers of items at different levels are assumed to be independent. They add a share of about
-//! q_(j+1), a second mistake after the first, so that the neglected correlation is negligible.
+//! A table keeps one bit per bucket that says whether the bucket has any item; a lookup skips empty
+//! buckets. It reads the level named and then those above it, until it finds the key. So each level
+//! j below the key's own costs a read if the summary names level j or deeper and the key's bucket
+//! there has an item. The level right below is counted exactly. For deeper levels, the numbers of
+//! items at different levels are assumed to be independent. They add a share of about q_(j+1), a
+//! second mistake after the first, so that the neglected correlation is negligible.
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VII, VIII and
@@ -53,7 +53,9 @@ pub use single::{hashes_for_failures, hashes_for_false_positives};
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49)];
 /// // Each level needs its filter.
-/// assert!(SummaryPlan::new(&table, 10_000, &MultipleFiltersLayout::new(filters)?.into()).is_err());
+/// assert!(
+///     SummaryPlan::new(&table, 10_000, &MultipleFiltersLayout::new(filters)?.into()).is_err()
+/// );
 ///
 /// let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)];
 /// let summary = SummaryLayout::from(MultipleFiltersLayout::new(filters)?);

@@ -412,7 +412,7 @@ fn churned_remainders_have_the_printed_rate() {
         let found = planned.false_positive(bits);
         assert!(found > 4.4e-4 && found < 5.1e-4, "{found}");
     }
-    // If all remainders have 14 bits, a bucket's highest load does not matter: 24·2^−14.
+    // If all remainders have 14 bits, highest loads do not matter: 24·2^−14.
     assert_close(planned.false_positive(|_| 14), 24.0 / 16384.0, 1e-10);
     // Without churn, a bucket's highest load is its load.
     let fresh = dleft::churned(4, Ties::Left, 6.0, 0.0, 9).unwrap();

@@ -194,8 +194,8 @@ fn a_second_chance_is_as_simulated() {
 
 #[test]
 fn restricted_hashing_is_that_of_table_2() {
-    // By an independent program. The paper prints .618, 1.236 and 2.470 for the random policy, and
-    // .0455, .0908 and .1815 for the greedy one, which no tie rule reproduces.
+    // By an independent program. The paper prints 0.618, 1.236 and 2.470 for the random policy, and
+    // 0.0455, 0.0908 and 0.1815 for the greedy one, which no tie rule reproduces.
     let expected = [
         (8192, [0.6165, 0.0281, 0.0405]),
         (16384, [1.2336, 0.0562, 0.0810]),

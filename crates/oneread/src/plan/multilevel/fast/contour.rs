@@ -7,7 +7,8 @@
 //! probability are
 //!
 //! ```text
-//!   F(u, v) = Σ over j of u^min(j, s)·v^max(j − s, 0) / j!,      Pr(l) = a!/m^a · [u^b v^l] F(u, v)^m.
+//!   F(u, v) = Σ over j of u^min(j, s)·v^max(j − s, 0) / j!,
+//!   Pr(l) = a!/m^a · [u^b v^l] F(u, v)^m.
 //! ```
 //!
 //! The coefficient is an integral over two circles (Cauchy). Take them through the saddle point,
