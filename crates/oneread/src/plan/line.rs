@@ -38,12 +38,12 @@ pub fn false_positive_probability(layout: LineLayout, items: u64) -> f64 {
 ///
 /// This is a model for many lines. Fingerprints that find their home full go to other lines at
 /// random. So the fingerprints of a line are a Poisson process that stops when the line is full,
-/// with a mean Λ for which min(Poisson(Λ), K) has the right mean. A fingerprint that leaves a full
-/// line tries other lines, the lowest quotient first, until one has room. Each try raises that
-/// threshold by one K-th, and there are as many tries as the process would have gone on: 1 +
-/// E[max(Poisson(Λ) − K, 0)]/K lines. Thresholds are even, which adds half a quotient once anything
-/// has left. At a load of 97%, measured values were within 0.02 of the model; after 100 turnovers
-/// they were 0.03 to 0.07 higher.
+/// with a mean Λ for which min(Poisson(Λ), K) has the right mean. A full line lets go of its lowest
+/// quotient, which tries other lines until one has room. Each try raises the line's threshold by
+/// one K-th, and there are as many tries as the process would have gone on: 1 + E[max(Poisson(Λ) −
+/// K, 0)]/K lines. Thresholds are even, which adds half a quotient once anything has left. At a
+/// load of 97%, measured values were within 0.02 of the model; after 100 turnovers they were 0.03
+/// to 0.07 higher.
 ///
 /// # Example
 /// ```

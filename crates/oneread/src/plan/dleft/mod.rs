@@ -46,9 +46,10 @@ pub use sizes::{for_bits_per_key, for_items, for_rate};
 ///
 /// # What is exact
 /// All are limits for many buckets. The false-positive rate of a filter of N buckets is lower by a
-/// relative 1.3/N in the mean over filters. One filter's rate deviates from that mean by 0.87/√N,
-/// or 1.14/√N with 128-bit buckets. These figures are measured, with 48 to 3072 buckets in the
-/// paper's two filters: 12288 buckets are off by 0.01%, and each filter by some 0.8%.
+/// relative 1.3/N in the mean over filters. Around that mean, one filter's rate has a relative
+/// standard deviation of 0.87/√N, or 1.14/√N with 128-bit buckets. These figures are measured, with
+/// 48 to 3072 buckets in the paper's two filters: 12288 buckets are off by 0.01%, and each filter
+/// by some 0.8%.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {

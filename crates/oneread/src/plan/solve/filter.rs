@@ -141,7 +141,7 @@ const PAGE_BITS: u64 = 8 * DLeftLayout::PAGE_BYTES;
 
 /// A kind of filter.
 struct Candidate {
-    /// What it supports at any size, even beyond one line or page.
+    /// What it supports; one line or page only if it does at every size.
     can: Needs,
     plan: fn(u64, f64) -> Result<PlannedFilter, LayoutError>,
     /// Whether planning it is fast.

@@ -78,7 +78,7 @@ pub struct PlannedTable {
     pub expected_stash: f64,
     /// The probability of a crisis and the loads, if the table is filled once and nothing moves.
     pub filled: Option<MultilevelPlan>,
-    /// Whether the odds are exact, as in [`MultilevelPlan`], or the limit for many buckets, as in
+    /// Whether the odds are exact, as in [`MultilevelPlan`], and not the limit for many buckets of
     /// [`moves`].
     pub is_exact: bool,
 }

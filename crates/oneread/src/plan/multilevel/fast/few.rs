@@ -36,7 +36,7 @@ pub(crate) enum Counted {
     FreeSlots,
 }
 
-/// ln Pr(l) from the least number that matters on; `None` if the recursion is unstable.
+/// ln Pr(l) for the numbers that matter; `None` if the recursion is unstable.
 pub(crate) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<'_>) -> Option<LnRow> {
     let mut contour = Contour::new(level, balls);
     let buckets = level.buckets as f64;

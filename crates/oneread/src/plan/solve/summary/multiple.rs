@@ -75,8 +75,8 @@ pub(super) struct Search<'a> {
     ln_allowed: f64,
     /// The budget of steps.
     work: &'a StepBudget,
-    /// By level from 1 on: numbers of items that reach it, and the expected items above it when at
-    /// least that many, but fewer than the next number, reach it.
+    /// By level from 1 on: numbers of items that reach it, each with the items that the level above
+    /// is expected to hold when at least that many, but fewer than the next number, reach it.
     steps: Vec<Vec<(u64, f64)>>,
     /// By level, bits and hash functions.
     known: BTreeMap<(usize, u64, u32), Odds>,
