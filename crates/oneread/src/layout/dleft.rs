@@ -283,7 +283,7 @@ impl DLeftLayout {
     }
 
     /// The most stored bits per fingerprint. A lone fingerprint in a large bucket could have more,
-    /// but a false positive in 10^18 lookups is rare enough.
+    /// but one false positive in 10^18 lookups is rare enough.
     pub const MAX_STORED_BITS: u32 = 60;
 
     /// The length of each fingerprint in a bucket of `load` fingerprints, in a group of
